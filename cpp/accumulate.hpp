@@ -1,0 +1,78 @@
+// What surrounds the inner loop of a scatter: accumulators that differ from the element type, the count of visits,
+// and the last step (one rounding, or the division of a mean).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace gs {
+
+// Whether contributions add up in a type of their own.
+template <class T>
+inline bool sums_apart(const Combine& combine) {
+    if (Half<T>) return combine.wide && combine.reduction != Reduction::min && combine.reduction != Reduction::max;
+    return Integer<T> && combine.reduction == Reduction::mean;
+}
+
+// Calls f(type_identity<T>, type_identity<A>, Op) with the element type, the accumulator type and the functor.
+template <class R, class F>
+R visit_combine(const Combine& combine, R otherwise, F&& f) {
+    return visit(combine.dtype, otherwise, [&]<class T>(std::type_identity<T> type) -> R {
+        const auto with = [&]<class Op>(Op op) -> R {
+            if constexpr (Op::template knows<T>) {
+                if constexpr (Half<T>)
+                    if (sums_apart<T>(combine)) return f(type, std::type_identity<float>{}, op);
+                return f(type, type, op);
+            } else {
+                return otherwise;
+            }
+        };
+        switch (combine.reduction) {
+            case Reduction::add: return with(Add{});
+            case Reduction::sub: return with(Sub{});
+            case Reduction::mul: return with(Mul{});
+            case Reduction::min: return with(Min{});
+            case Reduction::max: return with(Max{});
+            case Reduction::mean:
+                if constexpr (Integer<T>)
+                    return f(type, std::type_identity<MeanSum<T>>{}, Add{});
+                else if constexpr (!std::same_as<T, boolean>)
+                    return with(Add{});
+                else
+                    return otherwise;
+            default: return otherwise;
+        }
+    });
+}
+
+// What contributions add up in, and the two steps around that.
+struct Accumulator {
+    int64_t item_size = 0;
+    void (*load)(const std::byte* data, std::byte* sums, int64_t n) = nullptr;  // null: the output itself accumulates
+    // Writes the slots that were visited, `width` elements each; null: nothing is left to do.
+    void (*finish)(const std::byte* sums, std::byte* out, const int64_t* visits, int64_t slots, int64_t width,
+                   const Combine&) = nullptr;
+};
+Accumulator accumulator(const Combine&);
+
+// Runs walk(target, size of its elements, visits), a scatter into accumulators, between load and finish.
+template <class Walk>
+bool scatter_around(const Combine& combine, int64_t slots, int64_t width, std::byte* out, Walk&& walk) {
+    if (combine.reduction == Reduction::none) return walk(out, combine.item_size, nullptr);
+    const Accumulator accumulator = gs::accumulator(combine);
+    const bool count = accumulator.finish || !combine.include_self;
+    std::vector<int64_t> visits(count ? static_cast<size_t>(slots) : 0);
+    std::unique_ptr<std::byte[]> sums;
+    if (accumulator.load) {
+        sums.reset(new std::byte[static_cast<size_t>(slots * width * accumulator.item_size)]);
+        accumulator.load(out, sums.get(), slots * width);
+    }
+    std::byte* const target = sums ? sums.get() : out;
+    if (!walk(target, accumulator.item_size, count ? visits.data() : nullptr)) return false;
+    if (accumulator.finish) accumulator.finish(target, out, visits.data(), slots, width, combine);
+    return true;
+}
+
+}  // namespace gs

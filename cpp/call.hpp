@@ -1,0 +1,44 @@
+// A call of one operator on NumPy arrays: from arguments to a result, in as few steps as a small array deserves.
+#pragma once
+
+#include <Python.h>
+
+#include "kernels.hpp"
+
+struct _PyArray_Descr;
+
+namespace gs {
+
+// The array functions with a plan of their own.
+enum class Kernel : uint8_t { gather, gather_elements, gather_nd, scatter_update, scatter_elements, scatter_nd };
+inline constexpr int kernel_count = 6;
+const char* name(Kernel);
+inline bool is_scatter(Kernel kernel) { return kernel >= Kernel::scatter_update; }
+
+[[nodiscard]] Fault make_plan(Kernel, const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
+
+struct Call {
+    PyObject* op;  // what messages call it: a borrowed str, or null for the kernel's own name
+    Kernel kernel;
+    PyObject *data = nullptr, *indices = nullptr, *updates = nullptr, *out = nullptr;  // borrowed
+    int64_t axis = 0, batch_dims = 0;
+    Rule rule;
+    Reduction reduction = Reduction::none;
+    bool include_self = true, wide = false;
+};
+
+enum class Outcome { done, failed, not_plain };
+
+// `not_plain`: an argument is not an aligned native NumPy array of fitting type; _arrays.py knows what to do with it.
+Outcome run(const Call&, PyObject*& result);
+
+// `descr` is a PyArray_Descr; the type lives in NumPy's headers, which only those who look inside need.
+DType element_type(_PyArray_Descr* descr);
+
+PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
+
+// The array functions of the package root, and `apply`, their common form for the layers above.
+PyMethodDef* array_functions();
+bool init_numpy_call();
+
+}  // namespace gs

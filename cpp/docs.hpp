@@ -1,0 +1,232 @@
+// Docstrings of the array functions; the first line is the signature that Python shows.
+#pragma once
+
+namespace gs::docs {
+
+inline constexpr const char* gather = R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', out=None)
+--
+
+Take whole slices of ``data`` along ``axis``.
+
+``out[B + O + I] = data[B + O + (indices[B + I],)]`` for every position B in the batch dims, O in the dims between
+them and the axis, I in the remaining dims of ``indices``.
+
+Parameters
+----------
+data : array, shape (d0, ..., dn), rank >= 1, any element type
+indices : array of any integer type, any shape; a scalar drops the axis
+axis : int in [-r, r-1], r the rank of ``data``
+batch_dims : int
+    How many leading dims ``data`` and ``indices`` share; at most ``axis``. Negative counts from the rank of ``indices``.
+mode : {'raise', 'wrap', 'clip', 'fill'}
+    What becomes of a bad index. 'raise': -1 counts from the end, what is outside [-size, size-1] is an error;
+    'fill': the same, but gives zeros instead of an error; 'wrap': modulo the size; 'clip': the nearest of 0..size-1.
+out : array, optional
+    Where to write the result: its exact shape and type. Untouched when anything is wrong.
+
+Returns
+-------
+array, shape ``data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]``, of data's type
+
+Raises
+------
+IndexError
+    An index is out of range; the message says where.
+ValueError, TypeError
+    Shapes or attributes, or types, don't fit.
+
+Sources: ONNX Gather-13; OpenVINO Gather-8.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.gather(np.array([[1, 2], [3, 4], [5, 6]]), [2, 0, -1])
+array([[5, 6],
+       [1, 2],
+       [5, 6]])
+)";
+
+inline constexpr const char* gather_elements =
+    R"(gather_elements($module, /, data, indices, axis=0, *, mode='raise', out=None)
+--
+
+Take single elements: each index names its own position along ``axis``.
+
+``out[i][j] = data[indices[i][j]][j]`` for axis 0 of a matrix, and so on for other axes and ranks.
+
+Parameters
+----------
+data : array of rank r >= 1, any element type
+indices : array of rank r and any integer type, off the axis no longer than ``data``; along it of any length
+axis : int in [-r, r-1]
+mode, out : see `gather`
+
+Returns
+-------
+array with the shape of ``indices`` and the type of ``data``
+
+Raises
+------
+IndexError, ValueError, TypeError : see `gather`
+
+Sources: ONNX GatherElements-13; OpenVINO GatherElements-6.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.gather_elements(np.array([[1, 2], [3, 4]]), np.array([[0, 0], [1, 0]]), axis=1)
+array([[1, 1],
+       [4, 3]])
+)";
+
+inline constexpr const char* gather_nd = R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', out=None)
+--
+
+Take elements or slices named by index tuples.
+
+``out[B + J] = data[B + tuple(indices[B + J])]`` with B in the batch dims and J in the other dims of ``indices`` but
+the last, which holds the tuples. An empty tuple names everything.
+
+Parameters
+----------
+data : array of rank r >= 1, any element type
+indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - batch_dims
+batch_dims : int in [0, min(r, rank of indices)), leading dims that ``data`` and ``indices`` share
+mode, out : see `gather`
+
+Returns
+-------
+array, shape ``indices.shape[:-1] + data.shape[batch_dims + k:]``, of data's type
+
+Raises
+------
+IndexError, ValueError, TypeError : see `gather`
+
+Sources: ONNX GatherND-13; OpenVINO GatherND-8.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.gather_nd(np.array([[1, 2], [3, 4]]), np.array([[0, 0], [1, 0]]))
+array([1, 3])
+)";
+
+inline constexpr const char* scatter_update =
+    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None)
+--
+
+Write whole slices along ``axis``: the reverse of `gather`.
+
+For every index i, in row-major order: ``out[..., i, ...] = f(out[..., i, ...], updates[..., I, ...])``, I being where
+i stands in ``indices``, and f as ``reduction`` says.
+
+Parameters
+----------
+data : array of rank r >= 1, any element type; it is not changed (but see ``out``)
+indices : array of any integer type, any shape
+updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``
+axis : int in [-r, r-1]
+reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
+    'none' overwrites; of several updates to one place the last in row-major order wins. The others combine all
+    contributions in row-major order, rounding to the element type after each; integers wrap; 'mean' divides once by
+    the number of contributions (integers: exactly, rounded down). NaN passes through 'min' and 'max'. For bool, 'add'
+    is or, 'mul' is and, 'sub' is xor. For strings, 'add' concatenates.
+include_self : bool
+    Whether the element of ``data`` is one of the contributions. Places that no update names keep it in any case.
+mode : {'raise', 'wrap', 'clip', 'drop'}
+    What becomes of a bad index: see `gather`; 'drop' skips its update.
+out : array, optional
+    Where to write the result: shape and type of ``data``. ``out=data`` updates in place, without a copy. Untouched
+    when anything is wrong.
+
+Returns
+-------
+array with the shape and type of ``data``
+
+Raises
+------
+IndexError
+    An index is out of range; the message says where.
+ValueError, TypeError
+    Shapes or attributes, or types, don't fit.
+
+Sources: OpenVINO ScatterUpdate-3; the reductions as in ONNX ScatterND-18 and OpenVINO ScatterElementsUpdate-12.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.scatter_update(np.zeros(4), [3, 1, 3], np.array([1.0, 2.0, 4.0]), reduction="add")
+array([0., 2., 0., 5.])
+)";
+
+inline constexpr const char* scatter_elements =
+    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None)
+--
+
+Write single elements: each index names its own position along ``axis``. The reverse of `gather_elements`.
+
+For every position (i, j) of a matrix, in row-major order, and axis 0:
+``out[indices[i][j]][j] = f(out[indices[i][j]][j], updates[i][j])``; so on for other axes and ranks.
+
+Parameters
+----------
+data : array of rank r >= 1, any element type; it is not changed (but see ``out``)
+indices : array of rank r and any integer type, off the axis no longer than ``data``; along it of any length
+updates : array with the shape of ``indices``
+axis : int in [-r, r-1]
+reduction, include_self, mode, out : see `scatter_update`
+
+Returns
+-------
+array with the shape and type of ``data``
+
+Raises
+------
+IndexError, ValueError, TypeError : see `scatter_update`
+
+Sources: ONNX ScatterElements-18; OpenVINO ScatterElementsUpdate-12.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.scatter_elements(np.zeros((2, 3)), np.array([[1, 0, 1]]), np.array([[1.0, 2.0, 3.0]]))
+array([[0., 2., 0.],
+       [1., 0., 3.]])
+)";
+
+inline constexpr const char* scatter_nd =
+    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, mode='raise', out=None)
+--
+
+Write elements or slices named by index tuples: the reverse of `gather_nd`.
+
+For every J in the dims of ``indices`` but the last, in row-major order:
+``out[tuple(indices[J])] = f(out[tuple(indices[J])], updates[J])``. An empty tuple names everything.
+
+Parameters
+----------
+data : array of rank r >= 1, any element type; it is not changed (but see ``out``)
+indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
+updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
+reduction, include_self, mode, out : see `scatter_update`
+
+Returns
+-------
+array with the shape and type of ``data``
+
+Raises
+------
+IndexError, ValueError, TypeError : see `scatter_update`
+
+Sources: ONNX ScatterND-18; OpenVINO ScatterNDUpdate-15.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.scatter_nd(np.arange(1, 9), np.array([[4], [3], [1], [7]]), np.array([9, 10, 11, 12]))
+array([ 1, 11,  3, 10,  9,  6,  7, 12])
+)";
+
+inline constexpr const char* apply =
+    R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out, /)
+--
+
+The common form of the array functions, for the layers above: `op` is what messages say, `negative` whether negative
+indices count from the end, `wide` whether halves accumulate in float32. Plain arrays only.
+)";
+
+inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
+--
+
+The kernel of GatherTree; -1, or the flat position of a parent out of range. Contiguous arrays of one type only.
+)";
+
+}  // namespace gs::docs

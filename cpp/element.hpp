@@ -1,0 +1,144 @@
+// The 16-bit float types and what reductions need to know of every element type.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace gs {
+
+// IEEE binary16. Arithmetic happens in float; storing rounds to nearest even.
+class float16 {
+  public:
+    float16() = default;
+    explicit float16(float value) : bits_(round(value)) {}
+    explicit operator float() const { return widen(bits_); }
+
+  private:
+    static uint16_t round(float value) {
+        const uint32_t bits = std::bit_cast<uint32_t>(value);
+        const uint32_t sign = (bits >> 16) & 0x8000u;
+        const uint32_t magnitude = bits & 0x7fffffffu;
+        if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
+        if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to infinity
+        if (magnitude < 0x38800000u) {                                               // subnormal in binary16
+            // Adding 0.5 makes the float unit round the value at binary16's last subnormal place.
+            const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+            return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
+        }
+        const uint32_t odd = (magnitude >> 13) & 1u;
+        return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
+    }
+
+    static float widen(uint16_t half) {
+        const uint32_t sign = (half & 0x8000u) << 16;
+        const uint32_t magnitude = half & 0x7fffu;
+        if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
+        if (magnitude < 0x400u) {
+            const float value = static_cast<float>(magnitude) * 0x1p-24f;
+            return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
+        }
+        return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
+    }
+
+    uint16_t bits_;
+};
+
+// The upper half of a binary32.
+class bfloat16 {
+  public:
+    bfloat16() = default;
+    explicit bfloat16(float value) : bits_(round(value)) {}
+    explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits_) << 16); }
+
+  private:
+    static uint16_t round(float value) {
+        const uint32_t bits = std::bit_cast<uint32_t>(value);
+        if (value != value) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+        const uint32_t odd = (bits >> 16) & 1u;
+        return static_cast<uint16_t>((bits + 0x7fffu + odd) >> 16);
+    }
+
+    uint16_t bits_;
+};
+
+// A NumPy bool: any nonzero byte counts as true.
+class boolean {
+  public:
+    boolean() = default;
+    explicit boolean(bool value) : byte_(value) {}
+    explicit operator bool() const { return byte_ != 0; }
+
+  private:
+    uint8_t byte_;
+};
+
+// A complex number with the plain product (no recovery of infinities), as array libraries compute it.
+template <std::floating_point F>
+struct complex {
+    F real, imag;
+};
+using complex64 = complex<float>;
+using complex128 = complex<double>;
+
+// An exact sum of 64-bit integers; wide enough for 2^63 of them.
+class Int128 {
+  public:
+    Int128() = default;
+    explicit Int128(int64_t value) : low_(static_cast<uint64_t>(value)), high_(value < 0 ? ~uint64_t{0} : 0) {}
+    explicit Int128(uint64_t value) : low_(value), high_(0) {}
+
+    friend Int128 operator+(Int128 a, Int128 b) {
+        Int128 sum;
+        sum.low_ = a.low_ + b.low_;
+        sum.high_ = a.high_ + b.high_ + (sum.low_ < a.low_);
+        return sum;
+    }
+
+    // The low 64 bits of floor(*this / divisor), divisor > 0: all there is when the quotient is a mean.
+    uint64_t floor_divide(int64_t divisor) const {
+        const bool negative = high_ >> 63;
+        // floor(x / d) == ~floor(~x / d) for negative x, and ~x is not negative.
+        uint64_t high = negative ? ~high_ : high_, low = negative ? ~low_ : low_;
+        uint64_t quotient = 0, remainder = high % static_cast<uint64_t>(divisor);
+        for (int bit = 63; bit >= 0; --bit) {
+            remainder = remainder << 1 | (low >> bit & 1u);
+            const bool fits = remainder >= static_cast<uint64_t>(divisor);
+            remainder -= fits ? static_cast<uint64_t>(divisor) : 0;
+            quotient = quotient << 1 | fits;
+        }
+        return negative ? ~quotient : quotient;
+    }
+
+  private:
+    uint64_t low_, high_;
+};
+
+template <class T>
+concept Half = std::same_as<T, float16> || std::same_as<T, bfloat16>;
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+concept Float = std::floating_point<T> || Half<T>;
+template <class T>
+concept Complex = std::same_as<T, complex64> || std::same_as<T, complex128>;
+template <class T>
+concept Ordered = Integer<T> || Float<T> || std::same_as<T, boolean>;
+
+// Reading an element as the type it is accumulated in.
+template <class A, class T>
+inline A accumulate_as(T value) {
+    if constexpr (std::same_as<A, T>)
+        return value;
+    else if constexpr (std::same_as<A, Int128> && std::is_unsigned_v<T>)
+        return Int128(static_cast<uint64_t>(value));
+    else if constexpr (std::same_as<A, Int128>)
+        return Int128(static_cast<int64_t>(value));
+    else
+        return static_cast<A>(value);
+}
+
+}  // namespace gs

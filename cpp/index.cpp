@@ -1,0 +1,106 @@
+#include "index.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <type_traits>
+
+#include "parallel.hpp"
+
+namespace gs {
+namespace {
+
+// Maps one index value to [0, size). Widened first: never add a size in the type of the index.
+template <Mode mode, class I>
+inline bool place(I value, int64_t size, bool negative, int64_t& position) {
+    if constexpr (mode == Mode::wrap) {
+        if (size == 0) return false;
+        if constexpr (std::is_unsigned_v<I>) {
+            position = static_cast<int64_t>(value % static_cast<uint64_t>(size));
+        } else {
+            position = static_cast<int64_t>(value) % size;
+            position += position < 0 ? size : 0;
+        }
+        return true;
+    } else if constexpr (mode == Mode::clip) {
+        if (size == 0) return false;
+        const bool below = value < I{0}, above = !below && static_cast<uint64_t>(value) >= static_cast<uint64_t>(size);
+        position = below ? 0 : above ? size - 1 : static_cast<int64_t>(value);
+        return true;
+    } else {
+        uint64_t unsigned_position = static_cast<uint64_t>(value);
+        if constexpr (std::is_signed_v<I>)
+            unsigned_position += value < 0 && negative ? static_cast<uint64_t>(size) : 0;
+        position = static_cast<int64_t>(unsigned_position);
+        return unsigned_position < static_cast<uint64_t>(size);
+    }
+}
+
+template <Mode mode, class I>
+bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule, int64_t* rows) {
+    const int k = dims.rank;
+    bool all_good = true;
+    for (int64_t t = 0; t < n; ++t) {
+        uint64_t row = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
+        bool good = true;
+        for (int j = 0; j < k; ++j) {
+            I value;
+            std::memcpy(&value, tuples + (t * k + j) * static_cast<int64_t>(sizeof(I)), sizeof(I));
+            int64_t position = 0;
+            good &= place<mode>(value, dims.dim[j], rule.negative, position);
+            row = row * static_cast<uint64_t>(dims.dim[j]) + static_cast<uint64_t>(position);
+        }
+        if constexpr (mode == Mode::skip)
+            rows[t] = good ? static_cast<int64_t>(row) : -1;
+        else
+            rows[t] = static_cast<int64_t>(row);
+        all_good &= good;
+    }
+    return mode == Mode::skip || all_good;
+}
+
+template <class I>
+auto resolver(Mode mode) {
+    switch (mode) {
+        case Mode::wrap: return resolve<Mode::wrap, I>;
+        case Mode::clip: return resolve<Mode::clip, I>;
+        case Mode::skip: return resolve<Mode::skip, I>;
+        default: return resolve<Mode::raise, I>;
+    }
+}
+
+auto resolver(IndexType type, Mode mode) {
+    switch (type) {
+        case IndexType::int8: return resolver<int8_t>(mode);
+        case IndexType::int16: return resolver<int16_t>(mode);
+        case IndexType::int32: return resolver<int32_t>(mode);
+        case IndexType::uint8: return resolver<uint8_t>(mode);
+        case IndexType::uint16: return resolver<uint16_t>(mode);
+        case IndexType::uint32: return resolver<uint32_t>(mode);
+        case IndexType::uint64: return resolver<uint64_t>(mode);
+        default: return resolver<int64_t>(mode);
+    }
+}
+
+int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
+
+}  // namespace
+
+Index::Index(const void* tuples, IndexType type, const Shape& dims, Rule rule)
+    : tuples_(static_cast<const std::byte*>(tuples)),
+      tuple_size_(size_of(type) * dims.rank),
+      dims_(&dims),
+      rule_(rule),
+      resolve_(resolver(type, rule.mode)) {}
+
+bool Index::check(int64_t n) const {
+    if (may_skip()) return true;
+    std::atomic<bool> good = true;
+    for_ranges(n, Work{n, tuple_size_}, [&](int64_t begin, int64_t end) {
+        int64_t rows[block];
+        for (int64_t first = begin; first < end && good.load(std::memory_order_relaxed); first += block)
+            if (!resolve(first, std::min(block, end - first), rows)) good = false;
+    });
+    return good;
+}
+
+}  // namespace gs

@@ -1,0 +1,133 @@
+#include "parallel.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
+namespace gs {
+namespace {
+
+int initial_threads() {
+    for (const char* variable : {"GATHERSCATTER_NUM_THREADS", "OMP_NUM_THREADS"})
+        if (const char* text = std::getenv(variable))
+            if (const int n = std::atoi(text); n >= 1) return std::min(n, 1024);
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::atomic<int> configured_threads = 0;  // 0: not asked yet
+
+// One job at a time; workers sleep in between. Its threads are never joined: it lives as long as the process.
+class Pool {
+  public:
+    // Whether the job was run; not if another thread has the pool.
+    bool try_run(int n, const std::function<void(int)>& task) {
+        std::unique_lock owner(owner_, std::try_to_lock);
+        if (!owner) return false;
+        {
+            std::lock_guard lock(mutex_);
+            while (static_cast<int>(started_) < n - 1 && start_worker()) ++started_;
+            task_ = &task;
+            size_ = n;
+            next_ = 0;
+            ++generation_;
+        }
+        wake_.notify_all();
+        work(n, task);
+        std::unique_lock lock(mutex_);
+        task_ = nullptr;  // a worker that has not woken yet finds nothing to do
+        done_.wait(lock, [&] { return busy_ == 0; });
+        return true;
+    }
+
+  private:
+    bool start_worker() {
+        try {
+            std::thread([this] { serve(); }).detach();
+            return true;
+        } catch (const std::system_error&) {
+            return false;  // fewer threads than asked for give the same result
+        }
+    }
+
+    void work(int n, const std::function<void(int)>& task) {
+        for (int i; (i = next_.fetch_add(1)) < n;) task(i);
+    }
+
+    void serve();
+
+    std::mutex owner_;
+    std::mutex mutex_;  // guards what follows, except next_
+    std::condition_variable wake_, done_;
+    const std::function<void(int)>* task_ = nullptr;
+    int size_ = 0, busy_ = 0;
+    uint64_t generation_ = 0;
+    size_t started_ = 0;
+    std::atomic<int> next_ = 0;
+};
+
+thread_local bool inside_task = false;
+
+void Pool::serve() {
+    inside_task = true;
+    std::unique_lock lock(mutex_);
+    for (uint64_t seen = 0;;) {
+        wake_.wait(lock, [&] { return task_ != nullptr && generation_ != seen; });
+        seen = generation_;
+        const auto* task = task_;
+        const int n = size_;
+        ++busy_;
+        lock.unlock();
+        work(n, *task);
+        lock.lock();
+        if (--busy_ == 0) done_.notify_one();
+    }
+}
+
+// A child of fork() has none of the pool's threads and perhaps its locks held: it starts over, the old one is let go.
+std::atomic<Pool*> current_pool = nullptr;
+
+Pool& pool() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        current_pool = new Pool;
+#ifndef _WIN32
+        pthread_atfork(nullptr, nullptr, [] {
+            current_pool = new Pool;
+            inside_task = false;
+        });
+#endif
+    });
+    return *current_pool;
+}
+
+}  // namespace
+
+int num_threads() {
+    int n = configured_threads;
+    if (n == 0) {
+        n = initial_threads();
+        configured_threads = n;
+    }
+    return n;
+}
+
+void set_num_threads(int n) { configured_threads = n; }
+
+void run_tasks(int n, const std::function<void(int)>& task) {
+    if (n > 1 && !inside_task) {
+        inside_task = true;
+        const bool done = pool().try_run(n, task);
+        inside_task = false;
+        if (done) return;
+    }
+    for (int i = 0; i < n; ++i) task(i);
+}
+
+}  // namespace gs

@@ -1,0 +1,43 @@
+// Splitting a loop over threads: a small pool that starts at first use and survives fork().
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+namespace gs {
+
+int num_threads();
+void set_num_threads(int n);  // n >= 1
+
+// The cost of a loop, from which follows whether threads pay.
+struct Work {
+    int64_t steps, bytes_per_step;
+};
+
+// Below this many bytes to touch, handing work to another thread costs more than it saves.
+inline constexpr double serial_bytes = 512 * 1024;
+
+inline int threads_for(Work work) {
+    const double bytes = static_cast<double>(work.steps) * static_cast<double>(std::max<int64_t>(work.bytes_per_step, 1));
+    return bytes < serial_bytes ? 1 : num_threads();
+}
+
+// Calls task(i) for each i in [0, n), on up to n threads; the calling thread takes part. Called from within a task,
+// or while another thread of this process has the pool, it runs serially.
+void run_tasks(int n, const std::function<void(int)>& task);
+
+// Calls f(begin, end) for consecutive ranges that cover [0, n), one range a thread.
+template <class F>
+void for_ranges(int64_t n, Work work, F&& f) {
+    const int parts = static_cast<int>(std::min<int64_t>(threads_for(work), n));
+    if (parts <= 1) {
+        if (n > 0) f(int64_t{0}, n);
+        return;
+    }
+    const int64_t quotient = n / parts, remainder = n % parts;
+    const auto bound = [=](int64_t i) { return i * quotient + std::min(i, remainder); };
+    run_tasks(parts, [&](int i) { f(bound(i), bound(i + 1)); });
+}
+
+}  // namespace gs

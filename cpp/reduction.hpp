@@ -1,0 +1,110 @@
+// The reductions as stateless functors f(a, u): a is what stands there, u the update.
+#pragma once
+
+#include "dtype.hpp"
+
+namespace gs {
+
+enum class Reduction : uint8_t { none, add, sub, mul, min, max, mean };
+
+// Integers wrap modulo 2^N, so they are computed unsigned, and wide enough not to be promoted to int.
+template <Integer T>
+using Modular = std::conditional_t<sizeof(T) < 4, uint32_t, std::make_unsigned_t<T>>;
+
+struct Add {
+    template <class T>
+    static constexpr bool knows = true;
+
+    template <class T>
+    T operator()(T a, T u) const {
+        if constexpr (Integer<T>)
+            return static_cast<T>(Modular<T>(a) + Modular<T>(u));
+        else if constexpr (Half<T>)
+            return T(float(a) + float(u));
+        else if constexpr (Complex<T>)
+            return {a.real + u.real, a.imag + u.imag};
+        else if constexpr (std::same_as<T, boolean>)
+            return boolean(bool(a) || bool(u));
+        else
+            return a + u;
+    }
+};
+
+struct Sub {
+    template <class T>
+    static constexpr bool knows = true;
+
+    template <class T>
+    T operator()(T a, T u) const {
+        if constexpr (Integer<T>)
+            return static_cast<T>(Modular<T>(a) - Modular<T>(u));
+        else if constexpr (Half<T>)
+            return T(float(a) - float(u));
+        else if constexpr (Complex<T>)
+            return {a.real - u.real, a.imag - u.imag};
+        else if constexpr (std::same_as<T, boolean>)
+            return boolean(bool(a) != bool(u));
+        else
+            return a - u;
+    }
+};
+
+struct Mul {
+    template <class T>
+    static constexpr bool knows = true;
+
+    template <class T>
+    T operator()(T a, T u) const {
+        if constexpr (Integer<T>)
+            return static_cast<T>(Modular<T>(a) * Modular<T>(u));
+        else if constexpr (Half<T>)
+            return T(float(a) * float(u));
+        else if constexpr (Complex<T>)
+            return {a.real * u.real - a.imag * u.imag, a.real * u.imag + a.imag * u.real};
+        else if constexpr (std::same_as<T, boolean>)
+            return boolean(bool(a) && bool(u));
+        else
+            return a * u;
+    }
+};
+
+// NaN from either side stays; of two equal values the one that stands there stays.
+struct Min {
+    template <class T>
+    static constexpr bool knows = Ordered<T>;
+
+    template <class T>
+    T operator()(T a, T u) const {
+        if constexpr (Half<T>)
+            return float(u) < float(a) || float(u) != float(u) ? u : a;
+        else if constexpr (Float<T>)
+            return u < a || u != u ? u : a;
+        else if constexpr (std::same_as<T, boolean>)
+            return boolean(bool(a) && bool(u));
+        else
+            return u < a ? u : a;
+    }
+};
+
+struct Max {
+    template <class T>
+    static constexpr bool knows = Ordered<T>;
+
+    template <class T>
+    T operator()(T a, T u) const {
+        if constexpr (Half<T>)
+            return float(u) > float(a) || float(u) != float(u) ? u : a;
+        else if constexpr (Float<T>)
+            return u > a || u != u ? u : a;
+        else if constexpr (std::same_as<T, boolean>)
+            return boolean(bool(a) || bool(u));
+        else
+            return u > a ? u : a;
+    }
+};
+
+// The type that sums for a mean: exact for integers, the element type itself for floats.
+template <class T>
+using MeanSum = std::conditional_t<Integer<T>, std::conditional_t<sizeof(T) == 8, Int128, int64_t>, T>;
+
+}  // namespace gs

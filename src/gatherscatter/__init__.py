@@ -1,0 +1,47 @@
+"""The gather and scatter operators of ONNX and OpenVINO: exact, deterministic, on arrays and on model files."""
+
+from gatherscatter import onnx, openvino
+from gatherscatter._core import (
+    gather,
+    gather_elements,
+    gather_nd,
+    num_threads,
+    scatter_elements,
+    scatter_nd,
+    scatter_update,
+    set_num_threads,
+)
+from gatherscatter.cache import tensor_scatter
+from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
+from gatherscatter.inspection import IndexReport, inspect
+from gatherscatter.models import ModelError, run
+from gatherscatter.tree import gather_tree
+from gatherscatter.versions import OpVersion, op, ops
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "IndexReport",
+    "ModelError",
+    "OpError",
+    "OpIndexError",
+    "OpTypeError",
+    "OpValueError",
+    "OpVersion",
+    "gather",
+    "gather_elements",
+    "gather_nd",
+    "gather_tree",
+    "inspect",
+    "num_threads",
+    "onnx",
+    "op",
+    "openvino",
+    "ops",
+    "run",
+    "scatter_elements",
+    "scatter_nd",
+    "scatter_update",
+    "set_num_threads",
+    "tensor_scatter",
+]

@@ -1,0 +1,184 @@
+"""Arrays of every kind, made ready for the core: what its fast path hands over comes here, and goes back to it.
+
+The functions named like the array functions of the package root have their signatures; the core calls them with the
+arguments as they were given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core, _strings
+from gatherscatter.errors import OpTypeError, OpValueError
+
+
+def gather(
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    return execute("gather", "gather", data, indices, axis=axis, batch_dims=batch_dims, mode=mode, out=out)
+
+
+def gather_elements(
+    data: ArrayLike, indices: ArrayLike, axis: int = 0, *, mode: str = "raise", out: np.ndarray | None = None
+) -> np.ndarray:
+    return execute("gather_elements", "gather_elements", data, indices, axis=axis, mode=mode, out=out)
+
+
+def gather_nd(
+    data: ArrayLike,
+    indices: ArrayLike,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    return execute("gather_nd", "gather_nd", data, indices, batch_dims=batch_dims, mode=mode, out=out)
+
+
+def scatter_update(
+    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
+) -> np.ndarray:
+    return execute("scatter_update", "scatter_update", data, indices, updates, axis=axis, **options)
+
+
+def scatter_elements(
+    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
+) -> np.ndarray:
+    return execute("scatter_elements", "scatter_elements", data, indices, updates, axis=axis, **options)
+
+
+def scatter_nd(data: ArrayLike, indices: ArrayLike, updates: ArrayLike, **options: Any) -> np.ndarray:
+    return execute("scatter_nd", "scatter_nd", data, indices, updates, **options)
+
+
+def execute(
+    op: str,
+    kernel: str,
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike | None = None,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    reduction: str = "none",
+    include_self: bool = True,
+    mode: str = "raise",
+    negative: bool = True,
+    wide: bool = False,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """Run one kernel on arrays of any kind; ``op`` is what messages call it."""
+    in_place = out is not None and out is data
+    array = as_array(op, "data", data)
+    index = as_indices(op, "indices", indices)
+    update = None if updates is None else _as_updates(op, updates, array)
+
+    def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
+             mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+        return _core.apply(op, kernel, array, index, update, axis, batch_dims, reduction, include_self, mode,
+                           negative, wide, out)  # fmt: skip
+
+    if out is not None:
+        _check_out(op, out, array, update)
+    if _strings.is_string(array) or array.dtype.hasobject:
+        result = _strings.execute(op, kernel, core, array, update, reduction, include_self, mode)
+    elif update is not None and reduction != "none" and not array.dtype.isnative:
+        result = core(_native(array), _native(update)).astype(array.dtype)
+    elif out is not None and _can_write_directly(out, in_place, array, index, update):
+        return core(array, update, out=out)
+    else:
+        result = core(array, update)
+    return result if out is None else _copy_into(op, out, result)
+
+
+def as_array(op: str, name: str, value: ArrayLike) -> np.ndarray:
+    """An exact, aligned ndarray."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
+    return np.require(np.asarray(value), requirements=["ALIGNED"])
+
+
+def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
+    """A native integer array; an empty list counts as one."""
+    array = as_array(op, name, value)
+    if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise OpTypeError(f"{op}: {name} must be integers, not {array.dtype}", op=op, input=name)
+    return _native(array)
+
+
+def _native(array: np.ndarray) -> np.ndarray:
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _as_updates(op: str, value: ArrayLike, data: np.ndarray) -> np.ndarray:
+    """Updates in the type of data, if nothing but precision can be lost by that."""
+    updates = as_array(op, "updates", value)
+    if updates.dtype == data.dtype or _strings.is_string(data) or data.dtype.hasobject:
+        return updates
+    if updates.dtype.kind in "iu" and data.dtype.kind in "iu":
+        return _narrowed(op, updates, data.dtype)
+    empty = updates.size == 0 and not isinstance(value, np.ndarray)
+    if not empty and not np.can_cast(updates.dtype, data.dtype, "same_kind"):
+        raise OpTypeError(
+            f"{op}: updates of type {updates.dtype} can't be stored in data of type {data.dtype}; convert one of them",
+            op=op,
+            input="updates",
+        )
+    with np.errstate(over="ignore"):  # a number too large for the type is infinite in it
+        return updates.astype(data.dtype)
+
+
+def _narrowed(op: str, updates: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Integers as another integer type that holds every one of them."""
+    limits = np.iinfo(dtype)
+    if updates.size and (updates.min() < limits.min or updates.max() > limits.max):
+        worst = updates.min() if updates.min() < limits.min else updates.max()
+        raise OpValueError(f"{op}: the update {worst} does not fit in data of type {dtype}", op=op, input="updates")
+    return updates.astype(dtype)
+
+
+def _check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
+    if not isinstance(out, np.ndarray):
+        raise OpTypeError(f"{op}: out must be a NumPy array, not {type(out).__name__}", op=op, input="out")
+    if not out.flags.writeable:
+        raise OpValueError(f"{op}: out is read-only", op=op, input="out")
+    strings = _strings.is_string(data) and _strings.is_string(out)
+    if out.dtype != data.dtype and not strings:
+        raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
+    if updates is not None and out.shape != data.shape:
+        raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
+
+
+def _can_write_directly(
+    out: np.ndarray, in_place: bool, data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None
+) -> bool:
+    read = [indices] + ([] if updates is None else [updates]) + ([] if in_place else [data])
+    return (
+        type(out) is np.ndarray
+        and out.flags.c_contiguous
+        and out.flags.aligned
+        and not any(np.may_share_memory(out, array) for array in read)
+    )
+
+
+def _copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """The last step of a call that could not write to ``out`` directly: nothing can fail after it has begun."""
+    if out.shape != result.shape:
+        text = f"{op}: out has shape {out.shape}, but the result has {result.shape}"
+        raise OpValueError(text, op=op, input="out")
+    if out.dtype != result.dtype and not np.can_cast(result.dtype, out.dtype, "safe"):
+        text = f"{op}: out of type {out.dtype} is too narrow for a result of type {result.dtype}"
+        raise OpValueError(text, op=op, input="out")
+    out[...] = result
+    return out

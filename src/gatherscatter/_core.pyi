@@ -1,0 +1,85 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+def gather(
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def gather_elements(
+    data: ArrayLike, indices: ArrayLike, axis: int = 0, *, mode: str = "raise", out: np.ndarray | None = None
+) -> np.ndarray: ...
+def gather_nd(
+    data: ArrayLike, indices: ArrayLike, *, batch_dims: int = 0, mode: str = "raise", out: np.ndarray | None = None
+) -> np.ndarray: ...
+def scatter_update(
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def scatter_elements(
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def scatter_nd(
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+) -> np.ndarray: ...
+def apply(
+    op: str,
+    kernel: str,
+    data: np.ndarray,
+    indices: np.ndarray,
+    updates: np.ndarray | None,
+    axis: int,
+    batch_dims: int,
+    reduction: str,
+    include_self: bool,
+    mode: str,
+    negative: bool,
+    wide: bool,
+    out: np.ndarray | None,
+    /,
+) -> np.ndarray: ...
+def gather_tree(
+    step_ids: np.ndarray,
+    parent_ids: np.ndarray,
+    max_seq_len: np.ndarray,
+    end_token: np.ndarray,
+    out: np.ndarray,
+    /,
+) -> int: ...
+def plan(
+    kernel: str,
+    data_shape: tuple[int, ...],
+    indices_shape: tuple[int, ...],
+    axis: int = 0,
+    batch_dims: int = 0,
+) -> dict[str, Any]: ...
+def num_threads() -> int: ...
+def set_num_threads(n: int) -> None: ...

@@ -1,0 +1,211 @@
+"""The exception classes, and the wording of every message about arrays: one sentence that says what to do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gatherscatter import hints
+
+Coordinates = tuple[int, ...]
+
+MODES = {False: ("raise", "wrap", "clip", "fill"), True: ("raise", "wrap", "clip", "drop")}
+REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
+
+
+class OpError(Exception):
+    """What all errors of this package about operators have in common.
+
+    Attributes
+    ----------
+    op : str
+        The operator and version, such as ``"onnx.ScatterND-18"``, or the name of an array function.
+    input : str or None
+        The input or attribute that is at fault.
+    count : int
+        How many indices are out of range.
+    positions : tuple of tuples of int
+        Where the first ten of them stand in the indices tensor.
+    values : tuple of int
+        Their values.
+    axis : int or None
+        The axis of data that the first one indexes.
+    allowed : (int, int) or None
+        The valid range on that axis, both ends included.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        op: str = "",
+        input: str | None = None,
+        count: int = 0,
+        positions: tuple[Coordinates, ...] = (),
+        values: tuple[int, ...] = (),
+        axis: int | None = None,
+        allowed: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.op = op
+        self.input = input
+        self.count = count
+        self.positions = positions
+        self.values = values
+        self.axis = axis
+        self.allowed = allowed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+class OpTypeError(OpError, TypeError):
+    """An element type, an index type or a kind of object that the operator does not take."""
+
+
+class OpValueError(OpError, ValueError):
+    """A shape, a rank, an axis or an attribute that the operator does not take."""
+
+
+class OpIndexError(OpError, IndexError):
+    """At least one index is out of range; nothing was written."""
+
+
+def _rebuild(cls: type[OpError], args: tuple[Any, ...], state: dict[str, Any]) -> OpError:
+    error = cls(*args)
+    error.__dict__.update(state)
+    return error
+
+
+def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
+    """A ``mode`` or ``reduction`` that does not exist."""
+    choices = MODES[bool(scatter)] if parameter == "mode" else REDUCTIONS
+    listed = ", ".join(repr(choice) for choice in choices)
+    error = OpValueError if isinstance(value, str) else OpTypeError
+    raise error(f"{op}: {parameter} must be one of {listed}, not {value!r}", op=op, input=parameter)
+
+
+def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
+    """A reduction that the element type does not have."""
+    raise OpTypeError(f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}", op=op, input="data")
+
+
+def shape_fault(
+    op: str,
+    kernel: str,
+    fault: str,
+    data: Coordinates,
+    indices: Coordinates,
+    updates: Coordinates | None,
+    out: Coordinates | None,
+    slots: Coordinates | None,
+    axis: int,
+    batch_dims: int,
+) -> NoReturn:
+    """Shapes or attributes that don't fit together; ``fault`` is the planner's name for it."""
+    rank, tuples, last = len(data), indices[:-1], indices[-1:]
+    rules = {
+        "axis": "data.shape[:axis] + indices.shape + data.shape[axis+1:]",
+        "elements": "indices.shape",
+        "nd": f"indices.shape[:-1] + data.shape[{batch_dims + last[0] if last else 'k'}:]",
+    }
+    rule = rules["nd" if kernel.endswith("nd") else "elements" if kernel.endswith("elements") else "axis"]
+    texts = {
+        "data_rank": ("data", "data must have at least one dimension"),
+        "indices_rank": ("indices", "indices must have at least one dimension, which holds the index tuples"),
+        "same_rank": ("indices", f"indices must have the rank of data ({rank}), not {len(indices)}"),
+        "axis": ("axis", f"axis {axis} is out of range for data of rank {rank} (valid: {-rank}..{rank - 1})"),
+        "batch_dims": ("batch_dims", f"batch_dims {batch_dims} is out of range for {_ranks(data, indices)}"),
+        "batch_axis": ("batch_dims", f"batch_dims {batch_dims} must not be greater than axis {axis}"),
+        "batch_shape": ("indices", "data and indices must agree in their batch dimensions"),
+        "tuple_length": ("indices", f"index tuples of length {last} are longer than data has dimensions left"),
+        "indices_shape": ("indices", f"off axis {axis}, no dimension of indices may be longer than that of data"),
+        "output_rank": ("indices", f"the result would have more than 64 dimensions ({len(tuples)} from indices)"),
+        "too_large": ("indices", "the number of elements in the result overflows 64 bits"),
+        "updates_shape": ("updates", f"updates has shape {updates}, but must have {slots} = {rule}; nothing is broadcast"),
+        "out_shape": ("out", f"out has shape {out}, but the result has {slots if updates is None else data}"),
+    }
+    at_fault, text = texts[fault]
+    shapes = f"data {data}, indices {indices}" + (f", updates {updates}" if updates is not None else "")
+    raise OpValueError(f"{op}: {text} ({shapes})", op=op, input=at_fault)
+
+
+def _ranks(data: Coordinates, indices: Coordinates) -> str:
+    return f"data of rank {len(data)} and indices of rank {len(indices)}"
+
+
+def index_fault(
+    op: str,
+    kernel: str,
+    data_shape: Coordinates,
+    indices: np.ndarray,
+    axis: int,
+    batch_dims: int,
+    negative: bool,
+    only_empty: bool,
+) -> NoReturn:
+    """Finds the indices that are out of range. ``only_empty``: just those on axes without elements."""
+    if kernel.endswith("nd"):
+        axes = tuple(range(batch_dims, batch_dims + indices.shape[-1]))
+        columns = indices
+    else:
+        axes = (axis % len(data_shape),)
+        columns = indices[..., np.newaxis]
+    sizes = [data_shape[a] for a in axes]
+    bad = np.empty(columns.shape, dtype=bool)
+    for j, size in enumerate(sizes):
+        low, high = (-size if negative else 0), size - 1
+        bad[..., j] = (size == 0) if only_empty else (columns[..., j] < low) | (columns[..., j] > high)
+    found = np.flatnonzero(bad)
+    if found.size == 0:
+        raise OpIndexError(f"{op}: indices were changed by another thread during the call", op=op, input="indices")
+    first_axis = axes[int(found[0]) % len(axes)]
+    raise_indices(
+        op,
+        "indices",
+        indices,
+        found,
+        subject=f"axis {first_axis} of data with size",
+        axis=first_axis,
+        size=data_shape[first_axis],
+        negative=negative,
+        hint=hints.for_columns(columns, axes, data_shape, negative),
+    )
+
+
+def raise_indices(
+    op: str,
+    name: str,
+    indices: np.ndarray,
+    found: np.ndarray,
+    *,
+    subject: str,
+    axis: int | None,
+    size: int,
+    negative: bool,
+    allowed: tuple[int, int] | None = None,
+    hint: str = "",
+) -> NoReturn:
+    """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending."""
+    low, high = allowed or ((-size if negative else 0), size - 1)
+    flat = indices.reshape(-1)
+    values = flat[found]
+    places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
+    where = f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name
+    valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
+    text = f"{op}: {where} = {int(values[0])} is out of range for {subject} {size} ({valid})"
+    if len(found) > 1:
+        spread = f"all {int(values.min())}" if values.min() == values.max() else f"all in {values.min()}..{values.max()}"
+        text += f"; {len(found)} of {math.prod(indices.shape)} {name} are out of range, {spread}"
+    raise OpIndexError(
+        text + (f"; {hint}" if hint else ""),
+        op=op,
+        input=name,
+        count=len(found),
+        positions=tuple(places),
+        values=tuple(int(v) for v in values[:10]),
+        axis=axis,
+        allowed=(low, high),
+    )

@@ -1,0 +1,68 @@
+"""What is probably meant by indices that are out of range; said only when the numbers leave no other reading."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+Ranges = list[tuple[int, int]]
+
+
+def for_columns(columns: np.ndarray, axes: tuple[int, ...], shape: tuple[int, ...], negative: bool) -> str:
+    """A hint for index tuples ``columns[..., j]`` into ``axes[j]`` of ``shape``; empty when nothing is certain."""
+    flat = columns.reshape(-1, columns.shape[-1])
+    ranges = [(int(flat[:, j].min()), int(flat[:, j].max())) for j in range(flat.shape[1])]
+    sizes = [shape[axis] for axis in axes]
+    return (
+        _refused_negatives(ranges, sizes, negative)
+        or _counted_from_one(ranges, sizes)
+        or _wrapped(ranges, sizes, columns.dtype)
+        or _swapped(ranges, sizes)
+        or _wrong_axis(ranges, axes, shape)
+    )
+
+
+def _refused_negatives(ranges: Ranges, sizes: list[int], negative: bool) -> str:
+    """-1 where this version does not count from the end."""
+    fits = all(-size <= low and high < size for (low, high), size in zip(ranges, sizes, strict=True))
+    if not negative and fits and any(low < 0 for low, _ in ranges):
+        return "negative indices do not count from the end here: add the size to them"
+    return ""
+
+
+def _counted_from_one(ranges: Ranges, sizes: list[int]) -> str:
+    """All values in 1..size, and the size itself among them."""
+    if all(low >= 1 and high <= size for (low, high), size in zip(ranges, sizes, strict=True)):
+        return "all values lie in 1..size: if they count from one, subtract 1"
+    return ""
+
+
+def _wrapped(ranges: Ranges, sizes: list[int], dtype: np.dtype[np.integer]) -> str:
+    """A negative number stored without a sign, or a number shifted by 2^32."""
+    bits = 8 * dtype.itemsize
+    for (_, high), size in zip(ranges, sizes, strict=True):
+        if dtype.kind == "u" and -size <= high - 2**bits < 0:
+            return f"{high} is {high - 2**bits} stored as {dtype}: use a signed type"
+        if high >= 2**32 - size and -size <= high - 2**32 < size:
+            return f"{high} is 2^32 {high - 2**32:+d}: did a 32-bit value overflow?"
+    return ""
+
+
+def _swapped(ranges: Ranges, sizes: list[int]) -> str:
+    """Tuples that are in range when two of their columns change places."""
+    for i, j in itertools.combinations(range(len(sizes)), 2):
+        swapped = list(sizes)
+        swapped[i], swapped[j] = swapped[j], swapped[i]
+        if all(-size <= low and high < size for (low, high), size in zip(ranges, swapped, strict=True)):
+            return f"all would be in range with columns {i} and {j} swapped: are the axes in the right order?"
+    return ""
+
+
+def _wrong_axis(ranges: Ranges, axes: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """Values along one axis that reach exactly to the end of exactly one other."""
+    if len(axes) != 1:
+        return ""
+    low, high = ranges[0]
+    exact = [axis for axis, size in enumerate(shape) if axis != axes[0] and 0 <= low and high == size - 1]
+    return f"they reach exactly to the end of axis {exact[0]}: is axis right?" if len(exact) == 1 else ""

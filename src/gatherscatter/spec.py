@@ -1,0 +1,157 @@
+"""Calling an op version: exactly its types, attributes, ranges and errors; then the kernel it shares with others."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _arrays, cache, tree
+from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.versions import REQUIRED, TABLE, Attribute, Input, OpVersion, element_type
+
+# The two specifications' words for the same reductions.
+REDUCTIONS = {"sum": "add", "prod": "mul"}
+
+
+def call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]) -> np.ndarray:
+    """Run an op version on its inputs, in the order of its specification, and attributes by name.
+
+    Raises
+    ------
+    TypeError
+        Unknown attributes, element or index types that the version does not have, a reduction its type does not have.
+    ValueError
+        Shapes, ranks, axes, and attribute values that the version does not have.
+    IndexError
+        An index out of range; the message says where it stands.
+    """
+    _check_attribute_names(row, attributes)
+    arrays = _as_arrays(row, inputs)
+    _check_types(row, arrays)
+    values = {attribute.name: _value(row, attribute, attributes) for attribute in row.attributes}
+    if row.deprecated:
+        warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=3)
+    if row.kernel == "tensor_scatter":
+        return cache.run(row.name, *arrays, **values)
+    if row.kernel == "gather_tree":
+        return tree.run(row.name, *arrays)
+    return _run_kernel(row, arrays, values)
+
+
+def _run_kernel(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> np.ndarray:
+    axis = values.get("axis", 0)
+    if row.inputs[-1].kind == "axis":
+        axis = _axis_input(row, arrays.pop())
+    rank = arrays[0].ndim
+    if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
+        arrays = list(row.prepare(row.name, tuple(arrays), axis % rank))
+    reduction = values.get("reduction", "none")
+    if row.domain == "openvino" and reduction != "none" and element_type(arrays[0].dtype) == "string":
+        text = f"{row.name}: reduction {reduction!r} is not defined for strings"
+        raise OpTypeError(text, op=row.name, input="data")
+    result = _arrays.execute(
+        row.name,
+        row.kernel,
+        *arrays,
+        axis=axis,
+        batch_dims=values.get("batch_dims", 0),
+        reduction=REDUCTIONS.get(reduction, reduction),
+        include_self=values.get("use_init_val", True),
+        mode="fill" if row.index_range == "zeros" else "raise",
+        negative=row.index_range != "nonnegative",
+        wide=row.domain == "openvino",
+    )
+    return result if row.finish is None else row.finish(tuple(arrays), values, result)
+
+
+def _check_attribute_names(row: OpVersion, attributes: dict[str, Any]) -> None:
+    own = {attribute.name for attribute in row.attributes}
+    for name in attributes.keys() - own:
+        since = [other.version for other in _relatives(row) if name in {a.name for a in other.attributes}]
+        if since:
+            text = f"{row.name} has no attribute {name!r}; it came with version {min(since)}"
+            raise OpValueError(text, op=row.name, input=name)
+        listed = ", ".join(sorted(own)) or "none"
+        raise OpTypeError(f"{row.name} has no attribute {name!r} (attributes: {listed})", op=row.name, input=name)
+    for attribute in row.attributes:
+        if attribute.default is REQUIRED and attribute.name not in attributes:
+            raise OpTypeError(f"{row.name} needs the attribute {attribute.name!r}", op=row.name, input=attribute.name)
+
+
+def _relatives(row: OpVersion) -> list[OpVersion]:
+    return [other for other in TABLE if (other.domain, other.op_type) == (row.domain, row.op_type)]
+
+
+def _as_arrays(row: OpVersion, inputs: tuple[ArrayLike | None, ...]) -> list[Any]:
+    required = sum(not known.optional for known in row.inputs)
+    if not required <= len(inputs) <= len(row.inputs):
+        listed = ", ".join(known.name for known in row.inputs)
+        raise OpTypeError(f"{row.name} takes the inputs {listed}; {len(inputs)} were given", op=row.name)
+    return [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
+
+
+def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarray | None:
+    if value is None:
+        if known.optional:
+            return None
+        raise OpTypeError(f"{row.name}: the input {known.name} is missing", op=row.name, input=known.name)
+    if known.kind == "data":
+        return _arrays.as_array(row.name, known.name, value)
+    return _arrays.as_indices(row.name, known.name, value)
+
+
+def _check_types(row: OpVersion, arrays: list[Any]) -> None:
+    first: np.ndarray = arrays[0]
+    for known, array in zip(row.inputs, arrays, strict=False):
+        if array is None or known.kind == "axis":
+            continue
+        allowed = row.element_types if known.kind == "data" else row.index_types
+        found = element_type(array.dtype)
+        if found not in allowed:
+            text = f"{row.name}: {known.name} can't be of type {array.dtype}; allowed: {', '.join(allowed)}"
+            raise OpTypeError(text, op=row.name, input=known.name)
+        if known.kind == "data" and found != element_type(first.dtype):
+            text = f"{row.name}: {known.name} is of type {array.dtype}, but {row.inputs[0].name} of type {first.dtype}"
+            raise OpTypeError(text, op=row.name, input=known.name)
+        if array.dtype.kind == "O" and not all(isinstance(element, str | bytes) for element in array.flat):
+            text = f"{row.name}: an object array must hold strings only, {known.name} holds other things"
+            raise OpTypeError(text, op=row.name, input=known.name)
+
+
+def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> Any:
+    value = attributes.get(attribute.name, attribute.default)
+    readers = {"int": operator.index, "bool": _as_bool, "string": _as_str}
+    try:
+        value = readers[attribute.type](value)
+    except TypeError:
+        text = f"{row.name}: {attribute.name} must be of type {attribute.type}, not {type(value).__name__}"
+        raise OpTypeError(text, op=row.name, input=attribute.name) from None
+    if attribute.choices is not None and value not in attribute.choices:
+        text = f"{row.name}: {attribute.name} must be one of {', '.join(map(repr, attribute.choices))}, not {value!r}"
+        raise OpValueError(text, op=row.name, input=attribute.name)
+    return value
+
+
+def _as_bool(value: Any) -> bool:
+    if isinstance(value, bool | np.bool) or value in (0, 1):
+        return bool(value)
+    raise TypeError
+
+
+def _as_str(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str):
+        return value
+    raise TypeError
+
+
+def _axis_input(row: OpVersion, axis: np.ndarray) -> int:
+    if axis.ndim > 1 or axis.size != 1:
+        text = f"{row.name}: axis must be a scalar or have one element, not shape {axis.shape}"
+        raise OpValueError(text, op=row.name, input="axis")
+    return int(axis.reshape(())[()])

@@ -1,0 +1,99 @@
+"""GatherTree: the sequences that a beam search has found, read from their ends."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _arrays, _core
+from gatherscatter.errors import OpTypeError, OpValueError, raise_indices
+
+
+def gather_tree(
+    step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike
+) -> np.ndarray:
+    """Follow the parents of a beam search back from the last step, and lay out each beam's tokens in order.
+
+    Parameters
+    ----------
+    step_ids : array of numbers, shape (T, B, W): the token of each step, batch entry and beam
+    parent_ids : array of the same shape and type: which beam of the step before a token continues
+    max_seq_len : array of the same type, shape (B,): how many steps each batch entry has; at most T count
+    end_token : scalar of the same type: what stands after the end of a sequence
+
+    Returns
+    -------
+    array of the same shape and type
+
+    Raises
+    ------
+    IndexError
+        A parent that is followed is outside [0, W-1].
+    ValueError, TypeError
+        Shapes or types don't fit.
+
+    Source: OpenVINO GatherTree-1.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> steps = np.array([[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]])
+    >>> parents = np.array([[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]])
+    >>> gs.gather_tree(steps, parents, [3], 10)[:, 0]
+    array([[2, 2, 2],
+           [6, 5, 6],
+           [7, 8, 9]])
+    """
+    steps = _arrays.as_array("gather_tree", "step_ids", step_ids)
+    others = [
+        value if isinstance(value, np.ndarray | np.generic) else np.asarray(value).astype(steps.dtype)
+        for value in (max_seq_len, end_token)
+    ]
+    return run("gather_tree", steps, parent_ids, *others)
+
+
+def run(
+    op: str, step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike
+) -> np.ndarray:
+    """`gather_tree` under the name ``op``."""
+    names = ("step_ids", "parent_ids", "max_seq_len", "end_token")
+    values = (step_ids, parent_ids, max_seq_len, end_token)
+    arrays = [_arrays.as_array(op, name, value) for name, value in zip(names, values, strict=True)]
+    dtype = arrays[0].dtype
+    for name, array in zip(names, arrays, strict=True):
+        if array.dtype != dtype:
+            text = f"{op}: {name} is of type {array.dtype}, but step_ids of type {dtype}"
+            raise OpTypeError(text, op=op, input=name)
+    working = _working_type(op, dtype)
+    _check_shapes(op, *(array.shape for array in arrays))
+    ready = [np.ascontiguousarray(array, working).reshape(array.shape) for array in arrays]
+    out = np.empty(arrays[0].shape, working)
+    bad = _core.gather_tree(*ready, out)
+    if bad >= 0:
+        parents, beams = arrays[1], out.shape[2]
+        raise_indices(op, "parent_ids", parents, np.array([bad]), subject="the beams, of which there are", axis=2,
+                      size=beams, negative=False)  # fmt: skip
+    return out.astype(dtype, copy=False)
+
+
+def _working_type(op: str, dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """The type the kernel computes in: it holds every value of ``dtype``."""
+    if dtype.name in ("float16", "bfloat16"):
+        return np.dtype(np.float32)
+    if dtype.kind == "b":
+        return np.dtype(np.uint8)
+    if dtype.kind in "iuf" and dtype.itemsize <= 8:
+        return dtype.newbyteorder("=")
+    raise OpTypeError(f"{op}: step_ids must be numbers, not {dtype}", op=op, input="step_ids")
+
+
+def _check_shapes(
+    op: str, steps: tuple[int, ...], parents: tuple[int, ...], lengths: tuple[int, ...], end: tuple[int, ...]
+) -> None:
+    rules = [
+        (len(steps) == 3, "step_ids", f"step_ids must have shape (T, B, W), not {steps}"),
+        (parents == steps, "parent_ids", f"parent_ids must have the shape of step_ids {steps}, not {parents}"),
+        (lengths == steps[1:2], "max_seq_len", f"max_seq_len must have shape (B,) = {steps[1:2]}, not {lengths}"),
+        (end == (), "end_token", f"end_token must be a scalar, not of shape {end}"),
+    ]
+    for holds, name, text in rules:
+        if not holds:
+            raise OpValueError(f"{op}: {text}", op=op, input=name)
