@@ -17,12 +17,12 @@ struct Signature {
     Parameter parameters[parameter_count];
 };
 constexpr Signature signatures[kernel_count] = {
-    {2, 3, 6, {data, indices, axis, batch_dims, mode, out}},                              // gather
-    {2, 3, 5, {data, indices, axis, mode, out}},                                          // gather_elements
-    {2, 2, 5, {data, indices, batch_dims, mode, out}},                                    // gather_nd
-    {3, 4, 8, {data, indices, updates, axis, reduction, include_self, mode, out}},        // scatter_update
-    {3, 4, 8, {data, indices, updates, axis, reduction, include_self, mode, out}},        // scatter_elements
-    {3, 3, 7, {data, indices, updates, reduction, include_self, mode, out}},              // scatter_nd
+    {2, 3, 6, {data, indices, axis, batch_dims, mode, out}},                        // gather
+    {2, 3, 5, {data, indices, axis, mode, out}},                                    // gather_elements
+    {2, 2, 5, {data, indices, batch_dims, mode, out}},                              // gather_nd
+    {3, 4, 8, {data, indices, updates, axis, reduction, include_self, mode, out}},  // scatter_update
+    {3, 4, 8, {data, indices, updates, axis, reduction, include_self, mode, out}},  // scatter_elements
+    {3, 3, 7, {data, indices, updates, reduction, include_self, mode, out}},        // scatter_nd
 };
 
 const char* const reduction_names[] = {"none", "add", "sub", "mul", "min", "max", "mean"};
@@ -143,7 +143,8 @@ bool read_call(Call& call, PyObject** values) {
 PyObject* call_arrays(Kernel kernel, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
     PyObject* module = PyImport_ImportModule("gatherscatter._arrays");
     PyObject* function = module ? PyObject_GetAttrString(module, name(kernel)) : nullptr;
-    PyObject* result = function ? PyObject_Vectorcall(function, arguments, static_cast<size_t>(positional), keywords) : nullptr;
+    PyObject* result =
+        function ? PyObject_Vectorcall(function, arguments, static_cast<size_t>(positional), keywords) : nullptr;
     Py_XDECREF(function);
     Py_XDECREF(module);
     return result;
@@ -154,7 +155,8 @@ PyObject* kernel_names[kernel_count];
 template <Kernel kernel>
 PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
     PyObject* values[parameter_count] = {};
-    if (!bind(name(kernel), signatures[static_cast<int>(kernel)], arguments, positional, keywords, values)) return nullptr;
+    if (!bind(name(kernel), signatures[static_cast<int>(kernel)], arguments, positional, keywords, values))
+        return nullptr;
     Call call{kernel_names[static_cast<int>(kernel)], kernel};
     if (!read_call(call, values)) return nullptr;
     PyObject* result = nullptr;
@@ -189,12 +191,25 @@ PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
         return nullptr;
     }
-    if (!read_call(call, values) || !read_flag(arguments[10], call.rule.negative) || !read_flag(arguments[11], call.wide))
+    if (!read_call(call, values) || !read_flag(arguments[10], call.rule.negative) ||
+        !read_flag(arguments[11], call.wide))
         return nullptr;
     PyObject* result = nullptr;
     if (run(call, result) == Outcome::not_plain)
         PyErr_SetString(PyExc_TypeError, "apply() wants aligned native NumPy arrays of fitting types");
     return result;
+}
+
+// knows(dtype, reduction)
+PyObject* knows_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    const int found = n == 2 ? find_name(arguments[1], reduction_names) : -1;
+    if (found < 0) {
+        PyErr_SetString(PyExc_TypeError, "knows() takes a dtype and the name of a reduction");
+        return nullptr;
+    }
+    bool known = false;
+    if (!knows_dtype(arguments[0], static_cast<Reduction>(found), known)) return nullptr;
+    return PyBool_FromLong(known);
 }
 
 template <Kernel kernel>
@@ -214,6 +229,7 @@ PyMethodDef* array_functions() {
         method<Kernel::scatter_elements>(docs::scatter_elements),
         method<Kernel::scatter_nd>(docs::scatter_nd),
         {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_FASTCALL, docs::apply},
+        {"knows", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(knows_call)), METH_FASTCALL, docs::knows},
         {"gather_tree", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_tree_call)), METH_FASTCALL,
          docs::gather_tree},
         {nullptr, nullptr, 0, nullptr},

@@ -65,9 +65,12 @@ NB_MODULE(_core, m) {
     m.def("plan", plan, "kernel"_a, "data_shape"_a, "indices_shape"_a, "axis"_a = 0, "batch_dims"_a = 0,
           "The facts of a plan; ValueError names the fault when there is none.");
     m.def("num_threads", gs::num_threads, "How many threads a large call uses.");
-    m.def("set_num_threads", [](int n) {
-        if (n < 1) throw nb::value_error("the number of threads must be at least 1");
-        gs::set_num_threads(n);
-    }, "n"_a, "Sets how many threads a large call uses.");
+    m.def(
+        "set_num_threads",
+        [](int n) {
+            if (n < 1) throw nb::value_error("the number of threads must be at least 1");
+            gs::set_num_threads(n);
+        },
+        "n"_a, "Sets how many threads a large call uses.");
     if (PyModule_AddFunctions(m.ptr(), gs::array_functions()) < 0) throw nb::python_error();
 }

@@ -35,6 +35,9 @@ Outcome run(const Call&, PyObject*& result);
 // `descr` is a PyArray_Descr; the type lives in NumPy's headers, which only those who look inside need.
 DType element_type(_PyArray_Descr* descr);
 
+// Whether elements of a NumPy dtype have a reduction; false as the result: `dtype` is none.
+bool knows_dtype(PyObject* dtype, Reduction, bool& known);
+
 PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 
 // The array functions of the package root, and `apply`, their common form for the layers above.

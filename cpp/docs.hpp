@@ -3,7 +3,8 @@
 
 namespace gs::docs {
 
-inline constexpr const char* gather = R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', out=None)
+inline constexpr const char* gather =
+    R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', out=None)
 --
 
 Take whole slices of ``data`` along ``axis``.
@@ -75,7 +76,8 @@ array([[1, 1],
        [4, 3]])
 )";
 
-inline constexpr const char* gather_nd = R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', out=None)
+inline constexpr const char* gather_nd =
+    R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', out=None)
 --
 
 Take elements or slices named by index tuples.
@@ -221,6 +223,12 @@ inline constexpr const char* apply =
 
 The common form of the array functions, for the layers above: `op` is what messages say, `negative` whether negative
 indices count from the end, `wide` whether halves accumulate in float32. Plain arrays only.
+)";
+
+inline constexpr const char* knows = R"(knows($module, dtype, reduction, /)
+--
+
+Whether elements of a dtype can be reduced so.
 )";
 
 inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)

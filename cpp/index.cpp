@@ -28,8 +28,7 @@ inline bool place(I value, int64_t size, bool negative, int64_t& position) {
         return true;
     } else {
         uint64_t unsigned_position = static_cast<uint64_t>(value);
-        if constexpr (std::is_signed_v<I>)
-            unsigned_position += value < 0 && negative ? static_cast<uint64_t>(size) : 0;
+        if constexpr (std::is_signed_v<I>) unsigned_position += value < 0 && negative ? static_cast<uint64_t>(size) : 0;
         position = static_cast<int64_t>(unsigned_position);
         return unsigned_position < static_cast<uint64_t>(size);
     }

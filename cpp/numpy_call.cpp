@@ -68,7 +68,9 @@ bool index_type_of(PyArrayObject* array, IndexType& type) {
     return true;
 }
 
-bool is_plain(PyObject* object) { return PyArray_CheckExact(object) && !PyDataType_REFCHK(PyArray_DESCR(array(object))); }
+bool is_plain(PyObject* object) {
+    return PyArray_CheckExact(object) && !PyDataType_REFCHK(PyArray_DESCR(array(object)));
+}
 
 bool same_type(PyArrayObject* a, PyArrayObject* b) {
     return PyArray_DESCR(a) == PyArray_DESCR(b) || PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b));
@@ -104,9 +106,7 @@ Ref tuple_of(const Shape& shape) {
 
 PyObject* object(const Ref& ref) { return reinterpret_cast<PyObject*>(ref.array()); }
 
-Ref op_name(const Call& call) {
-    return Ref(call.op ? Py_NewRef(call.op) : PyUnicode_FromString(name(call.kernel)));
-}
+Ref op_name(const Call& call) { return Ref(call.op ? Py_NewRef(call.op) : PyUnicode_FromString(name(call.kernel))); }
 
 // errors.py words every message; these hand it the facts.
 Outcome raise(const char* function, const Ref& arguments) {
@@ -119,8 +119,11 @@ Outcome raise(const char* function, const Ref& arguments) {
 
 Outcome raise_shape(const Call& call, const char* fault, const Plan* plan) {
     const Ref op = op_name(call);
-    const auto shape = [](PyObject* object) { return object ? tuple_of(shape_of(array(object))) : Ref(Py_NewRef(Py_None)); };
-    const Ref data = shape(call.data), indices = shape(call.indices), updates = shape(call.updates), out = shape(call.out);
+    const auto shape = [](PyObject* object) {
+        return object ? tuple_of(shape_of(array(object))) : Ref(Py_NewRef(Py_None));
+    };
+    const Ref data = shape(call.data), indices = shape(call.indices), updates = shape(call.updates),
+              out = shape(call.out);
     const Ref slots = plan ? tuple_of(plan->slots) : Ref(Py_NewRef(Py_None));
     return raise("shape_fault",
                  Ref(Py_BuildValue("(OssOOOOOLL)", object(op), name(call.kernel), fault, object(data), object(indices),
@@ -131,18 +134,17 @@ Outcome raise_shape(const Call& call, const char* fault, const Plan* plan) {
 Outcome raise_index(const Call& call) {
     const Ref op = op_name(call), data = tuple_of(shape_of(array(call.data)));
     const bool empty_axis_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
-    return raise("index_fault", Ref(Py_BuildValue("(OsOOLLNN)", object(op), name(call.kernel), object(data), call.indices,
-                                                  static_cast<long long>(call.axis),
-                                                  static_cast<long long>(call.batch_dims),
-                                                  PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_axis_only))));
+    return raise("index_fault",
+                 Ref(Py_BuildValue("(OsOOLLNN)", object(op), name(call.kernel), object(data), call.indices,
+                                   static_cast<long long>(call.axis), static_cast<long long>(call.batch_dims),
+                                   PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_axis_only))));
 }
 
 Outcome raise_reduction(const Call& call) {
     static const char* const names[] = {"none", "add", "sub", "mul", "min", "max", "mean"};
     const Ref op = op_name(call);
-    return raise("reduction_fault",
-                 Ref(Py_BuildValue("(OsO)", object(op), names[static_cast<int>(call.reduction)],
-                                   reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data))))));
+    return raise("reduction_fault", Ref(Py_BuildValue("(OsO)", object(op), names[static_cast<int>(call.reduction)],
+                                                      reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data))))));
 }
 
 // Below this many bytes, releasing the interpreter lock costs more than it gives.
@@ -162,17 +164,15 @@ bool run_kernel(const Call& call, const Plan& plan, const Index& index, const Re
                                    : scatter_lanes(plan.lanes, index, bytes(updates.array()), bytes(out), combine);
 }
 
-Ref contiguous(PyObject* object) {
-    return Ref(PyArray_FROM_OF(object, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED));
-}
+Ref contiguous(PyObject* object) { return Ref(PyArray_FROM_OF(object, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED)); }
 
 // A new array for the result; for a scatter it holds a copy of data.
 Ref new_output(const Call& call, const Plan& plan) {
     if (is_scatter(call.kernel)) return Ref(PyArray_NewCopy(array(call.data), NPY_CORDER));
     PyArray_Descr* descr = PyArray_DESCR(array(call.data));
     Py_INCREF(descr);
-    return Ref(PyArray_NewFromDescr(&PyArray_Type, descr, plan.slots.rank, const_cast<npy_intp*>(plan.slots.dim), nullptr,
-                                    nullptr, 0, nullptr));
+    return Ref(PyArray_NewFromDescr(&PyArray_Type, descr, plan.slots.rank, const_cast<npy_intp*>(plan.slots.dim),
+                                    nullptr, nullptr, 0, nullptr));
 }
 
 }  // namespace
@@ -201,14 +201,17 @@ Outcome run(const Call& call, PyObject*& result) {
     if (scatter && (!is_plain(call.updates) || !same_type(array(call.data), array(call.updates))))
         return Outcome::not_plain;
     const bool computes = call.reduction != Reduction::none;
-    if (computes && PyArray_ISBYTESWAPPED(array(call.data))) return Outcome::not_plain;
+    const bool text =
+        PyTypeNum_ISFLEXIBLE(PyArray_TYPE(array(call.data))) && PyArray_TYPE(array(call.data)) != NPY_VOID;
+    if (computes && (text || PyArray_ISBYTESWAPPED(array(call.data)))) return Outcome::not_plain;
     if (call.out && !is_plain_out(call)) return Outcome::not_plain;
 
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
     if (computes && !knows(dtype, call.reduction)) return raise_reduction(call);
     const Shape data_shape = shape_of(array(call.data));
     Plan plan;
-    const Fault fault = make_plan(call.kernel, data_shape, shape_of(array(call.indices)), call.axis, call.batch_dims, plan);
+    const Fault fault =
+        make_plan(call.kernel, data_shape, shape_of(array(call.indices)), call.axis, call.batch_dims, plan);
     if (fault != Fault::none) return raise_shape(call, name(fault), nullptr);
     if (scatter && !(shape_of(array(call.updates)) == plan.slots)) return raise_shape(call, "updates_shape", &plan);
     if (call.out && !(shape_of(array(call.out)) == (scatter ? data_shape : plan.slots)))
@@ -222,8 +225,8 @@ Outcome run(const Call& call, PyObject*& result) {
 
     Shape lane_dims;
     if (plan.form == Form::lanes) lane_dims.push(plan.lanes.size);
-    const Index index(PyArray_DATA(indices.array()), index_type,
-                      plan.form == Form::rows ? plan.rows.dims : lane_dims, call.rule);
+    const Index index(PyArray_DATA(indices.array()), index_type, plan.form == Form::rows ? plan.rows.dims : lane_dims,
+                      call.rule);
     const int64_t tuples = plan.form == Form::rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > gil_bytes;
     bool good = true, out_of_memory = false;
@@ -248,6 +251,14 @@ Outcome run(const Call& call, PyObject*& result) {
     if (!good) return raise_index(call);
     result = out.release();
     return Outcome::done;
+}
+
+bool knows_dtype(PyObject* dtype, Reduction reduction, bool& known) {
+    PyArray_Descr* descr = nullptr;
+    if (!PyArray_DescrConverter(dtype, &descr)) return false;
+    known = knows(element_type(descr), reduction);
+    Py_DECREF(descr);
+    return true;
 }
 
 bool init_numpy_call() {

@@ -131,8 +131,7 @@ Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&
         stride[d] = step;
         step *= std::max<int64_t>(data[static_cast<int>(d)], 1);  // with an empty dim no stride is ever used
     }
-    for (int d = 0; d < axis; ++d)
-        add_dim(lanes.before, lanes.before_stride, indices[d], data[d], stride[d]);
+    for (int d = 0; d < axis; ++d) add_dim(lanes.before, lanes.before_stride, indices[d], data[d], stride[d]);
     for (int d = static_cast<int>(axis) + 1; d < data.rank; ++d)
         add_dim(lanes.after, lanes.after_stride, indices[d], data[d], stride[d]);
     lanes.count = indices[static_cast<int>(axis)];

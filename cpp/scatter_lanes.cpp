@@ -1,4 +1,5 @@
-// out[t] = f(out[t], updates[p]), where t is p with the index at p in place of its axis coordinate; p in row-major order
+// out[t] = f(out[t], updates[p]), where t is p with the index at p in place of its axis coordinate; p in row-major
+// order
 #include <atomic>
 #include <cstring>
 
@@ -99,7 +100,7 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
     if (lanes.elements == 0) return true;
     int64_t groups = 1;  // index elements of different groups never meet
     for (int64_t n : lanes.before) groups *= n;
-    const auto walk = [&](std::byte* target, int64_t, int64_t* visits) {
+    const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
         const Scatter scatter{lanes, index, updates, target, visits, combine, applier(combine)};
         // A thread owns destinations, never updates: the result does not depend on how many there are.
         const Work work{lanes.elements, combine.item_size};
@@ -112,10 +113,11 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
             for_ranges(groups, work, [&](int64_t begin, int64_t end) {
                 keep(scatter.part(begin * group, end * group, {0, lanes.size}));
             });
+        else if (lanes.data_elements * target_size < cached_bytes)
+            keep(scatter.part(0, lanes.elements, {0, lanes.size}));
         else
-            for_ranges(std::max<int64_t>(lanes.size, 1), work, [&](int64_t begin, int64_t end) {
-                keep(scatter.part(0, lanes.elements, {begin, end}));
-            });
+            for_ranges(lanes.size, work,
+                       [&](int64_t begin, int64_t end) { keep(scatter.part(0, lanes.elements, {begin, end})); });
         return good.load();
     };
     return scatter_around(combine, lanes.data_elements, 1, out, walk);

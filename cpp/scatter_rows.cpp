@@ -107,8 +107,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * combine.item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        const Scatter scatter{rows,   index,   updates,     target,
-                              visits, combine, target_size, applier(combine, rows.width)};
+        const Scatter scatter{rows, index, updates, target, visits, combine, target_size, applier(combine, rows.width)};
         // A thread owns destinations, never updates: the result does not depend on how many there are.
         const Share all{0, rows.data_rows, 0, rows.width};
         const Work work{lines * rows.count, row_size};
@@ -122,13 +121,14 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
             for_ranges(lines, work, [&](int64_t begin, int64_t end) { keep(scatter.part(begin, end, all)); });
         else if (columns >= 2 * num_threads() && !visits)  // a visit counts for the whole row
             for_ranges(columns, work, [&](int64_t begin, int64_t end) {
-                keep(scatter.part(0, lines,
-                                  {0, rows.data_rows, begin * line_elements, std::min(end * line_elements, rows.width)}));
+                keep(scatter.part(
+                    0, lines, {0, rows.data_rows, begin * line_elements, std::min(end * line_elements, rows.width)}));
             });
+        else if (lines * rows.data_rows * rows.width * target_size < cached_bytes)
+            keep(scatter.part(0, lines, all));
         else
-            for_ranges(rows.data_rows, work, [&](int64_t begin, int64_t end) {
-                keep(scatter.part(0, lines, {begin, end, 0, rows.width}));
-            });
+            for_ranges(rows.data_rows, work,
+                       [&](int64_t begin, int64_t end) { keep(scatter.part(0, lines, {begin, end, 0, rows.width})); });
         return good.load();
     };
     return scatter_around(combine, lines * rows.data_rows, rows.width, out, walk);

@@ -77,7 +77,7 @@ def execute(
     out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Run one kernel on arrays of any kind; ``op`` is what messages call it."""
-    in_place = out is not None and out is data
+    in_place = updates is not None and out is data
     array = as_array(op, "data", data)
     index = as_indices(op, "indices", indices)
     update = None if updates is None else _as_updates(op, updates, array)
@@ -124,12 +124,14 @@ def _native(array: np.ndarray) -> np.ndarray:
 def _as_updates(op: str, value: ArrayLike, data: np.ndarray) -> np.ndarray:
     """Updates in the type of data, if nothing but precision can be lost by that."""
     updates = as_array(op, "updates", value)
-    if updates.dtype == data.dtype or _strings.is_string(data) or data.dtype.hasobject:
+    if updates.dtype == data.dtype or data.dtype.kind == "O":
         return updates
     if updates.dtype.kind in "iu" and data.dtype.kind in "iu":
         return _narrowed(op, updates, data.dtype)
+    if _strings.is_string(updates) and _strings.is_string(data):
+        return updates
     empty = updates.size == 0 and not isinstance(value, np.ndarray)
-    if not empty and not np.can_cast(updates.dtype, data.dtype, "same_kind"):
+    if not empty and not _can_hold(data.dtype, updates.dtype):
         raise OpTypeError(
             f"{op}: updates of type {updates.dtype} can't be stored in data of type {data.dtype}; convert one of them",
             op=op,
@@ -137,6 +139,20 @@ def _as_updates(op: str, value: ArrayLike, data: np.ndarray) -> np.ndarray:
         )
     with np.errstate(over="ignore"):  # a number too large for the type is infinite in it
         return updates.astype(data.dtype)
+
+
+# Each kind of number can hold those before it.
+_NUMBERS = (("bool",), ("int", "uint"), ("float", "bfloat"), ("complex",))
+
+
+def _can_hold(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    rank, other_rank = (
+        next((rank for rank, names in enumerate(_NUMBERS) if each.name.startswith(names)), None)
+        for each in (dtype, other)
+    )
+    if rank is None or other_rank is None:
+        return dtype.kind == other.kind and np.can_cast(other, dtype, "same_kind")
+    return other_rank <= rank
 
 
 def _narrowed(op: str, updates: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

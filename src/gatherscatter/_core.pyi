@@ -66,6 +66,7 @@ def apply(
     out: np.ndarray | None,
     /,
 ) -> np.ndarray: ...
+def knows(dtype: np.dtype[Any], reduction: str, /) -> bool: ...
 def gather_tree(
     step_ids: np.ndarray,
     parent_ids: np.ndarray,

@@ -58,18 +58,22 @@ def _gather(core: Core, data: np.ndarray) -> np.ndarray:
     padded = np.empty(data.size + 1, data.dtype)
     padded[0] = "" if is_string(data) and data.dtype.kind != "S" else np.zeros((), data.dtype)[()]
     padded[1:] = data.reshape(-1)
-    return padded[sources]
+    return padded[sources.reshape(-1)].reshape(sources.shape)  # an array also where the result has rank 0
 
 
 def _common_type(data: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One type for both, wide enough that no text is cut."""
     if data.dtype.kind in "US" and updates.dtype.kind in "OT":
         updates = updates.astype(data.dtype.kind)
-    if data.dtype.kind == "U" and updates.dtype.kind == "U" or data.dtype.kind == "S" and updates.dtype.kind == "S":
-        dtype: np.dtype[Any] = np.promote_types(data.dtype, updates.dtype)
-    else:
-        dtype = data.dtype
+    dtype = data.dtype
+    if data.dtype.kind == updates.dtype.kind and data.dtype.kind in "US":
+        dtype = _wide_enough(dtype, updates.dtype)
     return data.astype(dtype, copy=False), updates.astype(dtype, copy=False)
+
+
+def _wide_enough(dtype: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+    """A fixed-width type as wide as both, in the byte order of the first."""
+    return np.promote_types(dtype, other).newbyteorder(dtype.byteorder)
 
 
 def _concatenate(data: np.ndarray, updates: np.ndarray, targets: np.ndarray, include_self: bool) -> np.ndarray:
@@ -84,7 +88,7 @@ def _concatenate(data: np.ndarray, updates: np.ndarray, targets: np.ndarray, inc
     dtype: Any = data.dtype
     if data.dtype.kind in "US":
         widest = max((len(text) for text in texts), default=1)
-        dtype = np.promote_types(data.dtype, f"{data.dtype.kind}{max(widest, 1)}")
+        dtype = _wide_enough(data.dtype, np.dtype(f"{data.dtype.kind}{max(widest, 1)}"))
     out = np.empty(data.shape, dtype)
     out.reshape(-1)[:] = texts
     return out

@@ -85,7 +85,8 @@ def _normalised(op: str, axis: int, rank: int) -> int:
     if rank < 2:
         raise OpValueError(f"{op}: past_cache must have at least 2 dimensions, not {rank}", op=op, input="past_cache")
     if not -rank <= axis < rank or axis % rank == 0:
-        text = f"{op}: axis {axis} is out of range for past_cache of rank {rank} (valid: {1 - rank}..{rank - 1} but not 0)"
+        valid = f"valid: {1 - rank}..{rank - 1}, but not 0"
+        text = f"{op}: axis {axis} is out of range for past_cache of rank {rank} ({valid})"
         raise OpValueError(text, op=op, input="axis")
     return axis % rank
 
@@ -109,13 +110,10 @@ def _positions(op: str, window: np.ndarray | None, batch: int, size: int, length
     if mode == "linear":
         bad = np.flatnonzero((window < 0) | (window > size - length))
         if bad.size:
-            raise_indices(
-                op, "write_indices", window, bad, subject=f"{length} updates in a cache of", axis=None, size=size,
-                negative=False, allowed=(0, size - length),
-            )  # fmt: skip
+            subject = f"{length} positions from there on in a cache of size {size}"
+            raise_indices(op, "write_indices", window, bad, subject=subject, axis=None, allowed=(0, size - length))
         return window.astype(np.int64)[:, np.newaxis] + np.arange(length)
     if length == 0:
         return np.zeros((batch, 0), np.int64)
     start = np.mod(window, size) if size <= np.iinfo(window.dtype).max else np.mod(window.astype(np.int64), size)
     return (start.astype(np.int64)[:, np.newaxis] + np.arange(length)) % size
-

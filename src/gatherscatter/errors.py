@@ -106,10 +106,12 @@ def shape_fault(
 ) -> NoReturn:
     """Shapes or attributes that don't fit together; ``fault`` is the planner's name for it."""
     rank, tuples, last = len(data), indices[:-1], indices[-1:]
+    exact = "nothing is broadcast"
+    left = f"{rank - batch_dims} dimensions of data that are left"
     rules = {
         "axis": "data.shape[:axis] + indices.shape + data.shape[axis+1:]",
         "elements": "indices.shape",
-        "nd": f"indices.shape[:-1] + data.shape[{batch_dims + last[0] if last else 'k'}:]",
+        "nd": f"indices.shape[:-1] + data.shape[{batch_dims + sum(last)}:]",
     }
     rule = rules["nd" if kernel.endswith("nd") else "elements" if kernel.endswith("elements") else "axis"]
     texts = {
@@ -120,11 +122,11 @@ def shape_fault(
         "batch_dims": ("batch_dims", f"batch_dims {batch_dims} is out of range for {_ranks(data, indices)}"),
         "batch_axis": ("batch_dims", f"batch_dims {batch_dims} must not be greater than axis {axis}"),
         "batch_shape": ("indices", "data and indices must agree in their batch dimensions"),
-        "tuple_length": ("indices", f"index tuples of length {last} are longer than data has dimensions left"),
+        "tuple_length": ("indices", f"index tuples of length {sum(last)} are longer than the {left} for them"),
         "indices_shape": ("indices", f"off axis {axis}, no dimension of indices may be longer than that of data"),
         "output_rank": ("indices", f"the result would have more than 64 dimensions ({len(tuples)} from indices)"),
         "too_large": ("indices", "the number of elements in the result overflows 64 bits"),
-        "updates_shape": ("updates", f"updates has shape {updates}, but must have {slots} = {rule}; nothing is broadcast"),
+        "updates_shape": ("updates", f"updates has shape {updates}, but must have {slots} = {rule}; {exact}"),
         "out_shape": ("out", f"out has shape {out}, but the result has {slots if updates is None else data}"),
     }
     at_fault, text = texts[fault]
@@ -167,10 +169,9 @@ def index_fault(
         "indices",
         indices,
         found,
-        subject=f"axis {first_axis} of data with size",
+        subject=f"axis {first_axis} of data with size {data_shape[first_axis]}",
         axis=first_axis,
-        size=data_shape[first_axis],
-        negative=negative,
+        allowed=(-data_shape[first_axis] if negative else 0, data_shape[first_axis] - 1),
         hint=hints.for_columns(columns, axes, data_shape, negative),
     )
 
@@ -183,21 +184,20 @@ def raise_indices(
     *,
     subject: str,
     axis: int | None,
-    size: int,
-    negative: bool,
-    allowed: tuple[int, int] | None = None,
+    allowed: tuple[int, int],
     hint: str = "",
 ) -> NoReturn:
     """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending."""
-    low, high = allowed or ((-size if negative else 0), size - 1)
+    low, high = allowed
     flat = indices.reshape(-1)
     values = flat[found]
     places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
     where = f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name
     valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
-    text = f"{op}: {where} = {int(values[0])} is out of range for {subject} {size} ({valid})"
+    text = f"{op}: {where} = {int(values[0])} is out of range for {subject} ({valid})"
     if len(found) > 1:
-        spread = f"all {int(values.min())}" if values.min() == values.max() else f"all in {values.min()}..{values.max()}"
+        least, greatest = int(values.min()), int(values.max())
+        spread = f"all {least}" if least == greatest else f"all in {least}..{greatest}"
         text += f"; {len(found)} of {math.prod(indices.shape)} {name} are out of range, {spread}"
     raise OpIndexError(
         text + (f"; {hint}" if hint else ""),
@@ -207,5 +207,5 @@ def raise_indices(
         positions=tuple(places),
         values=tuple(int(v) for v in values[:10]),
         axis=axis,
-        allowed=(low, high),
+        allowed=allowed,
     )

@@ -23,18 +23,22 @@ def for_columns(columns: np.ndarray, axes: tuple[int, ...], shape: tuple[int, ..
     )
 
 
+def _listed(sizes: list[int]) -> str:
+    return ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else str(sizes[0])
+
+
 def _refused_negatives(ranges: Ranges, sizes: list[int], negative: bool) -> str:
     """-1 where this version does not count from the end."""
     fits = all(-size <= low and high < size for (low, high), size in zip(ranges, sizes, strict=True))
     if not negative and fits and any(low < 0 for low, _ in ranges):
-        return "negative indices do not count from the end here: add the size to them"
+        return f"negative indices do not count from the end here: add the size ({_listed(sizes)}) to them"
     return ""
 
 
 def _counted_from_one(ranges: Ranges, sizes: list[int]) -> str:
     """All values in 1..size, and the size itself among them."""
     if all(low >= 1 and high <= size for (low, high), size in zip(ranges, sizes, strict=True)):
-        return "all values lie in 1..size: if they count from one, subtract 1"
+        return f"all values lie in 1..{_listed(sizes)}: if they count from one, subtract 1"
     return ""
 
 
@@ -64,5 +68,5 @@ def _wrong_axis(ranges: Ranges, axes: tuple[int, ...], shape: tuple[int, ...]) -
     if len(axes) != 1:
         return ""
     low, high = ranges[0]
-    exact = [axis for axis, size in enumerate(shape) if axis != axes[0] and 0 <= low and high == size - 1]
+    exact = [axis for axis, size in enumerate(shape) if axis != axes[0] and low >= 0 and high == size - 1]
     return f"they reach exactly to the end of axis {exact[0]}: is axis right?" if len(exact) == 1 else ""

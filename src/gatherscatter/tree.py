@@ -9,9 +9,7 @@ from gatherscatter import _arrays, _core
 from gatherscatter.errors import OpTypeError, OpValueError, raise_indices
 
 
-def gather_tree(
-    step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike
-) -> np.ndarray:
+def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike) -> np.ndarray:
     """Follow the parents of a beam search back from the last step, and lay out each beam's tokens in order.
 
     Parameters
@@ -59,25 +57,25 @@ def run(
     arrays = [_arrays.as_array(op, name, value) for name, value in zip(names, values, strict=True)]
     dtype = arrays[0].dtype
     for name, array in zip(names, arrays, strict=True):
-        if array.dtype != dtype:
+        if array.dtype.newbyteorder("=") != dtype.newbyteorder("="):
             text = f"{op}: {name} is of type {array.dtype}, but step_ids of type {dtype}"
             raise OpTypeError(text, op=op, input=name)
     working = _working_type(op, dtype)
     _check_shapes(op, *(array.shape for array in arrays))
-    ready = [np.ascontiguousarray(array, working).reshape(array.shape) for array in arrays]
-    out = np.empty(arrays[0].shape, working)
-    bad = _core.gather_tree(*ready, out)
+    steps, parents, lengths, end = (np.require(array, working, ["C", "A"]) for array in arrays)
+    out = np.empty(steps.shape, working)
+    bad = _core.gather_tree(steps, parents, lengths, end, out)
     if bad >= 0:
-        parents, beams = arrays[1], out.shape[2]
-        raise_indices(op, "parent_ids", parents, np.array([bad]), subject="the beams, of which there are", axis=2,
-                      size=beams, negative=False)  # fmt: skip
+        beams = out.shape[2]
+        subject = f"the beams, of which there are {beams}"
+        raise_indices(op, "parent_ids", arrays[1], np.array([bad]), subject=subject, axis=2, allowed=(0, beams - 1))
     return out.astype(dtype, copy=False)
 
 
 def _working_type(op: str, dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
     """The type the kernel computes in: it holds every value of ``dtype``."""
-    if dtype.name in ("float16", "bfloat16"):
-        return np.dtype(np.float32)
+    if dtype.name == "float16" or dtype.isbuiltin == 2:  # 2: registered with NumPy by another package
+        return np.dtype(np.float32)  # halves, and the narrow types of ml_dtypes
     if dtype.kind == "b":
         return np.dtype(np.uint8)
     if dtype.kind in "iuf" and dtype.itemsize <= 8:

@@ -24,12 +24,10 @@ ONNX_24 = (
     *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
     *("float4_e2m1fn", "int4", "uint4"),
 )
-OPENVINO_NUMBERS = ("bool", *INTEGERS, *FLOATS, "bfloat16")
-# Of OpenVINO's narrow types, those that NumPy and ml_dtypes hold one element a slot.
-OPENVINO_ANY = (
-    *OPENVINO_NUMBERS,
-    *("string", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4"),
-)
+# Of OpenVINO's narrow types, those that NumPy and ml_dtypes hold one element a slot; they are moved, not computed with.
+NARROW = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4")
+OPENVINO_NUMBERS = ("bool", *INTEGERS, *FLOATS, "bfloat16", *NARROW)
+OPENVINO_ANY = (*OPENVINO_NUMBERS, "string")
 
 INDEX_RANGES = {
     "negative": "[-s, s-1], negative counts from the end; else IndexError",
@@ -208,9 +206,7 @@ def _openvino() -> Iterator[OpVersion]:
         output="final_ids", attributes=(), element_types=OPENVINO_NUMBERS, index_types=(), index_range="nonnegative",
         shape_rule="step_ids.shape",
     )  # fmt: skip
-    yield from _versions(
-        "openvino", "ScatterUpdate", {3: strict}, kernel="scatter_update", inputs=by_axis, **scatter
-    )
+    yield from _versions("openvino", "ScatterUpdate", {3: strict}, kernel="scatter_update", inputs=by_axis, **scatter)
     extended = {
         "element_types": OPENVINO_ANY,
         "attributes": (_reduction("sum", "prod", "min", "max", "mean"), Attribute("use_init_val", "bool", True)),

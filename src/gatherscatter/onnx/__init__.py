@@ -1,4 +1,4 @@
-"""The operators of ONNX, as their specification has them: ``ScatterND(data, indices, updates, reduction="add", opset=18)``.
+"""The operators of ONNX, as their specification has them: ``ScatterND(data, indices, updates, opset=18)``.
 
 Needs nothing but NumPy. The modules that work on model files are beside it and need the ``onnx`` extra.
 """

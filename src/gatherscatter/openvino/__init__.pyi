@@ -1,0 +1,59 @@
+import numpy as np
+from numpy.typing import ArrayLike
+
+def Gather(
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: ArrayLike,
+    *,
+    batch_dims: int = 0,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def GatherElements(
+    data: ArrayLike,
+    indices: ArrayLike,
+    *,
+    axis: int,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def GatherND(
+    data: ArrayLike,
+    indices: ArrayLike,
+    *,
+    batch_dims: int = 0,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def GatherTree(
+    step_ids: ArrayLike,
+    parent_ids: ArrayLike,
+    max_seq_len: ArrayLike,
+    end_token: ArrayLike,
+    *,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def ScatterUpdate(
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    axis: ArrayLike,
+    *,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def ScatterElementsUpdate(
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    axis: ArrayLike,
+    *,
+    reduction: str = "none",
+    use_init_val: bool = True,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def ScatterNDUpdate(
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    *,
+    reduction: str = "none",
+    opset: int | None = None,
+) -> np.ndarray: ...

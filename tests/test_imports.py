@@ -1,0 +1,44 @@
+"""Importing the package imports no framework; what is missing is named together with the extra that brings it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FRAMEWORKS = ["onnx", "onnxruntime", "openvino", "torch", "jax", "dask", "xarray", "zarr", "click", "rich", "ml_dtypes"]
+
+
+def _run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_the_package_imports_no_framework() -> None:
+    loaded = _run(f"import sys, gatherscatter; print([name for name in {FRAMEWORKS} if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_the_spec_functions_need_no_framework() -> None:
+    code = (
+        "import sys, gatherscatter as gs\n"
+        "gs.onnx.ScatterND([0.0, 0.0], [[1]], [1.0], reduction='add')\n"
+        "gs.openvino.Gather(['a', 'b'], [1], 0)\n"
+        f"print([name for name in {FRAMEWORKS} if name in sys.modules])"
+    )
+    assert _run(code) == "[]"
+
+
+@pytest.mark.parametrize("extra", ["onnx"])
+def test_a_missing_framework_is_named_with_its_extra(extra: str, tmp_path: Path) -> None:
+    code = (
+        "import sys, gatherscatter as gs\n"
+        f"sys.modules[{extra!r}] = None\n"
+        "open('model.onnx', 'wb').close()\n"
+        "try:\n    gs.run('model.onnx', {})\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert f"pip install 'gatherscatter[{extra}]'" in done.stdout

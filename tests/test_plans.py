@@ -1,0 +1,84 @@
+"""Plans are integers computed from shapes: frozen, comparable, hashable, picklable."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from gatherscatter.plans import Lanes, Rows, plan
+
+ROWS = [
+    # kernel, data, indices, axis, batch_dims -> batch, outer, count, width, dims, slots
+    ("gather", (4, 5, 6), (7,), 1, 0, Rows(1, 4, 7, 6, (5,), (4, 7, 6))),
+    ("gather", (4, 5, 6), (), -1, 0, Rows(1, 20, 1, 1, (6,), (4, 5))),
+    ("gather", (4, 5, 6), (4, 2, 3), 2, 1, Rows(4, 5, 6, 1, (6,), (4, 5, 2, 3))),
+    ("gather", (4, 5, 6), (4, 2), 1, -1, Rows(4, 1, 2, 6, (5,), (4, 2, 6))),
+    ("scatter_update", (4, 5, 6), (2, 3), 0, 0, Rows(1, 1, 6, 30, (4,), (2, 3, 5, 6))),
+    ("gather_nd", (4, 5, 6), (7, 2), 0, 0, Rows(1, 1, 7, 6, (4, 5), (7, 6))),
+    ("gather_nd", (4, 5, 6), (4, 3, 1), 0, 1, Rows(4, 1, 3, 6, (5,), (4, 3, 6))),
+    ("gather_nd", (4, 5, 6), (2, 0), 0, 0, Rows(1, 1, 2, 120, (), (2, 4, 5, 6))),
+    ("scatter_nd", (4, 5), (2,), 0, 0, Rows(1, 1, 1, 1, (4, 5), ())),
+]
+
+LANES = [
+    # dims before and after the axis merge where box and data agree
+    ((4, 5, 6), (4, 5, 6), 1, Lanes((4,), (30,), 5, 5, 6, (6,), (1,), (4, 5, 6))),
+    ((3, 4, 5, 6), (3, 4, 2, 6), 2, Lanes((12,), (30,), 2, 5, 6, (6,), (1,), (3, 4, 2, 6))),
+    ((3, 4, 5, 6), (9, 4, 5, 6), 0, Lanes((), (), 9, 3, 120, (120,), (1,), (9, 4, 5, 6))),
+    ((3, 4, 5, 6), (9, 4, 4, 6), 0, Lanes((), (), 9, 3, 120, (4, 24), (30, 1), (9, 4, 4, 6))),
+    ((3, 4, 5, 6), (9, 2, 5, 6), 0, Lanes((), (), 9, 3, 120, (60,), (1,), (9, 2, 5, 6))),
+    ((3, 4, 5), (2, 4, 1), 1, Lanes((2,), (20,), 4, 4, 5, (), (), (2, 4, 1))),
+    ((7,), (3,), 0, Lanes((), (), 3, 7, 1, (), (), (3,))),
+]
+
+
+@pytest.mark.parametrize(("kernel", "data", "indices", "axis", "batch_dims", "expected"), ROWS)
+def test_rows(kernel: str, data: tuple, indices: tuple, axis: int, batch_dims: int, expected: Rows) -> None:
+    assert plan(kernel, data, indices, axis=axis, batch_dims=batch_dims) == expected
+
+
+@pytest.mark.parametrize(("data", "box", "axis", "expected"), LANES)
+def test_lanes(data: tuple, box: tuple, axis: int, expected: Lanes) -> None:
+    assert plan("gather_elements", data, box, axis=axis) == expected
+    assert plan("scatter_elements", data, box, axis=axis) == expected
+
+
+def test_a_plan_is_plain_data() -> None:
+    made = plan("gather_nd", (4, 5, 6), (7, 2))
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert len({made, plan("gather_nd", (4, 5, 6), (7, 2))}) == 1
+    assert "width=6" in repr(made)
+    with pytest.raises(AttributeError):
+        made.width = 7  # type: ignore[misc]
+
+
+FAULTS = [
+    ("gather", (), (3,), {}, "data_rank"),
+    ("gather", (3,), (3,), {"axis": 1}, "axis"),
+    ("gather", (3,), (3,), {"axis": -(2**63)}, "axis"),
+    ("gather", (3, 4), (3,), {"batch_dims": 2, "axis": 1}, "batch_dims"),
+    ("gather", (3, 4), (3,), {"batch_dims": 1, "axis": 0}, "batch_axis"),
+    ("gather", (3, 4), (2, 4), {"batch_dims": 1, "axis": 1}, "batch_shape"),
+    ("gather", (1,) * 40, (1,) * 40, {}, "output_rank"),
+    ("gather", (1, 2**40), (2**40,), {}, "too_large"),
+    ("gather_nd", (3,), (), {}, "indices_rank"),
+    ("gather_nd", (3,), (1, 2), {}, "tuple_length"),
+    ("gather_nd", (3, 4), (3, 2), {"batch_dims": 1}, "tuple_length"),
+    ("gather_nd", (3, 4), (3, 1), {"batch_dims": -1}, "batch_dims"),
+    ("gather_nd", (1, 2**40), (2**40, 1), {}, "too_large"),
+    ("gather_nd", (2**40,), (2**40, 2**40, 0), {}, "too_large"),
+    ("gather_elements", (3, 4), (3,), {}, "same_rank"),
+    ("gather_elements", (3, 4), (3, 5), {"axis": 0}, "indices_shape"),
+    ("gather_elements", (1,), (2**62, ), {}, None),
+    ("gather_elements", (1, 2**40), (2**40, 2**40), {}, "too_large"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "data", "indices", "options", "fault"), FAULTS)
+def test_faults(kernel: str, data: tuple, indices: tuple, options: dict, fault: str | None) -> None:
+    if fault is None:
+        plan(kernel, data, indices, **options)
+        return
+    with pytest.raises(ValueError, match=f"^{fault}$"):
+        plan(kernel, data, indices, **options)

@@ -1,0 +1,147 @@
+"""The result does not depend on the number of threads, nor on who else is calling."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+DTYPES = [np.float32, ml_dtypes.bfloat16, np.int64, np.complex64, np.bool]
+REDUCTIONS = ["none", "add", "sub", "mul", "min", "max", "mean"]
+
+
+@pytest.fixture(autouse=True)
+def _restore_threads() -> Iterator[None]:
+    before = gs.num_threads()
+    yield
+    gs.set_num_threads(before)
+
+
+def _values(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+    return np.random.default_rng(len(shape)).normal(0, 2, shape).astype(dtype)
+
+
+# Each shape takes another way of splitting the work; all are large enough for threads.
+def _lines(values: Callable, index: Callable, **options: object) -> np.ndarray:
+    return gs.scatter_update(values((40, 50, 8)), index(400, 50), values((40, 400, 8)), axis=1, **options)
+
+
+def _columns(values: Callable, index: Callable, **options: object) -> np.ndarray:
+    return gs.scatter_update(values((5, 4096)), index(200, 5), values((200, 4096)), **options)
+
+
+def _destinations(values: Callable, index: Callable, **options: object) -> np.ndarray:
+    # Larger than the cache, so that destinations are shared out.
+    return gs.scatter_nd(values((900_000, 5)), index((150_000, 1), 900_000) // 7, values((150_000, 5)), **options)
+
+
+def _lane_groups(values: Callable, index: Callable, **options: object) -> np.ndarray:
+    return gs.scatter_elements(values((64, 100)), index((64, 9000), 100), values((64, 9000)), axis=1, **options)
+
+
+def _lane_positions(values: Callable, index: Callable, **options: object) -> np.ndarray:
+    return gs.scatter_elements(values((4_500_000,)), index(600_000, 4_500_000) // 9, values((600_000,)), **options)
+
+
+SCATTERS = [_lines, _columns, _destinations, _lane_groups, _lane_positions]
+
+
+def _refused(dtype: type, reduction: str) -> bool:
+    return (dtype is np.complex64 and reduction in ("min", "max")) or (dtype is np.bool and reduction == "mean")
+
+
+@pytest.mark.parametrize("scatter", SCATTERS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
+def test_scatters_give_the_same_bits_for_any_number_of_threads(scatter: Callable, dtype: type) -> None:
+    def index(shape: object, size: int) -> np.ndarray:
+        return np.random.default_rng(1).integers(0, size, shape)
+
+    for reduction in REDUCTIONS:
+        if _refused(dtype, reduction):
+            continue
+        for include_self in (True, False) if reduction in ("add", "mean") else (True,):
+            results = []
+            for threads in (1, 2, 7):
+                gs.set_num_threads(threads)
+                result = scatter(
+                    lambda shape: _values(shape, dtype), index, reduction=reduction, include_self=include_self
+                )
+                results.append(result.tobytes())
+            assert len(set(results)) == 1, (reduction, include_self)
+
+
+def test_gathers_give_the_same_bits_for_any_number_of_threads() -> None:
+    rng = np.random.default_rng(2)
+    data = rng.random((60, 300, 70))
+    calls = [
+        lambda: gs.gather(data, rng_indices((500,), 300), axis=1),
+        lambda: gs.gather(data, rng_indices((400,), 60), axis=0),
+        lambda: gs.gather_nd(data, np.stack([rng_indices((90_000,), n) for n in data.shape], axis=-1)),
+        lambda: gs.gather_elements(data, rng_indices((60, 300, 70), 60), axis=0),
+        lambda: gs.gather_elements(data, rng_indices((60, 300, 70), 70), axis=2),
+    ]
+
+    def rng_indices(shape: tuple[int, ...], size: int) -> np.ndarray:
+        return np.random.default_rng(3).integers(-size, size, shape)
+
+    for call in calls:
+        results = []
+        for threads in (1, 2, 3, 7):
+            gs.set_num_threads(threads)
+            results.append(call().tobytes())
+        assert len(set(results)) == 1
+
+
+def test_a_million_duplicates_on_four_slots_lose_nothing() -> None:
+    indices = np.random.default_rng(4).integers(0, 4, (1_000_000, 1))
+    for threads in (1, 2, 7):
+        gs.set_num_threads(threads)
+        out = gs.scatter_nd(np.zeros(4, np.int32), indices, np.ones(1_000_000, np.int32), reduction="add")
+        assert out.tolist() == [np.count_nonzero(indices == slot) for slot in range(4)]
+
+
+def test_the_first_bad_index_is_reported_for_any_number_of_threads() -> None:
+    indices = np.zeros(1_000_000, np.int64)
+    indices[[999_999, 700_000, 300_001]] = 12
+    for threads in (1, 2, 7):
+        gs.set_num_threads(threads)
+        with pytest.raises(IndexError) as caught:
+            gs.gather(np.zeros(8), indices)
+        assert caught.value.positions == ((300_001,), (700_000,), (999_999,))
+
+
+def test_many_python_threads_at_once() -> None:
+    gs.set_num_threads(4)
+    data, indices = np.zeros((1000, 64), np.float32), np.random.default_rng(5).integers(0, 1000, 20_000)
+    updates = np.random.default_rng(6).random((20_000, 64), np.float32)
+    expected = gs.scatter_update(data, indices, updates, reduction="add").tobytes()
+    with ThreadPoolExecutor(8) as executor:
+        results = executor.map(
+            lambda _: gs.scatter_update(data, indices, updates, reduction="add").tobytes(), range(64)
+        )
+        assert set(results) == {expected}
+
+
+def _sum_in_child(_: int) -> float:
+    return float(gs.gather(np.ones(1_000_000), np.arange(1_000_000)).sum())
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_children_of_fork_can_use_threads() -> None:
+    gs.set_num_threads(2)
+    assert _sum_in_child(0) == 1_000_000  # the parent's threads have started
+    for _ in range(5):
+        with multiprocessing.get_context("fork").Pool(4) as pool:
+            assert pool.map_async(_sum_in_child, range(8)).get(timeout=60) == [1_000_000.0] * 8
+
+
+def test_threads_must_be_at_least_one() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        gs.set_num_threads(0)
