@@ -1,0 +1,57 @@
+"""Every example in docstrings and documentation runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gatherscatter
+from gatherscatter import _core
+
+ROOT = Path(__file__).parents[1]
+MODULES = [info.name for info in pkgutil.walk_packages(gatherscatter.__path__, "gatherscatter.")]
+PUBLIC = [name for name in gatherscatter.__all__ if callable(getattr(gatherscatter, name))]
+
+
+def _run(name: str, text: str) -> None:
+    test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(test)
+    assert runner.failures == 0, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_of_a_module(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name.endswith("__main__"):
+        pytest.skip("runs the command line")
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    module: ModuleType = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name in vars(_core) if hasattr(gatherscatter, name)])
+def test_docstrings_of_the_core(name: str) -> None:
+    _run(name, getattr(_core, name).__doc__)
+
+
+ARRAY_FUNCTIONS = [name for name in PUBLIC if name.startswith(("gather", "scatter", "tensor"))] + ["inspect"]
+
+
+@pytest.mark.parametrize("name", ARRAY_FUNCTIONS)
+def test_an_array_function_says_shapes_errors_and_source_and_has_an_example(name: str) -> None:
+    text = getattr(gatherscatter, name).__doc__
+    for needed in ("Raises", ">>>", "Parameters"):
+        assert needed in text
+    assert "Source" in text or name == "inspect"
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+def test_python_examples_of_a_page(path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+    _run(path.name, "\n".join(blocks))
