@@ -25,7 +25,6 @@ constexpr Signature signatures[kernel_count] = {
     {3, 3, 7, {data, indices, updates, reduction, include_self, mode, out}},        // scatter_nd
 };
 
-const char* const reduction_names[] = {"none", "add", "sub", "mul", "min", "max", "mean"};
 const char* const mode_names[] = {"raise", "wrap", "clip", "fill", "drop"};
 
 PyObject* interned[parameter_count];

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "call.hpp"
+#include "numpy_arrays.hpp"
 #include "parallel.hpp"
 
 namespace nb = nanobind;
@@ -61,7 +62,7 @@ nb::dict plan(const std::string& kernel, const std::vector<int64_t>& data, const
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: plans, kernels and the array functions.";
-    if (!gs::init_numpy_call()) throw nb::python_error();
+    if (!gs::import_numpy()) throw nb::python_error();
     m.def("plan", plan, "kernel"_a, "data_shape"_a, "indices_shape"_a, "axis"_a = 0, "batch_dims"_a = 0,
           "The facts of a plan; ValueError names the fault when there is none.");
     m.def("num_threads", gs::num_threads, "How many threads a large call uses.");

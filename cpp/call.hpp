@@ -5,8 +5,6 @@
 
 #include "kernels.hpp"
 
-struct _PyArray_Descr;
-
 namespace gs {
 
 // The array functions with a plan of their own.
@@ -17,8 +15,11 @@ inline bool is_scatter(Kernel kernel) { return kernel >= Kernel::scatter_update;
 
 [[nodiscard]] Fault make_plan(Kernel, const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
 
+// In the order of Reduction.
+inline constexpr const char* reduction_names[] = {"none", "add", "sub", "mul", "min", "max", "mean"};
+
 struct Call {
-    PyObject* op;  // what messages call it: a borrowed str, or null for the kernel's own name
+    PyObject* op;  // a borrowed str: what messages call it
     Kernel kernel;
     PyObject *data = nullptr, *indices = nullptr, *updates = nullptr, *out = nullptr;  // borrowed
     int64_t axis = 0, batch_dims = 0;
@@ -27,13 +28,15 @@ struct Call {
     bool include_self = true, wide = false;
 };
 
-enum class Outcome { done, failed, not_plain };
+enum class Outcome { done, failed, not_plain, bad_index };
 
 // `not_plain`: an argument is not an aligned native NumPy array of fitting type; _arrays.py knows what to do with it.
 Outcome run(const Call&, PyObject*& result);
 
-// `descr` is a PyArray_Descr; the type lives in NumPy's headers, which only those who look inside need.
-DType element_type(_PyArray_Descr* descr);
+// What is wrong with a call, as an exception.
+Outcome raise_shape(const Call&, const char* fault, const Plan&);
+Outcome raise_index(const Call&);
+Outcome raise_reduction(const Call&);
 
 // Whether elements of a NumPy dtype have a reduction; false as the result: `dtype` is none.
 bool knows_dtype(PyObject* dtype, Reduction, bool& known);
@@ -42,6 +45,5 @@ PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 
 // The array functions of the package root, and `apply`, their common form for the layers above.
 PyMethodDef* array_functions();
-bool init_numpy_call();
 
 }  // namespace gs

@@ -1,14 +1,11 @@
 // GatherTree on NumPy arrays that _arrays.py has made ready.
 #include "call.hpp"
-
-#define PY_ARRAY_UNIQUE_SYMBOL gatherscatter_ARRAY_API
-#define NO_IMPORT_ARRAY
-#include "numpy/arrayobject.h"
+#include "numpy_arrays.hpp"
 
 namespace gs {
 
 PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    const auto array = [&](int i) { return reinterpret_cast<PyArrayObject*>(arguments[i]); };
+    const auto array = [&](int i) { return gs::array(arguments[i]); };
     bool ready = n == 5;
     for (int i = 0; ready && i < 5; ++i)
         ready = PyArray_CheckExact(arguments[i]) && PyArray_ISCARRAY_RO(array(i)) &&

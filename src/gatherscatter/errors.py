@@ -100,7 +100,7 @@ def shape_fault(
     indices: Coordinates,
     updates: Coordinates | None,
     out: Coordinates | None,
-    slots: Coordinates | None,
+    slots: Coordinates,
     axis: int,
     batch_dims: int,
 ) -> NoReturn:

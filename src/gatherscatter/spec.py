@@ -76,13 +76,15 @@ def _check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> No
 
 def _check_attribute_names(row: OpVersion, attributes: dict[str, Any]) -> None:
     own = {attribute.name for attribute in row.attributes}
-    for name in attributes.keys() - own:
-        since = [other.version for other in _relatives(row) if name in {a.name for a in other.attributes}]
-        if since:
-            text = f"{row.name} has no attribute {name!r}; it came with version {min(since)}"
-            raise OpValueError(text, op=row.name, input=name)
-        listed = ", ".join(sorted(own)) or "none"
-        raise OpTypeError(f"{row.name} has no attribute {name!r} (attributes: {listed})", op=row.name, input=name)
+    since = {a.name: other.version for other in reversed(_relatives(row)) for a in other.attributes}
+    foreign = [name for name in attributes if name not in own]
+    for name in foreign:
+        if name not in since:
+            listed = ", ".join(sorted(own)) or "none"
+            raise OpTypeError(f"{row.name} has no attribute {name!r} (attributes: {listed})", op=row.name, input=name)
+    for name in foreign:
+        text = f"{row.name} has no attribute {name!r}; it came with version {since[name]}"
+        raise OpValueError(text, op=row.name, input=name)
     for attribute in row.attributes:
         if attribute.default is REQUIRED and attribute.name not in attributes:
             raise OpTypeError(f"{row.name} needs the attribute {attribute.name!r}", op=row.name, input=attribute.name)

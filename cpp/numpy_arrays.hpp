@@ -1,0 +1,56 @@
+// What the core needs to know of NumPy's arrays, and owned references to Python objects.
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+#include "kernels.hpp"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL gatherscatter_ARRAY_API
+#ifndef GATHERSCATTER_IMPORTS_ARRAY  // one file does: numpy_arrays.cpp
+#define NO_IMPORT_ARRAY
+#endif
+#include "numpy/arrayobject.h"
+
+namespace gs {
+
+// An owned reference, or none.
+class Ref {
+  public:
+    explicit Ref(PyObject* object = nullptr) : object_(object) {}
+    Ref(Ref&& other) noexcept : object_(other.release()) {}
+    Ref(const Ref&) = delete;
+    ~Ref() { Py_XDECREF(object_); }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+    PyObject* get() const { return object_; }
+    PyArrayObject* array() const { return reinterpret_cast<PyArrayObject*>(object_); }
+    explicit operator bool() const { return object_ != nullptr; }
+
+  private:
+    PyObject* object_;
+};
+inline Ref borrow(PyObject* object) { return Ref(Py_NewRef(object)); }
+
+inline PyArrayObject* array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
+inline std::byte* bytes(PyArrayObject* array) { return reinterpret_cast<std::byte*>(PyArray_BYTES(array)); }
+
+Shape shape_of(PyArrayObject*);
+DType element_type(PyArray_Descr*);
+bool index_type(PyArrayObject*, IndexType&);  // false: not native integers
+bool is_text(PyArrayObject*);                 // of fixed width
+
+// An exact ndarray whose elements are bytes and nothing else.
+bool is_plain(PyObject*);
+bool same_type(PyArrayObject*, PyArrayObject*);
+bool overlap(PyArrayObject*, PyArrayObject* contiguous);
+
+// The array itself if kernels can read it, else a copy that they can.
+Ref contiguous(PyObject* array);
+Ref new_array(PyArray_Descr*, const Shape&);
+
+bool import_numpy();
+
+}  // namespace gs
