@@ -1,0 +1,88 @@
+"""Files to tensors, and to the inputs of a model: by name where a name is known, in order where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gatherscatter.cli.tables import shape_text
+from gatherscatter.models import Model, ModelError, TensorInfo
+
+
+def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:
+    """``NAME=VALUE`` in two; a known name may itself contain ``=``. None when there is no name."""
+    for name in sorted(names, key=len, reverse=True):
+        if text.startswith(f"{name}="):
+            return name, text[len(name) + 1 :]
+    name, found, value = text.partition("=")
+    return (name, value) if found else None
+
+
+def read_one(path: Path) -> np.ndarray:
+    """The only tensor in a file."""
+    from gatherscatter.tensor_files import read_tensors
+
+    return _only(read_tensors(path), path)
+
+
+def read_inputs(model: Model, named: Sequence[str], files: Sequence[Path]) -> dict[str, np.ndarray]:
+    """Arrays by input name, from ``NAME=FILE`` texts and from files."""
+    from gatherscatter.tensor_files import read_tensors
+
+    names = [info.name for info in model.inputs]
+    arrays: dict[str, np.ndarray] = {}
+    unnamed: list[tuple[Path, np.ndarray]] = []
+    for text in named:
+        name, file = split_name(text, names) or (text, "")
+        if not file:
+            raise ModelError(f"--input {text}: write it as NAME=FILE")
+        _put(arrays, name, _chosen(Path(file), name), file)
+    for path in files:
+        for name, array in read_tensors(path).items():
+            if name in names or path.suffix == ".npz":
+                _put(arrays, name, array, str(path))
+            else:  # an array without a name, or a .pb written for another model
+                unnamed.append((path, array))
+    free = [name for name in names if name not in arrays]
+    for path, array in unnamed:
+        if not free:
+            raise ModelError(f"{path}: all {len(names)} inputs of the model are given already")
+        arrays[free.pop(0)] = array
+    return arrays
+
+
+def require_all(model: Model, arrays: dict[str, np.ndarray]) -> None:
+    """An error that lists the inputs that are still without an array."""
+    missing = [info for info in model.inputs if info.name not in arrays]
+    if missing:
+        raise ModelError(
+            f"no array for {', '.join(map(describe, missing))}: give files (--input NAME=FILE) or use --random-inputs"
+        )
+
+
+def describe(info: TensorInfo) -> str:
+    """An input or output in a sentence: ``indices int64 (n, 2)``."""
+    return f"{info.name} {info.element_type} {shape_text(info.shape)}"
+
+
+def _put(arrays: dict[str, np.ndarray], name: str, array: np.ndarray, file: str) -> None:
+    if name in arrays:
+        raise ModelError(f"{file}: input {name!r} is given twice")
+    arrays[name] = array
+
+
+def _chosen(path: Path, name: str) -> np.ndarray:
+    """The tensor of that name in a file, or the only one whatever it is called."""
+    from gatherscatter.tensor_files import read_tensors
+
+    tensors = read_tensors(path)
+    return tensors[name] if name in tensors else _only(tensors, path)
+
+
+def _only(tensors: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    if len(tensors) != 1:
+        names = f" ({', '.join(tensors)})" if tensors else ""
+        raise ModelError(f"{path}: holds {len(tensors)} arrays{names}, one is needed")
+    return next(iter(tensors.values()))

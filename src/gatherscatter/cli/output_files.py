@@ -1,0 +1,68 @@
+"""The outputs of a model to files: all into one, all into a folder, or each into its own."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gatherscatter.cli.input_files import split_name
+from gatherscatter.models import ModelError
+
+SUFFIXES = (".npy", ".npz", ".pb")
+
+
+class OutputFiles:
+    """Where the outputs go. Made before the run, so that a mistake in a file name doesn't cost a long one."""
+
+    def __init__(self, targets: Sequence[str], names: Sequence[str]) -> None:
+        self._names = list(names)
+        self._files: list[tuple[Path, list[str]]] = []
+        for target in targets:
+            self._add(target)
+
+    def _add(self, target: str) -> None:
+        name, file = split_name(target, self._names) or ("", target)
+        if name and name not in self._names:
+            raise ModelError(f"--output {target}: no output {name!r}; the outputs are {', '.join(self._names)}")
+        if name:
+            self._files.append((checked(Path(file)), [name]))
+        elif target.endswith(("/", os.sep)) or Path(target).is_dir():
+            self._files += [(Path(target) / file_name, [name]) for name, file_name in self._file_names().items()]
+        else:
+            path = checked(Path(target))
+            if path.suffix != ".npz" and len(self._names) != 1:
+                raise ModelError(
+                    f"--output {target}: a {path.suffix} file holds one tensor, the model has {len(self._names)} "
+                    "outputs: use a .npz file, a folder (out/) or NAME=FILE"
+                )
+            self._files.append((path, self._names))
+
+    def _file_names(self) -> dict[str, str]:
+        """A file name per output: names in models hold slashes and colons, and may differ in nothing else."""
+        names: dict[str, str] = {}
+        for name in self._names:
+            stem = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "output"
+            while f"{stem}.npy" in names.values():
+                stem += "_"
+            names[name] = f"{stem}.npy"
+        return names
+
+    def write(self, outputs: dict[str, np.ndarray]) -> list[Path]:
+        """Write every file and return their paths."""
+        from gatherscatter.tensor_files import write_tensors
+
+        for path, names in self._files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_tensors(path, {name: outputs[name] for name in names})
+        return [path for path, _ in self._files]
+
+
+def checked(path: Path) -> Path:
+    """A path that ends in a suffix we can write."""
+    if path.suffix not in SUFFIXES:
+        raise ModelError(f"{path}: the name must end in {', '.join(SUFFIXES)} (or in / for a folder)")
+    return path
