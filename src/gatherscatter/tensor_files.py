@@ -7,7 +7,6 @@ field, so that they come back as what they were; ``np.load(file).view(ml_dtypes.
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import zipfile
@@ -40,9 +39,9 @@ def read_tensors(path: str | os.PathLike[str]) -> Arrays:
 def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
     """Write arrays to a file: any number of them to a ``.npz``, exactly one to a ``.npy`` or ``.pb``."""
     path = Path(path)
-    encode = _chosen(path, {".npy": _npy_of_one, ".npz": _npz, ".pb": _pb_of_one})
+    write = _chosen(path, {".npy": _write_npy, ".npz": _write_npz, ".pb": _write_pb})
     try:
-        path.write_bytes(encode(tensors))
+        write(path, {name: np.asarray(array) for name, array in tensors.items()})
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except OSError as error:
@@ -87,16 +86,18 @@ def _array(file: IO[bytes], size: int) -> np.ndarray:
         if version not in readers:
             raise ModelError(f"version {version[0]}.{version[1]} of the .npy format isn't supported")
         shape, fortran_order, dtype = readers[version](file)
+        if dtype.itemsize == 0:
+            raise ModelError(f"elements of {dtype!r} have no size")
         if dtype.hasobject:
             raise ModelError("it holds Python objects, which are never unpickled; save strings with a fixed width")
         length = _length(shape, dtype)
         if length > size:
             raise ModelError(f"shape {shape} of {dtype} takes {length} bytes; the file has {size}")
-        data = file.read(length)
-        if len(data) < length:
-            raise ModelError(f"shape {shape} of {dtype} takes {length} bytes; {len(data)} come after the header")
-        flat = np.frombuffer(bytearray(data), dtype) if length else np.empty(math.prod(shape), dtype)
-        return _named_type(flat.reshape(shape, order="F" if fortran_order else "C"))
+        data = np.empty(length, np.uint8)
+        found = file.readinto(data) if length else 0  # type: ignore[attr-defined]
+        if found < length:
+            raise ModelError(f"shape {shape} of {dtype} takes {length} bytes; {found} come after the header")
+        return _named_type(data.view(dtype).reshape(shape, order="F" if fortran_order else "C"))
     except (ValueError, TypeError, SyntaxError, EOFError) as error:
         if isinstance(error, ModelError):
             raise
@@ -138,25 +139,21 @@ def _storable(name: str, array: np.ndarray) -> np.ndarray:
     return texts.astype(np.str_)
 
 
-def _npy(name: str, array: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.lib.format.write_array(file, _storable(name, np.asarray(array)), allow_pickle=False)
-    return file.getvalue()
+def _write_npy(path: Path, tensors: Arrays) -> None:
+    array = _storable(*_only(tensors))
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def _npz(tensors: Mapping[str, np.ndarray]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:  # not np.savez, which reserves the name "file"
-        for name, array in tensors.items():
-            archive.writestr(f"{name}.npy", _npy(name, array))
-    return file.getvalue()
+def _write_npz(path: Path, tensors: Arrays) -> None:
+    arrays = {name: _storable(name, array) for name, array in tensors.items()}
+    with zipfile.ZipFile(path, "w") as archive:  # not np.savez, which reserves the name "file"
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def _npy_of_one(tensors: Mapping[str, np.ndarray]) -> bytes:
-    return _npy(*_only(tensors))
-
-
-def _only(tensors: Mapping[str, np.ndarray]) -> tuple[str, np.ndarray]:
+def _only(tensors: Arrays) -> tuple[str, np.ndarray]:
     if len(tensors) != 1:
         raise ModelError(f"{len(tensors)} arrays need a .npz file; this holds one")
     return next(iter(tensors.items()))
@@ -169,8 +166,8 @@ def _read_pb(path: Path) -> Arrays:
     return {tensor.name or path.stem: to_array(tensor, f"tensor {tensor.name!r}")}
 
 
-def _pb_of_one(tensors: Mapping[str, np.ndarray]) -> bytes:
+def _write_pb(path: Path, tensors: Arrays) -> None:
     from gatherscatter.onnx.tensors import from_array
 
     name, array = _only(tensors)
-    return bytes(from_array(np.asarray(array), name).SerializeToString())
+    path.write_bytes(from_array(array, name).SerializeToString())

@@ -1,0 +1,144 @@
+"""``--engine openvino``: the whole model in the openvino package, for layers gatherscatter does not run.
+
+Its CPU plugin has habits that matter next to our own results: it computes i64 and u64 in 32 bits and f64 in
+float32 whatever the model declares, so integers that don't fit are refused here instead of coming back changed;
+and with one thread its synchronous call swallows the exceptions of its kernels and returns uninitialised memory,
+so this module only uses the asynchronous one. Bad indices are not checked by every one of its kernels.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gatherscatter.models import ModelError, TensorInfo
+
+from . import element_types
+from .ir_inputs import Parameter, Range, accept_inputs
+from .ir_read import one_line, printable, quoted
+
+Array = NDArray[Any]
+_CONFIG = {"INFERENCE_PRECISION_HINT": "f32"}
+
+
+def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
+    """Compile an .xml, an .onnx file or an `onnx.ModelProto` in the openvino package for the CPU."""
+    if importlib.util.find_spec("openvino") is None:
+        raise ModelError("the engine 'openvino' needs the 'openvino' extra: pip install 'gatherscatter[openvino]'")
+    core = importlib.import_module("openvino").Core()
+    name, source = _source(model)
+    try:
+        read = core.read_model(source)
+        return OpenVinoModel(core.compile_model(read, "CPU", _CONFIG), _node_count(read))
+    except RuntimeError as error:
+        raise ModelError(f"{name}: the openvino package refuses it: {_short(error)}") from None
+
+
+class OpenVinoModel:
+    """A compiled model behind the protocol of `gatherscatter.models.Model`; inputs and outputs as in `IrModel`."""
+
+    def __init__(self, compiled: Any, node_count: int) -> None:
+        self._compiled = compiled
+        self._parameters = tuple(_parameter(port) for port in compiled.inputs)
+        self.inputs: tuple[TensorInfo, ...] = tuple(parameter.info for parameter in self._parameters)
+        self.outputs: tuple[TensorInfo, ...] = tuple(_output(port) for port in compiled.outputs)
+        self.node_count = node_count
+
+    def run(
+        self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Run the model in one step, so ``progress`` is called once."""
+        arrays = accept_inputs(self._parameters, inputs)
+        for parameter, array in zip(self._parameters, arrays, strict=True):
+            _refuse_narrowing(parameter, array)
+        if progress is not None:
+            progress("the whole model in openvino")
+        request = self._compiled.create_infer_request()
+        try:
+            request.start_async({i: _tensor(array) for i, array in enumerate(arrays)})
+            request.wait()
+        except RuntimeError as error:
+            raise ModelError(f"the openvino package failed: {_short(error)}") from None
+        return {info.name: _array(tensor) for info, tensor in zip(self.outputs, request.output_tensors, strict=True)}
+
+
+def _source(model: Any) -> tuple[str, Any]:
+    if not isinstance(model, str | os.PathLike):
+        return "the model", io.BytesIO(model.SerializeToString())
+    path = Path(model)
+    name = printable(path.name)
+    if not path.is_file():
+        raise ModelError(f"{name}: there is no such file")
+    return name, path
+
+
+def _node_count(model: Any) -> int:
+    return sum(node.get_type_name() not in ("Parameter", "Constant", "Result") for node in model.get_ops())
+
+
+def _parameter(port: Any) -> Parameter:
+    shape = port.get_partial_shape()
+    dims = None
+    if not shape.rank.is_dynamic:
+        dims = tuple(Range(dim.min_length, None if dim.max_length < 0 else dim.max_length) for dim in shape)
+    name = port.get_node().get_friendly_name()
+    return Parameter(name, tuple(sorted(port.get_names())), _element_type(port), dims)
+
+
+def _output(port: Any) -> TensorInfo:
+    shape = port.get_partial_shape()
+    dims = None
+    if not shape.rank.is_dynamic:
+        dims = tuple(None if dim.is_dynamic else dim.get_length() for dim in shape)
+    name = min(port.get_names(), default=port.get_node().get_friendly_name())
+    return TensorInfo(name, _element_type(port).numpy_name, dims)
+
+
+def _element_type(port: Any) -> element_types.ElementType:
+    try:
+        return element_types.named(port.get_element_type().get_type_name())
+    except ValueError as error:
+        raise ModelError(str(error)) from None
+
+
+def _refuse_narrowing(parameter: Parameter, array: Array) -> None:
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
+        return
+    limits = np.iinfo(np.int32)
+    if int(array.min()) < limits.min or int(array.max()) > limits.max:
+        raise ModelError(
+            f"input {quoted(parameter.name)} holds values beyond 32 bits, which openvino would change silently"
+        )
+
+
+def _tensor(array: Array) -> Any:
+    openvino = importlib.import_module("openvino")
+    if array.dtype == element_types.BFLOAT16:  # openvino has no NumPy dtype for it: hand over the bits
+        tensor = openvino.Tensor(openvino.Type.bf16, openvino.Shape(array.shape))
+        tensor.data.view(np.uint16)[...] = array.view(np.uint16)
+        return tensor
+    if array.dtype == element_types.STRING:
+        return openvino.Tensor(array.astype(np.str_))
+    return openvino.Tensor(np.ascontiguousarray(array).reshape(array.shape))
+
+
+def _array(tensor: Any) -> Array:
+    name = tensor.element_type.get_type_name()
+    if name == "string":
+        return np.asarray(tensor.str_data).astype(object)
+    array: Array = np.array(tensor.data)
+    return array.view(element_types.BFLOAT16) if name == "bf16" else array
+
+
+def _short(error: Exception) -> str:
+    """The end of OpenVINO's many-line messages, where the reason stands."""
+    text = one_line(error)
+    return text if len(text) <= 400 else "..." + text[-397:]

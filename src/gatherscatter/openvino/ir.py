@@ -1,0 +1,177 @@
+"""OpenVINO IR files (.xml with .bin) run on our own operators, with NumPy for the layers around them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gatherscatter.errors import OpError
+from gatherscatter.models import ModelError, TensorInfo
+
+from . import element_types
+from .ir_call import Call, bind
+from .ir_graph import Graph, Source, build_graph
+from .ir_inputs import Parameter, accept_inputs, read_parameter
+from .ir_read import Layer, one_line, printable, quoted, read_net
+from .ir_weights import Weights
+
+Array = NDArray[Any]
+_CONSTANTS = ("Const", "Constant")
+
+
+class Step(NamedTuple):
+    """One layer to run; ``done`` are the tensors nobody reads after it."""
+
+    layer: Layer
+    call: Call
+    position: int
+    sources: tuple[Source, ...]
+    done: tuple[Source, ...]
+
+
+def load_ir(path: str | os.PathLike[str]) -> IrModel:
+    """Read an OpenVINO IR and check it as far as that goes without inputs.
+
+    The constants are taken from the .bin of the same name beside the .xml; no other file is opened. Layers the
+    results don't depend on are not looked at beyond their edges. Every defect is a `ModelError` of one line.
+    """
+    file = Path(path)
+    try:
+        if not file.is_file():
+            raise ModelError("there is no such file")
+        net = read_net(file)
+        graph = build_graph(net, lambda layer: layer.type == "Result")
+        return IrModel(graph, Weights(file.with_suffix(".bin")))
+    except ModelError as error:
+        raise ModelError(f"{printable(file.name)}: {error}") from None
+
+
+class IrModel:
+    """A loaded IR: `inputs`, `outputs`, `node_count` and `run`, the protocol of `gatherscatter.models.Model`.
+
+    An input is named as its Parameter layer; the names of its tensor are accepted too. An output has the first,
+    in alphabetical order, of the tensor names that OpenVINO shows for it (`Output.any_name`): those of its Result
+    layer, or, in files of older releases, of the tensor that leads there. If another output has that name already
+    the next one serves, and if there is none the name of the Result layer. Shapes and types of outputs are what the
+    file declares.
+    """
+
+    def __init__(self, graph: Graph, weights: Weights) -> None:
+        layers, order = graph.layers, graph.order
+        parameters = [i for i, layer in enumerate(layers) if layer.type == "Parameter"]
+        results = [i for i, layer in enumerate(layers) if layer.type == "Result"]
+        for position in (*parameters, *results, *(i for i in order if layers[i].type in _CONSTANTS)):
+            _check_ports(layers[position])
+        if not results:
+            raise ModelError("the model has no Result layer")
+        self._parameters = tuple(read_parameter(layers[i]) for i in parameters)
+        _check_names(self._parameters)
+        self._parameter_sources = tuple(Source(i, 0) for i in parameters)
+        self._constants = {Source(i, 0): weights.constant(layers[i]) for i in order if layers[i].type in _CONSTANTS}
+        self._results = tuple(graph.sources[i][0] for i in results)
+        self._steps = _steps(graph, keep=set(self._results))
+        self.inputs: tuple[TensorInfo, ...] = tuple(parameter.info for parameter in self._parameters)
+        self.outputs: tuple[TensorInfo, ...] = _outputs(graph, results)
+        self.node_count: int = len(self._steps)
+
+    def run(
+        self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Run the graph; the arrays returned share no memory with the inputs or the file.
+
+        A bad index is the operator's own IndexError, with a note that names the layer; anything else that goes
+        wrong in a layer is a ModelError.
+        """
+        arrays = accept_inputs(self._parameters, inputs)
+        values: dict[Source, Array] = dict(zip(self._parameter_sources, arrays, strict=True))
+        with np.errstate(all="ignore"):  # overflow and NaN are results here, not mistakes
+            for step in self._steps:
+                if progress is not None:
+                    progress(f"{step.layer.type} {quoted(step.layer.name)}")
+                results = _run_layer(step, [self._value(values, source) for source in step.sources])
+                values.update((Source(step.position, i), result) for i, result in enumerate(results))
+                for source in step.done:
+                    values.pop(source, None)
+        return _detached([self._value(values, source) for source in self._results], self.outputs, arrays)
+
+    def _value(self, values: dict[Source, Array], source: Source) -> Array:
+        """A tensor; constants are made anew at each use, so that only the file holds them meanwhile."""
+        constant = self._constants.get(source)
+        return values[source] if constant is None else constant()
+
+
+def _detached(results: list[Array], infos: tuple[TensorInfo, ...], inputs: list[Array]) -> dict[str, np.ndarray]:
+    """The results by name; a copy of what is an input, a view, a constant of the file, or another output too."""
+    taken = {id(array) for array in inputs}
+    named: dict[str, np.ndarray] = {}
+    for info, result in zip(infos, results, strict=True):
+        own = result.flags.owndata and result.flags.writeable and id(result) not in taken
+        taken.add(id(result))
+        named[info.name] = result if own else result.copy()
+    return named
+
+
+def _run_layer(step: Step, inputs: list[Array]) -> tuple[Array, ...]:
+    layer = step.layer
+    try:
+        results = step.call(inputs)
+    except MemoryError:
+        raise ModelError(f"{layer}: there is not enough memory for its result") from None
+    except OpError as error:
+        error.add_note(f"in {layer}")
+        raise
+    except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
+        raise ModelError(f"{layer}: {one_line(error)}") from error
+    if len(results) < len(layer.outputs):
+        raise ModelError(f"{layer} has {len(layer.outputs)} output ports, but {len(results)} results")
+    return results
+
+
+def _steps(graph: Graph, keep: set[Source]) -> tuple[Step, ...]:
+    """The layers that compute, each with the tensors that may be dropped after it."""
+    steps: list[Step] = []
+    seen = set(keep)
+    for position in reversed(graph.order):
+        layer = graph.layers[position]
+        if layer.type in ("Parameter", "Result", *_CONSTANTS):
+            continue
+        outputs = {Source(position, i) for i in range(len(layer.outputs))}
+        done = (outputs | set(graph.sources[position])) - seen
+        seen |= done
+        steps.append(Step(layer, bind(layer), position, graph.sources[position], tuple(done)))
+    return tuple(reversed(steps))
+
+
+def _check_ports(layer: Layer) -> None:
+    inputs, outputs = (1, 0) if layer.type == "Result" else (0, 1)
+    if len(layer.inputs) != inputs or len(layer.outputs) < outputs:
+        raise ModelError(f"{layer} must have {inputs} input and {outputs} output ports")
+
+
+def _check_names(parameters: tuple[Parameter, ...]) -> None:
+    for name, count in Counter(parameter.name for parameter in parameters).items():
+        if count > 1:
+            raise ModelError(f"{count} Parameter layers have the name {quoted(name)}")
+
+
+def _outputs(graph: Graph, results: list[int]) -> tuple[TensorInfo, ...]:
+    infos: list[TensorInfo] = []
+    taken: set[str] = set()
+    for position in results:
+        layer, source = graph.layers[position], graph.sources[position][0]
+        port = graph.layers[source.layer].outputs[source.output]
+        names = [name for name in (*sorted(layer.output_names or port.names), layer.name) if name not in taken]
+        if not names:
+            raise ModelError(f"{layer}: another output is called {quoted(layer.name)} already")
+        taken.add(names[0])
+        element_type = element_types.with_precision(port.precision)
+        shown = port.precision.lower() if element_type is None else element_type.numpy_name
+        # A port without dims is a scalar or of unknown rank; the format does not tell.
+        infos.append(TensorInfo(names[0], shown or "unknown", tuple(port.dims) or None))
+    return tuple(infos)

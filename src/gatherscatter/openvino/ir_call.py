@@ -1,0 +1,93 @@
+"""A layer of the file to something that can be called: our operators, or a function of the layer table."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gatherscatter import versions
+from gatherscatter.models import ModelError
+
+from .ir_read import Layer, one_line, printable
+from .layers.attributes import arguments, choice, parse, signature
+from .layers.table import ALIASES, LAYERS
+
+Array = NDArray[Any]
+NEWEST_OPSET = 17
+_ATTRIBUTE_TYPES = {"int": int, "string": str, "bool": bool}
+
+
+class Call(NamedTuple):
+    """A function over arrays, with its attributes."""
+
+    function: Callable[..., Array | tuple[Array, ...]]
+    attributes: dict[str, Any]
+
+    def __call__(self, inputs: list[Array]) -> tuple[Array, ...]:
+        """Run it; a 0-d result stays an array."""
+        result = self.function(*inputs, **self.attributes)
+        return tuple(map(np.asarray, result)) if isinstance(result, tuple) else (np.asarray(result),)
+
+
+def bind(layer: Layer) -> Call:
+    """Find the layer's function and read its attributes; ModelError if either can't be done."""
+    if layer.opset is None or layer.opset > NEWEST_OPSET:
+        raise _unknown(layer, f" of {printable(layer.version)}")
+    try:
+        call = _family(layer) or _plumbing(layer)
+    except ValueError as error:
+        raise ModelError(f"{layer}: {one_line(error)}") from None
+    if call is None:
+        raise _unknown(layer, "")
+    return call
+
+
+def _family(layer: Layer) -> Call | None:
+    assert layer.opset is not None
+    try:
+        row = versions.find("openvino", layer.type, layer.opset)
+    except LookupError:
+        return None
+    required = sum(not one.optional for one in row.inputs)
+    _check_count(layer, required, len(row.inputs))
+    attributes = {}
+    for attribute in row.attributes:
+        text = layer.attributes.get(attribute.name)
+        if text is not None:
+            attributes[attribute.name] = _family_attribute(attribute, text)
+        elif attribute.default is versions.REQUIRED:
+            raise ValueError(f"its <data> lacks the attribute {attribute.name!r}")
+    return Call(row, attributes)
+
+
+def _family_attribute(attribute: versions.Attribute, text: str) -> Any:
+    if attribute.choices is not None:
+        return choice(text, attribute.choices, attribute.name)
+    return parse(text, _ATTRIBUTE_TYPES[attribute.type], attribute.name)
+
+
+def _plumbing(layer: Layer) -> Call | None:
+    function = LAYERS.get(ALIASES.get(layer.type, layer.type))
+    if function is None:
+        return None
+    takes = signature(function)
+    _check_count(layer, takes.least, takes.most)
+    return Call(function, arguments(function, layer.attributes))
+
+
+def _check_count(layer: Layer, least: int, most: int | None) -> None:
+    count = len(layer.inputs)
+    if count < least or (most is not None and count > most):
+        allowed = str(least) if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"it has {count} inputs and takes {allowed}")
+
+
+def _unknown(layer: Layer, version: str) -> ModelError:
+    hint = ""
+    if importlib.util.find_spec("openvino") is not None:
+        hint = "; --engine openvino runs the whole model in the openvino package"
+    return ModelError(f"{layer} is of a type{version} that gatherscatter does not run{hint}")

@@ -1,0 +1,122 @@
+"""From edges to an order of execution: who feeds whom, what is needed, and in which order."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from gatherscatter.models import ModelError
+
+from .ir_read import Edge, Layer, Net
+
+
+class Source(NamedTuple):
+    """One tensor of the graph: output number ``output`` of the layer at position ``layer`` in the file."""
+
+    layer: int
+    output: int
+
+
+class Graph(NamedTuple):
+    """Layers as in the file, the sources of each one's inputs, and the needed layers in order of execution."""
+
+    layers: tuple[Layer, ...]
+    sources: tuple[tuple[Source, ...], ...]
+    order: tuple[int, ...]
+
+
+def build_graph(net: Net, is_result: Callable[[Layer], bool]) -> Graph:
+    """Connect the layers; ModelError for duplicate ids, dangling or missing edges and cycles."""
+    layers = tuple(net.layers)
+    sources = _connect(layers, net.edges)
+    order = _topological_order(layers, sources)
+    needed = _needed((i for i, layer in enumerate(layers) if is_result(layer)), sources)
+    return Graph(layers, sources, tuple(i for i in order if i in needed))
+
+
+def _connect(layers: tuple[Layer, ...], edges: list[Edge]) -> tuple[tuple[Source, ...], ...]:
+    positions = _positions(layers)
+    outputs = [_numbered([port.id for port in layer.outputs], layer, "output") for layer in layers]
+    inputs = [_numbered(layer.inputs, layer, "input") for layer in layers]
+    slots: list[list[Source | None]] = [[None] * len(layer.inputs) for layer in layers]
+    for edge in edges:
+        for layer_id in (edge.from_layer, edge.to_layer):
+            if layer_id not in positions:
+                raise ModelError(f"{edge}: there is no layer {layer_id}")
+        start, end = positions[edge.from_layer], positions[edge.to_layer]
+        if edge.from_port not in outputs[start]:
+            raise ModelError(f"{edge}: {layers[start]} has no output port {edge.from_port}")
+        if edge.to_port not in inputs[end]:
+            raise ModelError(f"{edge}: {layers[end]} has no input port {edge.to_port}")
+        slot = inputs[end][edge.to_port]
+        if slots[end][slot] is not None:
+            raise ModelError(f"{edge}: input port {edge.to_port} of {layers[end]} has an edge already")
+        slots[end][slot] = Source(start, outputs[start][edge.from_port])
+    return tuple(_complete(layer, slot) for layer, slot in zip(layers, slots, strict=True))
+
+
+def _positions(layers: tuple[Layer, ...]) -> dict[int, int]:
+    positions: dict[int, int] = {}
+    for position, layer in enumerate(layers):
+        if layer.id in positions:
+            raise ModelError(f"{layer}: its id is taken by {layers[positions[layer.id]]}")
+        positions[layer.id] = position
+    return positions
+
+
+def _numbered(ports: list[int], layer: Layer, what: str) -> dict[int, int]:
+    numbers = {port: number for number, port in enumerate(ports)}
+    if len(numbers) != len(ports):
+        raise ModelError(f"{layer} has two {what} ports with one id")
+    return numbers
+
+
+def _complete(layer: Layer, slots: list[Source | None]) -> tuple[Source, ...]:
+    for port, source in zip(layer.inputs, slots, strict=True):
+        if source is None:
+            raise ModelError(f"{layer}: no edge leads to its input port {port}")
+    return tuple(source for source in slots if source is not None)
+
+
+def _topological_order(layers: tuple[Layer, ...], sources: tuple[tuple[Source, ...], ...]) -> list[int]:
+    """Kahn's algorithm with a heap, so that layers keep the order of the file where the edges leave a choice."""
+    consumers: list[list[int]] = [[] for _ in layers]
+    missing = [len(feeding) for feeding in sources]
+    for layer, feeding in enumerate(sources):
+        for source in feeding:
+            consumers[source.layer].append(layer)
+    ready = [layer for layer, count in enumerate(missing) if count == 0]
+    order: list[int] = []
+    while ready:
+        layer = heapq.heappop(ready)
+        order.append(layer)
+        for consumer in consumers[layer]:
+            missing[consumer] -= 1
+            if missing[consumer] == 0:
+                heapq.heappush(ready, consumer)
+    if len(order) < len(layers):
+        raise ModelError(f"the edges form a cycle through {layers[_on_cycle(missing, sources)]}")
+    return order
+
+
+def _on_cycle(missing: list[int], sources: tuple[tuple[Source, ...], ...]) -> int:
+    """A layer of a cycle: walk against the edges among what is left until a layer comes up again."""
+    layer = next(layer for layer, count in enumerate(missing) if count)
+    seen: set[int] = set()
+    while layer not in seen:
+        seen.add(layer)
+        layer = next(source.layer for source in sources[layer] if missing[source.layer])
+    return layer
+
+
+def _needed(results: Iterable[int], sources: tuple[tuple[Source, ...], ...]) -> set[int]:
+    """Everything a result depends on; the rest of the file is never run."""
+    open_layers = list(results)
+    needed: set[int] = set()
+    while open_layers:
+        layer = open_layers.pop()
+        if layer not in needed:
+            needed.add(layer)
+            open_layers.extend(source.layer for source in sources[layer])
+    return needed

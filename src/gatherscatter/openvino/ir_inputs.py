@@ -1,0 +1,149 @@
+"""Parameters: what a model asks for, and whether the given arrays are that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gatherscatter.models import ModelError, TensorInfo
+
+from . import element_types
+from .element_types import ElementType
+from .ir_read import Layer, integer, one_line, quoted
+
+
+class Range(NamedTuple):
+    """The sizes a dimension may have; ``high`` None is "any"."""
+
+    low: int
+    high: int | None
+
+    @property
+    def shown(self) -> int | str | None:
+        """5 for a fixed size, None for any, and OpenVINO's ``2..8`` for a range."""
+        if self.low == self.high:
+            return self.low
+        if self.low == 0 and self.high is None:
+            return None
+        return f"{self.low or ''}..{'' if self.high is None else self.high}"
+
+
+class Parameter(NamedTuple):
+    """A model input; ``dims`` None is "any rank"."""
+
+    name: str
+    tensor_names: tuple[str, ...]
+    element_type: ElementType
+    dims: tuple[Range, ...] | None
+
+    @property
+    def info(self) -> TensorInfo:
+        """The input as `Model.inputs` shows it."""
+        shape = None if self.dims is None else tuple(dim.shown for dim in self.dims)
+        return TensorInfo(self.name, self.element_type.numpy_name, shape)
+
+
+def read_parameter(layer: Layer) -> Parameter:
+    """A Parameter layer's name, tensor names, element type and shape."""
+    for name in ("element_type", "shape"):
+        if name not in layer.attributes:
+            raise ModelError(f"{layer}: its <data> lacks the attribute {name!r}")
+    try:
+        element_type = element_types.named(layer.attributes["element_type"])
+    except ValueError as error:
+        raise ModelError(f"{layer}: {error}") from None
+    names = tuple(name for port in layer.outputs for name in port.names)
+    return Parameter(layer.name, names, element_type, _dims(layer))
+
+
+def _dims(layer: Layer) -> tuple[Range, ...] | None:
+    text = layer.attributes["shape"].strip().strip("[]{}")
+    if text == "...":
+        return None
+    parts = text.split(",", 64) if text else []
+    if len(parts) > 64:
+        raise ModelError(f"{layer}: more than 64 dimensions")
+    return tuple(_range(part.strip(), layer) for part in parts)
+
+
+def _range(text: str, layer: Layer) -> Range:
+    """OpenVINO's ``7``, ``?`` or ``-1``, ``2..8``, ``2..`` and ``..8``."""
+    if text in ("?", "-1"):
+        return Range(0, None)
+    match = re.fullmatch(r"([0-9]*)\.\.([0-9]*)", text, re.ASCII)
+    what = f"{layer}: a dimension of shape"
+    low, high = match.groups() if match else (text, text)
+    bounds = Range(integer(low, what) if low or not match else 0, integer(high, what) if high or not match else None)
+    if bounds.low < 0 or (bounds.high is not None and bounds.high < bounds.low):
+        raise ModelError(f"{layer}: {quoted(text)} is not a dimension")
+    return bounds
+
+
+def accept_inputs(parameters: tuple[Parameter, ...], inputs: Mapping[str, ArrayLike]) -> list[NDArray[Any]]:
+    """The arrays in the order of the parameters; keys may be names of parameters or of their tensors."""
+    positions = {name: i for i, parameter in enumerate(parameters) for name in parameter.tensor_names}
+    positions |= {parameter.name: i for i, parameter in enumerate(parameters)}
+    given: dict[int, ArrayLike] = {}
+    for key, value in inputs.items():
+        if key not in positions:
+            known = ", ".join(quoted(parameter.name) for parameter in parameters) or "none"
+            raise ModelError(f"the model has no input {quoted(str(key))} (it has: {known})")
+        if positions[key] in given:
+            raise ModelError(f"input {quoted(parameters[positions[key]].name)} is given twice, under two names")
+        given[positions[key]] = value
+    missing = [quoted(parameter.name) for i, parameter in enumerate(parameters) if i not in given]
+    if missing:
+        raise ModelError(f"no value for input {', '.join(missing)}")
+    return [accept_input(parameter, given[i]) for i, parameter in enumerate(parameters)]
+
+
+def accept_input(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
+    """The value as a native array of exactly the parameter's type and of a shape it allows."""
+    array = _typed(parameter, value)
+    dims = parameter.dims
+    if dims is not None and not _allows(dims, array.shape):
+        wanted = ", ".join("?" if dim.shown is None else str(dim.shown) for dim in dims)
+        raise ModelError(f"input {quoted(parameter.name)} has shape {array.shape}, the model takes [{wanted}]")
+    return array
+
+
+def _allows(dims: tuple[Range, ...], shape: tuple[int, ...]) -> bool:
+    return len(dims) == len(shape) and all(
+        dim.low <= size and (dim.high is None or size <= dim.high) for dim, size in zip(dims, shape, strict=True)
+    )
+
+
+def _typed(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
+    wanted = parameter.element_type.dtype
+    try:
+        array: NDArray[Any] = np.asarray(value)
+        if wanted == element_types.STRING:
+            return _text(parameter, array)
+        if isinstance(value, list | tuple | int | float) and _numbers_fit(array.dtype, wanted):
+            return np.asarray(value, wanted)  # Python numbers have no width to insist on
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ModelError(f"input {quoted(parameter.name)}: {one_line(error)}") from None
+    if array.dtype.newbyteorder("=") != wanted:
+        raise ModelError(f"input {quoted(parameter.name)} is {array.dtype}, the model takes {wanted}")
+    return array.astype(wanted, copy=False)
+
+
+def _numbers_fit(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Integers become any number, floats any float."""
+    if element_types.is_float(wanted):
+        return given.kind in "iuf"
+    return given.kind in "iu" and wanted.kind in "iu"
+
+
+def _text(parameter: Parameter, array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    if array.dtype.kind in "UT":
+        array = array.astype(object)
+    if array.dtype.kind != "O" or not all(isinstance(item, str) for item in array.flat):
+        raise ModelError(f"input {quoted(parameter.name)} is {array.dtype}, the model takes strings")
+    return array

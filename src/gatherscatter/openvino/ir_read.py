@@ -1,0 +1,238 @@
+"""The .xml of an OpenVINO IR as plain records: layers, ports and edges, nothing interpreted yet.
+
+A SAX pass keeps what the graph needs and forgets the rest, so that a file made of a million empty elements
+costs no memory; DTDs, entities and external references are refused by defusedxml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax import SAXParseException
+from xml.sax.handler import ContentHandler
+from xml.sax.xmlreader import AttributesImpl, Locator
+
+from defusedxml import sax  # type: ignore[import-untyped]
+from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
+
+from gatherscatter.models import ModelError
+
+_VERSIONS = (10, 11)
+_MAX_DEPTH = 256
+_MAX_RANK = 64
+_INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_LAYER = ("net", "layers", "layer")
+
+
+class Edge(NamedTuple):
+    """One ``<edge>``: from an output port of a layer to an input port of another."""
+
+    from_layer: int
+    from_port: int
+    to_layer: int
+    to_port: int
+
+    def __str__(self) -> str:
+        return f"edge {self.from_layer}:{self.from_port} -> {self.to_layer}:{self.to_port}"
+
+
+@dataclass(slots=True)
+class Port:
+    """An output port: its id, its tensor's names, and the type and shape the file declares (and may get wrong)."""
+
+    id: int
+    names: tuple[str, ...] = ()
+    precision: str = ""
+    dims: list[int | None] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Layer:
+    """One ``<layer>`` as written; ``inputs`` are port ids."""
+
+    id: int
+    name: str
+    type: str
+    version: str
+    output_names: tuple[str, ...] = ()
+    attributes: dict[str, str] = field(default_factory=dict)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[Port] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"layer {self.id} {quoted(self.name)} ({printable(self.type)})"
+
+    @property
+    def opset(self) -> int | None:
+        """8 for ``version="opset8"``; None for ``extension`` and the like."""
+        match = re.fullmatch(r"opset([1-9][0-9]?)", self.version, re.ASCII)
+        return int(match[1]) if match else None
+
+
+@dataclass(slots=True)
+class Net:
+    """The whole ``<net>``."""
+
+    layers: list[Layer] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+
+def read_net(path: Path) -> Net:
+    """Read the .xml file; ModelError with one line for anything that is not an IR of version 10 or 11."""
+    handler = _NetHandler()
+    try:
+        with path.open("rb") as file:
+            sax.parse(file, handler, forbid_dtd=True)
+    except OSError as error:
+        raise ModelError(f"cannot read it: {error.strerror or error}") from None
+    except DefusedXmlException as error:
+        raise ModelError(f"refused XML: {_REFUSED.get(type(error).__name__, 'forbidden construct')}") from None
+    except SAXParseException as error:
+        where = f"line {error.getLineNumber()}, column {error.getColumnNumber()}"
+        raise ModelError(f"not well-formed XML ({where}: {error.getMessage()})") from None
+    except (LookupError, UnicodeError) as error:
+        raise ModelError(f"not well-formed XML ({one_line(error)})") from None
+    return handler.net
+
+
+_REFUSED = {
+    "DTDForbidden": "a document type declaration",
+    "EntitiesForbidden": "an entity declaration",
+    "ExternalReferenceForbidden": "a reference to another file",
+}
+
+
+def integer(text: str, what: str) -> int:
+    """A plain decimal number of at most 19 digits; Python's int() would take underscores and other digits too."""
+    if not _INTEGER.fullmatch(text):
+        raise ModelError(f"{what} is {quoted(text)}, not an integer")
+    return int(text)
+
+
+def quoted(text: str) -> str:
+    """The text in quotes, control characters escaped, long text cut."""
+    return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
+def printable(text: str) -> str:
+    """The text without quotes when it needs none."""
+    return text if re.fullmatch(r"[\w.-]{1,80}", text) else quoted(text)
+
+
+def one_line(message: object) -> str:
+    """Whatever an exception says, on one line."""
+    return " ".join(str(message).split())
+
+
+class _NetHandler(ContentHandler):
+    """Follows the path of open elements and picks up the seven kinds that matter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = Net()
+        self._path: list[str] = []
+        self._dim: list[str] | None = None
+        self._seen_data = False
+        self._starts: dict[tuple[str, ...], Callable[[AttributesImpl], None]] = {
+            ("net",): self._net,
+            _LAYER: self._layer,
+            (*_LAYER, "data"): self._data,
+            (*_LAYER, "input", "port"): self._input_port,
+            (*_LAYER, "output", "port"): self._output_port,
+            (*_LAYER, "output", "port", "dim"): self._start_dim,
+            ("net", "edges", "edge"): self._edge,
+        }
+
+    def setDocumentLocator(self, locator: Locator) -> None:
+        self._locator = locator
+
+    def startElement(self, name: str, attrs: AttributesImpl) -> None:
+        if not self._path and name != "net":
+            raise ModelError(f"not an OpenVINO IR: the root element is <{printable(name)}>, not <net>")
+        self._path.append(name)
+        if len(self._path) > _MAX_DEPTH:
+            raise ModelError(f"{self._line()}: elements are nested more than {_MAX_DEPTH} deep")
+        start = self._starts.get(tuple(self._path)) if len(self._path) <= 6 else None
+        if start is not None:
+            start(attrs)
+
+    def endElement(self, name: str) -> None:
+        if self._dim is not None:
+            self._end_dim("".join(self._dim).strip())
+        self._path.pop()
+
+    def characters(self, content: str) -> None:
+        if self._dim is not None and len(self._dim) < 32:  # a number comes in one piece, or in a few
+            self._dim.append(content[:32])
+
+    def _net(self, attrs: AttributesImpl) -> None:
+        version = self._integer(attrs, "version", "<net>")
+        if version not in _VERSIONS:
+            raise ModelError(f"IR version {version} is not supported ({' and '.join(map(str, _VERSIONS))} are)")
+
+    def _layer(self, attrs: AttributesImpl) -> None:
+        where = f"{self._line()}: <layer>"
+        layer_id = self._integer(attrs, "id", where)
+        name = self._text(attrs, "name", f"layer {layer_id}")
+        kind = self._text(attrs, "type", f"layer {layer_id} {quoted(name)}")
+        version = self._text(attrs, "version", f"layer {layer_id} {quoted(name)} ({printable(kind)})")
+        self.net.layers.append(Layer(layer_id, name, kind, version, _names(attrs.get("output_names", ""))))
+        self._seen_data = False
+
+    def _data(self, attrs: AttributesImpl) -> None:
+        if self._seen_data:
+            raise ModelError(f"{self.net.layers[-1]} has two <data> elements")
+        self.net.layers[-1].attributes.update(attrs.items())
+        self._seen_data = True
+
+    def _input_port(self, attrs: AttributesImpl) -> None:
+        layer = self.net.layers[-1]
+        layer.inputs.append(self._integer(attrs, "id", f"{layer}: an input <port>"))
+
+    def _output_port(self, attrs: AttributesImpl) -> None:
+        layer = self.net.layers[-1]
+        port_id = self._integer(attrs, "id", f"{layer}: an output <port>")
+        layer.outputs.append(Port(port_id, _names(attrs.get("names", "")), attrs.get("precision", "")))
+
+    def _edge(self, attrs: AttributesImpl) -> None:
+        where = f"{self._line()}: <edge>"
+        names = ("from-layer", "from-port", "to-layer", "to-port")
+        self.net.edges.append(Edge(*(self._integer(attrs, name, where) for name in names)))
+
+    def _start_dim(self, attrs: AttributesImpl) -> None:
+        self._dim = []
+
+    def _end_dim(self, text: str) -> None:
+        self._dim = None
+        dims = self.net.layers[-1].outputs[-1].dims
+        if len(dims) < _MAX_RANK:
+            # Declared shapes are only ever shown, so nonsense is as good as "unknown".
+            dims.append(int(text) if _INTEGER.fullmatch(text) and not text.startswith("-") else None)
+
+    def _line(self) -> str:
+        return f"line {self._locator.getLineNumber()}"
+
+    def _text(self, attrs: AttributesImpl, name: str, where: str) -> str:
+        value: str | None = attrs.get(name)
+        if value is None:
+            raise ModelError(f"{where} lacks the attribute {name!r}")
+        return value
+
+    def _integer(self, attrs: AttributesImpl, name: str, where: str) -> int:
+        value = integer(self._text(attrs, name, where), f"{where}: {name}")
+        if value < 0:
+            raise ModelError(f"{where}: {name} is {value}, below zero")
+        return value
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Tensor names are separated by commas; a comma inside a name is written with a backslash."""
+    return tuple(_split_names(text)) if text else ()
+
+
+def _split_names(text: str) -> Iterator[str]:
+    for name in re.split(r"(?<!\\),", text):
+        yield name.replace("\\,", ",")

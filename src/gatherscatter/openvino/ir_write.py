@@ -1,0 +1,189 @@
+"""Write an OpenVINO IR from Python: small models for tests, examples and bug reports, without the openvino package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import element_types
+from .element_types import ElementType
+
+Dim = int | str | None
+
+
+class Output(NamedTuple):
+    """A tensor of the model being written: output ``port`` of layer number ``layer``."""
+
+    layer: int
+    port: int
+    element_type: ElementType
+
+    def output(self, port: int, element_type: str | None = None) -> Output:
+        """Another output of the same layer, as written with ``outputs=`` of `IRWriter.layer`."""
+        chosen = self.element_type if element_type is None else element_types.named(element_type)
+        return Output(self.layer, port, chosen)
+
+
+class IRWriter:
+    """Collects layers and writes ``model.xml`` and ``model.bin``, which this package and OpenVINO both read.
+
+    >>> import numpy as np
+    >>> from gatherscatter.openvino.ir_write import IRWriter
+    >>> writer = IRWriter("look-up")
+    >>> ids = writer.parameter("ids", "i64", [None])
+    >>> table = np.arange(6, dtype=np.float32).reshape(3, 2)
+    >>> rows = writer.layer("Gather", "opset8", [table, ids, np.int64(0)], attributes={"batch_dims": 0})
+    >>> writer.result("rows", rows)
+    >>> import tempfile, pathlib, gatherscatter as gs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = writer.save(pathlib.Path(folder) / "look-up.xml")
+    ...     gs.run(path, {"ids": np.array([2, 0])})["rows"]
+    array([[4., 5.],
+           [0., 1.]], dtype=float32)
+    """
+
+    def __init__(self, name: str = "model") -> None:
+        self._net = ElementTree.Element("net", name=name, version="11")
+        self._layers = ElementTree.SubElement(self._net, "layers")
+        self._edges = ElementTree.SubElement(self._net, "edges")
+        self._bytes = bytearray()
+
+    def parameter(self, name: str, element_type: str, shape: Sequence[Dim] | None) -> Output:
+        """A model input. A dimension is a size, None for any, or a range such as ``"1..8"``; shape None is any rank."""
+        kind = element_types.named(element_type)
+        dims = "..." if shape is None else ",".join("?" if dim is None else str(dim) for dim in shape)
+        data = {"shape": dims, "element_type": kind.name}
+        return self._add("Parameter", "opset1", name, [], data, [kind], None if shape is None else _sizes(shape), name)
+
+    def constant(self, value: ArrayLike, name: str | None = None) -> Output:
+        """A constant; its bytes go to the .bin."""
+        array: NDArray[Any] = np.asarray(value)
+        kind = element_types.of_dtype(array.dtype)
+        content = _packed_strings(array) if kind.dtype == element_types.STRING else _little_endian(array)
+        content = content or b"\0"  # OpenVINO can't use a constant of zero bytes
+        data = {
+            "element_type": kind.name,
+            "shape": ",".join(map(str, array.shape)),
+            "offset": len(self._bytes),
+            "size": len(content),
+        }
+        self._bytes += content
+        return self._add("Const", "opset1", name, [], data, [kind], array.shape)
+
+    def layer(
+        self,
+        kind: str,
+        version: str,
+        inputs: Sequence[Output | ArrayLike],
+        *,
+        name: str | None = None,
+        attributes: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+    ) -> Output:
+        """Any layer, e.g. ``layer("GatherND", "opset8", [data, indices], attributes={"batch_dims": 1})``.
+
+        Arrays among the inputs become constants. ``outputs`` names the element types of the outputs, by default one
+        of the first input's type; the first output is returned, `Output.output` gives the others.
+        """
+        feeding = [one if isinstance(one, Output) else self.constant(one) for one in inputs]
+        kinds = [feeding[0].element_type] if outputs is None else [element_types.named(one) for one in outputs]
+        return self._add(kind, version, name, feeding, dict(attributes or {}), kinds, None)
+
+    def result(self, name: str, source: Output) -> None:
+        """A model output."""
+        port = self._layers[source.layer].find("output")[source.port]  # type: ignore[index]
+        names = port.get("names")
+        port.set("names", _escaped(name) if names is None else f"{names},{_escaped(name)}")
+        self._add("Result", "opset1", name, [source], {}, [], None)
+        self._layers[-1].set("output_names", _escaped(name))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write ``path`` (.xml) and the .bin beside it; return the path."""
+        file = Path(path)
+        if file.suffix != ".xml":
+            raise ValueError(f"an IR is an .xml file, not {file.name!r}")
+        ElementTree.indent(self._net)
+        ElementTree.ElementTree(self._net).write(file, encoding="utf-8", xml_declaration=True)
+        file.with_suffix(".bin").write_bytes(self._bytes)
+        return file
+
+    def _add(
+        self,
+        kind: str,
+        version: str,
+        name: str | None,
+        inputs: Sequence[Output],
+        data: Mapping[str, object],
+        outputs: Sequence[ElementType],
+        shape: Sequence[int] | None,
+        tensor_name: str | None = None,
+    ) -> Output:
+        number = len(self._layers)
+        layer = ElementTree.SubElement(
+            self._layers, "layer", id=str(number), name=name or f"{kind}_{number}", type=kind, version=version
+        )
+        if data:
+            ElementTree.SubElement(layer, "data", {key: _attribute(value) for key, value in data.items()})
+        if inputs:
+            ports = ElementTree.SubElement(layer, "input")
+            for port, source in enumerate(inputs):
+                ElementTree.SubElement(ports, "port", id=str(port), precision=source.element_type.precision)
+                self._edge(source, number, port)
+        if outputs:
+            ports = ElementTree.SubElement(layer, "output")
+            for port, element_type in enumerate(outputs, len(inputs)):
+                _output_port(ports, port, element_type, shape, tensor_name)
+        return Output(number, 0, outputs[0] if outputs else inputs[0].element_type)
+
+    def _edge(self, source: Output, layer: int, port: int) -> None:
+        # OpenVINO numbers the ports of a layer through: outputs follow inputs.
+        inputs = self._layers[source.layer].find("input")
+        start = source.port + (0 if inputs is None else len(inputs))
+        ends = {"from-layer": source.layer, "from-port": start, "to-layer": layer, "to-port": port}
+        ElementTree.SubElement(self._edges, "edge", {key: str(value) for key, value in ends.items()})
+
+
+def _output_port(
+    ports: ElementTree.Element, port: int, kind: ElementType, shape: Sequence[int] | None, name: str | None
+) -> None:
+    element = ElementTree.SubElement(ports, "port", id=str(port), precision=kind.precision)
+    if name is not None:
+        element.set("names", _escaped(name))
+    for size in shape or ():
+        ElementTree.SubElement(element, "dim").text = str(size)
+
+
+def _sizes(shape: Sequence[Dim]) -> list[int]:
+    """Ports write -1 for whatever is not one size."""
+    return [dim if isinstance(dim, int) else -1 for dim in shape]
+
+
+def _attribute(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _escaped(name: str) -> str:
+    return name.replace(",", "\\,")
+
+
+def _little_endian(array: NDArray[Any]) -> bytes:
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return (native.byteswap() if sys.byteorder == "big" else native).tobytes()
+
+
+def _packed_strings(array: NDArray[Any]) -> bytes:
+    """The layout that `ir_weights` reads: count, 0, end offsets, UTF-8 bytes."""
+    encoded = [str(item).encode() for item in array.ravel().tolist()]
+    header = np.cumsum([0, *map(len, encoded)]).astype("<i4")
+    return np.array(len(encoded), "<i4").tobytes() + header.tobytes() + b"".join(encoded)

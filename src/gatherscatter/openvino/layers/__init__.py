@@ -1,0 +1,1 @@
+"""What the layers around the gather/scatter family compute: one table of small NumPy functions."""

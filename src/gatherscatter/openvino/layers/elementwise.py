@@ -1,0 +1,150 @@
+"""Element-wise arithmetic, comparison and logic, in the operands' own type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from ..element_types import is_float
+from .operands import Array, Broadcasting, same_shape, same_type, wide
+
+# Results keep the operands' dtype with every function passed in here, which is what OpenVINO declares.
+Binary = Callable[[Any, Any], Any]
+Unary = Callable[[Any], Any]
+
+
+def binary(function: Binary) -> Callable[..., Array]:
+    """A layer of two operands of one type."""
+
+    def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
+        same_type(a, b)
+        same_shape(auto_broadcast, a, b)
+        return cast(Array, function(a, b))
+
+    return apply
+
+
+def comparison(function: Binary) -> Callable[..., Array]:
+    """The same with a boolean result."""
+    compare = binary(function)
+
+    def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
+        return np.asarray(compare(a, b, auto_broadcast=auto_broadcast), np.bool_)
+
+    return apply
+
+
+def unary(function: Unary) -> Callable[..., Array]:
+    """A layer of one operand whose function is at home in every type."""
+
+    def apply(data: Array) -> Array:
+        return cast(Array, function(data))
+
+    return apply
+
+
+def rounded(function: Unary) -> Callable[..., Array]:
+    """A function of real numbers; on integers OpenVINO rounds its result to the nearest."""
+
+    def apply(data: Array) -> Array:
+        if is_float(data.dtype):
+            return np.asarray(function(wide(data))).astype(data.dtype)
+        return np.asarray(np.rint(function(data.astype(np.float64)))).astype(data.dtype)
+
+    return apply
+
+
+def whole(function: Unary) -> Callable[..., Array]:
+    """Floor and Ceiling: integers are whole already."""
+
+    def apply(data: Array) -> Array:
+        return cast(Array, function(data)) if is_float(data.dtype) else data
+
+    return apply
+
+
+def divide(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy", m_pythondiv: bool = True) -> Array:
+    """Floor division of integers by default, towards zero with ``m_pythondiv="false"``."""
+    same_type(a, b)
+    same_shape(auto_broadcast, a, b)
+    if is_float(a.dtype):
+        return np.true_divide(a, b)
+    quotient: Array = _integers_only(np.floor_divide)(a, b)
+    if m_pythondiv:
+        return quotient
+    inexact_negative = ((a < 0) != (b < 0)) & (np.remainder(a, b) != 0)
+    return np.asarray(quotient + inexact_negative.astype(a.dtype))
+
+
+def mod(a: Array, b: Array) -> Array:
+    """The remainder with the sign of the dividend."""
+    return cast(Array, _integers_only(np.fmod)(a, b))
+
+
+def floor_mod(a: Array, b: Array) -> Array:
+    """The remainder with the sign of the divisor."""
+    return cast(Array, _integers_only(np.remainder)(a, b))
+
+
+def _integers_only(function: Binary) -> Binary:
+    """NumPy answers 0 to an integer division by zero; OpenVINO leaves it undefined, we refuse it."""
+
+    def apply(a: Array, b: Array) -> Array:
+        if not is_float(b.dtype) and a.size and not np.all(b):
+            raise ZeroDivisionError("integer division by zero")
+        return cast(Array, function(a, b))
+
+    return apply
+
+
+def clamp(data: Array, *, min: float, max: float) -> Array:
+    """Values limited to [min, max]; for integers to the integers between."""
+    if is_float(data.dtype):
+        return np.clip(data, data.dtype.type(min), data.dtype.type(max))
+    limits = np.iinfo(data.dtype)
+    low = int(np.ceil(np.maximum(min, float(limits.min)))) if min > limits.min else limits.min
+    high = int(np.floor(np.minimum(max, float(limits.max)))) if max < limits.max else limits.max
+    if low > limits.max or high < limits.min:
+        raise ValueError(f"the bounds {min} and {max} lie outside {data.dtype}")
+    return np.clip(data, data.dtype.type(low), data.dtype.type(high))
+
+
+def relu(data: Array) -> Array:
+    """Negative values become zero."""
+    return cast(Array, np.maximum(data, data.dtype.type(0)))
+
+
+def sigmoid(data: Array) -> Array:
+    """1 / (1 + exp(-x))."""
+    return cast(Array, 1 / (1 + np.exp(-data)))
+
+
+def logical(function: Binary) -> Callable[..., Array]:
+    """A layer of two boolean operands."""
+    combine = binary(function)
+
+    def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
+        return combine(*_boolean(a, b), auto_broadcast=auto_broadcast)
+
+    return apply
+
+
+def logical_not(data: Array) -> Array:
+    """The opposite."""
+    return np.logical_not(*_boolean(data))
+
+
+def select(cond: Array, then: Array, other: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
+    """``then`` where ``cond``, else ``other``."""
+    same_type(then, other)
+    same_shape(auto_broadcast, cond, then, other)
+    return np.asarray(np.where(_boolean(cond)[0], then, other))
+
+
+def _boolean(*arrays: Array) -> tuple[Array, ...]:
+    for array in arrays:
+        if array.dtype != np.bool_:
+            raise TypeError(f"its operands must be boolean, not {array.dtype}")
+    return arrays

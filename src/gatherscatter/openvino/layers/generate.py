@@ -1,0 +1,84 @@
+"""Layers that make new values: ranges, positions, conversions, the largest elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from ..element_types import STRING, is_float
+from .operands import Array, axis_of, fits_memory, integer, wide
+from .shapes import INT64
+
+INT32: np.dtype[Any] = np.dtype(np.int32)
+
+
+def identity(data: Array) -> Array:
+    """The data itself."""
+    return data
+
+
+def convert(data: Array, *, destination_type: np.dtype[Any]) -> Array:
+    """The data in another type: floating values lose their fraction, booleans are "not zero".
+
+    What becomes of values that the type can't hold is undefined in OpenVINO, and the platform's affair here.
+    """
+    if (data.dtype == STRING) != (destination_type == STRING):
+        raise TypeError(f"{data.dtype} can't be converted to {destination_type}")
+    return data != data.dtype.type(0) if destination_type == np.bool_ else data.astype(destination_type)
+
+
+def convert_like(data: Array, like: Array) -> Array:
+    """The data in the type of another tensor."""
+    return convert(data, destination_type=like.dtype)
+
+
+def range_4(start: Array, stop: Array, step: Array, *, output_type: np.dtype[Any] | None = None) -> Array:
+    """``start`` to below ``stop``; for an integer result the inputs lose their fractions first."""
+    dtype = start.dtype if output_type is None else output_type
+    first, last, by = _scalar(start, "start"), _scalar(stop, "stop"), _scalar(step, "step")
+    if not is_float(dtype):
+        first, last, by = int(first), int(last), int(by)
+    if by == 0:
+        raise ValueError("step is zero")
+    count = max(0, math.ceil((last - first) / by) if is_float(dtype) else int(-((first - last) // by)))
+    fits_memory((count,), dtype)
+    numbers: Array = np.arange(count, dtype=np.float64 if is_float(dtype) else np.int64)
+    return (first + by * numbers).astype(dtype)
+
+
+def _scalar(array: Array, name: str) -> float:
+    if array.size != 1:
+        raise ValueError(f"{name} must be a scalar, not of shape {array.shape}")
+    value: float = array.ravel().tolist()[0]
+    return value
+
+
+def non_zero(data: Array, *, output_type: np.dtype[Any] = INT64) -> Array:
+    """The coordinates of what is not zero, one column each, in row-major order."""
+    return np.array(np.nonzero(np.atleast_1d(data)), output_type)
+
+
+def top_k(
+    data: Array,
+    k: Array,
+    *,
+    axis: int,
+    mode: Literal["max", "min"],
+    sort: Literal["value", "index", "none"],
+    index_element_type: np.dtype[Any] = INT32,
+    stable: bool = False,
+) -> tuple[Array, Array]:
+    """The k largest or smallest along an axis, with their positions; always stable, as nothing forbids it."""
+    along, count = axis_of(axis, data.ndim), integer(k, "k")
+    if not 0 <= count <= data.shape[along]:
+        raise ValueError(f"k is {count}, but axis {along} has size {data.shape[along]}")
+    values = np.moveaxis(wide(data), along, -1)
+    if mode == "min":
+        order = np.argsort(values, axis=-1, kind="stable")
+    else:  # sorting the reversed row puts, among equals, the earlier one later; reversing again mends it
+        order = values.shape[-1] - 1 - np.flip(np.argsort(np.flip(values, -1), axis=-1, kind="stable"), -1)
+    chosen = order[..., :count] if sort != "index" else np.sort(order[..., :count], axis=-1)
+    chosen = np.moveaxis(chosen, -1, along)
+    return np.take_along_axis(data, chosen, along), chosen.astype(index_element_type)

@@ -1,0 +1,32 @@
+"""Running a model in the openvino package, to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def run_in_openvino(path: Path, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The outputs in order. The synchronous call would swallow exceptions when there is one thread only."""
+    openvino: Any = pytest.importorskip("openvino")
+    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    request = compiled.create_infer_request()
+    by_name = {port.get_node().get_friendly_name(): i for i, port in enumerate(compiled.inputs)}
+    request.start_async({by_name[name]: np.array(array, order="C") for name, array in inputs.items()})
+    request.wait()
+    return [np.array(tensor.data) for tensor in request.output_tensors]
+
+
+def assert_same(ours: Mapping[str, np.ndarray], theirs: list[np.ndarray]) -> None:
+    """Equal shapes and types; equal integers; floating values up to the last bits of exp and its like."""
+    assert len(ours) == len(theirs)
+    for our, their in zip(ours.values(), theirs, strict=True):
+        assert (our.dtype, our.shape) == (their.dtype, their.shape)
+        if our.dtype.kind == "f":
+            np.testing.assert_allclose(our, their, rtol=1e-6 if our.dtype.itemsize > 2 else 2e-3, atol=1e-7)
+        else:
+            np.testing.assert_array_equal(our, their)
