@@ -4,6 +4,7 @@
 
 #include "kernels.hpp"
 #include "lane_walk.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -13,11 +14,15 @@ namespace {
 using CopyRun = void (*)(std::byte* out, const std::byte* data, const int64_t* positions, const Run&, int64_t stride,
                          int64_t item_size);
 
+constexpr int64_t ahead = 32;  // how many elements ahead memory is asked for what will be needed
+
 template <int64_t fixed_size>
-void copy_run(std::byte* out, const std::byte* data, const int64_t* positions, const Run& run, int64_t stride,
-              int64_t item_size) {
+GS_CLONES void copy_run(std::byte* out, const std::byte* data, const int64_t* positions, const Run& run, int64_t stride,
+                        int64_t item_size) {
     const int64_t size = fixed_size > 0 ? fixed_size : item_size;
     for (int64_t j = 0; j < run.length; ++j) {
+        const int64_t next = std::min(j + ahead, run.length - 1);
+        prefetch(data + (run.base + positions[next] * stride + next * run.step) * size);
         if (positions[j] >= 0)
             std::memcpy(out + j * size, data + (run.base + positions[j] * stride + j * run.step) * size,
                         static_cast<size_t>(size));
@@ -40,24 +45,36 @@ CopyRun copier(int64_t item_size) {
 }  // namespace
 
 bool gather_lanes(const Lanes& lanes, const Index& index, const std::byte* data, std::byte* out, int64_t item_size) {
+    if (lanes.elements == 0) return true;
+    const Box box(lanes);
     const CopyRun copy = copier(item_size);
+    const int64_t tile = tile_columns(box, item_size);
+    const Work work{lanes.elements, item_size};
     std::atomic<bool> good = true;
-    for_ranges(lanes.elements, {lanes.elements, item_size}, [&](int64_t begin, int64_t end) {
-        LaneWalk walk(lanes, begin);
+    const auto part = [&](auto&& walk) {
         int64_t positions[block];
-        for (int64_t first = begin; first < end; first += block) {
-            const int64_t n = std::min(block, end - first);
-            if (!index.resolve(first, n, positions)) {
-                good = false;
-                return;
-            }
-            for (int64_t done = 0; done < n;) {
-                const Run run = walk.next(n - done);
-                copy(out + (first + done) * item_size, data, positions + done, run, lanes.stride, item_size);
-                done += run.length;
-            }
-        }
-    });
+        const bool ok = walk([&](int64_t first, int64_t n) { return index.resolve(first, n, positions); },
+                             [&](int64_t first, int64_t offset, const Run& run) {
+                                 copy(out + first * item_size, data, positions + offset, run, lanes.stride, item_size);
+                             });
+        if (!ok) good = false;
+    };
+    if (tile == 0)
+        for_ranges(lanes.elements, work, [&](int64_t begin, int64_t end) {
+            part([&](auto&& resolve, auto&& apply) { return walk_elements(box, begin, end, resolve, apply); });
+        });
+    else if (box.groups >= num_threads())
+        for_ranges(box.groups, work, [&](int64_t begin, int64_t end) {
+            part([&](auto&& resolve, auto&& apply) {
+                return walk_columns(box, begin, end, 0, box.columns, tile, resolve, apply);
+            });
+        });
+    else
+        for_ranges(box.columns, work, [&](int64_t begin, int64_t end) {
+            part([&](auto&& resolve, auto&& apply) {
+                return walk_columns(box, 0, box.groups, begin, end, tile, resolve, apply);
+            });
+        });
     return good;
 }
 

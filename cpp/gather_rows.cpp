@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -11,9 +12,13 @@ namespace {
 // Copies rows into consecutive places; row -1 gives zeros.
 using CopyRows = void (*)(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t row_size);
 
+// How many rows ahead memory is asked for what will be needed.
+constexpr int64_t small_ahead = 32, ahead = 8;
+
 template <int64_t size>
-void copy_small_rows(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t) {
+GS_CLONES void copy_small_rows(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t) {
     for (int64_t i = 0; i < n; ++i) {
+        prefetch(data + rows[std::min(i + small_ahead, n - 1)] * size);
         if (rows[i] >= 0)
             std::memcpy(out + i * size, data + rows[i] * size, size);
         else
@@ -21,8 +26,10 @@ void copy_small_rows(std::byte* out, const std::byte* data, const int64_t* rows,
     }
 }
 
-void copy_rows(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t row_size) {
+GS_CLONES void copy_rows(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t row_size) {
     for (int64_t i = 0; i < n; ++i) {
+        const std::byte* next = data + rows[std::min(i + ahead, n - 1)] * row_size;
+        for (int64_t line = 0; line < std::min<int64_t>(row_size, 512); line += 64) prefetch(next + line);
         if (rows[i] >= 0)
             std::memcpy(out + i * row_size, data + rows[i] * row_size, static_cast<size_t>(row_size));
         else

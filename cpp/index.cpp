@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -34,9 +35,11 @@ inline bool place(I value, int64_t size, bool negative, int64_t& position) {
     }
 }
 
-template <Mode mode, class I>
-bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule, int64_t* rows) {
-    const int k = dims.rank;
+// `fixed_k` columns, or as many as `dims` has when it is 0.
+template <Mode mode, class I, int fixed_k>
+GS_CLONES bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule, int64_t* rows) {
+    const int k = fixed_k > 0 ? fixed_k : dims.rank;
+    const bool negative = rule.negative;
     bool all_good = true;
     for (int64_t t = 0; t < n; ++t) {
         uint64_t row = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
@@ -45,7 +48,7 @@ bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule, i
             I value;
             std::memcpy(&value, tuples + (t * k + j) * static_cast<int64_t>(sizeof(I)), sizeof(I));
             int64_t position = 0;
-            good &= place<mode>(value, dims.dim[j], rule.negative, position);
+            good &= place<mode>(value, dims.dim[j], negative, position);
             row = row * static_cast<uint64_t>(dims.dim[j]) + static_cast<uint64_t>(position);
         }
         if constexpr (mode == Mode::skip)
@@ -57,26 +60,36 @@ bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule, i
     return mode == Mode::skip || all_good;
 }
 
-template <class I>
-auto resolver(Mode mode) {
-    switch (mode) {
-        case Mode::wrap: return resolve<Mode::wrap, I>;
-        case Mode::clip: return resolve<Mode::clip, I>;
-        case Mode::skip: return resolve<Mode::skip, I>;
-        default: return resolve<Mode::raise, I>;
+template <Mode mode, class I>
+auto resolver(int k) {
+    switch (k) {
+        case 1: return resolve<mode, I, 1>;
+        case 2: return resolve<mode, I, 2>;
+        case 3: return resolve<mode, I, 3>;
+        default: return resolve<mode, I, 0>;
     }
 }
 
-auto resolver(IndexType type, Mode mode) {
+template <class I>
+auto resolver(Mode mode, int k) {
+    switch (mode) {
+        case Mode::wrap: return resolver<Mode::wrap, I>(k);
+        case Mode::clip: return resolver<Mode::clip, I>(k);
+        case Mode::skip: return resolver<Mode::skip, I>(k);
+        default: return resolver<Mode::raise, I>(k);
+    }
+}
+
+auto resolver(IndexType type, Mode mode, int k) {
     switch (type) {
-        case IndexType::int8: return resolver<int8_t>(mode);
-        case IndexType::int16: return resolver<int16_t>(mode);
-        case IndexType::int32: return resolver<int32_t>(mode);
-        case IndexType::uint8: return resolver<uint8_t>(mode);
-        case IndexType::uint16: return resolver<uint16_t>(mode);
-        case IndexType::uint32: return resolver<uint32_t>(mode);
-        case IndexType::uint64: return resolver<uint64_t>(mode);
-        default: return resolver<int64_t>(mode);
+        case IndexType::int8: return resolver<int8_t>(mode, k);
+        case IndexType::int16: return resolver<int16_t>(mode, k);
+        case IndexType::int32: return resolver<int32_t>(mode, k);
+        case IndexType::uint8: return resolver<uint8_t>(mode, k);
+        case IndexType::uint16: return resolver<uint16_t>(mode, k);
+        case IndexType::uint32: return resolver<uint32_t>(mode, k);
+        case IndexType::uint64: return resolver<uint64_t>(mode, k);
+        default: return resolver<int64_t>(mode, k);
     }
 }
 
@@ -89,7 +102,7 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, Rule rule)
       tuple_size_(size_of(type) * dims.rank),
       dims_(&dims),
       rule_(rule),
-      resolve_(resolver(type, rule.mode)) {}
+      resolve_(resolver(type, rule.mode, dims.rank)) {}
 
 bool Index::check(int64_t n) const {
     if (may_skip()) return true;

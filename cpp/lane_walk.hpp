@@ -1,9 +1,10 @@
-// Walking the index box of the lanes form: runs of consecutive box elements whose places in data are evenly spaced.
+// Walking the index box of the lanes form in runs: consecutive box elements whose places in data are evenly spaced.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "index.hpp"
 #include "plan.hpp"
 
 namespace gs {
@@ -13,44 +14,38 @@ struct Run {
     int64_t base, step, length;
 };
 
-class LaneWalk {
-  public:
-    // Starts at a flat element of the box, which must exist.
-    LaneWalk(const Lanes& lanes, int64_t element) {
-        // The innermost dim is what a run goes along: the last one after the axis, else the axis itself.
-        const Shape& after = lanes.after;
-        run_length_ = after.rank > 0 ? after[after.rank - 1] : lanes.count;
-        step_ = after.rank > 0 ? lanes.after_stride[after.rank - 1] : 0;
-        for (int d = 0; d < lanes.before.rank; ++d) add(lanes.before[d], lanes.before_stride[d]);
-        if (after.rank > 0) add(lanes.count, 0);
-        for (int d = 0; d + 1 < after.rank; ++d) add(after[d], lanes.after_stride[d]);
+// The box as [groups, rows, columns]: a group for each place before the axis, rows of the innermost dim, which is the
+// last one after the axis or else the axis itself. Elements of different groups never meet in data; nor do those of
+// different columns, if there is a dim after the axis.
+struct Box {
+    explicit Box(const Lanes& lanes) : lanes(lanes), has_after(lanes.after.rank > 0) {
+        for (int64_t n : lanes.before) groups *= n;
+        columns = has_after ? lanes.after[lanes.after.rank - 1] : lanes.count;
+        step = has_after ? lanes.after_stride[lanes.after.rank - 1] : 0;
+        rows = columns > 0 && groups > 0 ? lanes.elements / groups / columns : 0;
+    }
 
-        in_run_ = element % run_length_;
-        int64_t rest = element / run_length_;
+    const Lanes& lanes;
+    bool has_after;
+    int64_t groups = 1, rows, columns, step;
+};
+
+// Counts through the rows of a box, and knows where in data each begins.
+class RowCounter {
+  public:
+    RowCounter(const Box& box, int64_t row) {  // counted through all groups
+        const Lanes& lanes = box.lanes;
+        for (int d = 0; d < lanes.before.rank; ++d) add(lanes.before[d], lanes.before_stride[d]);
+        if (box.has_after) add(lanes.count, 0);
+        for (int d = 0; d + 1 < lanes.after.rank; ++d) add(lanes.after[d], lanes.after_stride[d]);
         for (int d = rank_ - 1; d >= 0; --d) {
-            at_[d] = rest % size_[d];
-            rest /= size_[d];
+            at_[d] = row % size_[d];
+            row /= size_[d];
             base_ += at_[d] * stride_[d];
         }
     }
 
-    // The next run, of at most `limit` elements, which stays on this side of the next row of the box.
-    Run next(int64_t limit) {
-        const Run run{base_ + in_run_ * step_, step_, std::min(limit, run_length_ - in_run_)};
-        in_run_ += run.length;
-        if (in_run_ == run_length_) {
-            in_run_ = 0;
-            advance();
-        }
-        return run;
-    }
-
-  private:
-    void add(int64_t size, int64_t stride) {
-        size_[rank_] = size;
-        stride_[rank_] = stride;
-        ++rank_;
-    }
+    int64_t base() const { return base_; }
 
     void advance() {
         for (int d = rank_ - 1; d >= 0; --d) {
@@ -61,9 +56,67 @@ class LaneWalk {
         }
     }
 
-    int64_t run_length_, step_, base_ = 0, in_run_ = 0;
+  private:
+    void add(int64_t size, int64_t stride) {
+        size_[rank_] = size;
+        stride_[rank_] = stride;
+        ++rank_;
+    }
+
+    int64_t base_ = 0;
     int rank_ = 0;
     int64_t size_[max_rank], stride_[max_rank], at_[max_rank];
 };
+
+// Visits the flat box elements [begin, end). `resolve(first, n)` comes before the runs among those n elements;
+// `apply(first, offset, run)` is called for each run, which starts `offset` elements into the n.
+template <class Resolve, class Apply>
+bool walk_elements(const Box& box, int64_t begin, int64_t end, Resolve&& resolve, Apply&& apply) {
+    if (begin == end) return true;
+    RowCounter row(box, begin / box.columns);
+    int64_t column = begin % box.columns;
+    for (int64_t first = begin; first < end; first += block) {
+        const int64_t n = std::min(block, end - first);
+        if (!resolve(first, n)) return false;
+        for (int64_t offset = 0; offset < n;) {
+            const Run run{row.base() + column * box.step, box.step, std::min(n - offset, box.columns - column)};
+            apply(first + offset, offset, run);
+            offset += run.length;
+            column += run.length;
+            if (column == box.columns) {
+                column = 0;
+                row.advance();
+            }
+        }
+    }
+    return true;
+}
+
+// The same for the columns [begin, end) of some groups, `tile` columns at a time: what a tile touches of data stays in
+// the cache while all its rows go by.
+template <class Resolve, class Apply>
+bool walk_columns(const Box& box, int64_t first_group, int64_t last_group, int64_t begin, int64_t end, int64_t tile,
+                  Resolve&& resolve, Apply&& apply) {
+    for (int64_t group = first_group; group < last_group; ++group) {
+        for (int64_t column = begin; column < end; column += tile) {
+            const int64_t length = std::min(tile, end - column);
+            RowCounter row(box, group * box.rows);
+            for (int64_t r = 0; r < box.rows; ++r, row.advance()) {
+                const int64_t element = (group * box.rows + r) * box.columns + column;
+                if (!resolve(element, length)) return false;
+                apply(element, 0, Run{row.base() + column * box.step, box.step, length});
+            }
+        }
+    }
+    return true;
+}
+
+// How many columns to take at a time; 0: all, there is nothing to gain.
+inline int64_t tile_columns(const Box& box, int64_t item_size) {
+    constexpr int64_t cache = 1024 * 1024, narrowest = 32;  // shorter pieces cost more than they save
+    const int64_t column_size = std::max<int64_t>(box.lanes.size * item_size, 1);
+    if (!box.has_after || box.columns < 2 * narrowest || column_size * box.columns <= cache) return 0;
+    return std::clamp(cache / column_size / 16 * 16, narrowest, block);
+}
 
 }  // namespace gs

@@ -5,6 +5,7 @@
 
 #include "accumulate.hpp"
 #include "lane_walk.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -13,7 +14,12 @@ namespace {
 // What one thread owns: the axis positions [first, last). Position -1 is nobody's.
 struct Share {
     int64_t first, last;
+    bool has(int64_t position) const {
+        return static_cast<uint64_t>(position - first) < static_cast<uint64_t>(last - first);
+    }
 };
+
+constexpr int64_t ahead = 32;  // how many elements ahead memory is asked for what will be needed
 
 // The inner loop: the updates of one run into their places.
 struct Lane {
@@ -32,17 +38,18 @@ template <int64_t fixed_size>
 void set_elements(const Lane& lane, const Share& share, const Combine& combine) {
     const int64_t size = fixed_size > 0 ? fixed_size : combine.item_size;
     for (int64_t j = 0; j < lane.run.length; ++j)
-        if (lane.positions[j] >= share.first && lane.positions[j] < share.last)
+        if (share.has(lane.positions[j]))
             std::memcpy(lane.out + lane.place(j) * size, lane.updates + j * size, static_cast<size_t>(size));
 }
 
 template <class T, class A, class Op>
-void combine_elements(const Lane& lane, const Share& share, const Combine& combine) {
+GS_CLONES void combine_elements(const Lane& lane, const Share& share, const Combine& combine) {
     const Op op;
     A* __restrict out = reinterpret_cast<A*>(lane.out);
     const T* __restrict updates = reinterpret_cast<const T*>(lane.updates);
     for (int64_t j = 0; j < lane.run.length; ++j) {
-        if (lane.positions[j] < share.first || lane.positions[j] >= share.last) continue;
+        prefetch(out + lane.place(std::min(j + ahead, lane.run.length - 1)));
+        if (!share.has(lane.positions[j])) continue;
         const int64_t at = lane.place(j);
         const bool replace = lane.visits && lane.visits[at]++ == 0 && !combine.include_self;
         const A update = accumulate_as<A>(updates[j]);
@@ -66,61 +73,51 @@ ApplyLane applier(const Combine& combine) {
     }
 }
 
-struct Scatter {
-    const Lanes& lanes;
-    const Index& index;
-    const std::byte* updates;
-    std::byte* out;
-    int64_t* visits;
-    const Combine& combine;
-    ApplyLane apply;
-
-    // The box elements [begin, end), as far as they are in the share.
-    bool part(int64_t begin, int64_t end, const Share& share) const {
-        LaneWalk walk(lanes, begin);
-        int64_t positions[block];
-        for (int64_t first = begin; first < end; first += block) {
-            const int64_t n = std::min(block, end - first);
-            if (!index.resolve(first, n, positions)) return false;
-            for (int64_t done = 0; done < n;) {
-                const Run run = walk.next(n - done);
-                apply({out, updates + (first + done) * combine.item_size, visits, positions + done, run, lanes.stride},
-                      share, combine);
-                done += run.length;
-            }
-        }
-        return true;
-    }
-};
-
 }  // namespace
 
 bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* updates, std::byte* out,
                    const Combine& combine) {
     if (lanes.elements == 0) return true;
-    int64_t groups = 1;  // index elements of different groups never meet
-    for (int64_t n : lanes.before) groups *= n;
-    const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        const Scatter scatter{lanes, index, updates, target, visits, combine, applier(combine)};
-        // A thread owns destinations, never updates: the result does not depend on how many there are.
-        const Work work{lanes.elements, combine.item_size};
-        const int64_t group = lanes.elements / groups;
+    const Box box(lanes);
+    const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits) {
+        const ApplyLane apply_lane = applier(combine);
         std::atomic<bool> good = true;
-        const auto keep = [&](bool ok) {
+        const auto part = [&](const Share& share, auto&& walk) {
+            int64_t positions[block];
+            const bool ok = walk([&](int64_t first, int64_t n) { return index.resolve(first, n, positions); },
+                                 [&](int64_t first, int64_t offset, const Run& run) {
+                                     apply_lane({target, updates + first * combine.item_size, visits,
+                                                 positions + offset, run, lanes.stride},
+                                                share, combine);
+                                 });
             if (!ok) good = false;
         };
-        if (groups >= num_threads())
-            for_ranges(groups, work, [&](int64_t begin, int64_t end) {
-                keep(scatter.part(begin * group, end * group, {0, lanes.size}));
+        // A thread owns destinations, never updates: the result does not depend on how many there are.
+        const Share all{0, lanes.size};
+        const Work work{lanes.elements, combine.item_size};
+        const int64_t tile = tile_columns(box, target_size), group = lanes.elements / box.groups;
+        const auto columns = [&](int64_t first_group, int64_t last_group, int64_t begin, int64_t end) {
+            part(all, [&](auto&& resolve, auto&& apply) {
+                return walk_columns(box, first_group, last_group, begin, end, tile ? tile : block, resolve, apply);
             });
+        };
+        const auto elements = [&](int64_t begin, int64_t end, const Share& share) {
+            part(share, [&](auto&& resolve, auto&& apply) { return walk_elements(box, begin, end, resolve, apply); });
+        };
+        if (box.groups >= num_threads())
+            for_ranges(box.groups, work, [&](int64_t begin, int64_t end) {
+                tile ? columns(begin, end, 0, box.columns) : elements(begin * group, end * group, all);
+            });
+        else if (box.has_after && box.columns >= 32 * num_threads())
+            for_ranges(box.columns, work, [&](int64_t begin, int64_t end) { columns(0, box.groups, begin, end); });
         else if (lanes.data_elements * target_size < cached_bytes)
-            keep(scatter.part(0, lanes.elements, {0, lanes.size}));
+            elements(0, lanes.elements, all);
         else
             for_ranges(lanes.size, work,
-                       [&](int64_t begin, int64_t end) { keep(scatter.part(0, lanes.elements, {begin, end})); });
+                       [&](int64_t begin, int64_t end) { elements(0, lanes.elements, {begin, end}); });
         return good.load();
     };
-    return scatter_around(combine, lanes.data_elements, 1, out, walk);
+    return scatter_around(combine, lanes.data_elements, 1, out, scatter);
 }
 
 }  // namespace gs

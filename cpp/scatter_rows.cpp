@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "accumulate.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -11,7 +12,12 @@ namespace {
 // What one thread owns of each line's destination: rows [first_row, last_row), elements [first, last) of a row.
 struct Share {
     int64_t first_row, last_row, first, last;
+    bool has(int64_t row) const {
+        return static_cast<uint64_t>(row - first_row) < static_cast<uint64_t>(last_row - first_row);
+    }
 };
+
+constexpr int64_t ahead = 32;  // how many elements ahead memory is asked for what will be needed
 
 // The inner loop: `n` updates of one line into their rows. A row outside the share, as -1 is, is someone else's.
 struct Line {
@@ -26,24 +32,23 @@ using ApplyLine = void (*)(const Line&, const Share&, const Combine&);
 void set_rows(const Line& line, const Share& share, const Combine& combine) {
     const int64_t size = combine.item_size, offset = share.first * size, length = (share.last - share.first) * size;
     for (int64_t i = 0; i < line.n; ++i)
-        if (line.rows[i] >= share.first_row && line.rows[i] < share.last_row)
+        if (share.has(line.rows[i]))
             std::memcpy(line.out + line.rows[i] * line.width * size + offset,
                         line.updates + i * line.width * size + offset, static_cast<size_t>(length));
 }
 
 template <int64_t size>
-void set_elements(const Line& line, const Share& share, const Combine&) {
+GS_CLONES void set_elements(const Line& line, const Share& share, const Combine&) {
     for (int64_t i = 0; i < line.n; ++i)
-        if (line.rows[i] >= share.first_row && line.rows[i] < share.last_row)
-            std::memcpy(line.out + line.rows[i] * size, line.updates + i * size, size);
+        if (share.has(line.rows[i])) std::memcpy(line.out + line.rows[i] * size, line.updates + i * size, size);
 }
 
 template <class T, class A, class Op>
-void combine_rows(const Line& line, const Share& share, const Combine& combine) {
+GS_CLONES void combine_rows(const Line& line, const Share& share, const Combine& combine) {
     const Op op;
     for (int64_t i = 0; i < line.n; ++i) {
         const int64_t row = line.rows[i];
-        if (row < share.first_row || row >= share.last_row) continue;
+        if (!share.has(row)) continue;
         A* __restrict out = reinterpret_cast<A*>(line.out) + row * line.width;
         const T* __restrict updates = reinterpret_cast<const T*>(line.updates) + i * line.width;
         const bool replace = line.visits && line.visits[row]++ == 0 && !combine.include_self;
@@ -54,11 +59,30 @@ void combine_rows(const Line& line, const Share& share, const Combine& combine) 
     }
 }
 
+// Rows of one element.
+template <class T, class A, class Op>
+GS_CLONES void combine_elements(const Line& line, const Share& share, const Combine& combine) {
+    const Op op;
+    A* __restrict out = reinterpret_cast<A*>(line.out);
+    const T* __restrict updates = reinterpret_cast<const T*>(line.updates);
+    const int64_t* rows = line.rows;
+    const int64_t n = line.n;
+    for (int64_t i = 0; i < n; ++i) {
+        prefetch(out + rows[std::min(i + ahead, n - 1)]);
+        const int64_t row = rows[i];
+        if (!share.has(row)) continue;
+        const bool replace = line.visits && line.visits[row]++ == 0 && !combine.include_self;
+        const A update = accumulate_as<A>(updates[i]);
+        out[row] = replace ? update : op(out[row], update);
+    }
+}
+
 ApplyLine applier(const Combine& combine, int64_t width) {
     if (combine.reduction != Reduction::none)
         return visit_combine(combine, ApplyLine{nullptr},
-                             []<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                                 return ApplyLine{combine_rows<T, A, Op>};
+                             [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                                 return width == 1 ? ApplyLine{combine_elements<T, A, Op>}
+                                                   : ApplyLine{combine_rows<T, A, Op>};
                              });
     if (width == 1) switch (combine.item_size) {
             case 1: return set_elements<1>;

@@ -1,0 +1,29 @@
+// What depends on compiler and processor: versions of hot loops for newer instruction sets, and prefetching.
+#pragma once
+
+#include <cstdint>
+
+// Compiles a function for several generations of x86-64; the loader picks one. Needs glibc's indirect functions.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __has_include(<gnu/libc-version.h>)
+#define GS_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define GS_CLONES
+#endif
+
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+#include <intrin.h>
+#endif
+
+namespace gs {
+
+inline void prefetch(const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
+#else
+    (void)address;
+#endif
+}
+
+}  // namespace gs

@@ -1,0 +1,90 @@
+"""Arrays large enough that kernels work in tiles and blocks, against NumPy's own indexing, for several thread counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+LANES = [
+    # data, box, axis: with and without tiles, full and partial boxes, long and short runs
+    ((2100, 70), (1500, 70), 0),
+    ((2100, 70), (1500, 65), 0),
+    ((2, 2100, 70), (2, 900, 70), 1),
+    ((2, 2100, 5, 40), (2, 500, 5, 40), 1),
+    ((2, 2100, 5, 40), (2, 500, 4, 40), 1),
+    ((2, 2100, 5, 40), (1, 500, 5, 39), 1),
+    ((300, 400), (300, 900), 1),
+    ((30_000, 3), (50_000, 3), 0),
+    ((1_200_000,), (200_000,), 0),
+]
+
+
+@pytest.fixture(autouse=True, params=[1, 2, 5], ids=lambda n: f"{n} threads")
+def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = gs.num_threads()
+    gs.set_num_threads(request.param)
+    yield
+    gs.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("shape", "box", "axis"), LANES)
+def test_lanes(shape: tuple[int, ...], box: tuple[int, ...], axis: int) -> None:
+    rng = np.random.default_rng(0)
+    data, updates = rng.random(shape), rng.random(box)
+    size = shape[axis]
+    indices = rng.integers(-size, size, box)
+    place = list(np.indices(box, sparse=True))
+    place[axis] = indices % size
+    place = np.broadcast_arrays(*place)
+
+    np.testing.assert_array_equal(gs.gather_elements(data, indices, axis), data[tuple(place)])
+    expected = data.copy()
+    np.add.at(expected, tuple(place), updates)
+    np.testing.assert_array_equal(gs.scatter_elements(data, indices, updates, axis, reduction="add"), expected)
+    expected = data.copy()
+    expected[tuple(place)] = updates
+    np.testing.assert_array_equal(gs.scatter_elements(data, indices, updates, axis), expected)
+
+
+ROWS = [
+    # data, count, width in the shape: single elements, short and long rows, more than one line
+    (1_200_000,),
+    (300_000, 5),
+    (2_000, 700),
+]
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("index_type", [np.int32, np.int64, np.uint32])
+def test_rows(shape: tuple[int, ...], index_type: type) -> None:
+    rng = np.random.default_rng(1)
+    data = rng.random(shape)
+    indices = rng.integers(0, shape[0], 300_000 // max(shape[1:] + (1,))).astype(index_type)
+    updates = rng.random(indices.shape + shape[1:])
+
+    np.testing.assert_array_equal(gs.gather(data, indices), data[indices])
+    np.testing.assert_array_equal(gs.gather_nd(data, indices[:, np.newaxis]), data[indices])
+    expected = data.copy()
+    np.add.at(expected, indices, updates)
+    np.testing.assert_array_equal(gs.scatter_update(data, indices, updates, reduction="add"), expected)
+    expected = data.copy()
+    expected[indices] = updates
+    np.testing.assert_array_equal(gs.scatter_nd(data, indices[:, np.newaxis], updates), expected)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_tuples(k: int) -> None:
+    rng = np.random.default_rng(2)
+    data = rng.random((40, 30, 20, 10))
+    indices = np.stack([rng.integers(-n, n, 20_000) for n in data.shape[:k]], axis=-1)
+    np.testing.assert_array_equal(gs.gather_nd(data, indices), data[tuple(np.moveaxis(indices, -1, 0))])
+
+
+def test_lines() -> None:
+    data = np.random.default_rng(3).random((60, 300, 40))
+    indices = np.random.default_rng(4).integers(0, 300, 2_500)
+    np.testing.assert_array_equal(gs.gather(data, indices, axis=1), np.take(data, indices, axis=1))
