@@ -1,4 +1,4 @@
-"""Arrays large enough that kernels work in tiles and blocks, against NumPy's own indexing, for several thread counts."""
+"""Arrays large enough for tiles and blocks, against NumPy's own indexing, for several thread counts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ROWS = [
 def test_rows(shape: tuple[int, ...], index_type: type) -> None:
     rng = np.random.default_rng(1)
     data = rng.random(shape)
-    indices = rng.integers(0, shape[0], 300_000 // max(shape[1:] + (1,))).astype(index_type)
+    indices = rng.integers(0, shape[0], 300_000 // max(*shape[1:], 1, 1)).astype(index_type)
     updates = rng.random(indices.shape + shape[1:])
 
     np.testing.assert_array_equal(gs.gather(data, indices), data[indices])
@@ -80,7 +80,7 @@ def test_rows(shape: tuple[int, ...], index_type: type) -> None:
 def test_tuples(k: int) -> None:
     rng = np.random.default_rng(2)
     data = rng.random((40, 30, 20, 10))
-    indices = np.stack([rng.integers(-n, n, 20_000) for n in data.shape[:k]], axis=-1)
+    indices = np.stack([rng.integers(-n, n, 20_000 if k > 1 else 500) for n in data.shape[:k]], axis=-1)
     np.testing.assert_array_equal(gs.gather_nd(data, indices), data[tuple(np.moveaxis(indices, -1, 0))])
 
 
