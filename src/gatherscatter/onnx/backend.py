@@ -1,0 +1,96 @@
+"""An ONNX backend: ``gatherscatter.onnx.backend.run_model(model, inputs)``, as ``onnx.backend.base`` describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.models import ModelError, name_inputs
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.model import OnnxModel, load_onnx
+
+# isort: split
+# After the module that says which extra is missing:
+from onnx.backend.base import Backend as BackendBase
+from onnx.backend.base import BackendRep, namedtupledict
+
+__all__ = ["Backend", "PreparedModel", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
+
+
+class PreparedModel(BackendRep):
+    """A loaded model, ready to run repeatedly."""
+
+    def __init__(self, model: OnnxModel) -> None:
+        self.model = model
+
+    def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
+        """Outputs in the model's order (and by name); inputs a mapping, a sequence, or the one array."""
+        if not isinstance(inputs, Mapping | Sequence):
+            inputs = [inputs]
+        results = self.model.run(name_inputs(self.model.inputs, inputs))
+        return namedtupledict("Outputs", list(results))(*results.values())
+
+
+class Backend(BackendBase):
+    """Runs the gather and scatter operators on this package's kernels and all others on the reference evaluator."""
+
+    @classmethod
+    def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> bool:
+        """Whether `prepare` would succeed."""
+        try:
+            cls.prepare(model, device)
+        except (ModelError, RuntimeError):
+            return False
+        return True
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModel:
+        """Load a model for repeated runs."""
+        if not cls.supports_device(device):
+            raise RuntimeError(f"device {device!r} isn't supported; there is only 'CPU'")
+        return PreparedModel(load_onnx(model))
+
+    @classmethod
+    def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **options: Any) -> tuple[Any, ...]:
+        """Load a model and run it once."""
+        return cls.prepare(model, device, **options).run(inputs)
+
+    @classmethod
+    def run_node(
+        cls,
+        node: onnx.NodeProto,
+        inputs: Any,
+        device: str = "CPU",
+        outputs_info: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None = None,
+        **options: Any,
+    ) -> tuple[Any, ...]:
+        """Run one node; ``opset_version=`` picks the version of its operator (default: the newest)."""
+        names = [name for name in node.input if name]
+        arrays = inputs if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
+        graph = onnx.helper.make_graph(
+            [node],
+            "node",
+            [_value_info(name, np.asarray(arrays[name])) for name in dict.fromkeys(names)],
+            [onnx.helper.make_empty_tensor_value_info(name) for name in node.output if name],
+        )
+        opset = onnx.helper.make_opsetid(node.domain, options.get("opset_version", onnx.defs.onnx_opset_version()))
+        return cls.run_model(onnx.helper.make_model(graph, opset_imports=[opset]), arrays, device)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Only the CPU."""
+        return device.split(":")[0] == "CPU"
+
+
+def _value_info(name: str, array: np.ndarray) -> onnx.ValueInfoProto:
+    dtype = np.dtype(object) if array.dtype.kind in "UST" else array.dtype.newbyteorder("=")
+    return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(dtype), array.shape)
+
+
+is_compatible = Backend.is_compatible
+prepare = Backend.prepare
+run_model = Backend.run_model
+run_node = Backend.run_node
+supports_device = Backend.supports_device

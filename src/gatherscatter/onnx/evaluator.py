@@ -1,0 +1,103 @@
+"""The onnx package's reference evaluator, with the gather and scatter operators on this package's kernels.
+
+One `OpRun` class is made for every ONNX operator type of the registry; which version it runs is decided by the
+opset of the model or function that the node is in. Subgraphs and functions get the same classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from gatherscatter import versions
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.labels import node_label
+from gatherscatter.onnx.loop import Loop
+
+# isort: split
+# After the module that says which extra is missing:
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+
+class RegistryOp(OpRun):
+    """A node of the family: looks its version up when it is loaded, and calls it when it runs."""
+
+    op_domain = ""
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
+        # False, not None: no defaults from the newest schema. What the node leaves out is up to the row.
+        super().__init__(onnx_node, run_params, schema=False)
+        self.row = versions.find("onnx", onnx_node.op_type, run_params["opsets"][""])
+
+    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        return (self.row(*inputs, **attributes),)
+
+
+def operator_classes() -> list[type[OpRun]]:
+    """Classes for ``ReferenceEvaluator(new_ops=...)``, one for each ONNX operator type of the registry."""
+    op_types = dict.fromkeys(row.op_type for row in versions.ops() if row.domain == "onnx")
+    return [type(op_type, (RegistryOp,), {"__module__": __name__}) for op_type in op_types]
+
+
+class Evaluator(ReferenceEvaluator):
+    """Evaluates a graph or function; its errors say in which node they arose.
+
+    The parent class makes evaluators of this class for the subgraphs and functions it meets.
+    """
+
+    def __init__(self, proto: Any, **options: Any) -> None:
+        # Given here because the parent passes its new_ops on to subgraphs, but not to functions.
+        options["new_ops"] = [*operator_classes(), Loop]
+        super().__init__(proto, **options)
+        nodes = self.rt_nodes_
+        self.rt_nodes_ = [
+            LabelledNode(node, node_label(node.onnx_node, position, len(nodes)))
+            for position, node in enumerate(nodes, 1)
+        ]
+        self._constants = set(self.rt_inits_).difference(self.input_names)
+
+    def run(self, output_names: Any, feed_inputs: dict[str, Any], *args: Any, **options: Any) -> Any:
+        """Run all nodes; a graph's own initializers win over values of the enclosing graph."""
+        if not self._constants.isdisjoint(feed_inputs):
+            feed_inputs = {name: value for name, value in feed_inputs.items() if name not in self._constants}
+        return super().run(output_names, feed_inputs, *args, **options)
+
+    def reporting(self, progress: Callable[[str], None]) -> Evaluator:
+        """A copy that calls ``progress`` with a description before every node."""
+        reporter = copy(self)
+        reporter.rt_nodes_ = [LabelledNode(node.node, node.label, progress) for node in self.rt_nodes_]
+        return reporter
+
+
+class LabelledNode:
+    """A node of the evaluator that announces itself and puts its name on the errors it raises."""
+
+    def __init__(self, node: Any, label: str, progress: Callable[[str], None] | None = None) -> None:
+        self.node = node
+        self.label = label
+        self.progress = progress
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.node, name)
+
+    def run(self, *args: Any, **options: Any) -> Any:
+        """Run the node; an error keeps its type and attributes, and gets a note."""
+        if self.progress is not None:
+            self.progress(self.label)
+        try:
+            return self.node.run(*args, **options)
+        except Exception as error:
+            original = _original(error)
+            original.add_note(f"in node {self.label}")
+            if original is error:
+                raise
+            raise original from None
+
+
+def _original(error: Exception) -> Exception:
+    """The onnx package wraps what an operator raises in a vaguer TypeError; what it wrapped tells more."""
+    while type(error) is TypeError and isinstance(error.__cause__, TypeError | ValueError | AttributeError):
+        error = error.__cause__
+    return error

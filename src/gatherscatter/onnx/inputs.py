@@ -1,0 +1,109 @@
+"""The arrays given to a model, checked against what the model declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import ml_dtypes  # noqa: F401  (gives NumPy the names of bfloat16, float8 and int4)
+import numpy as np
+
+from gatherscatter import versions
+from gatherscatter.models import ModelError, TensorInfo
+
+NOT_TENSORS = ("sequence", "optional", "map", "sparse_tensor", "undefined")
+_KINDS = "bifc"  # of Python's numbers; each holds those before it
+
+
+def check_inputs(
+    expected: Sequence[TensorInfo], given: Mapping[str, Any], optional: Sequence[TensorInfo] = ()
+) -> dict[str, Any]:
+    """Return the given inputs as arrays of the declared types; ``optional`` ones may be absent."""
+    known = {info.name: info for info in (*expected, *optional)}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ModelError(f"the model has no input {_quoted(unknown)}; its inputs are {_quoted(known)}")
+    missing = [info.name for info in expected if info.name not in given]
+    if missing:
+        raise ModelError(f"no array was given for input {_quoted(missing)}")
+    return {name: check_input(known[name], value) for name, value in given.items()}
+
+
+def check_input(info: TensorInfo, value: Any) -> Any:
+    """Return ``value`` as an array of the declared element type and shape, or raise `ModelError`."""
+    if info.element_type in NOT_TENSORS:
+        return value
+    array = _strings(info, value) if info.element_type == "string" else _numbers(info, value)
+    if info.shape is not None and not _fits(array.shape, info.shape):
+        raise ModelError(f"input {info.name!r} must have shape {_dims(info.shape)}; got {_dims(array.shape)}")
+    return array
+
+
+def _numbers(info: TensorInfo, value: Any) -> np.ndarray:
+    dtype = np.dtype(info.element_type)
+    if not hasattr(value, "dtype"):
+        return _from_lists(info, value, dtype)
+    array = np.asarray(value)
+    if array.dtype == np.dtype(f"V{dtype.itemsize}") and dtype.isbuiltin == 2:
+        array = array.view(dtype)  # what np.save and np.load make of bfloat16, float8 and int4
+    if _type_name(array.dtype) != info.element_type:
+        raise _wrong_type(info, _type_name(array.dtype))
+    return array if array.dtype.isnative else array.astype(dtype)
+
+
+def _from_lists(info: TensorInfo, value: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Python numbers carry no element type: they take the declared one, unless that would change their kind."""
+    try:
+        natural = np.asarray(value)
+        array = np.asarray(value, dtype=dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ModelError(f"input {info.name!r} can't be made a {info.element_type} array: {error}") from None
+    if natural.size and _KINDS.find(natural.dtype.kind) > _kind(info.element_type):
+        raise _wrong_type(info, _type_name(natural.dtype))
+    return array
+
+
+def _kind(element_type: str) -> int:
+    """Position in `_KINDS`."""
+    if element_type == "bool":
+        return 0
+    if element_type.startswith(("int", "uint")):
+        return 1
+    return 3 if element_type.startswith("complex") else 2
+
+
+def _strings(info: TensorInfo, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
+    if array.dtype.kind not in "UTO":
+        raise _wrong_type(info, _type_name(array.dtype))
+    array = array.astype(object)
+    if not all(isinstance(element, str) for element in array.flat):
+        raise _wrong_type(info, "objects that aren't str")
+    return array
+
+
+def _type_name(dtype: np.dtype[Any]) -> str:
+    try:
+        return versions.element_type(dtype)
+    except (TypeError, LookupError):
+        return str(dtype)
+
+
+def _wrong_type(info: TensorInfo, found: str) -> ModelError:
+    return ModelError(f"input {info.name!r} must be {info.element_type}; got {found}")
+
+
+def _fits(shape: tuple[int, ...], declared: tuple[int | str | None, ...]) -> bool:
+    return len(shape) == len(declared) and all(
+        not isinstance(dim, int) or dim == size for size, dim in zip(shape, declared, strict=True)
+    )
+
+
+def _dims(shape: Iterable[int | str | None]) -> str:
+    return "[" + ", ".join("?" if dim is None else str(dim) for dim in shape) + "]"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "(none)"

@@ -1,0 +1,89 @@
+"""Small rewrites that spare the reference evaluator what it doesn't know.
+
+It takes no ``ai.onnx`` for the default domain, no default attributes of functions, no call of a function
+with trailing inputs left out, and wants every function after those it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gatherscatter.models import ModelError
+from gatherscatter.onnx.extra import onnx
+
+FunctionKey = tuple[str, str]
+
+
+def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of the model but for the initializers of its main graph, which may be most of its bytes."""
+    copy = onnx.ModelProto()
+    _copy_fields(model, copy, leave="graph")
+    _copy_fields(model.graph, copy.graph, leave="initializer")
+    return copy
+
+
+def normalise(model: onnx.ModelProto) -> None:
+    """Rewrite the model in place: one name of the default domain, and complete calls of functions."""
+    for imports in (model.opset_import, *(function.opset_import for function in model.functions)):
+        for entry in imports:
+            entry.domain = _domain(entry.domain)
+    for function in model.functions:
+        function.domain = _domain(function.domain)
+    functions = {(function.domain, function.name): function for function in model.functions}
+    for nodes in (model.graph.node, *(function.node for function in model.functions)):
+        for node in walk(nodes):
+            node.domain = _domain(node.domain)
+            called = functions.get((node.domain, node.op_type))
+            if called is not None:
+                _complete(node, called)
+
+
+def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """All nodes, those of their subgraphs included."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from walk(graph.node)
+
+
+def callees_first(functions: Sequence[onnx.FunctionProto]) -> list[onnx.FunctionProto]:
+    """The functions in an order in which each comes after those it calls."""
+    by_key = {(function.domain, function.name): function for function in functions}
+    ordered: dict[FunctionKey, onnx.FunctionProto] = {}
+
+    def visit(key: FunctionKey, callers: tuple[FunctionKey, ...]) -> None:
+        if key in callers:
+            raise ModelError(f"function {'.'.join(key)} calls itself")
+        if key in ordered:
+            return
+        for node in walk(by_key[key].node):
+            if (node.domain, node.op_type) in by_key:
+                visit((node.domain, node.op_type), (*callers, key))
+        ordered[key] = by_key[key]
+
+    for key in by_key:
+        visit(key, ())
+    return list(ordered.values())
+
+
+def _complete(node: onnx.NodeProto, function: onnx.FunctionProto) -> None:
+    node.input.extend([""] * (len(function.input) - len(node.input)))
+    given = {attribute.name for attribute in node.attribute}
+    node.attribute.extend(default for default in function.attribute_proto if default.name not in given)
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _copy_fields(
+    source: onnx.ModelProto | onnx.GraphProto, target: onnx.ModelProto | onnx.GraphProto, *, leave: str
+) -> None:
+    for field, value in source.ListFields():
+        if field.name == leave:
+            continue
+        if isinstance(value, str | int):
+            setattr(target, field.name, value)
+        else:
+            getattr(target, field.name).MergeFrom(value)

@@ -1,0 +1,160 @@
+"""TensorProto messages: checked against their own shape before any memory is taken, then turned into arrays.
+
+Nothing a message says is believed: the element count is computed from its dims in Python integers and
+compared with the bytes that are really there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from gatherscatter.models import ModelError
+from gatherscatter.onnx.extra import onnx
+
+MAX_RANK = 64  # of a NumPy array
+_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+_BITS = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6}
+
+
+class Layout(NamedTuple):
+    """What a tensor's type and dims say about it."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    elements: int
+    bits: int  # per element, as stored; 0 for strings
+
+    @property
+    def nbytes(self) -> int:
+        """Length of the raw data."""
+        return (self.elements * self.bits + 7) // 8
+
+
+def type_name(data_type: int) -> str:
+    """Our name of an ONNX element type: ``float32``, ``bfloat16``, ``string``, ..."""
+    if data_type == onnx.TensorProto.STRING:
+        return "string"
+    try:
+        return onnx.helper.tensor_dtype_to_np_dtype(data_type).name
+    except KeyError:
+        return "undefined"
+
+
+def layout(tensor: onnx.TensorProto, where: str) -> Layout:
+    """Element type, shape and sizes of a tensor, without touching its data."""
+    if type_name(tensor.data_type) == "undefined":
+        raise ModelError(f"{where}: {tensor.data_type} is no element type")
+    shape = tuple(tensor.dims)
+    if len(shape) > MAX_RANK:
+        raise ModelError(f"{where}: rank {len(shape)} is more than {MAX_RANK}")
+    if any(dim < 0 for dim in shape):
+        raise ModelError(f"{where}: shape {list(shape)} has a negative dimension")
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+    # Zeros are left out because NumPy computes strides without them, and those may overflow too.
+    if math.prod(dim for dim in shape if dim) * dtype.itemsize >= 2**63:
+        raise ModelError(f"{where}: the product of shape {list(shape)} overflows")
+    return Layout(dtype, shape, math.prod(shape), _bits(tensor.data_type))
+
+
+def check_tensor(tensor: onnx.TensorProto, where: str) -> Layout:
+    """Raise `ModelError` unless the tensor carries exactly the data that its type and shape ask for."""
+    form = layout(tensor, where)
+    if tensor.HasField("segment"):
+        raise ModelError(f"{where}: tensors in segments aren't supported")
+    if is_external(tensor):
+        raise ModelError(f"{where}: external data isn't possible here")
+    filled = [name for name in _FIELDS if len(getattr(tensor, name))]
+    if tensor.HasField("raw_data"):
+        _check_raw(tensor, form, where, filled)
+        return form
+    field = onnx.helper.tensor_dtype_to_field(tensor.data_type)
+    wrong = [name for name in filled if name != field]
+    if wrong:
+        raise ModelError(f"{where}: {type_name(tensor.data_type)} data must be in {field}, not in {wrong[0]}")
+    found, wanted = len(getattr(tensor, field)), _entries(tensor.data_type, form)
+    if found != wanted:
+        raise ModelError(f"{where}: shape {list(form.shape)} needs {wanted} values in {field}; it has {found}")
+    return form
+
+
+def to_array(tensor: onnx.TensorProto, where: str) -> np.ndarray:
+    """The tensor as an array; its own data only, never another file's."""
+    form = check_tensor(tensor, where)
+    if tensor.data_type == onnx.TensorProto.STRING:
+        return _string_array(tensor, form, where)
+    return onnx.numpy_helper.to_array(tensor)
+
+
+def parse_tensor(data: bytes) -> onnx.TensorProto:
+    """The TensorProto that these bytes are; not yet checked."""
+    tensor = onnx.TensorProto()
+    try:
+        tensor.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelError(f"this is no TensorProto, or it is cut off ({error})") from None
+    return tensor
+
+
+def from_array(array: np.ndarray, name: str) -> onnx.TensorProto:
+    """A TensorProto of that name; strings of any NumPy kind and any byte order are taken."""
+    if array.dtype.kind in "UT":
+        array = array.astype(object)
+    try:
+        return onnx.numpy_helper.from_array(array.astype(array.dtype.newbyteorder("="), copy=False), name)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ModelError(f"{array.dtype} can't be kept in a TensorProto ({error})") from None
+
+
+def is_external(tensor: onnx.TensorProto) -> bool:
+    """Whether the tensor's data is in another file."""
+    return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
+
+
+def check_strings(tensor: onnx.TensorProto, where: str) -> None:
+    """Refuse strings that the onnx package could only convert by padding them to far more than they take.
+
+    Its to_array makes a ``<U`` array first: a thousand short strings and one of a megabyte would take 4 GB.
+    """
+    lengths = [len(text) for text in tensor.string_data]
+    if lengths and 4 * len(lengths) * max(lengths) > (1 << 26) + 256 * sum(lengths):
+        raise ModelError(f"{where}: {len(lengths)} strings of very different lengths, up to {max(lengths)} bytes")
+
+
+def _check_raw(tensor: onnx.TensorProto, form: Layout, where: str, filled: list[str]) -> None:
+    if filled:
+        raise ModelError(f"{where}: data in raw_data and in {filled[0]}")
+    if tensor.data_type == onnx.TensorProto.STRING:
+        raise ModelError(f"{where}: strings can't be in raw_data")
+    found = len(tensor.raw_data)
+    if found != form.nbytes:
+        raise ModelError(
+            f"{where}: {type_name(tensor.data_type)} {list(form.shape)} takes {form.nbytes} bytes; raw_data has {found}"
+        )
+
+
+def _bits(data_type: int) -> int:
+    if data_type == onnx.TensorProto.STRING:
+        return 0
+    packed = _BITS.get(onnx.TensorProto.DataType.Name(data_type))
+    return packed or int(onnx.helper.tensor_dtype_to_np_dtype(data_type).itemsize) * 8
+
+
+def _entries(data_type: int, form: Layout) -> int:
+    """How many entries the typed field has: complex numbers take two, 4-bit and 2-bit ones are packed."""
+    if form.dtype.kind == "c":
+        return 2 * form.elements
+    per_entry = {4: 2, 2: 4}.get(_bits(data_type), 1)
+    return -(-form.elements // per_entry)
+
+
+def _string_array(tensor: onnx.TensorProto, form: Layout, where: str) -> np.ndarray:
+    array = np.empty(form.elements, dtype=object)
+    try:
+        array[:] = [text.decode("utf-8") for text in tensor.string_data]
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{where}: a string is not UTF-8 ({error.reason})") from None
+    return array.reshape(form.shape)

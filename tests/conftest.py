@@ -1,0 +1,14 @@
+"""Hypothesis profiles: `ci` is small and always the same, `long` (HYPOTHESIS_PROFILE=long) is for a night."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Slow machines and instrumented builds must not fail on time; the draws are large by design.
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+
+settings.register_profile("ci", max_examples=60, derandomize=True, database=None, **_COMMON)
+settings.register_profile("long", max_examples=5000, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
