@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gatherscatter as gs
 import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from strategies import ARRAY_KERNELS, array_calls
+from strategies import ARRAY_KERNELS, array_calls, filled
 
 NAN, INF = float("nan"), float("inf")
 ERRORS = (TypeError, ValueError, IndexError)
@@ -71,6 +71,47 @@ def test_random_calls(kernel, data):
         np.testing.assert_allclose(result, expected, rtol=1e-6)
     else:
         oracle.assert_same(result, expected, inputs[0], keywords.get("reduction") not in ("min", "max"))
+
+
+# Sizes at which blocks, vector tails and several threads come in: (data, targets, width of a row).
+LARGE = ((7, 30_000, 1), (5_000, 30_000, 1), (40, 2_000, 17), (3, 40, 1_000), (1, 9, 4_099))
+LARGE_TYPES = ("float32", "float16", "bfloat16", "int8", "uint64", "bool", "complex64")
+
+
+@pytest.mark.parametrize("sizes", LARGE, ids=str)
+@pytest.mark.parametrize("element", LARGE_TYPES)
+def test_larger_scatters(element, sizes):
+    """All reductions with and without data, duplicates everywhere, in one call each."""
+    places, count, width = sizes
+    noise = np.random.default_rng(count)
+    data = filled(element, (places, width), noise.bytes(places * width))
+    updates = filled(element, (count, width), noise.bytes(count * width))
+    indices = noise.integers(-places, places, (count, 1))
+    for n, reduction in enumerate(oracle.REDUCTIONS):
+        if oracle.reducible(reduction, element) and not (element == "complex64" and reduction == "mean"):
+            keywords = {"reduction": reduction, "include_self": bool(n % 2) == (element in LARGE_TYPES[::2])}
+            expected = oracle.array_call("scatter_nd", data, indices, updates, **keywords)
+            zero_sign = reduction not in ("min", "max")
+            oracle.assert_same(gs.scatter_nd(data, indices, updates, **keywords), expected, data, zero_sign)
+            flat = data[:, 0].copy(), indices[:, 0], updates[:, 0].copy()
+            narrow = gs.scatter_elements(*flat, **keywords)
+            oracle.assert_same(narrow, expected[:, 0], data, zero_sign)
+
+
+@pytest.mark.parametrize("sizes", LARGE, ids=str)
+@pytest.mark.parametrize("element", ["uint8", "float16", "float32", "int64", "complex128"])
+def test_larger_gathers(element, sizes):
+    places, count, width = sizes
+    noise = np.random.default_rng(count)
+    data = filled(element, (places, width), noise.bytes(places * width))
+    indices = noise.integers(-places, places, count)
+    rows = gs.gather(data, indices, 0)
+    assert rows.tobytes() == b"".join(data[n].tobytes() for n in indices.tolist())
+    assert gs.gather_nd(data, indices[:, None]).tobytes() == rows.tobytes()
+    columns = gs.gather(np.ascontiguousarray(data.T), indices, 1)
+    assert np.ascontiguousarray(columns.T).tobytes() == rows.tobytes()
+    lanes = gs.gather_elements(data, np.repeat(indices[:, None], width, axis=1), 0)
+    assert lanes.tobytes() == rows.tobytes()
 
 
 # --------------------------------------------------------------------------------------------------------- modes
@@ -169,6 +210,7 @@ def test_fill_zero_of_every_kind_of_type():
     for dtype in (object, "U3", "S3", np.dtypes.StringDType()):
         result = gs.gather(np.array(["abc", "d"], dtype), beyond, mode="fill")
         assert [len(value) for value in result.tolist()] == [3, 0]
+    assert gs.gather(np.array([], object), [0], mode="fill").tolist() == [""]
     record = np.ones(2, [("a", "i2"), ("b", "f4")])
     assert gs.gather(record, beyond, mode="fill").tolist() == [(1, 1.0), (0, 0.0)]
 

@@ -739,6 +739,7 @@ def test_v22_gather_8_zero_of_other_types():
     gather, beyond = gs.op("openvino.Gather-8"), i64([0, 9])
     equal(gather(np.array([True, True]), beyond, 0), [True, False])
     assert gather(text(["a", "b"]), beyond, 0).tolist() == ["a", ""]
+    assert gather(text([]), beyond, 0).tolist() == ["", ""]  # text also when there is none to look at
     assert gather(np.array(["a", "b"]), beyond, 0).tolist() == ["a", ""]
     assert gather(np.array(["a", "b"], np.dtypes.StringDType()), beyond, 0).tolist() == ["a", ""]
     assert not np.signbit(gather(np.array([-1.0, -1.0]), beyond, 0)[1])
