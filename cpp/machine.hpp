@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
-// Compiles a function for several generations of x86-64; the loader picks one. Needs glibc's indirect functions.
+// Compiles a function for AVX2 besides the baseline; the loader picks one, by way of glibc's indirect functions. Not
+// for targets with fused multiply-add: gcc 12 fuses complex products there although it is told not to, which changes
+// bits.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __has_include(<gnu/libc-version.h>)
-#define GS_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define GS_CLONES __attribute__((target_clones("default", "avx2")))
 #else
 #define GS_CLONES
 #endif

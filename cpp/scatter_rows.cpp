@@ -59,20 +59,23 @@ GS_CLONES void combine_rows(const Line& line, const Share& share, const Combine&
     }
 }
 
-// Rows of one element.
+// Rows of one element. Which are in the share is as good as random, so they are picked without a branch first.
 template <class T, class A, class Op>
 GS_CLONES void combine_elements(const Line& line, const Share& share, const Combine& combine) {
     const Op op;
     A* __restrict out = reinterpret_cast<A*>(line.out);
     const T* __restrict updates = reinterpret_cast<const T*>(line.updates);
-    const int64_t* rows = line.rows;
-    const int64_t n = line.n;
+    int32_t own[block];
+    int64_t n = 0;
+    for (int64_t i = 0; i < line.n; ++i) {
+        own[n] = static_cast<int32_t>(i);
+        n += share.has(line.rows[i]);
+    }
     for (int64_t i = 0; i < n; ++i) {
-        prefetch(out + rows[std::min(i + ahead, n - 1)]);
-        const int64_t row = rows[i];
-        if (!share.has(row)) continue;
+        prefetch(out + line.rows[own[std::min(i + ahead, n - 1)]]);
+        const int64_t row = line.rows[own[i]];
         const bool replace = line.visits && line.visits[row]++ == 0 && !combine.include_self;
-        const A update = accumulate_as<A>(updates[i]);
+        const A update = accumulate_as<A>(updates[own[i]]);
         out[row] = replace ? update : op(out[row], update);
     }
 }
@@ -143,12 +146,12 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
         };
         if (lines >= num_threads())
             for_ranges(lines, work, [&](int64_t begin, int64_t end) { keep(scatter.part(begin, end, all)); });
-        else if (columns >= 2 * num_threads() && !visits)  // a visit counts for the whole row
+        else if (columns >= 16 * num_threads() && !visits)  // a visit counts for the whole row
             for_ranges(columns, work, [&](int64_t begin, int64_t end) {
                 keep(scatter.part(
                     0, lines, {0, rows.data_rows, begin * line_elements, std::min(end * line_elements, rows.width)}));
             });
-        else if (lines * rows.data_rows * rows.width * target_size < cached_bytes)
+        else if (row_size < 64 && lines * rows.data_rows * rows.width * target_size < cached_bytes)
             keep(scatter.part(0, lines, all));
         else
             for_ranges(rows.data_rows, work,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gatherscatter as gs
 import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from strategies import ARRAY_KERNELS, array_calls, filled
+from strategies import ARRAY_KERNELS, Traits, array_calls, filled, kernel_calls, representations
 
 NAN, INF = float("nan"), float("inf")
 ERRORS = (TypeError, ValueError, IndexError)
@@ -73,6 +73,22 @@ def test_random_calls(kernel, data):
         oracle.assert_same(result, expected, inputs[0], keywords.get("reduction") not in ("min", "max"))
 
 
+@pytest.mark.parametrize("mode", ["linear", "circular"])
+@given(data=st.data())
+def test_random_tensor_scatter(mode, data):
+    """Write indices of any integer type; a ring buffer takes every one of them."""
+    element = data.draw(st.sampled_from(representations((*oracle.T16, "uint4"))))
+    index = data.draw(st.sampled_from(oracle.INTEGERS))
+    inputs, keywords = data.draw(kernel_calls(Traits("tensor_scatter", element, index, mode=mode)))
+    write = inputs[2] if len(inputs) == 3 else None
+    expected = outcome(oracle.tensor_scatter, *inputs[:2], write, keywords["axis"], mode)
+    result = outcome(gs.tensor_scatter, *inputs[:2], write, **keywords, mode=mode)
+    if isinstance(expected, Exception):
+        assert isinstance(result, type(expected)), (result, expected)
+    else:
+        oracle.assert_same(result, expected, inputs[0])
+
+
 # Sizes at which blocks, vector tails and several threads come in: (data, targets, width of a row).
 LARGE = ((7, 30_000, 1), (5_000, 30_000, 1), (40, 2_000, 17), (3, 40, 1_000), (1, 9, 4_099))
 LARGE_TYPES = ("float32", "float16", "bfloat16", "int8", "uint64", "bool", "complex64")
@@ -93,6 +109,8 @@ def test_larger_scatters(element, sizes):
             expected = oracle.array_call("scatter_nd", data, indices, updates, **keywords)
             zero_sign = reduction not in ("min", "max")
             oracle.assert_same(gs.scatter_nd(data, indices, updates, **keywords), expected, data, zero_sign)
+            place = data.copy()
+            oracle.assert_same(gs.scatter_nd(place, indices, updates, **keywords, out=place), expected, data, zero_sign)
             flat = data[:, 0].copy(), indices[:, 0], updates[:, 0].copy()
             narrow = gs.scatter_elements(*flat, **keywords)
             oracle.assert_same(narrow, expected[:, 0], data, zero_sign)

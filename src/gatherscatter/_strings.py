@@ -56,7 +56,8 @@ def _numbers(array: np.ndarray) -> np.ndarray:
 def _gather(core: Core, data: np.ndarray) -> np.ndarray:
     sources = core(_numbers(data), None)
     padded = np.empty(data.size + 1, data.dtype)
-    padded[0] = "" if is_string(data) and data.dtype.kind != "S" else np.zeros((), data.dtype)[()]
+    text = data.dtype.kind == "O" and (data.size == 0 or is_string(data))
+    padded[0] = "" if text else np.zeros((), data.dtype)[()]
     padded[1:] = data.reshape(-1)
     return padded[sources.reshape(-1)].reshape(sources.shape)  # an array also where the result has rank 0
 

@@ -32,7 +32,7 @@ def call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[
     _check_attribute_names(row, attributes)
     arrays = _as_arrays(row, inputs)
     _check_types(row, arrays)
-    values = {attribute.name: _value(row, attribute, attributes) for attribute in row.attributes}
+    values = _values(row, attributes)
     if row.deprecated:
         warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=3)
     if row.kernel == "tensor_scatter":
@@ -75,23 +75,29 @@ def _check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> No
 
 
 def _check_attribute_names(row: OpVersion, attributes: dict[str, Any]) -> None:
+    """Attributes that no version has, and those that must be given."""
     own = {attribute.name for attribute in row.attributes}
-    since = {a.name: other.version for other in reversed(_relatives(row)) for a in other.attributes}
-    foreign = [name for name in attributes if name not in own]
-    for name in foreign:
-        if name not in since:
-            listed = ", ".join(sorted(own)) or "none"
-            raise OpTypeError(f"{row.name} has no attribute {name!r} (attributes: {listed})", op=row.name, input=name)
-    for name in foreign:
-        text = f"{row.name} has no attribute {name!r}; it came with version {since[name]}"
-        raise OpValueError(text, op=row.name, input=name)
+    for name in attributes.keys() - own - _since(row).keys():
+        listed = ", ".join(sorted(own)) or "none"
+        raise OpTypeError(f"{row.name} has no attribute {name!r} (attributes: {listed})", op=row.name, input=name)
     for attribute in row.attributes:
         if attribute.default is REQUIRED and attribute.name not in attributes:
             raise OpTypeError(f"{row.name} needs the attribute {attribute.name!r}", op=row.name, input=attribute.name)
 
 
-def _relatives(row: OpVersion) -> list[OpVersion]:
-    return [other for other in TABLE if (other.domain, other.op_type) == (row.domain, row.op_type)]
+def _values(row: OpVersion, attributes: dict[str, Any]) -> dict[str, Any]:
+    """All attributes of the version, checked, with its defaults."""
+    values = {attribute.name: _value(row, attribute, attributes) for attribute in row.attributes}
+    for name in attributes.keys() - values.keys():
+        text = f"{row.name} has no attribute {name!r}; it came with version {_since(row)[name]}"
+        raise OpValueError(text, op=row.name, input=name)
+    return values
+
+
+def _since(row: OpVersion) -> dict[str, int]:
+    """The attributes of an operator, and the version that each came with."""
+    relatives = [other for other in TABLE if (other.domain, other.op_type) == (row.domain, row.op_type)]
+    return {attribute.name: other.version for other in reversed(relatives) for attribute in other.attributes}
 
 
 def _as_arrays(row: OpVersion, inputs: tuple[ArrayLike | None, ...]) -> list[Any]:
