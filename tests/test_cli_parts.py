@@ -18,7 +18,7 @@ from gatherscatter.cli.output_files import OutputFiles
 from gatherscatter.cli.progress import NodeProgress
 from gatherscatter.cli.random_inputs import LARGEST, make_inputs
 from gatherscatter.cli.tables import preview, shape_text
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 
 
 def test_shape_text() -> None:

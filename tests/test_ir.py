@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.openvino import ir_write
 from gatherscatter.openvino.ir import load_ir
 from gatherscatter.openvino.ir_write import IRWriter

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.ir import load_ir
 from gatherscatter.openvino.ir_read import Layer
 from gatherscatter.openvino.ir_weights import Weights

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gatherscatter.errors import OpError
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.ir import load_ir
 from gatherscatter.openvino.ir_write import IRWriter
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.element_types import of_dtype
 from gatherscatter.openvino.ir import load_ir
 from gatherscatter.openvino.ir_write import IRWriter

@@ -13,7 +13,7 @@ from onnx.backend.test.case.test_case import TestCase as NodeCase
 from onnx.backend.test.loader import load_model_tests
 
 import gatherscatter as gs
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx import backend
 
 FAMILY = {row.op_type for row in gs.ops() if row.domain == "onnx"}

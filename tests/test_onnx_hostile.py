@@ -15,7 +15,8 @@ import onnx
 import pytest
 from onnx import AttributeProto, TensorProto, helper
 
-from gatherscatter.models import ModelError, load
+from gatherscatter.model_interface import ModelError
+from gatherscatter.models import load
 from onnx_graphs import function, graph, model, node, referring
 
 F32, I64 = np.float32, np.int64

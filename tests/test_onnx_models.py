@@ -16,7 +16,8 @@ from onnx import AttributeProto, TensorProto
 from onnx.reference import ReferenceEvaluator
 
 import gatherscatter as gs
-from gatherscatter.models import ModelError, TensorInfo, load, name_inputs, run
+from gatherscatter.model_interface import ModelError, TensorInfo, name_inputs
+from gatherscatter.models import load, run
 from gatherscatter.onnx.model import load_onnx
 from onnx_graphs import function, graph, model, node, referring
 

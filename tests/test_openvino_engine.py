@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino import engine
 from gatherscatter.openvino.engine import load_openvino
 from gatherscatter.openvino.ir_write import IRWriter

@@ -18,7 +18,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.onnx.inputs import check_input
 from gatherscatter.tensor_files import read_tensors, write_tensors
 

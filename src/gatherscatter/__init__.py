@@ -14,7 +14,8 @@ from gatherscatter._core import (
 from gatherscatter.cache import tensor_scatter
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
 from gatherscatter.inspection import IndexReport, inspect
-from gatherscatter.models import ModelError, run
+from gatherscatter.model_interface import ModelError
+from gatherscatter.models import run
 from gatherscatter.tree import gather_tree
 from gatherscatter.versions import OpVersion, op, ops
 

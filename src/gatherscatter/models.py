@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from gatherscatter.model_interface import Model, ModelError, name_inputs
 
 if TYPE_CHECKING:
     import onnx as onnx_package
@@ -16,32 +18,6 @@ if TYPE_CHECKING:
     ModelSource = str | os.PathLike[str] | onnx_package.ModelProto
 
 ENGINES = ("gatherscatter", "openvino")
-
-
-class ModelError(ValueError):
-    """A model file or its inputs can't be used; the text is one clear line."""
-
-
-class TensorInfo(NamedTuple):
-    """Name, element type and shape of a model's input or output; ``None`` stands for what is unknown."""
-
-    name: str
-    element_type: str
-    shape: tuple[int | str | None, ...] | None
-
-
-class Model(Protocol):
-    """What `load` returns, whatever the file format."""
-
-    inputs: tuple[TensorInfo, ...]
-    outputs: tuple[TensorInfo, ...]
-    node_count: int
-
-    def run(
-        self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
-    ) -> dict[str, np.ndarray]:
-        """Run the graph; ``progress`` is called with a description before every top-level node."""
-        ...
 
 
 def load(model: ModelSource, *, engine: str = "gatherscatter") -> Model:
@@ -73,22 +49,42 @@ def run(
 ) -> dict[str, np.ndarray]:
     """Load a model, run it once, and return its outputs by name.
 
-    ``inputs`` maps the names of the model's inputs to arrays, or lists the arrays in the model's order.
+    Parameters
+    ----------
+    model : path or onnx.ModelProto
+        An ``.onnx`` file, with external data if it has any; an ``.xml`` file of OpenVINO IR with its ``.bin``; or a
+        ModelProto. ONNX models need the extra ``onnx``.
+    inputs : mapping of str to array, or sequence of arrays
+        The model's inputs by name, or in its own order. Types and known dims must be those that the model declares.
+    engine : {'gatherscatter', 'openvino'}
+        'gatherscatter': our kernels run the gather and scatter nodes; 'openvino': the ``openvino`` package runs all.
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    ModelError
+        The file or the inputs can't be used; one clear line says why.
+    IndexError, ValueError, TypeError
+        From a gather or scatter node; a note names the node.
+    ImportError
+        The format or the engine needs an extra that is not installed; the message names it.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> from onnx import TensorProto, helper
+    >>> node = helper.make_node("Gather", ["table", "ids"], ["rows"])
+    >>> tensors = [helper.make_tensor_value_info("table", TensorProto.FLOAT, ["n", 2]),
+    ...            helper.make_tensor_value_info("ids", TensorProto.INT64, ["k"])]
+    >>> rows = helper.make_tensor_value_info("rows", TensorProto.FLOAT, None)
+    >>> model = helper.make_model(helper.make_graph([node], "lookup", tensors, [rows]))
+    >>> gs.run(model, {"table": np.float32([[1, 2], [3, 4]]), "ids": np.array([1, 1])})
+    {'rows': array([[3., 4.],
+           [3., 4.]], dtype=float32)}
     """
     loaded = load(model, engine=engine)
     return loaded.run(name_inputs(loaded.inputs, inputs))
-
-
-def name_inputs(
-    infos: Sequence[TensorInfo], inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike]
-) -> Mapping[str, Any]:
-    """Give each array of a sequence the name of the input at its position; a mapping stays what it is."""
-    if isinstance(inputs, Mapping):
-        return inputs
-    if len(inputs) != len(infos):
-        names = ", ".join(info.name for info in infos)
-        raise ModelError(f"the model has {len(infos)} inputs ({names}); {len(inputs)} arrays were given")
-    return {info.name: array for info, array in zip(infos, inputs, strict=True)}
 
 
 def _existing_file(model: str | os.PathLike[str]) -> Path:

@@ -18,7 +18,7 @@ from typing import IO, Any, TypeVar
 import ml_dtypes
 import numpy as np
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 
 Arrays = dict[str, np.ndarray]
 F = TypeVar("F", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gatherscatter.cli.tables import shape_text
-from gatherscatter.models import Model, ModelError, TensorInfo
+from gatherscatter.model_interface import Model, ModelError, TensorInfo
 
 
 def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:

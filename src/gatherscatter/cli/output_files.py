@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from gatherscatter.cli.input_files import split_name
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 
 SUFFIXES = (".npy", ".npz", ".pb")
 

@@ -15,7 +15,7 @@ import numpy as np
 from gatherscatter.cli.input_files import split_name
 from gatherscatter.cli.shapes import parse_shape
 from gatherscatter.cli.tables import shape_text
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 
 LARGEST = 4 << 30  # bytes in all: a shape in a model file must not be able to fill the memory
 STRING_LENGTH = 4

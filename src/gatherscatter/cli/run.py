@@ -14,7 +14,7 @@ from gatherscatter.models import ENGINES
 if TYPE_CHECKING:
     import numpy as np
 
-    from gatherscatter.models import Model, TensorInfo
+    from gatherscatter.model_interface import Model, TensorInfo
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

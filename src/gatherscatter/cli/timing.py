@@ -12,7 +12,7 @@ from gatherscatter.cli.progress import NodeProgress
 if TYPE_CHECKING:
     import numpy as np
 
-    from gatherscatter.models import Model
+    from gatherscatter.model_interface import Model
 
 
 def time_runs(model: Model, inputs: Mapping[str, np.ndarray], count: int) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.models import ModelError, name_inputs
+from gatherscatter.model_interface import ModelError, name_inputs
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.model import OnnxModel, load_onnx
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from gatherscatter import versions
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.tensors import Layout, layout
 

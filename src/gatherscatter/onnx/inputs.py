@@ -9,7 +9,7 @@ import ml_dtypes  # noqa: F401  (gives NumPy the names of bfloat16, float8 and i
 import numpy as np
 
 from gatherscatter import versions
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 
 NOT_TENSORS = ("sequence", "optional", "map", "sparse_tensor", "undefined")
 _KINDS = "bifc"  # of Python's numbers; each holds those before it

@@ -10,7 +10,7 @@ import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike
 
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.onnx.check import check_model, opset_versions
 from gatherscatter.onnx.evaluator import Evaluator
 from gatherscatter.onnx.external_data import ExternalData

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 
 MAX_RANK = 64  # of a NumPy array

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 
 from . import element_types
 from .ir_inputs import Parameter, Range, accept_inputs
@@ -43,7 +43,7 @@ def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
 
 
 class OpenVinoModel:
-    """A compiled model behind the protocol of `gatherscatter.models.Model`; inputs and outputs as in `IrModel`."""
+    """A compiled model behind `gatherscatter.model_interface.Model`; inputs and outputs as in `IrModel`."""
 
     def __init__(self, compiled: Any, node_count: int) -> None:
         self._compiled = compiled

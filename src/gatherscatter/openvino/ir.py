@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gatherscatter.errors import OpError
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 
 from . import element_types
 from .ir_call import Call, bind
@@ -53,7 +53,7 @@ def load_ir(path: str | os.PathLike[str]) -> IrModel:
 
 
 class IrModel:
-    """A loaded IR: `inputs`, `outputs`, `node_count` and `run`, the protocol of `gatherscatter.models.Model`.
+    """A loaded IR: `inputs`, `outputs`, `node_count` and `run`, the protocol of `gatherscatter.model_interface.Model`.
 
     An input is named as its Parameter layer; the names of its tensor are accepted too. An output has the first,
     in alphabetical order, of the tensor names that OpenVINO shows for it (`Output.any_name`): those of its Result

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gatherscatter import versions
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 
 from .ir_read import Layer, one_line, printable
 from .layers.attributes import arguments, choice, parse, signature

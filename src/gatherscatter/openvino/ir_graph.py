@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 
 from .ir_read import Edge, Layer, Net
 

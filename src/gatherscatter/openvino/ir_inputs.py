@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.models import ModelError, TensorInfo
+from gatherscatter.model_interface import ModelError, TensorInfo
 
 from . import element_types
 from .element_types import ElementType

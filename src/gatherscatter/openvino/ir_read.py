@@ -18,7 +18,7 @@ from xml.sax.xmlreader import AttributesImpl, Locator
 from defusedxml import sax  # type: ignore[import-untyped]
 from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 
 _VERSIONS = (10, 11)
 _MAX_DEPTH = 256

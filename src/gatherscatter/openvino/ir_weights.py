@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gatherscatter.models import ModelError
+from gatherscatter.model_interface import ModelError
 
 from . import element_types
 from .ir_read import Layer, integer, quoted

@@ -1,0 +1,47 @@
+"""What every model is, whatever its file format, and how its inputs are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class ModelError(ValueError):
+    """A model file or its inputs can't be used; the text is one clear line."""
+
+
+class TensorInfo(NamedTuple):
+    """Name, element type and shape of a model's input or output; ``None`` stands for what is unknown."""
+
+    name: str
+    element_type: str
+    shape: tuple[int | str | None, ...] | None
+
+
+class Model(Protocol):
+    """What `gatherscatter.models.load` returns, whatever the file format."""
+
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    node_count: int
+
+    def run(
+        self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Run the graph; ``progress`` is called with a description before every top-level node."""
+        ...
+
+
+def name_inputs(
+    infos: Sequence[TensorInfo], inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike]
+) -> Mapping[str, Any]:
+    """Give each array of a sequence the name of the input at its position; a mapping stays what it is."""
+    if isinstance(inputs, Mapping):
+        return inputs
+    if len(inputs) != len(infos):
+        names = ", ".join(info.name for info in infos)
+        raise ModelError(f"the model has {len(infos)} inputs ({names}); {len(inputs)} arrays were given")
+    return {info.name: array for info, array in zip(infos, inputs, strict=True)}
