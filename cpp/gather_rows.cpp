@@ -1,52 +1,11 @@
 // out[b, o, c, :] = data[b, o, row(b, c), :]
 #include <atomic>
-#include <cstring>
 
-#include "kernels.hpp"
-#include "machine.hpp"
 #include "parallel.hpp"
+#include "row_moves.hpp"
 
 namespace gs {
 namespace {
-
-// Copies rows into consecutive places; row -1 gives zeros.
-using CopyRows = void (*)(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t row_size);
-
-// How many rows ahead memory is asked for what will be needed.
-constexpr int64_t small_ahead = 32, ahead = 8;
-
-template <int64_t size>
-GS_CLONES void copy_small_rows(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t) {
-    for (int64_t i = 0; i < n; ++i) {
-        prefetch(data + rows[std::min(i + small_ahead, n - 1)] * size);
-        if (rows[i] >= 0)
-            std::memcpy(out + i * size, data + rows[i] * size, size);
-        else
-            std::memset(out + i * size, 0, size);
-    }
-}
-
-GS_CLONES void copy_rows(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t row_size) {
-    for (int64_t i = 0; i < n; ++i) {
-        const std::byte* next = data + rows[std::min(i + ahead, n - 1)] * row_size;
-        for (int64_t line = 0; line < std::min<int64_t>(row_size, 512); line += 64) prefetch(next + line);
-        if (rows[i] >= 0)
-            std::memcpy(out + i * row_size, data + rows[i] * row_size, static_cast<size_t>(row_size));
-        else
-            std::memset(out + i * row_size, 0, static_cast<size_t>(row_size));
-    }
-}
-
-CopyRows copier(int64_t row_size) {
-    switch (row_size) {
-        case 1: return copy_small_rows<1>;
-        case 2: return copy_small_rows<2>;
-        case 4: return copy_small_rows<4>;
-        case 8: return copy_small_rows<8>;
-        case 16: return copy_small_rows<16>;
-        default: return copy_rows;
-    }
-}
 
 struct Gather {
     const Rows& rows;
@@ -78,7 +37,8 @@ struct Gather {
 bool gather_rows(const Rows& rows, const Index& index, const std::byte* data, std::byte* out, int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
-    const Gather gather{rows, index, data, out, row_size, copier(row_size)};
+    const bool far = rows.data_rows * row_size > near_bytes;
+    const Gather gather{rows, index, data, out, row_size, copier(row_size, index.may_skip(), far)};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

@@ -68,43 +68,52 @@ class RowCounter {
     int64_t size_[max_rank], stride_[max_rank], at_[max_rank];
 };
 
-// Visits the flat box elements [begin, end). `resolve(first, n)` comes before the runs among those n elements;
-// `apply(first, offset, run)` is called for each run, which starts `offset` elements into the n.
-template <class Resolve, class Apply>
-bool walk_elements(const Box& box, int64_t begin, int64_t end, Resolve&& resolve, Apply&& apply) {
+// Turns the axis positions of a run into places: offsets in data. Positions outside [first, last) become -1.
+void to_places(int64_t* positions, const Run&, int64_t stride, int64_t first, int64_t last);
+
+// Visits the flat box elements [begin, end): `move(element, n, places)` is called for each n of them in a row, with
+// their places, or -1 for those whose position on the axis is not in [first, last). False: there was a bad index.
+template <class Move>
+bool walk_elements(const Box& box, const Index& index, int64_t begin, int64_t end, int64_t first, int64_t last,
+                   Move&& move) {
     if (begin == end) return true;
+    int64_t places[block];
     RowCounter row(box, begin / box.columns);
     int64_t column = begin % box.columns;
-    for (int64_t first = begin; first < end; first += block) {
-        const int64_t n = std::min(block, end - first);
-        if (!resolve(first, n)) return false;
-        for (int64_t offset = 0; offset < n;) {
-            const Run run{row.base() + column * box.step, box.step, std::min(n - offset, box.columns - column)};
-            apply(first + offset, offset, run);
-            offset += run.length;
+    for (int64_t element = begin; element < end; element += block) {
+        const int64_t n = std::min(block, end - element);
+        if (!index.resolve(element, n, places)) return false;
+        for (int64_t done = 0; done < n;) {
+            const Run run{row.base() + column * box.step, box.step, std::min(n - done, box.columns - column)};
+            to_places(places + done, run, box.lanes.stride, first, last);
+            done += run.length;
             column += run.length;
             if (column == box.columns) {
                 column = 0;
                 row.advance();
             }
         }
+        move(element, n, places);
     }
     return true;
 }
 
 // The same for the columns [begin, end) of some groups, `tile` columns at a time: what a tile touches of data stays in
 // the cache while all its rows go by.
-template <class Resolve, class Apply>
-bool walk_columns(const Box& box, int64_t first_group, int64_t last_group, int64_t begin, int64_t end, int64_t tile,
-                  Resolve&& resolve, Apply&& apply) {
+template <class Move>
+bool walk_columns(const Box& box, const Index& index, int64_t first_group, int64_t last_group, int64_t begin,
+                  int64_t end, int64_t tile, Move&& move) {
+    int64_t places[block];
     for (int64_t group = first_group; group < last_group; ++group) {
         for (int64_t column = begin; column < end; column += tile) {
             const int64_t length = std::min(tile, end - column);
             RowCounter row(box, group * box.rows);
             for (int64_t r = 0; r < box.rows; ++r, row.advance()) {
                 const int64_t element = (group * box.rows + r) * box.columns + column;
-                if (!resolve(element, length)) return false;
-                apply(element, 0, Run{row.base() + column * box.step, box.step, length});
+                if (!index.resolve(element, length, places)) return false;
+                const Run run{row.base() + column * box.step, box.step, length};
+                to_places(places, run, box.lanes.stride, 0, box.lanes.size);
+                move(element, length, places);
             }
         }
     }
