@@ -68,7 +68,11 @@ bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
     return low < begin + PyArray_NBYTES(contiguous) && begin < high;
 }
 
-Ref contiguous(PyObject* array) { return Ref(PyArray_FROM_OF(array, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED)); }
+Ref contiguous(PyObject* object) {
+    constexpr int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    if (PyArray_CHKFLAGS(array(object), wanted)) return borrow(object);
+    return Ref(PyArray_FROM_OF(object, wanted));
+}
 
 Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     npy_intp dims[max_rank];
