@@ -1,4 +1,4 @@
-// What depends on compiler and processor: versions of hot loops for newer instruction sets, and prefetching.
+// What depends on compiler and processor: versions of hot loops for newer instruction sets, prefetching, waiting.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,17 @@ inline void prefetch(const void* address) {
     _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
 #else
     (void)address;
+#endif
+}
+
+// What a loop that waits for another thread does in between.
+inline void relax() {
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_ia32_pause();
+#elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+    _mm_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+    __asm__ __volatile__("yield");
 #endif
 }
 

@@ -1,11 +1,14 @@
 #include "parallel.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <vector>
+
+#include "machine.hpp"
 
 #ifndef _WIN32
 #include <pthread.h>
@@ -23,6 +26,24 @@ int initial_threads() {
 
 std::atomic<int> configured_threads = 0;  // 0: not asked yet
 
+// How long a thread looks for something to do, or for others to finish, before it goes to sleep: about as long as the
+// system takes to wake it. Back-to-back calls then find their threads awake.
+constexpr auto patience = std::chrono::microseconds(50);
+
+template <class Condition>
+bool spin_until(Condition&& condition) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    do {
+        for (int i = 0; i < 64; ++i) {
+            if (condition()) return true;
+            relax();
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+}
+
+thread_local bool inside_task = false;
+
 // One job at a time; workers sleep in between. Its threads are never joined: it lives as long as the process.
 class Pool {
   public:
@@ -32,7 +53,7 @@ class Pool {
         if (!owner) return false;
         {
             std::lock_guard lock(mutex_);
-            while (static_cast<int>(started_) < n - 1 && start_worker()) ++started_;
+            while (started_ < n - 1 && start_worker()) ++started_;
             task_ = &task;
             size_ = n;
             next_ = 0;
@@ -40,9 +61,14 @@ class Pool {
         }
         wake_.notify_all();
         work(n, task);
-        std::unique_lock lock(mutex_);
-        task_ = nullptr;  // a worker that has not woken yet finds nothing to do
-        done_.wait(lock, [&] { return busy_ == 0; });
+        {
+            std::lock_guard lock(mutex_);
+            task_ = nullptr;  // a worker that has not woken yet finds nothing to do
+        }
+        if (!spin_until([&] { return busy_ == 0; })) {
+            std::unique_lock lock(mutex_);
+            done_.wait(lock, [&] { return busy_ == 0; });
+        }
         return true;
     }
 
@@ -60,35 +86,33 @@ class Pool {
         for (int i; (i = next_.fetch_add(1)) < n;) task(i);
     }
 
-    void serve();
+    void serve() {
+        inside_task = true;
+        for (uint64_t seen = 0;;) {
+            const auto called = [&] { return generation_ != seen; };
+            const bool awake = spin_until(called);
+            std::unique_lock lock(mutex_);
+            if (!awake) wake_.wait(lock, called);
+            seen = generation_;
+            if (task_ == nullptr) continue;  // the others have done it all
+            const auto* task = task_;
+            const int n = size_;
+            ++busy_;
+            lock.unlock();
+            work(n, *task);
+            lock.lock();
+            if (--busy_ == 0) done_.notify_one();
+        }
+    }
 
     std::mutex owner_;
-    std::mutex mutex_;  // guards what follows, except next_
+    std::mutex mutex_;  // held to change what follows, except next_
     std::condition_variable wake_, done_;
     const std::function<void(int)>* task_ = nullptr;
-    int size_ = 0, busy_ = 0;
-    uint64_t generation_ = 0;
-    size_t started_ = 0;
-    std::atomic<int> next_ = 0;
+    int size_ = 0, started_ = 0;
+    std::atomic<int> busy_ = 0, next_ = 0;
+    std::atomic<uint64_t> generation_ = 0;
 };
-
-thread_local bool inside_task = false;
-
-void Pool::serve() {
-    inside_task = true;
-    std::unique_lock lock(mutex_);
-    for (uint64_t seen = 0;;) {
-        wake_.wait(lock, [&] { return task_ != nullptr && generation_ != seen; });
-        seen = generation_;
-        const auto* task = task_;
-        const int n = size_;
-        ++busy_;
-        lock.unlock();
-        work(n, *task);
-        lock.lock();
-        if (--busy_ == 0) done_.notify_one();
-    }
-}
 
 // A child of fork() has none of the pool's threads and perhaps its locks held: it starts over, the old one is let go.
 std::atomic<Pool*> current_pool = nullptr;

@@ -13,20 +13,21 @@ void set_num_threads(int n);  // n >= 1
 // The cost of a loop, from which follows whether threads pay.
 struct Work {
     int64_t steps, bytes_per_step;
+
+    // A rough guess, for data that is near; what is far takes longer, and pays for threads all the more.
+    double microseconds() const {
+        return static_cast<double>(steps) * (1.0 + static_cast<double>(bytes_per_step) / 16.0) / 1000.0;
+    }
 };
 
-// Below this many bytes to touch, handing work to another thread costs more than it saves.
-inline constexpr double serial_bytes = 512 * 1024;
+// Below this, waking another thread costs more than it saves.
+inline constexpr double serial_microseconds = 100;
 
 // Splitting destinations makes every thread read all indices. It pays where the destination is out of cache; within
 // it, the misses that it would share out do not occur.
 inline constexpr int64_t cached_bytes = 8 * 1024 * 1024;
 
-inline int threads_for(Work work) {
-    const double bytes =
-        static_cast<double>(work.steps) * static_cast<double>(std::max<int64_t>(work.bytes_per_step, 1));
-    return bytes < serial_bytes ? 1 : num_threads();
-}
+inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 
 // Calls task(i) for each i in [0, n), on up to n threads; the calling thread takes part. Called from within a task,
 // or while another thread of this process has the pool, it runs serially.
