@@ -5,8 +5,9 @@
 
 // Compiles a function for AVX2 besides the baseline; the loader picks one, by way of glibc's indirect functions. Not
 // for targets with fused multiply-add: gcc 12 fuses complex products there although it is told not to, which changes
-// bits.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __has_include(<gnu/libc-version.h>)
+// bits. Not for ThreadSanitizer, which is not ready when indirect functions are resolved.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __has_include(<gnu/libc-version.h>) && \
+    !defined(__SANITIZE_THREAD__)
 #define GS_CLONES __attribute__((target_clones("default", "avx2")))
 #else
 #define GS_CLONES
