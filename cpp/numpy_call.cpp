@@ -72,9 +72,35 @@ const char* find_fault(const Call& call, Plan& plan) {
     return nullptr;
 }
 
-Outcome carry_out(const Call& call, const Plan& plan, IndexType type, PyObject*& result) {
+// An index box that was expanded over all of data off the axis, as graph libraries do, says the same thing once for a
+// whole slice: it is replaced by the line along the axis, and the plan by one of rows.
+Ref without_expansion(const Call& call, Plan& plan) {
+    PyArrayObject* const indices = array(call.indices);
+    const int rank = PyArray_NDIM(indices);
+    const int64_t axis = call.axis + (call.axis < 0 ? rank : 0);
+    bool expanded = plan.form == Form::lanes && rank > 1 && PyArray_SIZE(indices) > 0;
+    for (int d = 0; expanded && d < rank; ++d)
+        expanded = d == axis || (PyArray_DIM(indices, d) == PyArray_DIM(array(call.data), d) &&
+                                 (PyArray_STRIDE(indices, d) == 0 || PyArray_DIM(indices, d) == 1));
+    Plan line_plan;
+    const Shape data = shape_of(array(call.data));
+    const int along = static_cast<int>(axis);
+    if (!expanded || plan_axis(data, Shape(&plan.slots.dim[along], 1), axis, 0, line_plan) != Fault::none)
+        return borrow(call.indices);
+    npy_intp length = PyArray_DIM(indices, along), stride = PyArray_STRIDE(indices, along);
+    Py_INCREF(PyArray_DESCR(indices));
+    Ref line(PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(indices), 1, &length, &stride, PyArray_DATA(indices), 0,
+                                  nullptr));
+    if (!line || PyArray_SetBaseObject(line.array(), Py_NewRef(call.indices)) < 0) return Ref();
+    plan = line_plan;
+    return line;
+}
+
+Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& result) {
+    const Ref unexpanded = without_expansion(call, plan);
+    if (!unexpanded) return Outcome::failed;
     const bool scatter = is_scatter(call.kernel), rows = plan.form == Form::rows;
-    const Ref indices = contiguous(call.indices);
+    const Ref indices = contiguous(unexpanded.get());
     const Ref data = scatter ? borrow(call.data) : contiguous(call.data);
     const Ref updates = scatter ? contiguous(call.updates) : Ref();
     Ref out = call.out ? borrow(call.out) : new_output(call, plan);

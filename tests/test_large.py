@@ -88,3 +88,28 @@ def test_lines() -> None:
     data = np.random.default_rng(3).random((60, 300, 40))
     indices = np.random.default_rng(4).integers(0, 300, 2_500)
     np.testing.assert_array_equal(gs.gather(data, indices, axis=1), np.take(data, indices, axis=1))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("reduction", ["none", "add", "mean"])
+def test_an_expanded_index_box_is_a_line_of_indices(axis: int, reduction: str) -> None:
+    rng = np.random.default_rng(5)
+    data = rng.random((50, 60, 70))
+    box = [50, 60, 70]
+    box[axis] = 90
+    line = rng.integers(-data.shape[axis], data.shape[axis], 90)
+    expanded = np.broadcast_to(np.moveaxis(line[:, np.newaxis, np.newaxis], 0, axis), box)
+    updates = rng.random(box)
+
+    np.testing.assert_array_equal(gs.gather_elements(data, expanded, axis), np.take(data, line, axis))
+    for include_self in (True, False):
+        options = {"axis": axis, "reduction": reduction, "include_self": include_self}
+        expected = gs.scatter_elements(data, expanded.copy(), updates, **options)
+        np.testing.assert_array_equal(gs.scatter_elements(data, expanded, updates, **options), expected)
+
+    bad = line.copy()
+    bad[3] = 99
+    with pytest.raises(gs.OpIndexError) as caught:
+        gs.gather_elements(data, np.broadcast_to(np.moveaxis(bad[:, None, None], 0, axis), box), axis)
+    assert caught.value.count == np.prod(box) // 90
+    assert caught.value.positions[0] == tuple(3 if d == axis % 3 else 0 for d in range(3))
