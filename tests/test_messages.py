@@ -106,6 +106,13 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         "nothing is broadcast (data (8, 5), indices (2, 1), updates (2, 4))",
     ),
     (
+        lambda: gs.scatter_update(F85, [3, 1], 1.0, reduction="add"),
+        ValueError,
+        "scatter_update: updates has shape (), but must have (2, 5) = data.shape[:axis] + indices.shape + "
+        "data.shape[axis+1:]; nothing is broadcast: give np.broadcast_to(updates, (2, 5)) "
+        "(data (8, 5), indices (2,), updates ())",
+    ),
+    (
         lambda: gs.onnx.ScatterElements(F85, [[3]], np.zeros((1, 2)), axis=1),
         ValueError,
         "onnx.ScatterElements-18: updates has shape (1, 2), but must have (1, 1) = indices.shape; "

@@ -107,6 +107,8 @@ def shape_fault(
     """Shapes or attributes that don't fit together; ``fault`` is the planner's name for it."""
     rank, tuples, last = len(data), indices[:-1], indices[-1:]
     exact = "nothing is broadcast"
+    if updates is not None and _can_be_broadcast(updates, slots):
+        exact += f": give np.broadcast_to(updates, {slots})"
     left = f"{rank - batch_dims} dimensions of data that are left"
     rules = {
         "axis": "data.shape[:axis] + indices.shape + data.shape[axis+1:]",
@@ -132,6 +134,11 @@ def shape_fault(
     at_fault, text = texts[fault]
     shapes = f"data {data}, indices {indices}" + (f", updates {updates}" if updates is not None else "")
     raise OpValueError(f"{op}: {text} ({shapes})", op=op, input=at_fault)
+
+
+def _can_be_broadcast(shape: Coordinates, target: Coordinates) -> bool:
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(n in (1, wanted) for n, wanted in pairs)
 
 
 def _ranks(data: Coordinates, indices: Coordinates) -> str:
