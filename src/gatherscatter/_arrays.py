@@ -102,6 +102,8 @@ def execute(
 
 def as_array(op: str, name: str, value: ArrayLike) -> np.ndarray:
     """An exact, aligned ndarray."""
+    if type(value) is np.ndarray and value.flags.aligned:
+        return value
     if isinstance(value, np.ma.MaskedArray):
         raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
     return np.require(np.asarray(value), requirements=["ALIGNED"])
@@ -118,7 +120,7 @@ def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
 
 
 def _native(array: np.ndarray) -> np.ndarray:
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _as_updates(op: str, value: ArrayLike, data: np.ndarray) -> np.ndarray:
