@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "call.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
@@ -19,6 +21,7 @@ nb::tuple tuple_of(const gs::Shape& shape) {
 
 gs::Shape shape_of(const std::vector<int64_t>& dims) {
     if (dims.size() > gs::max_rank) throw nb::value_error("more dimensions than NumPy has");
+    if (std::ranges::any_of(dims, [](int64_t n) { return n < 0; })) throw nb::value_error("a negative dimension");
     return {dims.data(), static_cast<int>(dims.size())};
 }
 

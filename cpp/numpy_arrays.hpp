@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "kernels.hpp"
@@ -50,6 +52,26 @@ bool overlap(PyArrayObject*, PyArrayObject* contiguous);
 // The array itself if kernels can read it, else a copy that they can.
 Ref contiguous(PyObject* array);
 Ref new_array(PyArray_Descr*, const Shape&);
+
+// Lets other Python threads run while a large kernel does.
+class Unlocked {
+  public:
+    explicit Unlocked(bool large) : state_(large ? PyEval_SaveThread() : nullptr) {}
+    ~Unlocked() {
+        if (!state_) return;
+        try {
+            PyEval_RestoreThread(state_);
+        } catch (...) {
+            // Before CPython 3.14 a daemon thread is ended here by unwinding, when the interpreter is gone; it must not
+            // pass a destructor, nor release references without the lock.
+            for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+        }
+    }
+    Unlocked(const Unlocked&) = delete;
+
+  private:
+    PyThreadState* state_;
+};
 
 bool import_numpy();
 

@@ -17,19 +17,6 @@ bool is_plain_out(const Call& call) {
     return (is_scatter(call.kernel) && call.out == call.data) || !overlap(array(call.data), array(call.out));
 }
 
-// Lets other Python threads run while a large kernel does.
-class Unlocked {
-  public:
-    explicit Unlocked(bool large) : state_(large ? PyEval_SaveThread() : nullptr) {}
-    ~Unlocked() {
-        if (state_) PyEval_RestoreThread(state_);
-    }
-    Unlocked(const Unlocked&) = delete;
-
-  private:
-    PyThreadState* state_;
-};
-
 // Below this many bytes, releasing the interpreter lock costs more than it gives.
 constexpr int64_t unlock_bytes = 64 * 1024;
 
@@ -57,6 +44,8 @@ Ref new_output(const Call& call, const Plan& plan) {
 bool takes(const Call& call, IndexType& type) {
     if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
     if (call.updates && (!is_plain(call.updates) || !same_type(array(call.data), array(call.updates)))) return false;
+    // NumPy makes a new array of zero-width text one character wide.
+    if (is_text(array(call.data)) && PyArray_ITEMSIZE(array(call.data)) == 0) return false;
     const bool computes = call.reduction != Reduction::none;
     if (computes && (is_text(array(call.data)) || PyArray_ISBYTESWAPPED(array(call.data)))) return false;
     return !call.out || is_plain_out(call);

@@ -46,7 +46,8 @@ struct Scatter {
 bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates, std::byte* out,
                   const Combine& combine) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * combine.item_size;
-    if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
+    const bool nothing = lines * rows.count * row_size == 0 || rows.data_rows == 0;
+    if (nothing) return index.check(rows.batch * rows.count);  // an index can be bad all the same
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
         const bool whole = !visits && !index.may_skip();
         const Scatter scatter{rows,

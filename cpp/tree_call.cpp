@@ -21,10 +21,11 @@ PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     const Beams beams{PyArray_DIM(array(0), 0), PyArray_DIM(array(0), 1), PyArray_DIM(array(0), 2)};
     const DType dtype = element_type(PyArray_DESCR(array(0)));
     int64_t bad;
-    Py_BEGIN_ALLOW_THREADS;
-    bad = gather_tree(beams, dtype, PyArray_DATA(array(0)), PyArray_DATA(array(1)), PyArray_DATA(array(2)),
-                      PyArray_DATA(array(3)), PyArray_DATA(array(4)));
-    Py_END_ALLOW_THREADS;
+    {
+        const Unlocked unlocked(true);
+        bad = gather_tree(beams, dtype, PyArray_DATA(array(0)), PyArray_DATA(array(1)), PyArray_DATA(array(2)),
+                          PyArray_DATA(array(3)), PyArray_DATA(array(4)));
+    }
     return PyLong_FromLongLong(bad);
 }
 

@@ -721,3 +721,11 @@ def test_text_of_different_kinds_mixes_without_loss():
     variable = np.array(["a", "b"], np.dtypes.StringDType())
     assert gs.scatter_nd(variable, [[0]], np.array(["long text"])).tolist() == ["long text", "b"]
     assert gs.scatter_nd(variable, [[0]], objects[1:], reduction="add").tolist() == ["ab", "b"]
+
+
+def test_text_without_width():
+    """NumPy makes a new array of such text one character wide; nothing may be read or written past the old one."""
+    empty = np.zeros(5, dtype=[("a", "S0")])["a"]
+    assert empty.dtype.itemsize == 0
+    assert gs.gather(empty, np.array([1, 4])).tolist() == [b"", b""]
+    assert gs.scatter_nd(empty, np.array([[1]]), empty[:1]).tolist() == [b""] * 5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -145,3 +147,25 @@ def test_children_of_fork_can_use_threads() -> None:
 def test_threads_must_be_at_least_one() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         gs.set_num_threads(0)
+
+
+def test_an_axis_without_elements_is_checked_by_any_number_of_threads() -> None:
+    for threads in (1, 2, 4):
+        gs.set_num_threads(threads)
+        for width in (1, 20):
+            with pytest.raises(IndexError, match="no index is valid"):
+                gs.scatter_nd(np.zeros((0, width)), [[4]], np.zeros((1, width)))
+
+
+def test_a_process_ends_while_daemon_threads_are_in_kernels() -> None:
+    code = (
+        "import threading, time, numpy as np, gatherscatter as gs\n"
+        "data, indices, updates = np.zeros(10**6), np.zeros((10**6, 1), int), np.ones(10**6)\n"
+        "def forever():\n"
+        "    while True: gs.scatter_nd(data, indices, updates, reduction='add')\n"
+        "for _ in range(3): threading.Thread(target=forever, daemon=True).start()\n"
+        "time.sleep(0.2)\n"
+    )
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
