@@ -69,11 +69,22 @@ bool bind(const char* function, const Signature& signature, PyObject* const* arg
     return true;
 }
 
+// Raises: errors.py words it.
+bool refuse(const char* function, PyObject* op, Parameter parameter, PyObject* value) {
+    PyObject* errors = PyImport_ImportModule("gatherscatter.errors");
+    if (errors) Py_XDECREF(PyObject_CallMethod(errors, function, "OsO", op, parameter_names[parameter], value));
+    Py_XDECREF(errors);
+    return false;
+}
+
 // An integer argument; one beyond 64 bits becomes one that is out of any range.
-bool read_integer(PyObject* value, int64_t& result) {
+bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& result) {
     if (!value) return true;
     PyObject* number = PyNumber_Index(value);
-    if (!number) return false;
+    if (!number) {
+        PyErr_Clear();
+        return refuse("integer_fault", op, parameter, value);
+    }
     int overflow = 0;
     result = PyLong_AsLongLongAndOverflow(number, &overflow);
     Py_DECREF(number);
@@ -118,11 +129,13 @@ bool read_reduction(PyObject* op, PyObject* value, Reduction& reduction) {
     return true;
 }
 
-bool read_flag(PyObject* value, bool& flag) {
+bool read_flag(PyObject* op, PyObject* value, bool& flag) {
     if (!value) return true;
-    const int truth = PyObject_IsTrue(value);
+    const bool is_flag =
+        PyBool_Check(value) || PyLong_Check(value) || std::strstr(Py_TYPE(value)->tp_name, "numpy.bool");
+    const int truth = is_flag ? PyObject_IsTrue(value) : -1;
     flag = truth > 0;
-    return truth >= 0;
+    return truth >= 0 || refuse("flag_fault", op, include_self, value);
 }
 
 PyObject* or_none(PyObject* value) { return value == Py_None ? nullptr : value; }
@@ -132,10 +145,11 @@ bool read_call(Call& call, PyObject** values) {
     call.indices = values[indices];
     call.updates = values[updates];
     call.out = or_none(values[out]);
-    return read_integer(values[axis], call.axis) && read_integer(values[batch_dims], call.batch_dims) &&
+    return read_integer(call.op, axis, values[axis], call.axis) &&
+           read_integer(call.op, batch_dims, values[batch_dims], call.batch_dims) &&
            read_mode(call.op, values[mode], is_scatter(call.kernel), call.rule.mode) &&
            read_reduction(call.op, values[reduction], call.reduction) &&
-           read_flag(values[include_self], call.include_self);
+           read_flag(call.op, values[include_self], call.include_self);
 }
 
 // Whatever is no plain array goes to the function of the same name in _arrays.py.
@@ -190,8 +204,8 @@ PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
         return nullptr;
     }
-    if (!read_call(call, values) || !read_flag(arguments[10], call.rule.negative) ||
-        !read_flag(arguments[11], call.wide))
+    if (!read_call(call, values) || !read_flag(call.op, arguments[10], call.rule.negative) ||
+        !read_flag(call.op, arguments[11], call.wide))
         return nullptr;
     PyObject* result = nullptr;
     if (run(call, result) == Outcome::not_plain)

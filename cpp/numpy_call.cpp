@@ -14,7 +14,10 @@ bool is_plain_out(const Call& call) {
     if (!PyArray_CHKFLAGS(array(call.out), wanted)) return false;
     if (overlap(array(call.indices), array(call.out))) return false;
     if (call.updates && overlap(array(call.updates), array(call.out))) return false;
-    return (is_scatter(call.kernel) && call.out == call.data) || !overlap(array(call.data), array(call.out));
+    if (is_scatter(call.kernel) && call.out == call.data) return true;
+    // What needs accumulators may run out of memory after data was copied to out.
+    const bool accumulates = call.reduction == Reduction::mean || call.wide || !call.include_self;
+    return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
 }
 
 // Below this many bytes, releasing the interpreter lock costs more than it gives.
@@ -86,26 +89,27 @@ Ref without_expansion(const Call& call, Plan& plan) {
 }
 
 Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& result) {
+    const bool scatter = is_scatter(call.kernel);
     const Ref unexpanded = without_expansion(call, plan);
-    if (!unexpanded) return Outcome::failed;
-    const bool scatter = is_scatter(call.kernel), rows = plan.form == Form::rows;
-    const Ref indices = contiguous(unexpanded.get());
-    const Ref data = scatter ? borrow(call.data) : contiguous(call.data);
-    const Ref updates = scatter ? contiguous(call.updates) : Ref();
+    const Ref indices = unexpanded ? contiguous(unexpanded.get()) : Ref();
+    const Ref data = !indices ? Ref() : scatter ? borrow(call.data) : contiguous(call.data);
+    const Ref updates = !data || !scatter ? Ref() : contiguous(call.updates);
+    if (!data || (scatter && !updates)) return Outcome::failed;
     Ref out = call.out ? borrow(call.out) : new_output(call, plan);
-    if (!indices || !data || (scatter && !updates) || !out) return Outcome::failed;
+    if (!out) return Outcome::failed;
 
+    const bool rows = plan.form == Form::rows;
     Shape lane;
     if (!rows) lane.push(plan.lanes.size);
     const Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, call.rule);
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > unlock_bytes;
-    if (call.out) {  // the caller's array is not written to before all is known to be well
-        const Unlocked unlocked(large);
-        if (!index.check(rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements)) return Outcome::bad_index;
-    }
-    if (call.out && scatter && call.out != call.data && PyArray_CopyInto(out.array(), data.array()) < 0)
-        return Outcome::failed;
     try {
+        if (call.out) {  // the caller's array is not written to before all is known to be well
+            const Unlocked unlocked(large);
+            if (!index.check(rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements)) return Outcome::bad_index;
+        }
+        if (call.out && scatter && call.out != call.data && PyArray_CopyInto(out.array(), data.array()) < 0)
+            return Outcome::failed;
         const Unlocked unlocked(large);
         if (!run_kernel(call, plan, index, data, updates, out.array())) return Outcome::bad_index;
     } catch (const std::bad_alloc&) {

@@ -20,7 +20,7 @@ namespace {
 int initial_threads() {
     for (const char* variable : {"GATHERSCATTER_NUM_THREADS", "OMP_NUM_THREADS"})
         if (const char* text = std::getenv(variable))
-            if (const int n = std::atoi(text); n >= 1) return std::min(n, 1024);
+            if (const int n = std::atoi(text); n >= 1) return std::min(n, most_threads);
     return std::max(1u, std::thread::hardware_concurrency());
 }
 
@@ -142,7 +142,7 @@ int num_threads() {
     return n;
 }
 
-void set_num_threads(int n) { configured_threads = n; }
+void set_num_threads(int n) { configured_threads = std::min(n, most_threads); }
 
 void run_tasks(int n, const std::function<void(int)>& task) {
     if (n > 1 && !inside_task) {

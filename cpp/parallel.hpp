@@ -8,7 +8,8 @@
 namespace gs {
 
 int num_threads();
-void set_num_threads(int n);  // n >= 1
+void set_num_threads(int n);  // n >= 1; more than most_threads counts as that
+inline constexpr int most_threads = 1024;
 
 // The cost of a loop, from which follows whether threads pay.
 struct Work {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -153,7 +154,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.zeros(3, np.int8), [[0]], [300]),
         ValueError,
-        "scatter_nd: the update 300 does not fit in data of type int8",
+        "scatter_nd: 300 in updates does not fit in data of type int8",
     ),
     (
         lambda: gs.scatter_nd(np.zeros(3, np.complex64), [[0]], np.zeros(1, np.complex64), reduction="max"),
@@ -205,6 +206,56 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         ValueError,
         "openvino.Gather-8: axis must be a scalar or have one element, not shape (2,)",
     ),
+    (
+        lambda: gs.scatter_nd(np.zeros(3, ml_dtypes.int4), [[0]], [100]),
+        ValueError,
+        "scatter_nd: 100 in updates does not fit in data of type int4",
+    ),
+    (
+        lambda: gs.scatter_nd(F8, [[0]], None),
+        TypeError,
+        "scatter_nd: updates is missing",
+    ),
+    (
+        lambda: gs.gather(F8, [0], axis=1.5),
+        TypeError,
+        "gather: axis must be an integer, not 1.5",
+    ),
+    (
+        lambda: gs.scatter_nd(F8, [[0]], np.zeros(1), include_self="no"),
+        TypeError,
+        "scatter_nd: include_self must be True or False, not 'no'",
+    ),
+    (
+        lambda: gs.tensor_scatter(np.zeros((1, 2, 3)), np.zeros((1, 1, 3)), axis=1.5),
+        TypeError,
+        "tensor_scatter: axis must be an integer, not 1.5",
+    ),
+    (
+        lambda: gs.onnx.ScatterND(F8, [[0]], np.zeros(1), opset="18"),
+        TypeError,
+        "onnx.ScatterND: opset must be an integer, not '18'",
+    ),
+    (
+        lambda: gs.scatter_nd(np.array(["a"], object), [[0]], np.array([b"b"], object), reduction="add"),
+        TypeError,
+        "scatter_nd: not all elements are text that can be concatenated",
+    ),
+    (
+        lambda: gs.scatter_nd(np.array(["a"]), [[0]], np.array([b"b"])),
+        TypeError,
+        "scatter_nd: updates of type |S1 can't be stored in data of type <U1; convert one of them",
+    ),
+    (
+        lambda: gs.gather_tree(np.ones((2, 1, 2)), np.full((2, 1, 2), np.nan), [2], 9),
+        IndexError,
+        "gather_tree: parent_ids[1, 0, 0] = nan is out of range for the beams, of which there are 2 (valid: 0..1)",
+    ),
+    (
+        lambda: gs.gather_tree(np.ones((2, 1, 2), np.int8), np.zeros((2, 1, 2), np.int8), [2], 300),
+        ValueError,
+        "gather_tree: 300 in end_token does not fit in step_ids of type int8",
+    ),
     (lambda: gs.gather(F8), TypeError, "gather() missing required argument 'indices'"),
     (lambda: gs.gather(F8, [0], axes=1), TypeError, "gather() got an unexpected keyword argument 'axes'"),
     (lambda: gs.gather(F8, [0], indices=[0]), TypeError, "gather() got multiple values for argument 'indices'"),
@@ -251,3 +302,21 @@ def test_a_lookup_lists_what_there_is() -> None:
         gs.op("onnx.ScatterND-17")
     with pytest.raises(LookupError, match=r"there are onnx.Gather, .*openvino.ScatterNDUpdate"):
         gs.op("ScatterND")
+
+
+@pytest.mark.parametrize("scatter", [lambda *a: gs.onnx.Scatter(*a, opset=11), lambda *a: gs.op("onnx.Scatter-11")(*a)])
+def test_a_deprecation_is_shown_where_the_call_stands(scatter: Callable[..., object]) -> None:
+    with pytest.warns(DeprecationWarning) as caught:
+        scatter(np.zeros(3), [0], [1.0])
+    assert caught[0].filename == __file__
+
+
+def test_an_op_version_is_plain_data() -> None:
+    for row in gs.ops():
+        assert pickle.loads(pickle.dumps(row)) == row
+
+
+def test_a_narrow_unsigned_value_is_no_proof_of_a_negative_one() -> None:
+    with pytest.raises(IndexError) as caught:
+        gs.gather(np.zeros(60), np.array([200], np.uint8))
+    assert "stored as" not in str(caught.value)

@@ -80,7 +80,8 @@ def execute(
     in_place = updates is not None and out is data
     array = as_array(op, "data", data)
     index = as_indices(op, "indices", indices)
-    update = None if updates is None else _as_updates(op, updates, array)
+    scatter = kernel.startswith("scatter")
+    update = cast(op, "updates", updates, "data", array) if scatter else None
 
     def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
              mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
@@ -89,24 +90,31 @@ def execute(
 
     if out is not None:
         _check_out(op, out, array, update)
-    if _strings.is_string(array) or array.dtype.hasobject:
+    if _strings.needs_numbers(array, update, reduction):
         result = _strings.execute(op, kernel, core, array, update, reduction, include_self, mode)
     elif update is not None and reduction != "none" and not array.dtype.isnative:
         result = core(_native(array), _native(update)).astype(array.dtype)
-    elif out is not None and _can_write_directly(out, in_place, array, index, update):
+    elif out is not None and _can_write_directly(
+        out, in_place, array, index, update, reduction == "mean" or wide or not include_self
+    ):
         return core(array, update, out=out)
     else:
         result = core(array, update)
     return result if out is None else _copy_into(op, out, result)
 
 
-def as_array(op: str, name: str, value: ArrayLike) -> np.ndarray:
+def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
     """An exact, aligned ndarray."""
     if type(value) is np.ndarray and value.flags.aligned:
         return value
+    if value is None:
+        raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
     if isinstance(value, np.ma.MaskedArray):
         raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
-    return np.require(np.asarray(value), requirements=["ALIGNED"])
+    try:
+        return np.require(np.asarray(value), requirements=["ALIGNED"])
+    except (ValueError, OverflowError) as error:
+        raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
 
 
 def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
@@ -123,24 +131,28 @@ def _native(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _as_updates(op: str, value: ArrayLike, data: np.ndarray) -> np.ndarray:
-    """Updates in the type of data, if nothing but precision can be lost by that."""
-    updates = as_array(op, "updates", value)
-    if updates.dtype == data.dtype or data.dtype.kind == "O":
-        return updates
-    if updates.dtype.kind in "iu" and data.dtype.kind in "iu":
-        return _narrowed(op, updates, data.dtype)
-    if _strings.is_string(updates) and _strings.is_string(data):
-        return updates
-    empty = updates.size == 0 and not isinstance(value, np.ndarray)
-    if not empty and not _can_hold(data.dtype, updates.dtype):
+def cast(op: str, name: str, value: ArrayLike | None, target: str, data: np.ndarray) -> np.ndarray:
+    """An input in the type of ``data``, which messages call ``target``, if nothing but precision is lost by that."""
+    array = as_array(op, name, value)
+    if array.dtype == data.dtype:
+        return array
+    text, data_text = _strings.text_kind(array), _strings.text_kind(data)
+    if text and text == data_text:
+        return array
+    if _is_integer(array.dtype) and _is_integer(data.dtype):
+        return _narrowed(op, name, array, target, data.dtype)
+    empty = array.size == 0 and not isinstance(value, np.ndarray)
+    if not empty and not (data.dtype.kind == "O" and not data_text) and not _can_hold(data.dtype, array.dtype):
         raise OpTypeError(
-            f"{op}: updates of type {updates.dtype} can't be stored in data of type {data.dtype}; convert one of them",
+            f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}; convert one of them",
             op=op,
-            input="updates",
+            input=name,
         )
-    with np.errstate(over="ignore"):  # a number too large for the type is infinite in it
-        return updates.astype(data.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # a number too large for the type is infinite in it
+        result = array.astype(data.dtype)
+    if data.dtype.name.startswith("float8") and np.any(np.isnan(result) & ~np.isnan(array)):
+        raise OpValueError(f"{op}: {name} does not fit in {target} of type {data.dtype}", op=op, input=name)
+    return result
 
 
 # Each kind of number can hold those before it.
@@ -153,17 +165,24 @@ def _can_hold(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
         for each in (dtype, other)
     )
     if rank is None or other_rank is None:
-        return dtype.kind == other.kind and np.can_cast(other, dtype, "same_kind")
+        same = dtype.kind == other.kind and dtype.names == other.names and dtype.kind not in "OSUT"
+        return same and np.can_cast(other, dtype, "same_kind")
     return other_rank <= rank
 
 
-def _narrowed(op: str, updates: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+def _is_integer(dtype: np.dtype[Any]) -> bool:
+    return dtype.name.startswith(("int", "uint"))
+
+
+def _narrowed(op: str, name: str, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
     """Integers as another integer type that holds every one of them."""
-    limits = np.iinfo(dtype)
-    if updates.size and (updates.min() < limits.min or updates.max() > limits.max):
-        worst = updates.min() if updates.min() < limits.min else updates.max()
-        raise OpValueError(f"{op}: the update {worst} does not fit in data of type {dtype}", op=op, input="updates")
-    return updates.astype(dtype)
+    bits = int(dtype.name.removeprefix("u").removeprefix("int"))
+    low, high = (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    wide = array if array.dtype.kind in "iu" else array.astype(np.int64)  # int4 has neither minimum nor maximum
+    if wide.size and (wide.min() < low or wide.max() > high):
+        worst = wide.min() if wide.min() < low else wide.max()
+        raise OpValueError(f"{op}: {worst} in {name} does not fit in {target} of type {dtype}", op=op, input=name)
+    return array.astype(dtype)
 
 
 def _check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
@@ -171,21 +190,26 @@ def _check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | Non
         raise OpTypeError(f"{op}: out must be a NumPy array, not {type(out).__name__}", op=op, input="out")
     if not out.flags.writeable:
         raise OpValueError(f"{op}: out is read-only", op=op, input="out")
-    strings = _strings.is_string(data) and _strings.is_string(out)
-    if out.dtype != data.dtype and not strings:
+    if out.dtype != data.dtype and not (_strings.text_kind(data) and _strings.text_kind(out)):
         raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
     if updates is not None and out.shape != data.shape:
         raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
 
 
 def _can_write_directly(
-    out: np.ndarray, in_place: bool, data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None
+    out: np.ndarray,
+    in_place: bool,
+    data: np.ndarray,
+    indices: np.ndarray,
+    updates: np.ndarray | None,
+    accumulates: bool,
 ) -> bool:
     read = [indices] + ([] if updates is None else [updates]) + ([] if in_place else [data])
     return (
         type(out) is np.ndarray
         and out.flags.c_contiguous
         and out.flags.aligned
+        and (in_place or updates is None or not accumulates)  # accumulators may not fit in memory after the first write
         and not any(np.may_share_memory(out, array) for array in read)
     )
 

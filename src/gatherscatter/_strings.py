@@ -7,18 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.errors import reduction_fault
+from gatherscatter.errors import OpTypeError, reduction_fault
 
 GATHER_OF = {"scatter_update": "gather", "scatter_elements": "gather_elements", "scatter_nd": "gather_nd"}
 
 Core = Callable[..., np.ndarray]
 
 
-def is_string(array: np.ndarray) -> bool:
-    """Whether an array holds text: fixed-width, NumPy's StringDType, or objects of str or bytes."""
+def text_kind(array: np.ndarray) -> str:
+    """ "str" or "bytes" for an array of text; "" for any other. Empty object arrays hold str."""
     if array.dtype.kind == "O":
-        return array.size > 0 and all(isinstance(element, str | bytes) for element in array.flat)
-    return array.dtype.kind in "UST"
+        kinds = {type(element) for element in array.flat}
+        return "bytes" if kinds == {bytes} else "str" if all(issubclass(kind, str) for kind in kinds) else ""
+    return {"U": "str", "T": "str", "S": "bytes"}.get(array.dtype.kind, "")
+
+
+def needs_numbers(data: np.ndarray, updates: np.ndarray | None, reduction: str) -> bool:
+    """Whether the kernels can't move or combine these elements themselves."""
+    if data.dtype.hasobject:
+        return True
+    if data.dtype.kind not in "US":
+        return False
+    other_type = updates is not None and updates.dtype != data.dtype
+    return data.dtype.itemsize == 0 or reduction != "none" or other_type
 
 
 def execute(
@@ -34,7 +45,7 @@ def execute(
     """Run a kernel on objects; ``core`` runs it on numbers with the same indices and attributes."""
     if updates is None:
         return _gather(core, data)
-    if reduction not in ("none", "add") or (reduction == "add" and not (is_string(data) or data.size == 0)):
+    if reduction not in ("none", "add") or (reduction == "add" and not text_kind(data)):
         reduction_fault(op, reduction, data.dtype)
     data, updates = _common_type(data, updates)
     last_update = core(np.zeros(data.shape, np.int64), _numbers(updates), reduction="none")
@@ -45,7 +56,10 @@ def execute(
         return out
     targets = core(_numbers(data), None, kernel=GATHER_OF[kernel], reduction="none",
                    mode="fill" if mode == "drop" else mode)  # fmt: skip
-    return _concatenate(data, updates, targets, include_self)
+    try:
+        return _concatenate(data, updates, targets, include_self)
+    except TypeError:  # a missing value of StringDType
+        raise OpTypeError(f"{op}: not all elements are text that can be concatenated", op=op, input="data") from None
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
@@ -55,11 +69,12 @@ def _numbers(array: np.ndarray) -> np.ndarray:
 
 def _gather(core: Core, data: np.ndarray) -> np.ndarray:
     sources = core(_numbers(data), None)
-    padded = np.empty(data.size + 1, data.dtype)
-    text = data.dtype.kind == "O" and (data.size == 0 or is_string(data))
-    padded[0] = "" if text else np.zeros((), data.dtype)[()]
-    padded[1:] = data.reshape(-1)
-    return padded[sources.reshape(-1)].reshape(sources.shape)  # an array also where the result has rank 0
+    out = np.zeros(sources.shape, data.dtype)  # what no source is found for stays zero
+    if data.dtype.kind == "O" and np.any(sources == 0) and text_kind(data):
+        out[...] = ""
+    found = sources > 0
+    out[found] = data.reshape(-1)[sources[found] - 1]
+    return out
 
 
 def _common_type(data: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays
-from gatherscatter.errors import OpTypeError, OpValueError, raise_indices
+from gatherscatter.errors import OpTypeError, OpValueError, integer_fault, raise_indices
 
 
 def tensor_scatter(
@@ -72,7 +72,7 @@ def run(
 ) -> np.ndarray:
     """`tensor_scatter` under the name ``op``."""
     past = _arrays.as_array(op, "past_cache", past_cache)
-    new = _arrays.as_array(op, "update", update)
+    new = _arrays.cast(op, "update", update, "past_cache", past)
     window = None if write_indices is None else _arrays.as_indices(op, "write_indices", write_indices)
     axis = _normalised(op, axis, past.ndim)
     _check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
@@ -84,6 +84,8 @@ def run(
 def _normalised(op: str, axis: int, rank: int) -> int:
     if rank < 2:
         raise OpValueError(f"{op}: past_cache must have at least 2 dimensions, not {rank}", op=op, input="past_cache")
+    if not isinstance(axis, int | np.integer):
+        integer_fault(op, "axis", axis)
     if not -rank <= axis < rank or axis % rank == 0:
         valid = f"valid: {1 - rank}..{rank - 1}, but not 0"
         text = f"{op}: axis {axis} is out of range for past_cache of rank {rank} ({valid})"

@@ -87,6 +87,17 @@ def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoRet
     raise error(f"{op}: {parameter} must be one of {listed}, not {value!r}", op=op, input=parameter)
 
 
+def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
+    """An argument that is no integer."""
+    text = f"{op}: {parameter} must be an integer, not {value!r}"
+    raise OpTypeError(text, op=op, input=parameter)
+
+
+def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
+    """An argument that is neither true nor false."""
+    raise OpTypeError(f"{op}: {parameter} must be True or False, not {value!r}", op=op, input=parameter)
+
+
 def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
     """A reduction that the element type does not have."""
     raise OpTypeError(f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}", op=op, input="data")
@@ -161,7 +172,7 @@ def index_fault(
         columns = indices
     else:
         axes = (axis % len(data_shape),)
-        columns = indices[..., np.newaxis]
+        columns = indices.reshape(-1, 1)  # a dimension more would be one too many for 64
     sizes = [data_shape[a] for a in axes]
     bad = np.empty(columns.shape, dtype=bool)
     for j, size in enumerate(sizes):
@@ -201,9 +212,9 @@ def raise_indices(
     places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
     where = f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name
     valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
-    text = f"{op}: {where} = {int(values[0])} is out of range for {subject} ({valid})"
+    text = f"{op}: {where} = {values[0].item()} is out of range for {subject} ({valid})"
     if len(found) > 1:
-        least, greatest = int(values.min()), int(values.max())
+        least, greatest = values.min().item(), values.max().item()
         spread = f"all {least}" if least == greatest else f"all in {least}..{greatest}"
         text += f"; {len(found)} of {math.prod(indices.shape)} {name} are out of range, {spread}"
     raise OpIndexError(
@@ -212,7 +223,7 @@ def raise_indices(
         input=name,
         count=len(found),
         positions=tuple(places),
-        values=tuple(int(v) for v in values[:10]),
+        values=tuple(v.item() for v in values[:10]),
         axis=axis,
         allowed=allowed,
     )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter import spec
+from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
 from gatherscatter.versions import INDEX_RANGES, REQUIRED, TABLE, OpVersion, find
 
 
@@ -26,7 +27,7 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
     def call(*inputs: ArrayLike | None, opset: int | None = None, **options: Any) -> np.ndarray:
         row = newest if opset is None else _choose(newest, opset)
         by_name = {name: options.pop(name) for name in input_names if name in options}
-        return row(*_in_order(row, inputs, by_name), **options)
+        return spec.call(row, tuple(_in_order(row, inputs, by_name)), options)
 
     call.__name__ = newest.op_type
     call.__qualname__ = newest.op_type
@@ -37,6 +38,8 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
 
 
 def _choose(newest: OpVersion, opset: int) -> OpVersion:
+    if not isinstance(opset, int | np.integer):
+        integer_fault(f"{newest.domain}.{newest.op_type}", "opset", opset)
     try:
         return find(newest.domain, newest.op_type, opset)
     except LookupError as error:

@@ -46,9 +46,10 @@ def _wrapped(ranges: Ranges, sizes: list[int], dtype: np.dtype[np.integer]) -> s
     """A negative number stored without a sign, or a number shifted by 2^32."""
     bits = 8 * dtype.itemsize
     for (_, high), size in zip(ranges, sizes, strict=True):
-        if dtype.kind == "u" and -size <= high - 2**bits < 0:
+        # A narrow type has too few values for one of them to tell, but for the commonest negative number.
+        if dtype.kind == "u" and (-size <= high - 2**bits < 0 if bits >= 32 else high == 2**bits - 1):
             return f"{high} is {high - 2**bits} stored as {dtype}: use a signed type"
-        if high >= 2**32 - size and -size <= high - 2**32 < size:
+        if size <= 2**31 and -size <= high - 2**32 < size:
             return f"{high} is 2^32 {high - 2**32:+d}: did a 32-bit value overflow?"
     return ""
 

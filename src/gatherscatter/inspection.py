@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, hints
-from gatherscatter.errors import OpValueError
+from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,11 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
       sorted: no
     """
     array = _arrays.as_indices("inspect", "indices", indices)
-    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    sizes = _sizes(shape)
     if axis is None and not isinstance(shape, int | np.integer):
         axes, columns = _tuple_axes(array, sizes), array
     else:
-        axes, columns = (_normalised(axis or 0, sizes),), array[..., np.newaxis]
+        axes, columns = (_normalised(axis or 0, sizes),), array.reshape(-1, 1)
     own_sizes = tuple(sizes[a] for a in axes)
     tuples = columns.reshape(math.prod(columns.shape[:-1]), len(axes))
     good = np.ones(len(tuples), bool)
@@ -114,6 +115,16 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     )
 
 
+def _sizes(shape: int | Sequence[int]) -> tuple[int, ...]:
+    try:
+        sizes = tuple(operator.index(n) for n in ((shape,) if isinstance(shape, int | np.integer) else shape))
+    except TypeError:
+        raise OpTypeError(f"inspect: shape must be integers, not {shape!r}", op="inspect", input="shape") from None
+    if any(n < 0 for n in sizes):
+        raise OpValueError(f"inspect: shape {sizes} has a negative size", op="inspect", input="shape")
+    return sizes
+
+
 def _tuple_axes(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     if indices.ndim == 0 or indices.shape[-1] > len(shape):
         text = (
@@ -125,6 +136,8 @@ def _tuple_axes(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _normalised(axis: int, shape: tuple[int, ...]) -> int:
+    if not isinstance(axis, int | np.integer):
+        integer_fault("inspect", "axis", axis)
     if not -len(shape) <= axis < len(shape):
         raise OpValueError(f"inspect: axis {axis} is out of range for shape {shape}", op="inspect", input="axis")
     return axis % len(shape)
@@ -132,8 +145,9 @@ def _normalised(axis: int, shape: tuple[int, ...]) -> int:
 
 def _places(tuples: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     """The row number that each tuple names."""
-    places = np.zeros(len(tuples), np.int64)
+    exact = np.int64 if math.prod(sizes) < 2**63 else object
+    places = np.zeros(len(tuples), exact)
     for j, size in enumerate(sizes):
-        column = tuples[:, j].astype(np.int64)
+        column = tuples[:, j].astype(np.int64).astype(exact)
         places = places * size + np.where(column < 0, column + size, column)
     return places

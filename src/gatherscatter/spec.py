@@ -141,7 +141,7 @@ def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> 
     readers = {"int": operator.index, "bool": _as_bool, "string": _as_str}
     try:
         value = readers[attribute.type](value)
-    except TypeError:
+    except (TypeError, ValueError):
         text = f"{row.name}: {attribute.name} must be of type {attribute.type}, not {type(value).__name__}"
         raise OpTypeError(text, op=row.name, input=attribute.name) from None
     if attribute.choices is not None and value not in attribute.choices:

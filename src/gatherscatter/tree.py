@@ -41,11 +41,14 @@ def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLi
            [7, 8, 9]])
     """
     steps = _arrays.as_array("gather_tree", "step_ids", step_ids)
-    others = [
-        value if isinstance(value, np.ndarray | np.generic) else np.asarray(value).astype(steps.dtype)
-        for value in (max_seq_len, end_token)
-    ]
-    return run("gather_tree", steps, parent_ids, *others)
+    _working_type("gather_tree", steps.dtype)
+    length, end = (
+        value
+        if isinstance(value, np.ndarray | np.generic)
+        else _arrays.cast("gather_tree", name, value, "step_ids", steps)
+        for name, value in (("max_seq_len", max_seq_len), ("end_token", end_token))
+    )
+    return run("gather_tree", steps, parent_ids, length, end)
 
 
 def run(
@@ -56,11 +59,11 @@ def run(
     values = (step_ids, parent_ids, max_seq_len, end_token)
     arrays = [_arrays.as_array(op, name, value) for name, value in zip(names, values, strict=True)]
     dtype = arrays[0].dtype
+    working = _working_type(op, dtype)
     for name, array in zip(names, arrays, strict=True):
-        if array.dtype.newbyteorder("=") != dtype.newbyteorder("="):
+        if array.dtype.name != dtype.name:  # the byte order may differ
             text = f"{op}: {name} is of type {array.dtype}, but step_ids of type {dtype}"
             raise OpTypeError(text, op=op, input=name)
-    working = _working_type(op, dtype)
     _check_shapes(op, *(array.shape for array in arrays))
     steps, parents, lengths, end = (np.require(array, working, ["C", "A"]) for array in arrays)
     out = np.empty(steps.shape, working)

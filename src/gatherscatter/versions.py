@@ -35,7 +35,9 @@ INDEX_RANGES = {
     "zeros": "[-s, s-1], negative counts from the end; else zeros",
 }
 
-REQUIRED = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
+
+class REQUIRED:
+    """Stands for the default of an attribute that must be given."""
 
 
 @dataclass(frozen=True)
