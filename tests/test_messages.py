@@ -306,7 +306,7 @@ def test_a_lookup_lists_what_there_is() -> None:
 
 @pytest.mark.parametrize("scatter", [lambda *a: gs.onnx.Scatter(*a, opset=11), lambda *a: gs.op("onnx.Scatter-11")(*a)])
 def test_a_deprecation_is_shown_where_the_call_stands(scatter: Callable[..., object]) -> None:
-    with pytest.warns(DeprecationWarning) as caught:
+    with pytest.warns(DeprecationWarning, match="is deprecated") as caught:
         scatter(np.zeros(3), [0], [1.0])
     assert caught[0].filename == __file__
 
