@@ -1,0 +1,102 @@
+"""The arrays of a workload, made from a seed when they are needed."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from gatherscatter.bench.distributions import DISTRIBUTIONS
+from gatherscatter.bench.workload import HALVES, LANES, Shape, Workload, numpy_dtype, row_view
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload in memory; gathers have no updates."""
+
+    workload: Workload
+    data: np.ndarray
+    indices: np.ndarray
+    updates: np.ndarray | None
+
+    @property
+    def new(self) -> np.ndarray:
+        """The updates of a scatter."""
+        if self.updates is None:
+            raise ValueError(f"{self.workload.id} has no updates")
+        return self.updates
+
+
+def build(workload: Workload, seed: int = 0) -> Case:
+    """Make the arrays; the same seed gives the same arrays, whatever else is made before."""
+    rng = np.random.default_rng([seed, zlib.crc32(workload.id.encode())])
+    if workload.form == "gather_tree":
+        return _tree(workload, rng)
+    indices = _indices(workload, rng).astype(workload.index_dtype, copy=False)
+    updates = None if workload.is_gather else _values(workload.slots, workload, rng, update=True)
+    return Case(workload, _data(workload, rng), indices, updates)
+
+
+def _tree(workload: Workload, rng: np.random.Generator) -> Case:
+    steps = rng.integers(2, 100, workload.data).astype(workload.dtype)
+    parents = rng.integers(0, workload.data[2], workload.data).astype(workload.dtype)
+    return Case(workload, steps, parents, None)
+
+
+def _data(workload: Workload, rng: np.random.Generator) -> np.ndarray:
+    shape = workload.data
+    if workload.layout == "strided":
+        return _values((*shape[:-1], 2 * shape[-1]), workload, rng)[..., ::2]
+    if workload.layout == "transposed":
+        return _values(shape[::-1], workload, rng).T
+    return _values(shape, workload, rng)
+
+
+def _values(shape: Shape, workload: Workload, rng: np.random.Generator, update: bool = False) -> np.ndarray:
+    """Random values: a block of them repeated, since only positions matter."""
+    dtype = numpy_dtype(workload.dtype)
+    block = rng.standard_normal(min(prod(shape), _BLOCK - 1))  # an odd length: rows differ
+    if workload.reduction == "mul":
+        block = 1 + block / 64  # products must neither vanish nor overflow
+    if dtype.kind in "iub":
+        block = np.abs(block * 25) if dtype.kind != "i" else block * 25
+    if update and workload.dtype in HALVES:
+        block /= 4
+    return np.resize(block.astype(dtype), shape)
+
+
+def _indices(workload: Workload, rng: np.random.Generator) -> np.ndarray:
+    form, shape = workload.form, workload.indices
+    if workload.distribution == "pattern":
+        times = shape[0] // len(workload.pattern)
+        steps = workload.delta * np.arange(times)[:, np.newaxis]
+        return np.asarray((np.array(workload.pattern) + steps).ravel())
+    draw = DISTRIBUTIONS[workload.distribution]
+    if form == "tensor_scatter":
+        return draw(shape[0], workload.data[-2] - workload.window + 1, rng, workload.parameter)
+    if form in LANES:
+        return _lanes(workload, rng)
+    dims = row_view(workload)[2]
+    if form in ("gather_nd", "scatter_nd"):
+        batches = prod(shape[: workload.batch_dims])
+        count = prod(shape[workload.batch_dims : -1])
+        flat = np.concatenate([draw(count, prod(dims), rng, workload.parameter) for _ in range(batches)])
+        return np.stack(np.unravel_index(flat, dims), axis=-1).reshape(shape)
+    return draw(prod(shape), dims[0], rng, workload.parameter).reshape(shape)
+
+
+def _lanes(workload: Workload, rng: np.random.Generator) -> np.ndarray:
+    """One index per element; "expanded" repeats those of the first column without memory for it."""
+    shape, size = workload.indices, workload.data[workload.axis]
+    if workload.layout in ("expanded", "repeated"):
+        column = DISTRIBUTIONS[workload.distribution](shape[0], size, rng, workload.parameter)
+        column = column.astype(workload.index_dtype).reshape(-1, *[1] * (len(shape) - 1))
+        whole = np.broadcast_to(column, shape)
+        return whole if workload.layout == "expanded" else whole.copy()
+    if workload.distribution == "permutation":  # each lane of its own; ties don't occur in 64-bit floats
+        return np.argsort(rng.random(shape), axis=workload.axis)
+    return DISTRIBUTIONS[workload.distribution](prod(shape), size, rng, workload.parameter).reshape(shape)

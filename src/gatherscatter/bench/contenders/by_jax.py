@@ -1,0 +1,96 @@
+"""JAX on the CPU, compiled; the clock stops when the result is ready."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.bench.case import Case
+from gatherscatter.bench.contenders.contender import Call
+from gatherscatter.bench.workload import LANES, row_view
+
+_METHODS = {"none": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
+
+
+class Jax:
+    """Indexing and ``.at[]`` under ``jit``, in the default mode and with a promise that indices are in bounds."""
+
+    name = "jax"
+
+    def __init__(self, threads: int) -> None:
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        self._jax: Any = import_module("jax")
+        self._jax.config.update("jax_enable_x64", True)  # else int64 and float64 are cut to 32 bits
+        self._jnp: Any = import_module("jax.numpy")
+
+    def version(self) -> str:
+        """JAX's version."""
+        return str(self._jax.__version__)
+
+    def prepare(self) -> None:
+        """Nothing to do."""
+
+    def calls(self, case: Case) -> Mapping[str, Call]:
+        """Two modes; scatters into data that exists donate it."""
+        workload = case.workload
+        if workload.form in ("gather_tree", "tensor_scatter") or (workload.is_gather and workload.out):
+            return {}
+        if not workload.is_gather and workload.reduction not in _METHODS:
+            return {}
+        modes = {"default": None, "promise_in_bounds": "promise_in_bounds"}
+        if workload.distribution == "negatives":
+            del modes["promise_in_bounds"]
+        return {name: self._call(case, mode) for name, mode in modes.items()}
+
+    def _call(self, case: Case, mode: str | None) -> Call:
+        jax, put = self._jax, self._jnp.asarray
+        function = self._function(case, mode)
+        indices = put(case.indices[:, :1] if case.workload.layout == "expanded" else case.indices)
+        if case.workload.is_gather:
+            compiled, data = jax.jit(function), put(case.data)
+            return Call(lambda: compiled(data, indices).block_until_ready())
+        new = put(case.new)
+        if not case.workload.out:
+            compiled, data = jax.jit(function), put(case.data)
+            return Call(lambda: compiled(data, indices, new).block_until_ready())
+        compiled = jax.jit(function, donate_argnums=0)
+        kept = [self._jnp.array(case.data, copy=True)]
+
+        def again() -> Any:
+            kept[0] = compiled(kept[0], indices, new).block_until_ready()
+            return kept[0]
+
+        def reset() -> None:
+            kept[0] = self._jnp.array(case.data, copy=True)
+
+        return Call(again, lambda result: np.array(result), reset)
+
+    def _function(self, case: Case, mode: str | None) -> Callable[..., Any]:
+        method = _METHODS[case.workload.reduction]
+
+        def read(data: Any, indices: Any) -> Any:
+            return data.at[self._key(case, indices)].get(mode=mode)
+
+        def write(data: Any, indices: Any, new: Any) -> Any:
+            return getattr(data.at[self._key(case, indices)], method)(new, mode=mode)
+
+        return read if case.workload.is_gather else write
+
+    def _key(self, case: Case, indices: Any) -> tuple[Any, ...]:
+        workload, jnp = case.workload, self._jnp
+        if workload.form in LANES:
+            indices = jnp.broadcast_to(indices, workload.indices)
+            rank = len(workload.indices)
+            grid = [jnp.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(workload.indices)]
+            return tuple(indices if d == workload.axis else numbers for d, numbers in enumerate(grid))
+        tuples = workload.form in ("gather_nd", "scatter_nd")
+        rank = indices.ndim - tuples
+        sizes = workload.indices[: workload.batch_dims]
+        batches = [jnp.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(sizes)]
+        if tuples:
+            return (*batches, *(indices[..., d] for d in range(len(row_view(workload)[2]))))
+        return (*batches, *[slice(None)] * (workload.axis - workload.batch_dims), indices)

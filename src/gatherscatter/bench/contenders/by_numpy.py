@@ -1,0 +1,192 @@
+"""NumPy, by every recipe that a careful user may find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.bench.case import Case
+from gatherscatter.bench.contenders.contender import Call, in_place
+from gatherscatter.bench.reference import tree
+from gatherscatter.bench.workload import LANES, row_view
+
+_UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+class Numpy:
+    """take, take_along_axis, fancy indexing, ufunc.at, bincount, sort and reduceat."""
+
+    name = "numpy"
+
+    def __init__(self, threads: int) -> None:
+        pass
+
+    def version(self) -> str:
+        """NumPy's version."""
+        return np.__version__
+
+    def prepare(self) -> None:
+        """Nothing to do."""
+
+    def calls(self, case: Case) -> Mapping[str, Call]:
+        """All recipes that fit."""
+        if case.workload.form == "gather_tree":
+            return {"loop over steps": Call(lambda: tree(case))}
+        if case.workload.is_gather:
+            return _gathers(case)
+        changes = _changes(case)
+        if case.workload.out:
+            return {name: in_place(case.data, change) for name, change in changes.items()}
+        calls = {name: Call(_copied(case.data, change)) for name, change in changes.items()}
+        if _bins(case):
+            calls["bincount"] = Call(lambda: _bincount(case))
+        return calls
+
+
+def _copied(data: np.ndarray, change: Callable[[np.ndarray], object]) -> Callable[[], np.ndarray]:
+    def run() -> np.ndarray:
+        result = data.copy(order="C")
+        change(result)
+        return result
+
+    return run
+
+
+def _gathers(case: Case) -> dict[str, Call]:
+    workload, data, indices, axis = case.workload, case.data, case.indices, case.workload.axis
+    out = np.empty(workload.slots, data.dtype) if workload.out else None
+    if workload.form == "gather_elements":
+        if out is not None:  # NumPy has none for it; assigning saves the page faults only
+            return {}
+        if all(n == m or d == axis for d, (n, m) in enumerate(zip(data.shape, indices.shape, strict=True))):
+            return {"take_along_axis": Call(lambda: np.take_along_axis(data, indices, axis))}
+        where: Any = _open_grid(case)
+        return {"fancy": Call(lambda: data[where])}
+    if workload.form == "gather_nd" and indices.shape[-1] == 1 and not workload.batch_dims:
+        indices, axis = indices[..., 0], 0
+    if (workload.form == "gather" and not workload.batch_dims) or indices.ndim < case.indices.ndim:
+        return _takes(data, indices, axis, out)
+    if out is not None:
+        return {}
+    key: Any = _batches(case)
+    if workload.form == "gather":
+        return {"fancy": Call(lambda: data[(*key, indices)])}
+    columns = range(indices.shape[-1])
+    batch, _, dims, width = row_view(workload)
+    calls = {"fancy": Call(lambda: data[(*key, *(indices[..., d] for d in columns))])}
+    if batch == 1:
+        rows = data.reshape(-1, width)
+
+        def numbered() -> np.ndarray:
+            numbers = np.ravel_multi_index(tuple(indices[..., d] for d in columns), dims)
+            return rows.take(numbers, 0).reshape(workload.slots)
+
+        calls["row numbers"] = Call(numbered)
+    return calls
+
+
+def _takes(data: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | None) -> dict[str, Call]:
+    calls = {
+        "np.take": Call(lambda: np.take(data, indices, axis, out=out)),
+        "ndarray.take": Call(lambda: data.take(indices, axis, out)),
+    }
+    if out is None:
+        key: Any = (*[slice(None)] * axis, indices)
+        calls["fancy"] = Call(lambda: data[key])
+    elif indices.dtype.kind == "u" or indices.size == 0 or indices.min() >= 0:  # "raise" buffers the output
+        calls["take clip"] = Call(lambda: data.take(indices, axis, out, "clip"))
+    return calls
+
+
+def _batches(case: Case) -> tuple[np.ndarray, ...]:
+    """Index arrays of the batch dims, broadcasting against the indices."""
+    rank = case.indices.ndim - (case.workload.form != "gather")
+    shape = case.indices.shape[: case.workload.batch_dims]
+    return tuple(np.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(shape))
+
+
+def _open_grid(case: Case) -> tuple[Any, ...]:
+    rank, axis = case.indices.ndim, case.workload.axis
+    return tuple(
+        case.indices if d == axis else np.arange(n).reshape(-1, *[1] * (rank - 1 - d))
+        for d, n in enumerate(case.indices.shape)
+    )
+
+
+def _key(case: Case) -> Any:
+    """What stands in brackets in ``data[...] = updates``."""
+    workload, indices = case.workload, case.indices
+    if workload.form in LANES:
+        return _open_grid(case)
+    if workload.form == "scatter_nd":
+        return tuple(indices[..., d] for d in range(indices.shape[-1]))
+    return (*[slice(None)] * workload.axis, indices)
+
+
+def _changes(case: Case) -> dict[str, Callable[[np.ndarray], object]]:
+    """Ways to change an array in place."""
+    workload, new, key, how = case.workload, case.new, None, case.workload.reduction
+    if workload.form == "tensor_scatter":
+        return {"slices": lambda target: _write_windows(target, case)}
+    key = _key(case)
+    if how == "none":
+        changes: dict[str, Callable[[np.ndarray], object]] = {"assign": lambda a: a.__setitem__(key, new)}
+        if workload.form == "scatter_elements":
+            changes["put_along_axis"] = lambda a: np.put_along_axis(a, case.indices, new, workload.axis)
+        return changes
+    if how == "mean":
+        return {"add.at and counts": lambda target: _mean(target, key, new)}
+    changes = {"ufunc.at": lambda target: _UFUNCS[how].at(target, key, new)}
+    if case.indices.ndim == (2 if workload.form == "scatter_nd" else 1) and workload.axis == 0 and new.ndim > 1:
+        changes["sort, reduceat"] = lambda target: _sorted_groups(target, case)
+    return changes
+
+
+def _write_windows(target: np.ndarray, case: Case) -> None:
+    size = target.shape[-2]
+    for entry, start in enumerate(case.indices.tolist()):
+        first = min(case.workload.window, size - start)
+        target[entry, ..., start : start + first, :] = case.new[entry, ..., :first, :]
+        if first < case.workload.window:
+            target[entry, ..., : case.workload.window - first, :] = case.new[entry, ..., first:, :]
+
+
+def _mean(target: np.ndarray, key: Any, new: np.ndarray) -> None:
+    counts = np.ones(target.shape, target.dtype)
+    np.add.at(target, key, new)
+    np.add.at(counts, key, np.ones((), target.dtype))
+    if target.dtype.kind in "iu":
+        np.floor_divide(target, counts, out=target)
+    else:
+        np.divide(target, counts, out=target)
+
+
+def _sorted_groups(target: np.ndarray, case: Case) -> None:
+    """Updates grouped by destination, each group reduced at once."""
+    how = _UFUNCS[case.workload.reduction]
+    if case.workload.form == "scatter_nd":
+        shape = target.shape[: case.indices.shape[-1]]
+        numbers = np.ravel_multi_index(tuple(case.indices.T), shape)
+    else:
+        numbers = case.indices
+    rows = target.reshape(-1, case.new[0].size)
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    groups = how.reduceat(case.new.reshape(numbers.size, -1)[order], starts, axis=0)
+    rows[ordered[starts]] = how(rows[ordered[starts]], groups)
+
+
+def _bins(case: Case) -> bool:
+    """Whether np.bincount can do it."""
+    workload = case.workload
+    flat = workload.form != "scatter_nd" or workload.indices[-1] == 1
+    real = case.data.dtype.kind == "f" and workload.dtype != "float16"
+    return workload.reduction == "add" and case.data.ndim == 1 and flat and real and case.indices.dtype.kind in "iu"
+
+
+def _bincount(case: Case) -> np.ndarray:
+    sums = np.bincount(case.indices.reshape(-1), weights=case.new, minlength=case.data.size)
+    return np.asarray(np.add(case.data, sums, dtype=case.data.dtype, casting="same_kind"))

@@ -1,0 +1,186 @@
+"""PyTorch, by every spelling that fits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.bench.case import Case
+from gatherscatter.bench.contenders.contender import Call
+from gatherscatter.bench.workload import LANES, row_view
+
+_NAMES = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
+_INDEX_REDUCE = {"mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
+
+Change = Callable[[Any], object]
+
+
+class Torch:
+    """index_select, gather, take, embedding; index_copy_, index_add_, index_put_, scatter_reduce_, ..."""
+
+    name = "torch"
+
+    def __init__(self, threads: int) -> None:
+        self._torch: Any = import_module("torch")
+        self._torch.set_num_threads(threads)
+        warnings.filterwarnings("ignore", message="index_reduce", category=UserWarning)
+
+    def version(self) -> str:
+        """PyTorch's version."""
+        return str(self._torch.__version__)
+
+    def prepare(self) -> None:
+        """Nothing to do."""
+
+    def calls(self, case: Case) -> Mapping[str, Call]:
+        """All spellings; those that PyTorch refuses are found out by trying."""
+        data = self._borrow(case.data)
+        indices = self._borrow(case.indices)
+        if case.workload.is_gather:
+            ways = self._gathers(case, data, indices)
+            return {name: Call(run, self._give_back) for name, run in ways.items()}
+        new = self._borrow(case.new)
+        return {name: self._scatter(case, data, change) for name, change in self._changes(case, indices, new).items()}
+
+    def _scatter(self, case: Case, data: Any, change: Change) -> Call:
+        form = self._torch.contiguous_format
+        if not case.workload.out:
+
+            def fresh() -> Any:
+                result = data.clone(memory_format=form)
+                change(result)
+                return result
+
+            return Call(fresh, self._give_back)
+        target = data.clone(memory_format=form)
+
+        def again() -> Any:
+            change(target)
+            return target
+
+        return Call(again, self._give_back, lambda: target.copy_(data))
+
+    def _gathers(self, case: Case, data: Any, indices: Any) -> dict[str, Callable[[], Any]]:
+        torch, workload, axis = self._torch, case.workload, case.workload.axis
+        out = torch.empty(workload.slots, dtype=data.dtype) if workload.out else None
+        short = indices.dtype not in (torch.int64, torch.int32)
+        select = indices.long() if short else indices  # only to have a legal example; the call converts
+        ways: dict[str, Callable[[], Any]] = {}
+        if workload.form == "gather_elements":
+            return {"gather": lambda: torch.gather(data, axis, indices, out=out)}
+        if workload.form == "gather" and not workload.batch_dims:
+            flat_out = None if out is None else out.view(*data.shape[:axis], -1, *data.shape[axis + 1 :])
+            flat = select.reshape(-1)
+
+            def index_select() -> Any:
+                chosen = indices.reshape(-1).long() if short else flat
+                return torch.index_select(data, axis, chosen, out=flat_out).view(workload.slots)
+
+            ways["index_select"] = index_select
+            if out is None:
+                key = (*[slice(None)] * axis, select)
+                ways["fancy"] = (lambda: data[(*key[:-1], indices.long())]) if short else (lambda: data[key])
+                if data.ndim == 2 and axis == 0 and data.is_floating_point():
+                    ways["embedding"] = lambda: torch.nn.functional.embedding(indices.long() if short else select, data)
+            if data.ndim == 1:
+                ways["take"] = lambda: torch.take(data, indices.long(), out=out)
+            return ways
+        if out is None and workload.form in ("gather", "gather_nd"):
+            ways["fancy"] = lambda: data[self._key(case, indices)]
+        if workload.form == "gather_nd" and not workload.batch_dims:
+            width = row_view(workload)[3]
+            rows = data.reshape(-1, width)
+            flat_out = None if out is None else out.view(-1, width)
+            ways["row numbers"] = lambda: torch.index_select(rows, 0, self._numbers(case, indices), out=flat_out).view(
+                workload.slots
+            )
+        return ways
+
+    def _key(self, case: Case, indices: Any) -> tuple[Any, ...]:
+        rank = indices.ndim - (case.workload.form in ("gather_nd", "scatter_nd"))
+        shape = case.indices.shape[: case.workload.batch_dims]
+        batches = [self._torch.arange(n).view(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(shape)]
+        if case.workload.form == "gather":
+            return (*batches, indices.long())
+        return (*batches, *indices.long().unbind(-1))
+
+    def _numbers(self, case: Case, indices: Any) -> Any:
+        """Index tuples as row numbers."""
+        columns = indices.reshape(-1, indices.shape[-1]).unbind(-1)
+        numbers = columns[0].long()
+        for column, size in zip(columns[1:], row_view(case.workload)[2][1:], strict=True):
+            numbers = numbers * size + column
+        return numbers
+
+    def _changes(self, case: Case, indices: Any, new: Any) -> dict[str, Change]:
+        form, how = case.workload.form, case.workload.reduction
+        if form == "tensor_scatter":
+            return {"slices": lambda target: _write_windows(target, case, new)}
+        if form in LANES:
+            return _lane_changes(case.workload.axis, how, indices, new)
+        changes: dict[str, Change] = {}
+        if form == "scatter_nd":
+            if how in ("none", "add"):
+                put = how == "add"
+                changes["index_put_"] = lambda a: a.index_put_(self._key(case, indices), new, accumulate=put)
+            width = row_view(case.workload)[3]
+            lines = new.reshape(-1, width)
+            change = _row_change(0, how)
+            if change is not None:
+                changes["row numbers"] = lambda a: change(a.view(-1, width), self._numbers(case, indices), lines)
+            return changes
+        whole = _row_change(case.workload.axis, how)
+        if whole is not None and indices.ndim == 1:
+            changes[f"index, {how}"] = lambda a: whole(a, indices, new)
+        if how != "none" and how in _NAMES and case.workload.axis == 0 and indices.ndim == 1 and new.ndim <= 2:
+            changes["scatter_reduce_"] = lambda a: a.scatter_reduce_(
+                0, indices.long().view(-1, *[1] * (new.ndim - 1)).expand_as(new), new, _NAMES[how]
+            )
+        return changes
+
+    def _borrow(self, array: np.ndarray) -> Any:
+        """A tensor on the same memory."""
+        if array.dtype.name == "bfloat16":
+            return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an expanded index is read-only
+            return self._torch.from_numpy(array)
+
+    def _give_back(self, tensor: Any) -> np.ndarray:
+        if tensor.dtype == self._torch.bfloat16:
+            import ml_dtypes
+
+            bits: np.ndarray = tensor.view(self._torch.int16).numpy()
+            return bits.view(ml_dtypes.bfloat16)
+        return np.asarray(tensor.numpy())
+
+
+def _row_change(axis: int, how: str) -> Callable[[Any, Any, Any], Any] | None:
+    if how == "none":
+        return lambda a, i, u: a.index_copy_(axis, i.long(), u)
+    if how == "add":
+        return lambda a, i, u: a.index_add_(axis, i, u)
+    if how == "sub":
+        return lambda a, i, u: a.index_add_(axis, i, u, alpha=-1)
+    name = _INDEX_REDUCE.get(how)
+    return None if name is None else lambda a, i, u: a.index_reduce_(axis, i, u, name)
+
+
+def _lane_changes(axis: int, how: str, indices: Any, new: Any) -> dict[str, Change]:
+    if how == "none":
+        return {"scatter_": lambda a: a.scatter_(axis, indices.long(), new)}
+    changes: dict[str, Change] = {}
+    if how in _NAMES:
+        changes["scatter_reduce_"] = lambda a: a.scatter_reduce_(axis, indices.long(), new, _NAMES[how])
+    if how == "add":
+        changes["scatter_add_"] = lambda a: a.scatter_add_(axis, indices.long(), new)
+    return changes
+
+
+def _write_windows(target: Any, case: Case, new: Any) -> None:
+    for entry, start in enumerate(case.indices.tolist()):
+        target[entry, ..., start : start + case.workload.window, :] = new[entry]

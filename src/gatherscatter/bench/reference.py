@@ -1,0 +1,136 @@
+"""The result that every contender must give, in a few lines of plain NumPy, and how close it must come."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from gatherscatter.bench.case import Case
+from gatherscatter.bench.workload import LANES, row_view
+
+_STEP = 1 << 22
+_UFUNCS = {"add": np.add, "mean": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def lines(case: Case) -> tuple[np.ndarray, int]:
+    """The line of data, seen as [lines, width], that each line of the slots reads or writes; and the width."""
+    workload, indices = case.workload, case.indices.astype(np.int64)
+    if workload.form in LANES:
+        axis, size = workload.axis, workload.data[workload.axis]
+        strides = [prod(workload.data[d + 1 :]) for d in range(len(workload.data))]
+        where = np.where(indices < 0, indices + size, indices) * strides[axis]
+        for d, n in enumerate(workload.indices):
+            if d != axis:
+                where = where + (np.arange(n) * strides[d]).reshape(-1, *[1] * (len(strides) - 1 - d))
+        return where.ravel(), 1
+    if workload.form == "tensor_scatter":
+        size, width = workload.data[-2:]
+        rows = (indices[:, np.newaxis] + np.arange(workload.window)) % size
+        batch, outer = workload.data[0], prod(workload.data[1:-2])
+    else:
+        batch, outer, dims, width = row_view(workload)
+        rows, size = row_numbers(indices, dims, workload.form).reshape(batch, -1), prod(dims)
+    base = np.arange(batch * outer).reshape(batch, outer, 1) * size
+    return (base + rows[:, np.newaxis, :]).ravel(), width
+
+
+def row_numbers(indices: np.ndarray, dims: tuple[int, ...], form: str) -> np.ndarray:
+    """Index tuples as numbers of rows."""
+    if form not in ("gather_nd", "scatter_nd"):
+        return np.where(indices < 0, indices + dims[0], indices)
+    columns = [np.where(indices[..., d] < 0, indices[..., d] + n, indices[..., d]) for d, n in enumerate(dims)]
+    return np.asarray(np.ravel_multi_index(tuple(columns), dims))
+
+
+def tree(case: Case) -> np.ndarray:
+    """Beams followed back from the last step, every step of every entry in use and no end token among them."""
+    steps, parents = case.data, case.indices
+    beams = np.broadcast_to(np.arange(steps.shape[2]), steps.shape[1:])
+    result = np.empty_like(steps)
+    for t in range(steps.shape[0] - 1, -1, -1):
+        result[t] = np.take_along_axis(steps[t], beams, 1)
+        beams = np.take_along_axis(parents[t], beams, 1)
+    return result
+
+
+class Reference:
+    """The expected result of a case, reductions one after the other in row-major order of the updates."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._hits: np.ndarray | None = None
+        workload = case.workload
+        if workload.form == "gather_tree":
+            self.expected = tree(case)
+            return
+        numbers, width = lines(case)
+        if workload.is_gather:
+            self.expected = case.data.reshape(-1, width)[numbers].reshape(workload.slots)
+            return
+        self.expected = case.data.copy(order="C")
+        if workload.reduction == "none":
+            self.expected.reshape(-1, width)[numbers] = case.new.reshape(-1, width)
+            return
+        self._hits = np.bincount(numbers, minlength=self.expected.size // width)
+        self._reduce(numbers, width, self._hits)
+
+    def _reduce(self, numbers: np.ndarray, width: int, hits: np.ndarray) -> None:
+        flat, new = self.expected.reshape(-1), self._case.new.reshape(-1)
+        at = _UFUNCS[self._case.workload.reduction].at
+        step = max(_STEP // width, 1)
+        for first in range(0, numbers.size, step):
+            some = (numbers[first : first + step, np.newaxis] * width + np.arange(width)).reshape(-1)
+            at(flat, some, new[first * width : first * width + some.size])
+        if self._case.workload.reduction == "mean":
+            counts = np.asarray(hits + 1, flat.dtype)[:, np.newaxis]
+            rows = self.expected.reshape(-1, width)
+            rows[...] = rows // counts if flat.dtype.kind in "iu" else rows / counts
+
+    def same_bits(self, result: np.ndarray) -> bool:
+        """Whether the result is the expected one to the last bit."""
+        mine = self.expected
+        if result.shape != mine.shape or result.dtype != mine.dtype:
+            return False
+        return bool(np.array_equal(_as_integers(result), _as_integers(mine)))
+
+    def accepts(self, result: np.ndarray) -> bool:
+        """Whether a peer's result is right: the same bits, or for sums and products of floats as good.
+
+        A peer may add in any order, and in a wider type. Then each of n updates of one place may err by a rounding of
+        the largest partial result, so n roundings of (largest update + result) are allowed. One lost update is, for a
+        place with fewer updates than the type has values between 1 and 2, more than that.
+        """
+        if self.same_bits(result):
+            return True
+        reduction, dtype = self._case.workload.reduction, self.expected.dtype
+        if reduction not in ("add", "sub", "mul", "mean") or dtype.kind in "iub" or self._hits is None:
+            return False
+        if result.shape != self.expected.shape or result.dtype != dtype:
+            return False
+        return self._close(result)
+
+    def _close(self, result: np.ndarray) -> bool:
+        assert self._hits is not None
+        wide = np.complex128 if self.expected.dtype.kind == "c" else np.float64
+        rows = self._hits.size
+        largest = float(np.abs(self._case.new[:1000]).max())
+        mine, theirs = self.expected.reshape(rows, -1), result.reshape(rows, -1)
+        for first in range(0, rows, step := max(_STEP // mine.shape[1], 1)):
+            a, b = mine[first : first + step].astype(wide), theirs[first : first + step].astype(wide)
+            hits = self._hits[first : first + step, np.newaxis]
+            allowed = (hits + 1) * _epsilon(self.expected.dtype) * (4 * largest + np.abs(a))
+            if not (np.abs(a - b) <= allowed).all():
+                return False
+        return True
+
+
+def _epsilon(dtype: np.dtype) -> float:
+    return {"float64": 2.0**-52, "complex128": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}.get(
+        dtype.name, 2.0**-23
+    )
+
+
+def _as_integers(array: np.ndarray) -> np.ndarray:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(f"u{min(flat.itemsize, 8)}")

@@ -1,0 +1,112 @@
+"""What one workload is: a form, shapes, types and a distribution of indices, and no arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+Shape = tuple[int, ...]
+
+GATHERS = ("gather", "gather_elements", "gather_nd", "gather_tree")
+SCATTERS = ("scatter_update", "scatter_elements", "scatter_nd", "tensor_scatter")
+LANES = ("gather_elements", "scatter_elements")
+HALVES = ("float16", "bfloat16")
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """The NumPy dtype of a type name, bfloat16 included."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        bfloat16: np.dtype = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
+    return np.dtype(name)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the table; every size in it is a count of elements."""
+
+    id: str
+    group: str
+    title: str
+    form: str
+    data: Shape
+    indices: Shape
+    distribution: str = "uniform"
+    parameter: float = 0.0  # of the distribution: Zipf's exponent, the length of a run
+    pattern: Shape = ()  # of the distribution "pattern"
+    delta: int = 0
+    dtype: str = "float32"
+    index_dtype: str = "int64"
+    reduction: str = "none"
+    axis: int = 0
+    batch_dims: int = 0
+    window: int = 1  # positions that tensor_scatter writes per batch entry
+    out: bool = False  # into an array that exists: a gather's out=, a scatter's out=data
+    layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
+    huge: bool = False
+    quick: bool = False
+
+    @property
+    def is_gather(self) -> bool:
+        """Whether it reads by index; else it writes."""
+        return self.form in GATHERS
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return numpy_dtype(self.dtype).itemsize
+
+    @property
+    def slots(self) -> Shape:
+        """Shape of a gather's output and of a scatter's updates."""
+        if self.form in LANES:
+            return self.indices
+        if self.form == "gather_tree":
+            return self.data
+        if self.form == "tensor_scatter":
+            return (*self.data[:-2], self.window, self.data[-1])
+        if self.form in ("gather_nd", "scatter_nd"):
+            return self.indices[:-1] + self.data[self.batch_dims + self.indices[-1] :]
+        return self.data[: self.axis] + self.indices[self.batch_dims :] + self.data[self.axis + 1 :]
+
+    @property
+    def useful_bytes(self) -> int:
+        """Bytes that the call is about: the elements it moves."""
+        return prod(self.slots) * self.itemsize
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of the data."""
+        return prod(self.data) * self.itemsize
+
+    def at_most(self, size: int) -> Workload:
+        """The same workload with no dimension longer than ``size``, for tests."""
+        if self.pattern:  # data must still hold all positions
+            count = min(self.indices[0], size * len(self.pattern))
+            return replace(self, indices=(count,), data=(pattern_size(self.pattern, self.delta, count),))
+        data, indices = _shrink(self.data, size), _shrink(self.indices, size)
+        return replace(self, data=data, indices=indices, window=min(self.window, size // 2))
+
+
+def _shrink(shape: Shape, size: int) -> Shape:
+    return tuple(min(n, size) for n in shape)
+
+
+def pattern_size(pattern: Shape, delta: int, elements: int) -> int:
+    """Elements that data needs for a Spatter pattern repeated until it has so many elements."""
+    return max(pattern) + delta * (elements // len(pattern) - 1) + 1
+
+
+def row_view(workload: Workload) -> tuple[int, int, Shape, int]:
+    """Batch, outer, dims and width of a form that moves whole rows."""
+    data = workload.data
+    first = workload.batch_dims
+    if workload.form in ("gather_nd", "scatter_nd"):
+        last = first + workload.indices[-1]
+        return prod(data[:first]), 1, data[first:last], prod(data[last:])
+    axis = workload.axis
+    return prod(data[:first]), prod(data[first:axis]), (data[axis],), prod(data[axis + 1 :])
