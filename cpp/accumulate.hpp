@@ -9,11 +9,9 @@
 
 namespace gs {
 
-// Whether contributions add up in a type of their own.
-template <class T>
-inline bool sums_apart(const Combine& combine) {
-    if (Half<T>) return combine.wide && combine.reduction != Reduction::min && combine.reduction != Reduction::max;
-    return Integer<T> && combine.reduction == Reduction::mean;
+// Whether halves add up in float: a minimum or maximum needs no rounding.
+inline bool widens(const Combine& combine) {
+    return combine.wide && combine.reduction != Reduction::min && combine.reduction != Reduction::max;
 }
 
 // Calls f(type_identity<T>, type_identity<A>, Op) with the element type, the accumulator type and the functor.
@@ -23,7 +21,7 @@ R visit_combine(const Combine& combine, R otherwise, F&& f) {
         const auto with = [&]<class Op>(Op op) -> R {
             if constexpr (Op::template knows<T>) {
                 if constexpr (Half<T>)
-                    if (sums_apart<T>(combine)) return f(type, std::type_identity<float>{}, op);
+                    if (widens(combine)) return f(type, std::type_identity<float>{}, op);
                 return f(type, type, op);
             } else {
                 return otherwise;

@@ -27,7 +27,7 @@ DType element_type(PyArray_Descr* descr) {
         while (int64_t{1} << log2 < PyDataType_ELSIZE(descr)) ++log2;
         return static_cast<DType>(static_cast<int>(first) + log2);
     };
-    if (PyTypeNum_ISSIGNED(descr->type_num) && descr->kind == 'i') return sized(DType::int8);
+    if (PyTypeNum_ISSIGNED(descr->type_num)) return sized(DType::int8);
     if (PyTypeNum_ISUNSIGNED(descr->type_num)) return sized(DType::uint8);
     switch (descr->type_num) {
         case NPY_BOOL: return DType::boolean;
@@ -42,7 +42,7 @@ DType element_type(PyArray_Descr* descr) {
 
 bool index_type(PyArrayObject* array, IndexType& type) {
     const int number = PyArray_TYPE(array);
-    if (!PyTypeNum_ISINTEGER(number) || PyArray_DESCR(array)->kind == 'm' || PyArray_ISBYTESWAPPED(array)) return false;
+    if (!PyTypeNum_ISINTEGER(number) || PyArray_ISBYTESWAPPED(array)) return false;
     type = static_cast<IndexType>(static_cast<int>(element_type(PyArray_DESCR(array))) - static_cast<int>(DType::int8));
     return true;
 }
