@@ -9,7 +9,6 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +68,6 @@ def test_huge_workloads_run_on_request_only() -> None:
 @pytest.mark.parametrize("row", WORKLOADS, ids=lambda row: row.id)
 def test_a_workload_is_consistent(row: Workload) -> None:
     """The full shapes fit together; only the scaled-down arrays are made."""
-    assert prod(row.slots) > 0
     assert bound(row, LIMITS).kind in ("stream", "random", "call")
     case = build(row.at_most(SMALL))
     assert case.data.shape == row.at_most(SMALL).data

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from gatherscatter.bench.contenders.contender import Contender
@@ -26,6 +27,30 @@ def facts(contenders: Sequence[Contender], threads: int) -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": {contender.name: contender.version() for contender in contenders},
     }
+
+
+class OthersClock:
+    """How much of the processor other processes use, on Linux; elsewhere unknown."""
+
+    def __init__(self) -> None:
+        self._start, self._used = perf_counter(), _used_by_others()
+
+    def cores(self) -> float | None:
+        """Cores in use by others, on average since the start."""
+        now = _used_by_others()
+        if now is None or self._used is None:
+            return None
+        return round(max(now - self._used, 0.0) / max(perf_counter() - self._start, 1e-9), 2)
+
+
+def _used_by_others() -> float | None:
+    """Seconds of processor time since the machine's start, without this process."""
+    numbers = [int(word) for word in _read("/proc/stat").partition("\n")[0].split()[1:9]]
+    if not numbers:
+        return None
+    mine = os.times()
+    busy = sum(numbers) - numbers[3] - numbers[4]  # without idle and waiting for disks
+    return busy / os.sysconf("SC_CLK_TCK") - mine.user - mine.system
 
 
 def cpu() -> str:

@@ -38,8 +38,8 @@ def _page(results: Results) -> Iterator[str]:
     compared = [row for row in results.rows if row.ratio is not None]
     if mean is not None:
         yield "\n## In short\n"
-        yield f"Geometric mean of the ratio: **{mean:.2f}** over {len(compared)} workloads. On {len(behind)}"
-        yield "of them a peer is ahead.\n"
+        count = len(compared)
+        yield f"Geometric mean of the ratio: **{mean:.2f}** over {count} workloads; on {len(behind)} a peer is ahead.\n"
         yield from _groups(results.rows)
     if behind:
         yield "\n## Behind\n"

@@ -9,7 +9,7 @@ from gatherscatter.bench.bound import bound
 from gatherscatter.bench.contenders import contenders
 from gatherscatter.bench.contenders.contender import Contender
 from gatherscatter.bench.limits import SIZES, measure_limits
-from gatherscatter.bench.machine import facts
+from gatherscatter.bench.machine import OthersClock, facts
 from gatherscatter.bench.measure import Effort, measure
 from gatherscatter.bench.results import Results, Row
 from gatherscatter.bench.workload import Workload
@@ -45,7 +45,7 @@ def benchmark(
     threads = threads or os.cpu_count() or 1
     effort = effort or Effort()
     everybody = [*contenders(peers, threads), *extra]
-    machine = facts(everybody, threads)
+    machine, others = facts(everybody, threads), OthersClock()
     limits = measure_limits(threads, report, _QUICK_LIMIT if effort == QUICK else SIZES[-1])
     results = Results(machine, effort, limits)
     for workload in workloads:
@@ -53,4 +53,5 @@ def benchmark(
         row = Row(workload, measure(workload, everybody, effort, seed), bound(workload, limits))
         results.rows.append(row)
         done(row)
+    machine["others"] = others.cores()
     return results

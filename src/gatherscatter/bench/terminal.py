@@ -34,6 +34,11 @@ def heading(results: Results) -> Iterator[str]:
     yield f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}"
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if name[-2:] != "-1")
     yield f"{versions}; Python {machine['python']}; {machine['threads']} threads; {machine['date']}"
+    if (machine.get("others") or 0) > 0.1:
+        yield (
+            f"other processes used {machine['others']:.2g} cores meanwhile: times are too long, scaling too low, and "
+            "whoever works on one thread is favoured"
+        )
     yield (
         f"limits at {limits.sizes[-1] >> 20} MB: copy {limits.copy_one[-1] / 1e9:.1f} GB/s on one thread, "
         f"{limits.copy_all[-1] / 1e9:.1f} on all; random reads "
@@ -106,4 +111,6 @@ def ratio_text(ratio: float | None) -> str:
     """A ratio with two or three digits."""
     if ratio is None:
         return "-"
+    if ratio < 0.1:
+        return f"{ratio:.1g}"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"

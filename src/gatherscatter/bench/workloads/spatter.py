@@ -53,7 +53,7 @@ def _rows() -> Iterator[Workload]:
             yield Workload(
                 f"spatter/{word}-{name}",
                 "spatter",
-                f"{word} {name}, {elements / 1e6:.1f}M float64",
+                f"{word} {name}, {round(elements / 1e3)}k float64",
                 "gather" if kind == "gather" else "scatter_update",
                 (pattern_size(pattern, delta, elements),),
                 (elements,),
