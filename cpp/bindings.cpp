@@ -6,6 +6,7 @@
 
 #include "call.hpp"
 #include "numpy_arrays.hpp"
+#include "output_pool.hpp"
 #include "parallel.hpp"
 
 namespace nb = nanobind;
@@ -76,5 +77,14 @@ NB_MODULE(_core, m) {
             gs::set_num_threads(n);
         },
         "n"_a, "Sets how many threads a large call uses.");
+    m.def("pool_limit", gs::pool_limit, "How many bytes of former results are kept for new ones.");
+    m.def("pool_size", gs::pool_size, "How many bytes of former results are kept at present.");
+    m.def(
+        "set_pool_limit",
+        [](int64_t bytes) {
+            if (bytes < 0) throw nb::value_error("the limit must not be negative");
+            gs::set_pool_limit(bytes);
+        },
+        "bytes"_a, "Sets how many bytes of former results are kept for new ones; 0 gives back all and keeps none.");
     if (PyModule_AddFunctions(m.ptr(), gs::array_functions()) < 0) throw nb::python_error();
 }

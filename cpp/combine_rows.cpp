@@ -2,42 +2,67 @@
 #include <cstring>
 
 #include "accumulate.hpp"
+#include "halves.hpp"
 #include "machine.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
 namespace {
 
-constexpr int64_t ahead = 32, rows_ahead = 8;  // how many elements and rows ahead memory is asked for
+constexpr int64_t rows_ahead = 8;  // how many rows ahead memory is asked for
 
 inline void prefetch_row(const std::byte* row, int64_t size) {
     for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
 }
 
-void set_rows(const Updates& u, const Share& share, const Combine& combine) {
-    const int64_t size = combine.item_size, offset = share.first * size, length = (share.last - share.first) * size;
-    for (int64_t i = 0; i < u.n; ++i)
-        if (share.has(u.rows[i]))
-            std::memcpy(u.out + u.rows[i] * u.width * size + offset, u.updates + i * u.width * size + offset,
-                        static_cast<size_t>(length));
-}
-
-template <int64_t size>
-GS_CLONES void set_elements(const Updates& u, const Share& share, const Combine&) {
-    for (int64_t i = 0; i < u.n; ++i) {
-        prefetch(u.out + u.rows[std::min(i + ahead, u.n - 1)] * size);
-        if (share.has(u.rows[i])) std::memcpy(u.out + u.rows[i] * size, u.updates + i * size, size);
-    }
-}
-
 // Which of the updates go to rows in the share: as good as random, so they are picked without a branch.
 inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     int64_t n = 0;
-    for (int64_t i = 0; i < u.n; ++i) {
+    for (int64_t i = 0; i < u.rows.n; ++i) {
         own[n] = static_cast<int32_t>(i);
-        n += share.has(u.rows[i]);
+        n += share.has(u.rows.row[i]);
     }
     return n;
+}
+
+void set_rows(const Updates& u, const Share& share, const Combine& combine) {
+    const int64_t size = combine.item_size, offset = share.first * size, length = (share.last - share.first) * size;
+    int32_t own[block];
+    const int64_t n = pick_own(u, share, own);
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t next = own[std::min(i + rows_ahead, n - 1)];
+        prefetch_row(u.updates + next * u.width * size + offset, length);
+        prefetch_row(u.out + u.rows.row[next] * u.width * size + offset, length);
+        std::memcpy(u.out + u.rows.row[own[i]] * u.width * size + offset, u.updates + own[i] * u.width * size + offset,
+                    static_cast<size_t>(length));
+    }
+}
+
+// out = op(out, updates), element by element.
+template <class T, class A, class Op>
+inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+    for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
+}
+
+// Halves are computed as floats, a piece of the row at a time. What a minimum or maximum takes keeps its bits.
+template <Half T, class A, class Op>
+inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+    constexpr int64_t piece = 64;
+    float a[piece], u[piece];
+    for (int64_t first = 0; first < n; first += piece, out += piece, updates += piece) {
+        const int64_t m = std::min(piece, n - first);
+        widen(updates, u, m);
+        if constexpr (std::same_as<A, float>) {
+            for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], u[w]);
+        } else if constexpr (requires { Op::takes(a[0], u[0]); }) {
+            widen(out, a, m);
+            for (int64_t w = 0; w < m; ++w) out[w] = Op::takes(a[w], u[w]) ? updates[w] : out[w];
+        } else {
+            widen(out, a, m);
+            for (int64_t w = 0; w < m; ++w) a[w] = op(a[w], u[w]);
+            narrow(a, out, m);
+        }
+    }
 }
 
 template <class T, class A, class Op>
@@ -50,64 +75,96 @@ GS_CLONES void combine_rows(const Updates& u, const Share& share, const Combine&
         const int64_t next = own[std::min(i + rows_ahead, n - 1)];
         prefetch_row(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
                      length * static_cast<int64_t>(sizeof(T)));
-        prefetch_row(u.out + (u.rows[next] * u.width + share.first) * static_cast<int64_t>(sizeof(A)),
+        prefetch_row(u.out + (u.rows.row[next] * u.width + share.first) * static_cast<int64_t>(sizeof(A)),
                      length * static_cast<int64_t>(sizeof(A)));
-        const int64_t row = u.rows[own[i]];
-        A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.width;
-        const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own[i] * u.width;
+        const int64_t row = u.rows.row[own[i]];
+        A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.width + share.first;
+        const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own[i] * u.width + share.first;
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
         if (replace)
-            for (int64_t w = share.first; w < share.last; ++w) out[w] = accumulate_as<A>(updates[w]);
+            for (int64_t w = 0; w < length; ++w) out[w] = accumulate_as<A>(updates[w]);
         else
-            for (int64_t w = share.first; w < share.last; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
+            combine_row(out, updates, length, op);
     }
 }
 
-// Rows of one element.
+// Rows of one element: those in the share.
 template <class T, class A, class Op>
-GS_CLONES void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
+void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
     const Op op;
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
     int32_t own[block];
     const int64_t n = pick_own(u, share, own);
     for (int64_t i = 0; i < n; ++i) {
-        prefetch(out + u.rows[own[std::min(i + ahead, n - 1)]]);
-        const int64_t row = u.rows[own[i]];
+        prefetch(out + u.rows.row[own[std::min(i + lookahead, n - 1)]]);
+        const int64_t row = u.rows.row[own[i]];
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
         const A update = accumulate_as<A>(updates[own[i]]);
         out[row] = replace ? update : op(out[row], update);
     }
 }
 
-template <class T, class A, class Op>
-GS_CLONES void combine_all_elements(const Updates& u, const Share&, const Combine&) {
+// Takes the place of what stands there; knows only sizes.
+struct Set {
+    template <class T>
+    T operator()(T, T u) const {
+        return u;
+    }
+};
+template <int64_t size>
+struct Bytes {
+    std::byte bytes[size];
+};
+
+template <class T, class A, class Op, bool far>
+void combine_all_elements(const Updates& u, const Share&, const Combine&) {
     const Op op;
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
-    const int64_t* rows = u.rows;
-    for (int64_t i = 0, n = u.n; i < n; ++i) out[rows[i]] = op(out[rows[i]], accumulate_as<A>(updates[i]));
+    const int64_t* rows = u.rows.row;
+    const auto combine = [&](int64_t row, T update) { out[row] = op(out[row], accumulate_as<A>(update)); };
+    const int64_t n = u.rows.n;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        if constexpr (far)
+            for (int64_t j = 0; j < 4; ++j) prefetch(out + rows[std::min(i + j + lookahead, u.rows.known - 1)]);
+        const int64_t row[] = {rows[i], rows[i + 1], rows[i + 2], rows[i + 3]};
+        const T update[] = {updates[i], updates[i + 1], updates[i + 2], updates[i + 3]};
+        for (int64_t j = 0; j < 4; ++j) combine(row[j], update[j]);
+    }
+    for (; i < n; ++i) combine(rows[i], updates[i]);
 }
 
-ApplyRows setter(int64_t item_size) {
+template <class T, class A, class Op>
+ApplyRows element_applier(bool whole, bool far) {
+    if (!whole) return combine_elements<T, A, Op>;
+    return far ? combine_all_elements<T, A, Op, true> : combine_all_elements<T, A, Op, false>;
+}
+
+template <int64_t size>
+ApplyRows element_setter(bool whole, bool far) {
+    return element_applier<Bytes<size>, Bytes<size>, Set>(whole, far);
+}
+
+ApplyRows setter(int64_t item_size, bool whole, bool far) {
     switch (item_size) {
-        case 1: return set_elements<1>;
-        case 2: return set_elements<2>;
-        case 4: return set_elements<4>;
-        case 8: return set_elements<8>;
-        case 16: return set_elements<16>;
+        case 1: return element_setter<1>(whole, far);
+        case 2: return element_setter<2>(whole, far);
+        case 4: return element_setter<4>(whole, far);
+        case 8: return element_setter<8>(whole, far);
+        case 16: return element_setter<16>(whole, far);
         default: return set_rows;
     }
 }
 
 }  // namespace
 
-ApplyRows applier(const Combine& combine, int64_t width, bool whole) {
-    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size) : set_rows;
+ApplyRows applier(const Combine& combine, int64_t width, bool whole, bool far) {
+    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, whole, far) : set_rows;
     return visit_combine(
         combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-            if (width > 1) return ApplyRows{combine_rows<T, A, Op>};
-            return whole ? ApplyRows{combine_all_elements<T, A, Op>} : ApplyRows{combine_elements<T, A, Op>};
+            return width > 1 ? ApplyRows{combine_rows<T, A, Op>} : element_applier<T, A, Op>(whole, far);
         });
 }
 

@@ -57,9 +57,9 @@ class bfloat16 {
   private:
     static uint16_t round(float value) {
         const uint32_t bits = std::bit_cast<uint32_t>(value);
-        if (value != value) return static_cast<uint16_t>((bits >> 16) | 0x40u);
         const uint32_t odd = (bits >> 16) & 1u;
-        return static_cast<uint16_t>((bits + 0x7fffu + odd) >> 16);
+        const uint32_t rounded = (bits + 0x7fffu + odd) >> 16, quiet = (bits >> 16) | 0x40u;
+        return static_cast<uint16_t>(value != value ? quiet : rounded);
     }
 
     uint16_t bits_;

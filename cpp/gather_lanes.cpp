@@ -11,28 +11,26 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const std::byte* data,
     if (lanes.elements == 0) return true;
     const Box box(lanes);
     const int64_t tile = tile_columns(box, item_size);
-    const bool far = tile == 0 && lanes.data_elements / box.groups * item_size > near_bytes;
-    const CopyRows copy = copier(item_size, index.may_skip(), far);
-    const auto copy_places = [&](int64_t first, int64_t n, const int64_t* places) {
-        copy(out + first * item_size, data, places, n, item_size);
+    const bool far = tile == 0 && lanes.data_elements / box.groups * item_size > far_bytes;
+    const CopyRows copy_packed = copier(item_size, true, index.may_skip(), far);
+    const CopyRows copy = copier(item_size, false, index.may_skip(), far);
+    const auto move = [&](const Run& run) {
+        const bool packed = run.stride == 1 && run.step == 0;
+        const Source source{data + run.base * item_size, run.stride * item_size, run.step * item_size};
+        (packed ? copy_packed : copy)(out + run.element * item_size, item_size, source, run.rows, item_size);
     };
     const Work work{lanes.elements, item_size};
     std::atomic<bool> good = true;
-    const auto keep = [&](bool ok) {
-        if (!ok) good = false;
+    const auto visit = [&](const Part& part) {
+        if (!walk(box, index, part, tile, move)) good = false;
     };
-    if (tile == 0)
-        for_ranges(lanes.elements, work, [&](int64_t begin, int64_t end) {
-            keep(walk_elements(box, index, begin, end, 0, lanes.size, copy_places));
-        });
-    else if (box.groups >= num_threads())
-        for_ranges(box.groups, work, [&](int64_t begin, int64_t end) {
-            keep(walk_columns(box, index, begin, end, 0, box.columns, tile, copy_places));
-        });
+    if (tile != 0 && box.groups >= num_threads())
+        for_ranges(box.groups, work,
+                   [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
+    else if (tile == 0 && box.all_rows() >= num_threads())
+        for_ranges(box.all_rows(), work, [&](int64_t begin, int64_t end) { visit({begin, end, 0, box.columns}); });
     else
-        for_ranges(box.columns, work, [&](int64_t begin, int64_t end) {
-            keep(walk_columns(box, index, 0, box.groups, begin, end, tile, copy_places));
-        });
+        for_ranges(box.columns, work, [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
     return good;
 }
 

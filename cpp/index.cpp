@@ -2,62 +2,67 @@
 
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
-#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
 namespace {
 
-// Maps one index value to [0, size). Widened first: never add a size in the type of the index.
+// Maps one index value to [0, size); 1 if it is bad. Widened first: never add a size in the type of the index. Written
+// without branches and in 64 bits throughout, so that compilers make vector code of it.
 template <Mode mode, class I>
-inline bool place(I value, int64_t size, bool negative, int64_t& position) {
+inline uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& position) {
     if constexpr (mode == Mode::wrap) {
-        if (size == 0) return false;
+        if (size == 0) return 1;
         if constexpr (std::is_unsigned_v<I>) {
-            position = static_cast<int64_t>(value % static_cast<uint64_t>(size));
+            position = value % size;
         } else {
-            position = static_cast<int64_t>(value) % size;
-            position += position < 0 ? size : 0;
+            const int64_t remainder = static_cast<int64_t>(value) % static_cast<int64_t>(size);
+            position = static_cast<uint64_t>(remainder) + (remainder < 0 ? size : 0);
         }
-        return true;
+        return 0;
     } else if constexpr (mode == Mode::clip) {
-        if (size == 0) return false;
-        const bool below = value < I{0}, above = !below && static_cast<uint64_t>(value) >= static_cast<uint64_t>(size);
-        position = below ? 0 : above ? size - 1 : static_cast<int64_t>(value);
-        return true;
+        const bool below = value < I{0}, above = !below && static_cast<uint64_t>(value) >= size;
+        position = below ? 0 : above ? size - 1 : static_cast<uint64_t>(value);
+        return size == 0;
     } else {
-        uint64_t unsigned_position = static_cast<uint64_t>(value);
-        if constexpr (std::is_signed_v<I>) unsigned_position += value < 0 && negative ? static_cast<uint64_t>(size) : 0;
-        position = static_cast<int64_t>(unsigned_position);
-        return unsigned_position < static_cast<uint64_t>(size);
+        position = static_cast<uint64_t>(value);
+        if constexpr (std::is_signed_v<I>)
+            position += static_cast<uint64_t>(static_cast<int64_t>(value) >> 63) & if_negative;
+        return position >= size;
     }
 }
 
 // `fixed_k` columns, or as many as `dims` has when it is 0.
 template <Mode mode, class I, int fixed_k>
-GS_CLONES bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule, int64_t* rows) {
+GS_INTEGER_CLONES bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
+                               int64_t* rows) {
     const int k = fixed_k > 0 ? fixed_k : dims.rank;
-    const bool negative = rule.negative;
-    bool all_good = true;
+    uint64_t size[fixed_k > 0 ? fixed_k : max_rank], if_negative[std::size(size)], weight[std::size(size)];
+    for (int j = 0; j < k; ++j) {
+        size[j] = static_cast<uint64_t>(dims.dim[j]);
+        if_negative[j] = rule.negative ? size[j] : 0;
+        weight[j] = static_cast<uint64_t>(weights.dim[j]);
+    }
+    uint64_t any_bad = 0;
     for (int64_t t = 0; t < n; ++t) {
-        uint64_t row = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
-        bool good = true;
+        uint64_t row = 0, bad = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
         for (int j = 0; j < k; ++j) {
             I value;
             std::memcpy(&value, tuples + (t * k + j) * static_cast<int64_t>(sizeof(I)), sizeof(I));
-            int64_t position = 0;
-            good &= place<mode>(value, dims.dim[j], negative, position);
-            row = row * static_cast<uint64_t>(dims.dim[j]) + static_cast<uint64_t>(position);
+            uint64_t position = 0;
+            bad |= place<mode>(value, size[j], if_negative[j], position);
+            row += k == 1 ? position : position * weight[j];
         }
         if constexpr (mode == Mode::skip)
-            rows[t] = good ? static_cast<int64_t>(row) : -1;
+            rows[t] = bad ? -1 : static_cast<int64_t>(row);
         else
             rows[t] = static_cast<int64_t>(row);
-        all_good &= good;
+        any_bad |= bad;
     }
-    return mode == Mode::skip || all_good;
+    return mode == Mode::skip || !any_bad;
 }
 
 template <Mode mode, class I>
@@ -97,10 +102,11 @@ int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) &
 
 }  // namespace
 
-Index::Index(const void* tuples, IndexType type, const Shape& dims, Rule rule)
+Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape& weights, Rule rule)
     : tuples_(static_cast<const std::byte*>(tuples)),
       tuple_size_(size_of(type) * dims.rank),
       dims_(&dims),
+      weights_(&weights),
       rule_(rule),
       resolve_(resolver(type, rule.mode, dims.rank)) {}
 

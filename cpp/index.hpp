@@ -1,9 +1,11 @@
 // From index tuples to row numbers. An index is read once, and checked in the form in which it is used.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "machine.hpp"
 #include "plan.hpp"
 
 namespace gs {
@@ -23,17 +25,35 @@ struct Rule {
     bool negative = true;  // -1 counts from the end (raise and skip; wrap and clip have their own meaning for it)
 };
 
-// How many tuples are resolved at a time: the row numbers stay in the first-level cache.
-inline constexpr int64_t block = 1024;
+// How many tuples are resolved at a time: few, so that reading indices and moving rows overlap.
+inline constexpr int64_t block = 256;
+// How many more are looked at, to ask for their memory in advance.
+inline constexpr int64_t lookahead = 64;
 
-// A contiguous tensor of index tuples into `dims`.
+// The numbers of n rows to move; those up to `known` come next.
+struct RowNumbers {
+    int64_t* row;
+    int64_t n, known;
+};
+
+// A contiguous tensor of index tuples into `dims`. A tuple t names row sum(t[j] * weights[j]); a single column names
+// the row itself.
 class Index {
   public:
-    Index(const void* tuples, IndexType, const Shape& dims, Rule);
+    Index(const void* tuples, IndexType, const Shape& dims, const Shape& weights, Rule);
 
     // Row numbers of the tuples [first, first + n); false if one is bad (then `rows` is of no use).
     bool resolve(int64_t first, int64_t n, int64_t* rows) const {
-        return resolve_(tuples_ + first * tuple_size_, n, *dims_, rule_, rows);
+        const std::byte* const tuples = tuples_ + first * tuple_size_;
+        for (int64_t line = n * tuple_size_; line < 2 * n * tuple_size_; line += 64) prefetch(tuples + line);
+        return resolve_(tuples, n, *dims_, *weights_, rule_, rows);
+    }
+
+    // The next block of the tuples [first, end), and those that it looks ahead to.
+    bool next_block(int64_t first, int64_t end, RowNumbers& rows) const {
+        rows.n = std::min(block, end - first);
+        rows.known = std::min(block + lookahead, end - first);
+        return resolve(first, rows.known, rows.row);
     }
 
     // Whether all tuples [0, n) are good.
@@ -42,11 +62,12 @@ class Index {
     bool may_skip() const { return rule_.mode == Mode::skip; }
 
   private:
-    using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Shape& dims, Rule, int64_t* rows);
+    using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
+                             int64_t* rows);
 
     const std::byte* tuples_;
     int64_t tuple_size_;
-    const Shape* dims_;
+    const Shape *dims_, *weights_;
     Rule rule_;
     Resolve resolve_;
 };

@@ -13,7 +13,8 @@
 namespace gs {
 
 // Moves know the size of an element and nothing else.
-[[nodiscard]] bool gather_rows(const Rows&, const Index&, const std::byte* data, std::byte* out, int64_t item_size);
+[[nodiscard]] bool gather_rows(const Rows&, const Index&, const Layout&, const std::byte* data, std::byte* out,
+                               int64_t item_size);
 [[nodiscard]] bool gather_lanes(const Lanes&, const Index&, const std::byte* data, std::byte* out, int64_t item_size);
 
 // How a scatter combines an update with what stands in its place.

@@ -3,16 +3,18 @@
 #include "machine.hpp"
 
 namespace gs {
+namespace {
 
-GS_CLONES void to_places(int64_t* positions, const Run& run, int64_t stride, int64_t first, int64_t last) {
-    const int64_t base = run.base, step = run.step, length = run.length;
-    const auto place = [=](int64_t position, int64_t offset) {
-        return position >= first && position < last ? base + offset : -1;
-    };
-    if (stride == 1 && step == 0)  // along the last axis; a product of 64 bits costs as much as all the rest
-        for (int64_t j = 0; j < length; ++j) positions[j] = place(positions[j], positions[j]);
-    else
-        for (int64_t j = 0; j < length; ++j) positions[j] = place(positions[j], positions[j] * stride + j * step);
+GS_INTEGER_CLONES void flatten(int64_t* position, int64_t n, int64_t stride, int64_t step) {
+    for (int64_t i = 0; i < n; ++i) position[i] = position[i] < 0 ? -1 : position[i] * stride + i * step;
+}
+
+}  // namespace
+
+void flatten(Run& run) {
+    if (run.stride != 1 || run.step != 0) flatten(run.rows.row, run.rows.known, run.stride, run.step);
+    run.stride = 1;
+    run.step = 0;
 }
 
 }  // namespace gs

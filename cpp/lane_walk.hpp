@@ -9,10 +9,16 @@
 
 namespace gs {
 
-// Box element j of a run lies at data offset base + position[j] * axis stride + j * step.
+// Box elements from `element` on, and their positions on the axis (-1: none). The place of the i-th in data is
+// base + rows.row[i] * stride + i * step.
 struct Run {
-    int64_t base, step, length;
+    int64_t element;
+    RowNumbers rows;
+    int64_t base, stride, step;
 };
+
+// Turns positions into places relative to base: stride becomes 1, step 0.
+void flatten(Run&);
 
 // The box as [groups, rows, columns]: a group for each place before the axis, rows of the innermost dim, which is the
 // last one after the axis or else the axis itself. Elements of different groups never meet in data; nor do those of
@@ -24,6 +30,8 @@ struct Box {
         step = has_after ? lanes.after_stride[lanes.after.rank - 1] : 0;
         rows = columns > 0 && groups > 0 ? lanes.elements / groups / columns : 0;
     }
+
+    int64_t all_rows() const { return groups * rows; }
 
     const Lanes& lanes;
     bool has_after;
@@ -68,54 +76,60 @@ class RowCounter {
     int64_t size_[max_rank], stride_[max_rank], at_[max_rank];
 };
 
-// Turns the axis positions of a run into places: offsets in data. Positions outside [first, last) become -1.
-void to_places(int64_t* positions, const Run&, int64_t stride, int64_t first, int64_t last);
+// Rows shorter than this are moved many at a time, by their places.
+inline constexpr int64_t short_columns = 64;
 
-// Visits the flat box elements [begin, end): `move(element, n, places)` is called for each n of them in a row, with
-// their places, or -1 for those whose position on the axis is not in [first, last). False: there was a bad index.
+// A part of a box: rows, counted through all groups, and columns of them.
+struct Part {
+    int64_t first_row, last_row, begin, end;
+};
+
+// Visits whole rows, many of them at a time.
 template <class Move>
-bool walk_elements(const Box& box, const Index& index, int64_t begin, int64_t end, int64_t first, int64_t last,
-                   Move&& move) {
-    if (begin == end) return true;
+bool walk_short_rows(const Box& box, const Index& index, int64_t first_row, int64_t last_row, Move&& move) {
     int64_t places[block];
-    RowCounter row(box, begin / box.columns);
-    int64_t column = begin % box.columns;
-    for (int64_t element = begin; element < end; element += block) {
-        const int64_t n = std::min(block, end - element);
-        if (!index.resolve(element, n, places)) return false;
-        for (int64_t done = 0; done < n;) {
-            const Run run{row.base() + column * box.step, box.step, std::min(n - done, box.columns - column)};
-            to_places(places + done, run, box.lanes.stride, first, last);
-            done += run.length;
-            column += run.length;
-            if (column == box.columns) {
-                column = 0;
-                row.advance();
-            }
+    RowCounter row(box, first_row);
+    const int64_t columns = box.columns, at_once = block / columns;
+    for (int64_t r = first_row; r < last_row; r += at_once) {
+        const int64_t n = std::min(at_once, last_row - r);
+        if (!index.resolve(r * columns, n * columns, places)) return false;
+        for (int64_t i = 0; i < n; ++i, row.advance()) {
+            int64_t* const place = places + i * columns;
+            for (int64_t j = 0; j < columns; ++j)
+                place[j] = place[j] < 0 ? -1 : row.base() + place[j] * box.lanes.stride + j * box.step;
         }
-        move(element, n, places);
+        move(Run{r * columns, {places, n * columns, n * columns}, 0, 1, 0});
     }
     return true;
 }
 
-// The same for the columns [begin, end) of some groups, `tile` columns at a time: what a tile touches of data stays in
-// the cache while all its rows go by.
 template <class Move>
-bool walk_columns(const Box& box, const Index& index, int64_t first_group, int64_t last_group, int64_t begin,
-                  int64_t end, int64_t tile, Move&& move) {
-    int64_t places[block];
-    for (int64_t group = first_group; group < last_group; ++group) {
-        for (int64_t column = begin; column < end; column += tile) {
-            const int64_t length = std::min(tile, end - column);
-            RowCounter row(box, group * box.rows);
-            for (int64_t r = 0; r < box.rows; ++r, row.advance()) {
-                const int64_t element = (group * box.rows + r) * box.columns + column;
-                if (!index.resolve(element, length, places)) return false;
-                const Run run{row.base() + column * box.step, box.step, length};
-                to_places(places, run, box.lanes.stride, 0, box.lanes.size);
-                move(element, length, places);
-            }
+bool walk_tile(const Box& box, const Index& index, const Part& part, Move&& move) {
+    int64_t positions[block + lookahead];
+    RowNumbers rows{positions, 0, 0};
+    RowCounter counter(box, part.first_row);
+    for (int64_t r = part.first_row; r < part.last_row; ++r, counter.advance())
+        for (int64_t column = part.begin; column < part.end; column += rows.n) {
+            const int64_t row = r * box.columns;
+            if (!index.next_block(row + column, row + part.end, rows)) return false;
+            move(Run{row + column, rows, counter.base() + column * box.step, box.lanes.stride, box.step});
         }
+    return true;
+}
+
+// Visits a part of a box, `tile` columns at a time (0: all): what a tile touches of data stays in the cache while all
+// rows of a group go by.
+template <class Move>
+bool walk(const Box& box, const Index& index, const Part& part, int64_t tile, Move&& move) {
+    const bool all_columns = part.begin == 0 && part.end == box.columns;
+    if (tile == 0 && all_columns && box.columns < short_columns)
+        return walk_short_rows(box, index, part.first_row, part.last_row, move);
+    if (tile == 0) return walk_tile(box, index, part, move);
+    for (int64_t row = part.first_row; row < part.last_row;) {
+        const int64_t last = std::min(part.last_row, (row / box.rows + 1) * box.rows);
+        for (int64_t column = part.begin; column < part.end; column += tile)
+            if (!walk_tile(box, index, {row, last, column, std::min(column + tile, part.end)}, move)) return false;
+        row = last;
     }
     return true;
 }
@@ -125,7 +139,7 @@ inline int64_t tile_columns(const Box& box, int64_t item_size) {
     constexpr int64_t cache = 1024 * 1024, narrowest = 32;  // shorter pieces cost more than they save
     const int64_t column_size = std::max<int64_t>(box.lanes.size * item_size, 1);
     if (!box.has_after || box.columns < 2 * narrowest || column_size * box.columns <= cache) return 0;
-    return std::clamp(cache / column_size / 16 * 16, narrowest, block);
+    return std::clamp(cache / column_size / 16 * 16, narrowest, 4 * block);
 }
 
 }  // namespace gs

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "output_pool.hpp"
+
 namespace gs {
 namespace {
 
@@ -13,12 +15,37 @@ bool is_bfloat16(PyArray_Descr* descr) {
            std::strstr(descr->typeobj->tp_name, "bfloat16") != nullptr;
 }
 
+// NumPy's way to say where the data of an array come from (NEP 49).
+void* data_allocate(void*, size_t size) { return pool_allocate(size); }
+
+void* data_allocate_zeros(void*, size_t n, size_t size) {
+    void* block = pool_allocate(n * size);
+    return block ? std::memset(block, 0, n * size) : nullptr;
+}
+
+void data_free(void*, void* block, size_t) { pool_free(block); }
+
+void* data_reallocate(void*, void* block, size_t size) {
+    void* larger = pool_allocate(size);
+    if (larger && block) std::memcpy(larger, block, std::min(size, pool_block_size(block)));
+    if (larger) pool_free(block);
+    return larger;
+}
+
+PyObject* pool_handler;
+
 }  // namespace
 
 Shape shape_of(PyArrayObject* array) {
     Shape shape;
     for (int i = 0; i < PyArray_NDIM(array); ++i) shape.push(PyArray_DIM(array, i));
     return shape;
+}
+
+Shape strides_of(PyArrayObject* array) {
+    Shape strides;
+    for (int i = 0; i < PyArray_NDIM(array); ++i) strides.push(PyArray_STRIDE(array, i));
+    return strides;
 }
 
 DType element_type(PyArray_Descr* descr) {
@@ -68,22 +95,34 @@ bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
     return low < begin + PyArray_NBYTES(contiguous) && begin < high;
 }
 
+bool is_contiguous(PyObject* object) {
+    return PyArray_CHKFLAGS(array(object), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+}
+
 Ref contiguous(PyObject* object) {
-    constexpr int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
-    if (PyArray_CHKFLAGS(array(object), wanted)) return borrow(object);
-    return Ref(PyArray_FROM_OF(object, wanted));
+    if (is_contiguous(object)) return borrow(object);
+    return Ref(PyArray_FROM_OF(object, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED));
 }
 
 Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     npy_intp dims[max_rank];
     std::copy(shape.begin(), shape.end(), dims);
+    double size = static_cast<double>(PyDataType_ELSIZE(descr));  // what does not fit in memory must not overflow
+    for (int64_t n : shape) size *= static_cast<double>(n);
+    const Ref before(size >= pooled_from ? PyDataMem_SetHandler(pool_handler) : nullptr);
+    if (size >= pooled_from && !before) return Ref();
     Py_INCREF(descr);
-    return Ref(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, dims, nullptr, nullptr, 0, nullptr));
+    Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, dims, nullptr, nullptr, 0, nullptr));
+    if (before) Py_XDECREF(PyDataMem_SetHandler(before.get()));
+    return made;
 }
 
 bool import_numpy() {
     import_array1(false);
-    return true;
+    static PyDataMem_Handler handler{
+        "gatherscatter", 1, {nullptr, data_allocate, data_allocate_zeros, data_reallocate, data_free}};
+    pool_handler = PyCapsule_New(&handler, "mem_handler", nullptr);
+    return pool_handler != nullptr;
 }
 
 }  // namespace gs

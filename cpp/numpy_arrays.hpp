@@ -40,6 +40,7 @@ inline PyArrayObject* array(PyObject* object) { return reinterpret_cast<PyArrayO
 inline std::byte* bytes(PyArrayObject* array) { return reinterpret_cast<std::byte*>(PyArray_BYTES(array)); }
 
 Shape shape_of(PyArrayObject*);
+Shape strides_of(PyArrayObject*);
 DType element_type(PyArray_Descr*);
 bool index_type(PyArrayObject*, IndexType&);  // false: not native integers
 bool is_text(PyArrayObject*);                 // of fixed width
@@ -48,6 +49,8 @@ bool is_text(PyArrayObject*);                 // of fixed width
 bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
 bool overlap(PyArrayObject*, PyArrayObject* contiguous);
+
+bool is_contiguous(PyObject* array);  // and aligned
 
 // The array itself if kernels can read it, else a copy that they can.
 Ref contiguous(PyObject* array);

@@ -1,8 +1,10 @@
 // From a Call to a result.
+#include <cstring>
 #include <new>
 
 #include "call.hpp"
 #include "numpy_arrays.hpp"
+#include "parallel.hpp"
 
 namespace gs {
 namespace {
@@ -24,12 +26,13 @@ bool is_plain_out(const Call& call) {
 constexpr int64_t unlock_bytes = 64 * 1024;
 
 // Runs the kernel; the arrays are contiguous and their shapes agree with the plan.
-bool run_kernel(const Call& call, const Plan& plan, const Index& index, const Ref& data, const Ref& updates,
-                PyArrayObject* out) {
+bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const Index& index, const Ref& data,
+                const Ref& updates, PyArrayObject* out) {
     const int64_t item_size = PyArray_ITEMSIZE(out);
     if (!is_scatter(call.kernel)) {
-        return plan.form == Form::rows ? gather_rows(plan.rows, index, bytes(data.array()), bytes(out), item_size)
-                                       : gather_lanes(plan.lanes, index, bytes(data.array()), bytes(out), item_size);
+        return plan.form == Form::rows
+                   ? gather_rows(plan.rows, index, layout, bytes(data.array()), bytes(out), item_size)
+                   : gather_lanes(plan.lanes, index, bytes(data.array()), bytes(out), item_size);
     }
     const DType dtype = element_type(PyArray_DESCR(out));
     const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
@@ -37,10 +40,23 @@ bool run_kernel(const Call& call, const Plan& plan, const Index& index, const Re
                                    : scatter_lanes(plan.lanes, index, bytes(updates.array()), bytes(out), combine);
 }
 
+// Copies data into an array of the same shape and type.
+bool copy_data(PyObject* data, PyArrayObject* out) {
+    if (!is_contiguous(data)) return PyArray_CopyInto(out, array(data)) == 0;
+    const int64_t size = PyArray_NBYTES(out), page = 4096;
+    const Unlocked unlocked(size > unlock_bytes);
+    for_ranges((size + page - 1) / page, {size / page, page}, [&](int64_t begin, int64_t end) {
+        std::memcpy(bytes(out) + begin * page, bytes(array(data)) + begin * page,
+                    static_cast<size_t>(std::min(end * page, size) - begin * page));
+    });
+    return true;
+}
+
 // A new array for the result; for a scatter it holds a copy of data.
 Ref new_output(const Call& call, const Plan& plan) {
-    if (is_scatter(call.kernel)) return Ref(PyArray_NewCopy(array(call.data), NPY_CORDER));
-    return new_array(PyArray_DESCR(array(call.data)), plan.slots);
+    const bool scatter = is_scatter(call.kernel);
+    Ref out = new_array(PyArray_DESCR(array(call.data)), scatter ? shape_of(array(call.data)) : plan.slots);
+    return !out || !scatter || copy_data(call.data, out.array()) ? std::move(out) : Ref();
 }
 
 // Whether kernels can work on the arguments as they are.
@@ -88,30 +104,49 @@ Ref without_expansion(const Call& call, Plan& plan) {
     return line;
 }
 
+// Plans a gather from data with strides; false: it has to be made contiguous.
+bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
+    PyArrayObject* const data = array(call.data);
+    const int64_t item_size = PyArray_ITEMSIZE(data);
+    const Shape shape = shape_of(data);
+    if (!PyArray_ISALIGNED(data) || item_size == 0) return false;
+    if (plan.form == Form::rows) return lay_out(plan.rows, shape, strides_of(data), item_size, layout);
+    Shape strides;
+    for (int64_t stride : strides_of(data)) {
+        if (stride < 0 || stride % item_size != 0) return false;
+        strides.push(stride / item_size);
+    }
+    return plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
+}
+
 Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& result) {
     const bool scatter = is_scatter(call.kernel);
     const Ref unexpanded = without_expansion(call, plan);
     const Ref indices = unexpanded ? contiguous(unexpanded.get()) : Ref();
-    const Ref data = !indices ? Ref() : scatter ? borrow(call.data) : contiguous(call.data);
+    if (!indices) return Outcome::failed;
+    Layout layout;
+    const bool as_it_is = scatter || (!is_contiguous(call.data) && plan_strides(call, plan, layout));
+    const Ref data = as_it_is ? borrow(call.data) : contiguous(call.data);
     const Ref updates = !data || !scatter ? Ref() : contiguous(call.updates);
     if (!data || (scatter && !updates)) return Outcome::failed;
     Ref out = call.out ? borrow(call.out) : new_output(call, plan);
     if (!out) return Outcome::failed;
 
     const bool rows = plan.form == Form::rows;
+    if (rows && (scatter || is_contiguous(data.get()))) lay_out(plan.rows, PyArray_ITEMSIZE(data.array()), layout);
     Shape lane;
     if (!rows) lane.push(plan.lanes.size);
-    const Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, call.rule);
+    const Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
+                      call.rule);
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > unlock_bytes;
     try {
         if (call.out) {  // the caller's array is not written to before all is known to be well
             const Unlocked unlocked(large);
             if (!index.check(rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements)) return Outcome::bad_index;
         }
-        if (call.out && scatter && call.out != call.data && PyArray_CopyInto(out.array(), data.array()) < 0)
-            return Outcome::failed;
+        if (call.out && scatter && call.out != call.data && !copy_data(call.data, out.array())) return Outcome::failed;
         const Unlocked unlocked(large);
-        if (!run_kernel(call, plan, index, data, updates, out.array())) return Outcome::bad_index;
+        if (!run_kernel(call, plan, layout, index, data, updates, out.array())) return Outcome::bad_index;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Outcome::failed;

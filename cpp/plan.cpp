@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace gs {
 namespace {
@@ -50,6 +51,14 @@ void add_dim(Shape& sizes, Shape& strides, int64_t box, int64_t data, int64_t st
     }
 }
 
+// The stride with which one counter walks the dims [first, last), if there is one.
+bool even_stride(const Shape& dims, const Shape& strides, int first, int last, int64_t& stride) {
+    Shape merged, merged_stride;
+    for (int d = first; d < last; ++d) add_dim(merged, merged_stride, dims[d], dims[d], strides[d]);
+    stride = merged.rank == 1 ? merged_stride[0] : 0;
+    return merged.rank <= 1;
+}
+
 }  // namespace
 
 const char* name(Fault fault) {
@@ -89,6 +98,8 @@ Fault plan_axis(const Shape& data, const Shape& indices, int64_t axis, int64_t b
     plan.rows.width = product(data.dim + before + 1, after);
     plan.rows.dims.push(data[before]);
     plan.rows.data_rows = data[before];
+    plan.rows.batch_rank = batch;
+    plan.rows.outer_rank = before - batch;
     return finish(plan);
 }
 
@@ -110,10 +121,12 @@ Fault plan_nd(const Shape& data, const Shape& indices, int64_t batch_dims, Plan&
     plan.rows.width = product(data.dim + batch + k, after);
     plan.rows.dims.append(data.dim + batch, k);
     plan.rows.data_rows = product(data.dim + batch, k);
+    plan.rows.batch_rank = batch;
+    plan.rows.outer_rank = 0;
     return finish(plan);
 }
 
-Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan& plan) {
+Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan& plan, const Shape* strides) {
     if (data.rank < 1) return Fault::data_rank;
     if (indices.rank != data.rank) return Fault::same_rank;
     if (!normalise(axis, data.rank)) return Fault::axis;
@@ -126,11 +139,13 @@ Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&
     if (lanes.elements < 0 || lanes.data_elements < 0) return Fault::too_large;
     plan.form = Form::lanes;
     plan.slots = indices;
+    for (Shape* shape : {&lanes.before, &lanes.before_stride, &lanes.after, &lanes.after_stride}) shape->rank = 0;
     int64_t stride[max_rank];
     for (int64_t step = 1, d = data.rank - 1; d >= 0; --d) {
         stride[d] = step;
         step *= std::max<int64_t>(data[static_cast<int>(d)], 1);  // with an empty dim no stride is ever used
     }
+    if (strides) std::copy(strides->begin(), strides->end(), stride);
     for (int d = 0; d < axis; ++d) add_dim(lanes.before, lanes.before_stride, indices[d], data[d], stride[d]);
     for (int d = static_cast<int>(axis) + 1; d < data.rank; ++d)
         add_dim(lanes.after, lanes.after_stride, indices[d], data[d], stride[d]);
@@ -138,6 +153,38 @@ Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&
     lanes.size = data[static_cast<int>(axis)];
     lanes.stride = stride[axis];
     return Fault::none;
+}
+
+void lay_out(const Rows& rows, int64_t item_size, Layout& layout) {
+    layout.piece_size = layout.row_stride = rows.width * item_size;
+    layout.outer_stride = rows.data_rows * layout.row_stride;
+    layout.batch_stride = rows.outer * layout.outer_stride;
+    layout.pieces.rank = layout.piece_stride.rank = 0;
+    layout.weights.rank = rows.dims.rank;
+    for (int64_t j = rows.dims.rank - 1, weight = 1; j >= 0; --j) {
+        layout.weights.dim[j] = weight;
+        weight *= rows.dims[static_cast<int>(j)];
+    }
+}
+
+bool lay_out(const Rows& rows, const Shape& data, const Shape& strides, int64_t item_size, Layout& layout) {
+    if (std::ranges::any_of(strides, [](int64_t stride) { return stride < 0; })) return false;
+    const int first = rows.batch_rank + rows.outer_rank, last = first + rows.dims.rank;
+    if (!even_stride(data, strides, 0, rows.batch_rank, layout.batch_stride)) return false;
+    if (!even_stride(data, strides, rows.batch_rank, first, layout.outer_stride)) return false;
+    layout.row_stride = 0;
+    for (int d = first; d < last; ++d) layout.row_stride = std::gcd(layout.row_stride, strides[d]);
+    layout.weights.rank = 0;
+    for (int d = first; d < last; ++d) layout.weights.push(layout.row_stride ? strides[d] / layout.row_stride : 0);
+    layout.pieces.rank = layout.piece_stride.rank = 0;
+    for (int d = last; d < data.rank; ++d) add_dim(layout.pieces, layout.piece_stride, data[d], data[d], strides[d]);
+    layout.piece_size = item_size;
+    const int inner = layout.pieces.rank - 1;
+    if (inner >= 0 && layout.piece_stride[inner] == item_size) {
+        layout.piece_size *= layout.pieces[inner];
+        layout.pieces.rank = layout.piece_stride.rank = inner;
+    }
+    return true;
 }
 
 }  // namespace gs

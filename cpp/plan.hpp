@@ -35,8 +35,22 @@ struct Shape {
 struct Rows {
     int64_t batch, outer, count, width;
     Shape dims;
-    int64_t data_rows;  // prod(dims)
+    int64_t data_rows;           // prod(dims)
+    int batch_rank, outer_rank;  // how many dims of data are batch and outer
 };
+
+// Where rows lie in memory, in bytes; data that is contiguous is one case of it.
+struct Layout {
+    int64_t batch_stride, outer_stride;
+    int64_t row_stride;  // from one row number to the next
+    Shape weights;       // the tuple t names row number sum(t[j] * weights[j])
+    // A row is pieces of so many bytes that lie together; dims and strides of the pieces.
+    int64_t piece_size;
+    Shape pieces, piece_stride;
+};
+void lay_out(const Rows&, int64_t item_size, Layout&);  // contiguous
+// With strides; false: rows are not evenly spaced, or lie backwards.
+[[nodiscard]] bool lay_out(const Rows&, const Shape& data, const Shape& strides, int64_t item_size, Layout&);
 
 // Each element of the index box names its own position along one axis of data. The dims before and after the axis
 // are merged where box and data agree; strides are data's, in elements.
@@ -75,8 +89,9 @@ const char* name(Fault);
 
 // slots = data[:axis] + indices[batch_dims:] + data[axis+1:]
 [[nodiscard]] Fault plan_axis(const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
-// slots = indices
-[[nodiscard]] Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&);
+// slots = indices; `strides`: those of data in elements, absent when it is contiguous
+[[nodiscard]] Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&,
+                                  const Shape* strides = nullptr);
 // slots = indices[:-1] + data[batch_dims+k:]
 [[nodiscard]] Fault plan_nd(const Shape& data, const Shape& indices, int64_t batch_dims, Plan&);
 

@@ -73,12 +73,17 @@ struct Min {
     template <class T>
     static constexpr bool knows = Ordered<T>;
 
+    template <std::floating_point F>
+    static bool takes(F a, F u) {  // without a branch
+        return (u < a) | (u != u);
+    }
+
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return float(u) < float(a) || float(u) != float(u) ? u : a;
+            return takes(float(a), float(u)) ? u : a;
         else if constexpr (Float<T>)
-            return u < a || u != u ? u : a;
+            return takes(a, u) ? u : a;
         else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) && bool(u));
         else
@@ -90,12 +95,17 @@ struct Max {
     template <class T>
     static constexpr bool knows = Ordered<T>;
 
+    template <std::floating_point F>
+    static bool takes(F a, F u) {  // without a branch
+        return (u > a) | (u != u);
+    }
+
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return float(u) > float(a) || float(u) != float(u) ? u : a;
+            return takes(float(a), float(u)) ? u : a;
         else if constexpr (Float<T>)
-            return u > a || u != u ? u : a;
+            return takes(a, u) ? u : a;
         else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) || bool(u));
         else

@@ -6,11 +6,18 @@
 
 namespace gs {
 
-// Copies n rows to consecutive places; row -1 gives zeros.
-using CopyRows = void (*)(std::byte* out, const std::byte* data, const int64_t* rows, int64_t n, int64_t row_size);
+// What rows are copied from: the i-th of a call, of number r, lies at data + r * stride + i * step (bytes).
+struct Source {
+    const std::byte* data;
+    int64_t stride, step;
+};
 
-// `may_skip`: rows may be -1; `far`: they are spread over more memory than the nearest caches hold.
-CopyRows copier(int64_t row_size, bool may_skip, bool far);
+// Copies n rows to evenly spaced places; row -1 gives zeros.
+using CopyRows = void (*)(std::byte* out, int64_t out_stride, const Source&, const RowNumbers&, int64_t row_size);
+
+// `packed`: both strides are the size of a row, and step is 0; `may_skip`: rows may be -1; `far`: they are spread over
+// more memory than caches hold. Rows of elements only may have a step.
+CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool far);
 
 // What one thread owns of a destination: rows [first_row, last_row), elements [first, last) of a row. Row -1 is
 // nobody's.
@@ -27,15 +34,15 @@ struct Updates {
     std::byte* out;
     const std::byte* updates;
     int64_t* visits;  // counts how often each row was met, or null
-    const int64_t* rows;
-    int64_t n, width;
+    RowNumbers rows;
+    int64_t width;
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
-// `whole`: all rows are good, all are in the share, and none is counted.
-ApplyRows applier(const Combine&, int64_t width, bool whole);
+// `whole`: all rows are good, all are in the share, and none is counted; `far` as above.
+ApplyRows applier(const Combine&, int64_t width, bool whole, bool far);
 
-// Memory beyond the nearest caches is asked for in advance.
-inline constexpr int64_t near_bytes = 256 * 1024;
+// Elements in more memory than this are asked for in advance; in less, processors find them fast enough.
+inline constexpr int64_t far_bytes = 16 * 1024 * 1024;
 
 }  // namespace gs

@@ -23,16 +23,16 @@ struct Scatter {
     // The lines [begin, end) of batch and outer, as far as they are in the share.
     bool part(int64_t begin, int64_t end, const Share& share) const {
         const ApplyRows apply = share == all() ? apply_all : apply_own;
-        int64_t row[block];
+        int64_t row[block + lookahead];
+        RowNumbers numbers{row, 0, 0};
         for (int64_t line = begin; line < end;) {
             const int64_t b = line / rows.outer, batch_end = std::min(end, (b + 1) * rows.outer);
-            for (int64_t c = 0; c < rows.count; c += block) {
-                const int64_t n = std::min(block, rows.count - c);
-                if (!index.resolve(b * rows.count + c, n, row)) return false;
+            for (int64_t c = 0; c < rows.count; c += numbers.n) {
+                if (!index.next_block(b * rows.count + c, (b + 1) * rows.count, numbers)) return false;
                 for (int64_t l = line; l < batch_end; ++l)
                     apply({out + l * rows.data_rows * rows.width * target_size,
                            updates + (l * rows.count + c) * rows.width * combine.item_size,
-                           visits ? visits + l * rows.data_rows : nullptr, row, n, rows.width},
+                           visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width},
                           share, combine);
             }
             line = batch_end;
@@ -49,7 +49,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
     const bool nothing = lines * rows.count * row_size == 0 || rows.data_rows == 0;
     if (nothing) return index.check(rows.batch * rows.count);  // an index can be bad all the same
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        const bool whole = !visits && !index.may_skip();
+        const bool whole = !visits && !index.may_skip(), far = rows.data_rows * target_size > far_bytes;
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -57,8 +57,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
                               visits,
                               combine,
                               target_size,
-                              applier(combine, rows.width, whole),
-                              applier(combine, rows.width, false)};
+                              applier(combine, rows.width, whole, far),
+                              applier(combine, rows.width, false, far)};
         // A thread owns destinations, never updates: the result does not depend on how many there are.
         const Work work{lines * rows.count, row_size};
         const int64_t line_elements = std::max<int64_t>(64 / target_size, 1);  // in a cache line

@@ -1,0 +1,55 @@
+#include "halves.hpp"
+
+#include "machine.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define GS_F16C
+#endif
+
+namespace gs {
+namespace {
+
+#ifdef GS_F16C
+// The processor's own conversions give the same bits as ours: both round to nearest even.
+const bool has_f16c = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+
+__attribute__((target("avx,f16c"))) int64_t widen_eights(const float16* from, float* to, int64_t n) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+    return i;
+}
+
+__attribute__((target("avx,f16c"))) int64_t narrow_eights(const float* from, float16* to, int64_t n) {
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+    return i;
+}
+#else
+constexpr bool has_f16c = false;
+int64_t widen_eights(const float16*, float*, int64_t) { return 0; }
+int64_t narrow_eights(const float*, float16*, int64_t) { return 0; }
+#endif
+
+}  // namespace
+
+void widen(const float16* from, float* to, int64_t n) {
+    for (int64_t i = has_f16c ? widen_eights(from, to, n) : 0; i < n; ++i) to[i] = float(from[i]);
+}
+
+void narrow(const float* from, float16* to, int64_t n) {
+    for (int64_t i = has_f16c ? narrow_eights(from, to, n) : 0; i < n; ++i) to[i] = float16(from[i]);
+}
+
+GS_INTEGER_CLONES void widen(const bfloat16* from, float* to, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]);
+}
+
+GS_INTEGER_CLONES void narrow(const float* from, bfloat16* to, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(from[i]);
+}
+
+}  // namespace gs
