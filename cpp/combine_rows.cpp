@@ -11,10 +11,6 @@ namespace {
 
 constexpr int64_t rows_ahead = 8;  // how many rows ahead memory is asked for
 
-inline void prefetch_row(const std::byte* row, int64_t size) {
-    for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
-}
-
 // Which of the updates go to rows in the share: as good as random, so they are picked without a branch.
 inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     int64_t n = 0;
@@ -25,16 +21,17 @@ inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     return n;
 }
 
-void set_rows(const Updates& u, const Share& share, const Combine& combine) {
-    const int64_t size = combine.item_size, offset = share.first * size, length = (share.last - share.first) * size;
-    int32_t own[block];
+GS_INTEGER_CLONES void set_rows(const Updates& u, const Share& share, const Combine& combine) {
+    const int64_t size = combine.item_size, length = (share.last - share.first) * size;
+    const std::byte* const updates = u.updates + share.first * size;
+    std::byte* const out = u.out + share.first * size;
+    int32_t own[most_rows];
     const int64_t n = pick_own(u, share, own);
     for (int64_t i = 0; i < n; ++i) {
         const int64_t next = own[std::min(i + rows_ahead, n - 1)];
-        prefetch_row(u.updates + next * u.width * size + offset, length);
-        prefetch_row(u.out + u.rows.row[next] * u.width * size + offset, length);
-        std::memcpy(u.out + u.rows.row[own[i]] * u.width * size + offset, u.updates + own[i] * u.width * size + offset,
-                    static_cast<size_t>(length));
+        prefetch_row(updates + next * u.width * size, length);
+        prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
+        copy_row(out + u.rows.row[own[i]] * u.row_stride * size, updates + own[i] * u.width * size, length);
     }
 }
 
@@ -68,17 +65,17 @@ inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t 
 template <class T, class A, class Op>
 GS_CLONES void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op;
-    int32_t own[block];
+    int32_t own[most_rows];
     const int64_t n = pick_own(u, share, own);
     const int64_t length = share.last - share.first;
     for (int64_t i = 0; i < n; ++i) {
         const int64_t next = own[std::min(i + rows_ahead, n - 1)];
         prefetch_row(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
                      length * static_cast<int64_t>(sizeof(T)));
-        prefetch_row(u.out + (u.rows.row[next] * u.width + share.first) * static_cast<int64_t>(sizeof(A)),
+        prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
                      length * static_cast<int64_t>(sizeof(A)));
         const int64_t row = u.rows.row[own[i]];
-        A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.width + share.first;
+        A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.row_stride + share.first;
         const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own[i] * u.width + share.first;
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
         if (replace)
@@ -94,7 +91,7 @@ void combine_elements(const Updates& u, const Share& share, const Combine& combi
     const Op op;
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
-    int32_t own[block];
+    int32_t own[most_rows];
     const int64_t n = pick_own(u, share, own);
     for (int64_t i = 0; i < n; ++i) {
         prefetch(out + u.rows.row[own[std::min(i + lookahead, n - 1)]]);
@@ -136,9 +133,17 @@ void combine_all_elements(const Updates& u, const Share&, const Combine&) {
     for (; i < n; ++i) combine(rows[i], updates[i]);
 }
 
+template <class Op>
+void combine_all_float16(const Updates& u, const Share&, const Combine&) {
+    combine_float16<Op>(reinterpret_cast<float16*>(u.out), reinterpret_cast<const float16*>(u.updates), u.rows.row,
+                        u.rows.n);
+}
+
 template <class T, class A, class Op>
 ApplyRows element_applier(bool whole, bool far) {
     if (!whole) return combine_elements<T, A, Op>;
+    if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::takes(0.0f, 0.0f); })
+        if (has_f16c) return combine_all_float16<Op>;
     return far ? combine_all_elements<T, A, Op, true> : combine_all_elements<T, A, Op, false>;
 }
 

@@ -28,16 +28,17 @@ void copy_small(std::byte* out, int64_t out_stride, const Source& source, const 
     }
 }
 
-void copy_large(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers, int64_t row_size) {
+template <bool far>
+GS_INTEGER_CLONES void copy_large(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers,
+                                  int64_t row_size) {
     const int64_t *const rows = numbers.row, n = numbers.n;
-    const size_t size = static_cast<size_t>(row_size);
     for (int64_t i = 0; i < n; ++i) {
-        const std::byte* next = source.data + rows[std::min(i + large_ahead, numbers.known - 1)] * source.stride;
-        for (int64_t line = 0; line < std::min<int64_t>(row_size, 512); line += 64) prefetch(next + line);
+        if constexpr (far)
+            prefetch_row(source.data + rows[std::min(i + large_ahead, numbers.known - 1)] * source.stride, row_size);
         if (rows[i] >= 0)
-            std::memcpy(out + i * out_stride, source.data + rows[i] * source.stride, size);
+            copy_row(out + i * out_stride, source.data + rows[i] * source.stride, row_size);
         else
-            std::memset(out + i * out_stride, 0, size);
+            std::memset(out + i * out_stride, 0, static_cast<size_t>(row_size));
     }
 }
 
@@ -49,7 +50,7 @@ CopyRows copier(int64_t row_size) {
         case 4: return copy_small<4, may_skip, far, packed>;
         case 8: return copy_small<8, may_skip, far, packed>;
         case 16: return copy_small<16, may_skip, far, packed>;
-        default: return copy_large;
+        default: return copy_large<far>;
     }
 }
 
@@ -58,7 +59,27 @@ CopyRows copier(int64_t row_size, bool packed) {
     return packed ? copier<may_skip, far, true>(row_size) : copier<may_skip, far, false>(row_size);
 }
 
+template <int64_t size>
+GS_INTEGER_CLONES void copy_spaced(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t) {
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * step, size);
+}
+
+void copy_spaced_rows(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size) {
+    for (int64_t i = 0; i < n; ++i) copy_row(to + i * size, from + i * step, size);
+}
+
 }  // namespace
+
+CopySpaced spaced_copier(int64_t size) {
+    switch (size) {
+        case 1: return copy_spaced<1>;
+        case 2: return copy_spaced<2>;
+        case 4: return copy_spaced<4>;
+        case 8: return copy_spaced<8>;
+        case 16: return copy_spaced<16>;
+        default: return copy_spaced_rows;
+    }
+}
 
 CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool far) {
     if (may_skip) return far ? copier<true, true>(row_size, packed) : copier<true, false>(row_size, packed);

@@ -1,5 +1,6 @@
 // out[b, o, c, :] = data[b, o, row(b, c), :]
 #include <atomic>
+#include <cstring>
 
 #include "parallel.hpp"
 #include "row_moves.hpp"
@@ -16,12 +17,34 @@ struct Gather {
     int64_t row_size;
     CopyRows copy;
 
-    // Copies rows piece by piece, the same piece of all of them in a row.
-    void copy_pieces(std::byte* to, const std::byte* from, const RowNumbers& rows_to_copy) const {
+    void copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
+        const bool near_pieces = layout.pieces.rank == 1 && layout.piece_stride[0] < layout.row_stride;
+        if (near_pieces)
+            copy_by_row(to, from, numbers);
+        else
+            copy_by_piece(to, from, numbers);
+    }
+
+    // The pieces of a row, row by row.
+    void copy_by_row(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
+        const CopySpaced copy_pieces = spaced_copier(layout.piece_size);
+        for (int64_t i = 0; i < numbers.n; ++i) {
+            const int64_t row = numbers.row[i], next = numbers.row[std::min(i + 8, numbers.known - 1)];
+            prefetch_row(from + next * layout.row_stride, layout.pieces[0] * layout.piece_stride[0]);
+            if (row >= 0)
+                copy_pieces(to + i * row_size, from + row * layout.row_stride, layout.piece_stride[0], layout.pieces[0],
+                            layout.piece_size);
+            else
+                std::memset(to + i * row_size, 0, static_cast<size_t>(row_size));
+        }
+    }
+
+    // The same piece of all rows, piece by piece.
+    void copy_by_piece(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         const Shape &pieces = layout.pieces, &strides = layout.piece_stride;
         int64_t at[max_rank] = {};
         for (int64_t offset = 0; offset < row_size; offset += layout.piece_size) {
-            copy(to + offset, row_size, {from, layout.row_stride, 0}, rows_to_copy, layout.piece_size);
+            copy(to + offset, row_size, {from, layout.row_stride, 0}, numbers, layout.piece_size);
             for (int d = pieces.rank - 1; d >= 0; --d) {
                 from += strides[d];
                 if (++at[d] < pieces[d]) break;
@@ -37,11 +60,14 @@ struct Gather {
         RowNumbers numbers{row, 0, 0};
         for (int64_t line = first_line; line < last_line;) {
             const int64_t b = line / rows.outer, batch_end = std::min(last_line, (b + 1) * rows.outer);
-            for (int64_t c = begin; c < end; c += numbers.n) {
-                if (!index.next_block(b * rows.count + c, b * rows.count + end, numbers)) return false;
-                for (int64_t l = line; l < batch_end; ++l)
-                    copy_pieces(out + (l * rows.count + c) * row_size,
-                                data + b * layout.batch_stride + (l - b * rows.outer) * layout.outer_stride, numbers);
+            for (int64_t first = line; first < batch_end; first += lines_together(end - begin)) {
+                const int64_t last = std::min(first + lines_together(end - begin), batch_end);
+                for (int64_t c = begin; c < end; c += numbers.n) {
+                    if (!index.next_block(b * rows.count + c, b * rows.count + end, numbers)) return false;
+                    for (int64_t l = first; l < last; ++l)
+                        copy_line(out + (l * rows.count + c) * row_size,
+                                  data + b * layout.batch_stride + (l - b * rows.outer) * layout.outer_stride, numbers);
+                }
             }
             line = batch_end;
         }

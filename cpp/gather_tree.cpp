@@ -1,4 +1,6 @@
 // Beams from back to front: each step's parent says which beam of the step before it came from.
+#include <vector>
+
 #include "kernels.hpp"
 
 namespace gs {
@@ -7,8 +9,13 @@ namespace {
 // Values are integers whatever T is; a value that is no valid beam gives -1.
 template <class T>
 int64_t beam(T value, int64_t beams) {
-    const bool valid = value >= T{0} && static_cast<double>(value) < static_cast<double>(beams);
-    return valid ? static_cast<int64_t>(value) : -1;
+    if constexpr (std::integral<T>) {
+        const bool valid = static_cast<uint64_t>(value) < static_cast<uint64_t>(beams);  // negative ones are large
+        return valid ? static_cast<int64_t>(value) : -1;
+    } else {
+        const bool valid = value >= T{0} && static_cast<double>(value) < static_cast<double>(beams);
+        return valid ? static_cast<int64_t>(value) : -1;
+    }
 }
 
 template <class T>
@@ -20,24 +27,26 @@ int64_t sequence_length(T length, int64_t steps) {
 template <class T>
 int64_t follow(const Beams& beams, const T* steps, const T* parents, const T* lengths, T end, T* out) {
     const int64_t level = beams.batch * beams.beams;
+    std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // where each beam stands
     for (int64_t i = 0; i < beams.steps * level; ++i) out[i] = end;
     for (int64_t n = 0; n < beams.batch; ++n) {
         const int64_t length = sequence_length(lengths[n], beams.steps);
-        for (int64_t w = 0; w < beams.beams && length > 0; ++w) {
-            int64_t at = (length - 1) * level + n * beams.beams + w;  // where the beam stands at this time
-            out[at] = steps[at];
-            for (int64_t t = length - 2; t >= 0; --t) {
-                const int64_t parent = beam(parents[at], beams.beams);
-                if (parent < 0) return at;
-                at = t * level + n * beams.beams + parent;
-                out[t * level + n * beams.beams + w] = steps[at];
+        // All beams of an entry go back together: each waits for memory, but not for the others.
+        for (int64_t w = 0; w < beams.beams; ++w) at[w] = w;
+        for (int64_t t = length - 1; t >= 0; --t) {
+            const int64_t first = t * level + n * beams.beams;
+            for (int64_t w = 0; w < beams.beams; ++w) {
+                const int64_t from = first + at[w];
+                out[first + w] = steps[from];
+                if (t == 0) continue;
+                at[w] = beam(parents[from], beams.beams);
+                if (at[w] < 0) return from;
             }
-            bool ended = false;
-            for (int64_t t = 0; t < length; ++t) {
-                T& value = out[t * level + n * beams.beams + w];
-                if (ended) value = end;
-                ended = ended || value == end;
-            }
+        }
+        for (int64_t w = 0; w < beams.beams; ++w) {
+            int64_t t = 0;
+            while (t < length && out[t * level + n * beams.beams + w] != end) ++t;
+            for (; t < length; ++t) out[t * level + n * beams.beams + w] = end;
         }
     }
     return -1;

@@ -2,26 +2,43 @@
 
 #include "machine.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef GS_F16C
 #include <immintrin.h>
-#define GS_F16C
 #endif
 
 namespace gs {
-namespace {
 
 #ifdef GS_F16C
 // The processor's own conversions give the same bits as ours: both round to nearest even.
 const bool has_f16c = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
 
-__attribute__((target("avx,f16c"))) int64_t widen_eights(const float16* from, float* to, int64_t n) {
+template <class Op>
+GS_F16C void combine_float16(float16* out, const float16* updates, const int64_t* rows, int64_t n) {
+    const Op op;
+    uint16_t* const to = reinterpret_cast<uint16_t*>(out);
+    const uint16_t* const from = reinterpret_cast<const uint16_t*>(updates);
+    for (int64_t i = 0; i < n; ++i)
+        to[rows[i]] = _cvtss_sh(op(_cvtsh_ss(to[rows[i]]), _cvtsh_ss(from[i])), _MM_FROUND_TO_NEAREST_INT);
+}
+template void combine_float16<Add>(float16*, const float16*, const int64_t*, int64_t);
+template void combine_float16<Sub>(float16*, const float16*, const int64_t*, int64_t);
+template void combine_float16<Mul>(float16*, const float16*, const int64_t*, int64_t);
+#else
+const bool has_f16c = false;
+#endif
+
+namespace {
+
+#ifdef GS_F16C
+
+GS_F16C int64_t widen_eights(const float16* from, float* to, int64_t n) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
     return i;
 }
 
-__attribute__((target("avx,f16c"))) int64_t narrow_eights(const float* from, float16* to, int64_t n) {
+GS_F16C int64_t narrow_eights(const float* from, float16* to, int64_t n) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
@@ -29,7 +46,6 @@ __attribute__((target("avx,f16c"))) int64_t narrow_eights(const float* from, flo
     return i;
 }
 #else
-constexpr bool has_f16c = false;
 int64_t widen_eights(const float16*, float*, int64_t) { return 0; }
 int64_t narrow_eights(const float*, float16*, int64_t) { return 0; }
 #endif

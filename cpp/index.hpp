@@ -30,6 +30,9 @@ inline constexpr int64_t block = 256;
 // How many more are looked at, to ask for their memory in advance.
 inline constexpr int64_t lookahead = 64;
 
+// Never are more moved at a time.
+inline constexpr int64_t most_rows = 2 * block;
+
 // The numbers of n rows to move; those up to `known` come next.
 struct RowNumbers {
     int64_t* row;

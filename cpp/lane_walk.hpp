@@ -6,6 +6,7 @@
 
 #include "index.hpp"
 #include "plan.hpp"
+#include "row_moves.hpp"
 
 namespace gs {
 
@@ -19,6 +20,12 @@ struct Run {
 
 // Turns positions into places relative to base: stride becomes 1, step 0.
 void flatten(Run&);
+// Turns n positions into places.
+void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step);
+
+// Whether each of n rows of positions has a single one: boxes that were expanded in memory, so that whole rows are
+// meant.
+bool are_uniform(const int64_t* positions, int64_t n, int64_t columns);
 
 // The box as [groups, rows, columns]: a group for each place before the axis, rows of the innermost dim, which is the
 // last one after the axis or else the axis itself. Elements of different groups never meet in data; nor do those of
@@ -77,42 +84,54 @@ class RowCounter {
 };
 
 // Rows shorter than this are moved many at a time, by their places.
-inline constexpr int64_t short_columns = 64;
+inline constexpr int64_t short_columns = 512;
 
 // A part of a box: rows, counted through all groups, and columns of them.
 struct Part {
     int64_t first_row, last_row, begin, end;
 };
 
+// A walk calls move.elements(run); and if move.takes_rows, where that says the same, move.rows(element, rows, columns):
+// each row number is the place of so many elements one after the other, `element` the first of those in the box.
+
 // Visits whole rows, many of them at a time.
 template <class Move>
-bool walk_short_rows(const Box& box, const Index& index, int64_t first_row, int64_t last_row, Move&& move) {
-    int64_t places[block];
+bool walk_short_rows(const Box& box, const Index& index, int64_t first_row, int64_t last_row, const Move& move) {
+    int64_t places[most_rows];
     RowCounter row(box, first_row);
-    const int64_t columns = box.columns, at_once = block / columns;
+    const int64_t columns = box.columns, at_once = most_rows / columns;
     for (int64_t r = first_row; r < last_row; r += at_once) {
         const int64_t n = std::min(at_once, last_row - r);
         if (!index.resolve(r * columns, n * columns, places)) return false;
-        for (int64_t i = 0; i < n; ++i, row.advance()) {
-            int64_t* const place = places + i * columns;
-            for (int64_t j = 0; j < columns; ++j)
-                place[j] = place[j] < 0 ? -1 : row.base() + place[j] * box.lanes.stride + j * box.step;
-        }
-        move(Run{r * columns, {places, n * columns, n * columns}, 0, 1, 0});
+        const bool rows = move.takes_rows && box.step == 1 && are_uniform(places, n, columns);
+        for (int64_t i = 0; i < n; ++i, row.advance())
+            if (rows)
+                flatten(&(places[i] = places[i * columns]), 1, row.base(), box.lanes.stride, 0);
+            else
+                flatten(places + i * columns, columns, row.base(), box.lanes.stride, box.step);
+        if (rows)
+            move.rows(r * columns, {places, n, n}, columns);
+        else
+            move.elements({r * columns, {places, n * columns, n * columns}, 0, 1, 0});
     }
     return true;
 }
 
 template <class Move>
-bool walk_tile(const Box& box, const Index& index, const Part& part, Move&& move) {
+bool walk_tile(const Box& box, const Index& index, const Part& part, const Move& move) {
     int64_t positions[block + lookahead];
     RowNumbers rows{positions, 0, 0};
     RowCounter counter(box, part.first_row);
     for (int64_t r = part.first_row; r < part.last_row; ++r, counter.advance())
         for (int64_t column = part.begin; column < part.end; column += rows.n) {
-            const int64_t row = r * box.columns;
-            if (!index.next_block(row + column, row + part.end, rows)) return false;
-            move(Run{row + column, rows, counter.base() + column * box.step, box.lanes.stride, box.step});
+            const int64_t element = r * box.columns + column, base = counter.base() + column * box.step;
+            if (!index.next_block(element, r * box.columns + part.end, rows)) return false;
+            if (move.takes_rows && box.step == 1 && are_uniform(positions, 1, rows.n)) {
+                flatten(positions, 1, base, box.lanes.stride, 0);
+                move.rows(element, {positions, 1, 1}, rows.n);
+            } else {
+                move.elements({element, rows, base, box.lanes.stride, box.step});
+            }
         }
     return true;
 }
@@ -120,7 +139,7 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, Move&& move
 // Visits a part of a box, `tile` columns at a time (0: all): what a tile touches of data stays in the cache while all
 // rows of a group go by.
 template <class Move>
-bool walk(const Box& box, const Index& index, const Part& part, int64_t tile, Move&& move) {
+bool walk(const Box& box, const Index& index, const Part& part, int64_t tile, const Move& move) {
     const bool all_columns = part.begin == 0 && part.end == box.columns;
     if (tile == 0 && all_columns && box.columns < short_columns)
         return walk_short_rows(box, index, part.first_row, part.last_row, move);
@@ -139,6 +158,7 @@ inline int64_t tile_columns(const Box& box, int64_t item_size) {
     constexpr int64_t cache = 1024 * 1024, narrowest = 32;  // shorter pieces cost more than they save
     const int64_t column_size = std::max<int64_t>(box.lanes.size * item_size, 1);
     if (!box.has_after || box.columns < 2 * narrowest || column_size * box.columns <= cache) return 0;
+    if (column_size * narrowest > far_bytes) return 0;
     return std::clamp(cache / column_size / 16 * 16, narrowest, 4 * block);
 }
 

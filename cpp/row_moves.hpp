@@ -2,6 +2,9 @@
 // uses them with rows of one element.
 #pragma once
 
+#include <cstring>
+#include <type_traits>
+
 #include "kernels.hpp"
 
 namespace gs {
@@ -12,12 +15,45 @@ struct Source {
     int64_t stride, step;
 };
 
+// Copies a row; short ones without a call.
+inline void copy_row(std::byte* to, const std::byte* from, int64_t size) {
+    const auto both_ends = [=]<int64_t n>(std::integral_constant<int64_t, n>) {  // they may overlap
+        std::memcpy(to, from, n);
+        std::memcpy(to + size - n, from + size - n, n);
+    };
+    if (size > 2048) {
+        std::memcpy(to, from, static_cast<size_t>(size));
+    } else if (size >= 64) {
+        for (int64_t i = 0; i + 64 <= size; i += 64) std::memcpy(to + i, from + i, 64);
+        std::memcpy(to + size - 64, from + size - 64, 64);
+    } else if (size >= 32) {
+        both_ends(std::integral_constant<int64_t, 32>{});
+    } else if (size >= 16) {
+        both_ends(std::integral_constant<int64_t, 16>{});
+    } else if (size >= 8) {
+        both_ends(std::integral_constant<int64_t, 8>{});
+    } else if (size >= 4) {
+        both_ends(std::integral_constant<int64_t, 4>{});
+    } else {
+        for (int64_t i = 0; i < size; ++i) to[i] = from[i];
+    }
+}
+
+// The first lines of a row: processors find the others themselves.
+inline void prefetch_row(const std::byte* row, int64_t size) {
+    for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
+}
+
 // Copies n rows to evenly spaced places; row -1 gives zeros.
 using CopyRows = void (*)(std::byte* out, int64_t out_stride, const Source&, const RowNumbers&, int64_t row_size);
 
 // `packed`: both strides are the size of a row, and step is 0; `may_skip`: rows may be -1; `far`: they are spread over
 // more memory than caches hold. Rows of elements only may have a step.
 CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool far);
+
+// Copies n pieces of one row, which lie `step` bytes apart, to consecutive places.
+using CopySpaced = void (*)(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size);
+CopySpaced spaced_copier(int64_t size);
 
 // What one thread owns of a destination: rows [first_row, last_row), elements [first, last) of a row. Row -1 is
 // nobody's.
@@ -35,12 +71,15 @@ struct Updates {
     const std::byte* updates;
     int64_t* visits;  // counts how often each row was met, or null
     RowNumbers rows;
-    int64_t width;
+    int64_t width, row_stride;  // elements of an update; from one row of out to the next
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
 // `whole`: all rows are good, all are in the share, and none is counted; `far` as above.
 ApplyRows applier(const Combine&, int64_t width, bool whole, bool far);
+
+// How many lines of batch and outer take turns with the same block of indices: all of them if that is the only one.
+inline int64_t lines_together(int64_t count) { return count <= block ? INT64_MAX / 2 : 8; }
 
 // Elements in more memory than this are asked for in advance; in less, processors find them fast enough.
 inline constexpr int64_t far_bytes = 16 * 1024 * 1024;

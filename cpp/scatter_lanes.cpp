@@ -8,6 +8,34 @@
 #include "row_moves.hpp"
 
 namespace gs {
+namespace {
+
+struct Move {
+    std::byte* target;
+    int64_t target_size;
+    const std::byte* updates;
+    int64_t* visits;
+    const Combine& combine;
+    bool by_position;  // only the positions [first, last) are ours
+    int64_t first, last, places;
+    ApplyRows apply, apply_rows;
+    bool takes_rows;
+
+    void elements(Run run) const {
+        const Share mine{first * run.stride, last * run.stride, 0, 1}, everything{0, places, 0, 1};
+        flatten(run);
+        apply({target + run.base * target_size, updates + run.element * combine.item_size,
+               visits ? visits + run.base : nullptr, run.rows, 1, 1},
+              by_position ? mine : everything, combine);
+    }
+
+    void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
+        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1}, {0, places, 0, columns},
+                   combine);
+    }
+};
+
+}  // namespace
 
 bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* updates, std::byte* out,
                    const Combine& combine) {
@@ -22,13 +50,18 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
         const ApplyRows apply = applier(combine, 1, !by_position && !visits && !index.may_skip(), far);
         std::atomic<bool> good = true;
         const auto visit = [&](const Part& part, int64_t first, int64_t last) {
-            const auto move = [&](Run run) {
-                const Share share{first * run.stride, last * run.stride, 0, 1};
-                flatten(run);
-                apply({target + run.base * target_size, updates + run.element * combine.item_size,
-                       visits ? visits + run.base : nullptr, run.rows, 1},
-                      by_position ? share : Share{0, lanes.data_elements, 0, 1}, combine);
-            };
+            const Move move{target,
+                            target_size,
+                            updates,
+                            visits,
+                            combine,
+                            by_position,
+                            first,
+                            last,
+                            lanes.data_elements,
+                            apply,
+                            applier(combine, 2, false, false),
+                            !visits};
             if (!walk(box, index, part, tile, move)) good = false;
         };
         const Work work{lanes.elements, combine.item_size};

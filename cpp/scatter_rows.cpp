@@ -27,13 +27,16 @@ struct Scatter {
         RowNumbers numbers{row, 0, 0};
         for (int64_t line = begin; line < end;) {
             const int64_t b = line / rows.outer, batch_end = std::min(end, (b + 1) * rows.outer);
-            for (int64_t c = 0; c < rows.count; c += numbers.n) {
-                if (!index.next_block(b * rows.count + c, (b + 1) * rows.count, numbers)) return false;
-                for (int64_t l = line; l < batch_end; ++l)
-                    apply({out + l * rows.data_rows * rows.width * target_size,
-                           updates + (l * rows.count + c) * rows.width * combine.item_size,
-                           visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width},
-                          share, combine);
+            for (int64_t first = line; first < batch_end; first += lines_together(rows.count)) {
+                const int64_t last = std::min(first + lines_together(rows.count), batch_end);
+                for (int64_t c = 0; c < rows.count; c += numbers.n) {
+                    if (!index.next_block(b * rows.count + c, (b + 1) * rows.count, numbers)) return false;
+                    for (int64_t l = first; l < last; ++l)
+                        apply({out + l * rows.data_rows * rows.width * target_size,
+                               updates + (l * rows.count + c) * rows.width * combine.item_size,
+                               visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width},
+                              share, combine);
+                }
             }
             line = batch_end;
         }
