@@ -2,10 +2,9 @@
 // and the last step (one rounding, or the division of a mean).
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "kernels.hpp"
+#include "parallel.hpp"
+#include "scratch.hpp"
 
 namespace gs {
 
@@ -61,15 +60,22 @@ bool scatter_around(const Combine& combine, int64_t slots, int64_t width, std::b
     if (combine.reduction == Reduction::none) return walk(out, combine.item_size, nullptr);
     const Accumulator accumulator = gs::accumulator(combine);
     const bool count = accumulator.finish || !combine.include_self;
-    std::vector<int64_t> visits(count ? static_cast<size_t>(slots) : 0);
-    std::unique_ptr<std::byte[]> sums;
+    const Scratch visits(count ? slots * 8 : 0, true);
+    const Scratch sums(accumulator.load ? slots * width * accumulator.item_size : 0, false);
     if (accumulator.load) {
-        sums.reset(new std::byte[static_cast<size_t>(slots * width * accumulator.item_size)]);
-        accumulator.load(out, sums.get(), slots * width);
+        const int64_t size = combine.item_size;
+        for_ranges(slots * width, {slots * width, size}, [&](int64_t begin, int64_t end) {
+            accumulator.load(out + begin * size, sums.get() + begin * accumulator.item_size, end - begin);
+        });
     }
-    std::byte* const target = sums ? sums.get() : out;
-    if (!walk(target, accumulator.item_size, count ? visits.data() : nullptr)) return false;
-    if (accumulator.finish) accumulator.finish(target, out, visits.data(), slots, width, combine);
+    std::byte* const target = accumulator.load ? sums.get() : out;
+    int64_t* const counts = count ? reinterpret_cast<int64_t*>(visits.get()) : nullptr;
+    if (!walk(target, accumulator.item_size, counts)) return false;
+    if (accumulator.finish)
+        for_ranges(slots, {slots, width * combine.item_size}, [&](int64_t begin, int64_t end) {
+            accumulator.finish(target + begin * width * accumulator.item_size, out + begin * width * combine.item_size,
+                               counts + begin, end - begin, width, combine);
+        });
     return true;
 }
 

@@ -114,23 +114,36 @@ struct Bytes {
     std::byte bytes[size];
 };
 
-template <class T, class A, class Op, bool far>
-void combine_all_elements(const Updates& u, const Share&, const Combine&) {
+// Rows of one element: all of them.
+template <class T, class A, class Op, bool far, bool counted>
+void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
     const Op op;
+    const bool include_self = combine.include_self;
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
     const int64_t* rows = u.rows.row;
-    const auto combine = [&](int64_t row, T update) { out[row] = op(out[row], accumulate_as<A>(update)); };
+    int64_t* __restrict visits = u.visits;
+    const auto apply = [&](int64_t row, T update) {
+        const A value = accumulate_as<A>(update), combined = op(out[row], value);
+        if constexpr (counted)
+            out[row] = visits[row]++ == 0 && !include_self ? value : combined;
+        else
+            out[row] = combined;
+    };
     const int64_t n = u.rows.n;
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
         if constexpr (far)
-            for (int64_t j = 0; j < 4; ++j) prefetch(out + rows[std::min(i + j + lookahead, u.rows.known - 1)]);
+            for (int64_t j = 0; j < 4; ++j) {
+                const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
+                prefetch(out + next);
+                if constexpr (counted) prefetch(visits + next);
+            }
         const int64_t row[] = {rows[i], rows[i + 1], rows[i + 2], rows[i + 3]};
         const T update[] = {updates[i], updates[i + 1], updates[i + 2], updates[i + 3]};
-        for (int64_t j = 0; j < 4; ++j) combine(row[j], update[j]);
+        for (int64_t j = 0; j < 4; ++j) apply(row[j], update[j]);
     }
-    for (; i < n; ++i) combine(rows[i], updates[i]);
+    for (; i < n; ++i) apply(rows[i], updates[i]);
 }
 
 template <class Op>
@@ -140,37 +153,34 @@ void combine_all_float16(const Updates& u, const Share&, const Combine&) {
 }
 
 template <class T, class A, class Op>
-ApplyRows element_applier(bool whole, bool far) {
-    if (!whole) return combine_elements<T, A, Op>;
+ApplyRows element_applier(const How& how) {
+    if (!how.all) return combine_elements<T, A, Op>;
+    if (how.counted)
+        return how.far ? combine_all_elements<T, A, Op, true, true> : combine_all_elements<T, A, Op, false, true>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::takes(0.0f, 0.0f); })
         if (has_f16c) return combine_all_float16<Op>;
-    return far ? combine_all_elements<T, A, Op, true> : combine_all_elements<T, A, Op, false>;
+    return how.far ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
 }
 
-template <int64_t size>
-ApplyRows element_setter(bool whole, bool far) {
-    return element_applier<Bytes<size>, Bytes<size>, Set>(whole, far);
-}
-
-ApplyRows setter(int64_t item_size, bool whole, bool far) {
+ApplyRows setter(int64_t item_size, const How& how) {
     switch (item_size) {
-        case 1: return element_setter<1>(whole, far);
-        case 2: return element_setter<2>(whole, far);
-        case 4: return element_setter<4>(whole, far);
-        case 8: return element_setter<8>(whole, far);
-        case 16: return element_setter<16>(whole, far);
+        case 1: return element_applier<Bytes<1>, Bytes<1>, Set>(how);
+        case 2: return element_applier<Bytes<2>, Bytes<2>, Set>(how);
+        case 4: return element_applier<Bytes<4>, Bytes<4>, Set>(how);
+        case 8: return element_applier<Bytes<8>, Bytes<8>, Set>(how);
+        case 16: return element_applier<Bytes<16>, Bytes<16>, Set>(how);
         default: return set_rows;
     }
 }
 
 }  // namespace
 
-ApplyRows applier(const Combine& combine, int64_t width, bool whole, bool far) {
-    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, whole, far) : set_rows;
-    return visit_combine(
-        combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-            return width > 1 ? ApplyRows{combine_rows<T, A, Op>} : element_applier<T, A, Op>(whole, far);
-        });
+ApplyRows applier(const Combine& combine, int64_t width, const How& how) {
+    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, how) : set_rows;
+    return visit_combine(combine, ApplyRows{nullptr},
+                         [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             return width > 1 ? ApplyRows{combine_rows<T, A, Op>} : element_applier<T, A, Op>(how);
+                         });
 }
 
 }  // namespace gs

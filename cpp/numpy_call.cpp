@@ -81,12 +81,12 @@ const char* find_fault(const Call& call, Plan& plan) {
 }
 
 // An index box that was expanded over all of data off the axis, as graph libraries do, says the same thing once for a
-// whole slice: it is replaced by the line along the axis, and the plan by one of rows.
+// whole slice: it is replaced by the line along the axis, and the plan by one of rows. A box of one dim is such a line.
 Ref without_expansion(const Call& call, Plan& plan) {
     PyArrayObject* const indices = array(call.indices);
     const int rank = PyArray_NDIM(indices);
     const int64_t axis = call.axis + (call.axis < 0 ? rank : 0);
-    bool expanded = plan.form == Form::lanes && rank > 1 && PyArray_SIZE(indices) > 0;
+    bool expanded = plan.form == Form::lanes && PyArray_SIZE(indices) > 0;
     for (int d = 0; expanded && d < rank; ++d)
         expanded = d == axis || (PyArray_DIM(indices, d) == PyArray_DIM(array(call.data), d) &&
                                  (PyArray_STRIDE(indices, d) == 0 || PyArray_DIM(indices, d) == 1));

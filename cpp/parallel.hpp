@@ -17,16 +17,12 @@ struct Work {
 
     // A rough guess, for data that is near; what is far takes longer, and pays for threads all the more.
     double microseconds() const {
-        return static_cast<double>(steps) * (1.0 + static_cast<double>(bytes_per_step) / 16.0) / 1000.0;
+        return static_cast<double>(steps) * (0.5 + static_cast<double>(bytes_per_step) / 64.0) / 1000.0;
     }
 };
 
 // Below this, waking another thread costs more than it saves.
-inline constexpr double serial_microseconds = 100;
-
-// Splitting destinations makes every thread read all indices. It pays where the destination is out of cache; within
-// it, the misses that it would share out do not occur.
-inline constexpr int64_t cached_bytes = 8 * 1024 * 1024;
+inline constexpr double serial_microseconds = 15;
 
 inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 

@@ -68,14 +68,6 @@ struct Mul {
     }
 };
 
-// yes or no, without a branch that would have to be guessed.
-template <std::floating_point F>
-F select(bool condition, F yes, F no) {
-    using Bits = std::conditional_t<sizeof(F) == 4, uint32_t, uint64_t>;
-    const Bits mask = Bits{0} - Bits{condition};
-    return std::bit_cast<F>((std::bit_cast<Bits>(yes) & mask) | (std::bit_cast<Bits>(no) & ~mask));
-}
-
 // NaN from either side stays; of two equal values the one that stands there stays.
 struct Min {
     template <class T>
@@ -91,7 +83,7 @@ struct Min {
         if constexpr (Half<T>)
             return takes(float(a), float(u)) ? u : a;
         else if constexpr (Float<T>)
-            return select(takes(a, u), u, a);
+            return u < a ? u : u != u ? u : a;
         else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) && bool(u));
         else
@@ -113,7 +105,7 @@ struct Max {
         if constexpr (Half<T>)
             return takes(float(a), float(u)) ? u : a;
         else if constexpr (Float<T>)
-            return select(takes(a, u), u, a);
+            return u > a ? u : u != u ? u : a;
         else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) || bool(u));
         else

@@ -21,11 +21,10 @@ inline void copy_row(std::byte* to, const std::byte* from, int64_t size) {
         std::memcpy(to, from, n);
         std::memcpy(to + size - n, from + size - n, n);
     };
-    if (size > 2048) {
+    if (size > 128) {
         std::memcpy(to, from, static_cast<size_t>(size));
     } else if (size >= 64) {
-        for (int64_t i = 0; i + 64 <= size; i += 64) std::memcpy(to + i, from + i, 64);
-        std::memcpy(to + size - 64, from + size - 64, 64);
+        both_ends(std::integral_constant<int64_t, 64>{});
     } else if (size >= 32) {
         both_ends(std::integral_constant<int64_t, 32>{});
     } else if (size >= 16) {
@@ -75,8 +74,13 @@ struct Updates {
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
-// `whole`: all rows are good, all are in the share, and none is counted; `far` as above.
-ApplyRows applier(const Combine&, int64_t width, bool whole, bool far);
+// What is known of all calls of an ApplyRows.
+struct How {
+    bool all;      // all rows are good and in the share
+    bool counted;  // there are visits
+    bool far;      // as above
+};
+ApplyRows applier(const Combine&, int64_t width, const How&);
 
 // How many lines of batch and outer take turns with the same block of indices: all of them if that is the only one.
 inline int64_t lines_together(int64_t count) { return count <= block ? INT64_MAX / 2 : 8; }

@@ -16,22 +16,20 @@ struct Move {
     const std::byte* updates;
     int64_t* visits;
     const Combine& combine;
-    bool by_position;  // only the positions [first, last) are ours
-    int64_t first, last, places;
+    Share everything;
     ApplyRows apply, apply_rows;
     bool takes_rows;
 
     void elements(Run run) const {
-        const Share mine{first * run.stride, last * run.stride, 0, 1}, everything{0, places, 0, 1};
         flatten(run);
         apply({target + run.base * target_size, updates + run.element * combine.item_size,
                visits ? visits + run.base : nullptr, run.rows, 1, 1},
-              by_position ? mine : everything, combine);
+              everything, combine);
     }
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
-        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1}, {0, places, 0, columns},
-                   combine);
+        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1},
+                   {0, everything.last_row, 0, columns}, combine);
     }
 };
 
@@ -42,41 +40,30 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
     if (lanes.elements == 0) return true;
     const Box box(lanes);
     const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        // A thread owns destinations, never updates: the result does not depend on how many there are.
-        const bool by_position = box.groups < num_threads() && !box.has_after && box.columns >= short_columns &&
-                                 lanes.data_elements * target_size >= cached_bytes;
         const int64_t tile = tile_columns(box, target_size);
         const bool far = tile == 0 && lanes.data_elements / box.groups * target_size > far_bytes;
-        const ApplyRows apply = applier(combine, 1, !by_position && !visits && !index.may_skip(), far);
+        const Move move{target,
+                        target_size,
+                        updates,
+                        visits,
+                        combine,
+                        {0, lanes.data_elements, 0, 1},
+                        applier(combine, 1, {!index.may_skip(), visits != nullptr, far}),
+                        applier(combine, 2, {false, false, far}),
+                        !visits};
         std::atomic<bool> good = true;
-        const auto visit = [&](const Part& part, int64_t first, int64_t last) {
-            const Move move{target,
-                            target_size,
-                            updates,
-                            visits,
-                            combine,
-                            by_position,
-                            first,
-                            last,
-                            lanes.data_elements,
-                            apply,
-                            applier(combine, 2, false, false),
-                            !visits};
+        const auto visit = [&](const Part& part) {
             if (!walk(box, index, part, tile, move)) good = false;
         };
+        // A thread owns destinations, never updates: the result does not depend on how many there are.
         const Work work{lanes.elements, combine.item_size};
         if (box.groups >= num_threads())
-            for_ranges(box.groups, work, [&](int64_t begin, int64_t end) {
-                visit({begin * box.rows, end * box.rows, 0, box.columns}, 0, lanes.size);
-            });
+            for_ranges(box.groups, work,
+                       [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
         else if (box.has_after && box.columns >= 32 * num_threads())
-            for_ranges(box.columns, work,
-                       [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}, 0, lanes.size); });
-        else if (by_position)
-            for_ranges(lanes.size, work,
-                       [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), 0, box.columns}, begin, end); });
+            for_ranges(box.columns, work, [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
         else
-            visit({0, box.all_rows(), 0, box.columns}, 0, lanes.size);
+            visit({0, box.all_rows(), 0, box.columns});
         return good.load();
     };
     return scatter_around(combine, lanes.data_elements, 1, out, scatter);

@@ -3,6 +3,7 @@
 
 #include "accumulate.hpp"
 #include "parallel.hpp"
+#include "partition.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
@@ -42,7 +43,34 @@ struct Scatter {
         }
         return true;
     }
+
+    // A line of rows of one element.
+    bool by_owner(int64_t line, ApplyRows apply) const {
+        std::byte* const to = out + line * rows.data_rows * target_size;
+        int64_t* const counts = visits ? visits + line * rows.data_rows : nullptr;
+        return deliver_by_owner(
+            index, line / rows.outer * rows.count, rows.count, updates + line * rows.count * combine.item_size,
+            combine.item_size, rows.data_rows,
+            [&](const Parcel& parcel) { apply({to, parcel.elements, counts, parcel.rows, 1, 1}, all(), combine); });
+    }
 };
+
+// Wide rows are divided into columns of this many bytes: two lines of cache, which processors fetch together.
+constexpr int64_t column_size = 128;
+
+enum class Split { nothing, lines, columns, rows, elements };
+
+// Who owns what. A thread owns destinations, never updates: the result does not depend on how many there are.
+Split split(const Rows& rows, int64_t target_size, bool counted, const Work& work) {
+    const int threads = threads_for(work);
+    const int64_t row_size = rows.width * target_size;
+    const bool far = rows.data_rows * row_size > far_bytes;
+    if (threads == 1) return Split::nothing;
+    if (rows.batch * rows.outer >= threads) return Split::lines;
+    if (row_size >= column_size * threads && !counted) return Split::columns;  // a visit counts for the whole row
+    if (rows.width == 1) return far ? Split::elements : Split::nothing;
+    return row_size >= 64 || far ? Split::rows : Split::nothing;
+}
 
 }  // namespace
 
@@ -52,36 +80,35 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
     const bool nothing = lines * rows.count * row_size == 0 || rows.data_rows == 0;
     if (nothing) return index.check(rows.batch * rows.count);  // an index can be bad all the same
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        const bool whole = !visits && !index.may_skip(), far = rows.data_rows * target_size > far_bytes;
-        const Scatter scatter{rows,
-                              index,
-                              updates,
-                              target,
-                              visits,
-                              combine,
-                              target_size,
-                              applier(combine, rows.width, whole, far),
-                              applier(combine, rows.width, false, far)};
-        // A thread owns destinations, never updates: the result does not depend on how many there are.
-        const Work work{lines * rows.count, row_size};
-        const int64_t line_elements = std::max<int64_t>(64 / target_size, 1);  // in a cache line
-        const int64_t columns = (rows.width + line_elements - 1) / line_elements;
+        const bool counted = visits != nullptr, far = rows.data_rows * target_size > far_bytes;
+        const ApplyRows apply_all = applier(combine, rows.width, {!index.may_skip(), counted, far});
+        const ApplyRows apply_own = applier(combine, rows.width, {false, counted, far});
+        const Scatter scatter{rows, index, updates, target, visits, combine, target_size, apply_all, apply_own};
         std::atomic<bool> good = true;
-        const auto keep = [&](bool ok) {
-            if (!ok) good = false;
+        const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
+            if (!scatter.part(first_line, last_line, share)) good = false;
         };
-        if (lines >= num_threads())
-            for_ranges(lines, work, [&](int64_t begin, int64_t end) { keep(scatter.part(begin, end, scatter.all())); });
-        else if (columns >= 16 * num_threads() && !visits)  // a visit counts for the whole row
-            for_ranges(columns, work, [&](int64_t begin, int64_t end) {
-                keep(scatter.part(
-                    0, lines, {0, rows.data_rows, begin * line_elements, std::min(end * line_elements, rows.width)}));
-            });
-        else if (row_size < 64 && lines * rows.data_rows * rows.width * target_size < cached_bytes)
-            keep(scatter.part(0, lines, scatter.all()));
-        else
-            for_ranges(rows.data_rows, work,
-                       [&](int64_t begin, int64_t end) { keep(scatter.part(0, lines, {begin, end, 0, rows.width})); });
+        const Work work{lines * rows.count, row_size};
+        switch (split(rows, target_size, counted, work)) {
+            case Split::nothing: part(0, lines, scatter.all()); break;
+            case Split::lines:
+                for_ranges(lines, work, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });
+                break;
+            case Split::columns: {
+                const int64_t column = column_size / target_size, columns = (rows.width + column - 1) / column;
+                for_ranges(columns, work, [&](int64_t begin, int64_t end) {
+                    part(0, lines, {0, rows.data_rows, begin * column, std::min(end * column, rows.width)});
+                });
+                break;
+            }
+            case Split::rows:
+                for_ranges(rows.data_rows, work,
+                           [&](int64_t begin, int64_t end) { part(0, lines, {begin, end, 0, rows.width}); });
+                break;
+            case Split::elements:
+                for (int64_t l = 0; l < lines; ++l)
+                    if (!scatter.by_owner(l, applier(combine, 1, {true, counted, far}))) good = false;
+        }
         return good.load();
     };
     return scatter_around(combine, lines * rows.data_rows, rows.width, out, walk);

@@ -1,0 +1,24 @@
+// Elements that go all over a large destination, sorted by the thread that owns their place: in batches of bounded
+// size, and so that each thread finds its own in their order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "index.hpp"
+
+namespace gs {
+
+// Elements one after the other and the rows they go to.
+struct Parcel {
+    const std::byte* elements;
+    RowNumbers rows;
+};
+
+// Hands out the elements [0, n), whose tuples begin at `first`; deliver(parcel) is called by one thread for each owner,
+// with its parcels in order. False: there was a bad index, and some may have been delivered.
+bool deliver_by_owner(const Index&, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
+                      int64_t data_rows, const std::function<void(const Parcel&)>& deliver);
+
+}  // namespace gs
