@@ -18,6 +18,10 @@ struct Gather {
     CopyRows copy;
 
     void copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
+        if (layout.pieces.rank == 0) {
+            copy(to, row_size, {from, layout.row_stride, 0}, numbers, row_size);
+            return;
+        }
         const bool near_pieces = layout.pieces.rank == 1 && layout.piece_stride[0] < layout.row_stride;
         if (near_pieces)
             copy_by_row(to, from, numbers);
@@ -42,7 +46,8 @@ struct Gather {
     // The same piece of all rows, piece by piece.
     void copy_by_piece(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         const Shape &pieces = layout.pieces, &strides = layout.piece_stride;
-        int64_t at[max_rank] = {};
+        int64_t at[max_rank];
+        std::fill_n(at, pieces.rank, 0);
         for (int64_t offset = 0; offset < row_size; offset += layout.piece_size) {
             copy(to + offset, row_size, {from, layout.row_stride, 0}, numbers, layout.piece_size);
             for (int d = pieces.rank - 1; d >= 0; --d) {

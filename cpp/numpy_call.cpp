@@ -54,9 +54,9 @@ bool copy_data(PyObject* data, PyArrayObject* out) {
 
 // A new array for the result; for a scatter it holds a copy of data.
 Ref new_output(const Call& call, const Plan& plan) {
-    const bool scatter = is_scatter(call.kernel);
-    Ref out = new_array(PyArray_DESCR(array(call.data)), scatter ? shape_of(array(call.data)) : plan.slots);
-    return !out || !scatter || copy_data(call.data, out.array()) ? std::move(out) : Ref();
+    if (!is_scatter(call.kernel)) return new_array(PyArray_DESCR(array(call.data)), plan.slots);
+    Ref out = new_array(PyArray_DESCR(array(call.data)), shape_of(array(call.data)));
+    return out && copy_data(call.data, out.array()) ? std::move(out) : Ref();
 }
 
 // Whether kernels can work on the arguments as they are.

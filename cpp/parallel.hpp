@@ -17,7 +17,7 @@ struct Work {
 
     // A rough guess, for data that is near; what is far takes longer, and pays for threads all the more.
     double microseconds() const {
-        return static_cast<double>(steps) * (0.5 + static_cast<double>(bytes_per_step) / 64.0) / 1000.0;
+        return static_cast<double>(steps) * (0.0005 + static_cast<double>(bytes_per_step) * 0.000016);
     }
 };
 

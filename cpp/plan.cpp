@@ -13,7 +13,8 @@ int64_t product(const int64_t* dims, int n) {
     bool overflow = false;
     for (int i = 0; i < n; ++i) {
         if (dims[i] == 0) return 0;
-        overflow |= total > std::numeric_limits<int64_t>::max() / dims[i];
+        if ((total | dims[i]) >> 31)  // else the product fits, and a division takes longer than all the rest
+            overflow |= total > std::numeric_limits<int64_t>::max() / dims[i];
         total = overflow ? 1 : total * dims[i];
     }
     return overflow ? -1 : total;

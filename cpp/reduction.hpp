@@ -83,7 +83,10 @@ struct Min {
         if constexpr (Half<T>)
             return takes(float(a), float(u)) ? u : a;
         else if constexpr (Float<T>)
-            return u < a ? u : u != u ? u : a;
+            if (u != u) [[unlikely]]  // apart, so that the rest is one instruction and no branch to be guessed
+                return u;
+            else
+                return u < a ? u : a;
         else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) && bool(u));
         else
@@ -105,7 +108,10 @@ struct Max {
         if constexpr (Half<T>)
             return takes(float(a), float(u)) ? u : a;
         else if constexpr (Float<T>)
-            return u > a ? u : u != u ? u : a;
+            if (u != u) [[unlikely]]  // apart, so that the rest is one instruction and no branch to be guessed
+                return u;
+            else
+                return u > a ? u : a;
         else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) || bool(u));
         else

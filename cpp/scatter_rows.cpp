@@ -61,15 +61,20 @@ constexpr int64_t column_size = 128;
 enum class Split { nothing, lines, columns, rows, elements };
 
 // Who owns what. A thread owns destinations, never updates: the result does not depend on how many there are.
-Split split(const Rows& rows, int64_t target_size, bool counted, const Work& work) {
+Split split(const Rows& rows, int64_t target_size, bool computes, bool counted, const Work& work) {
     const int threads = threads_for(work);
     const int64_t row_size = rows.width * target_size;
     const bool far = rows.data_rows * row_size > far_bytes;
     if (threads == 1) return Split::nothing;
     if (rows.batch * rows.outer >= threads) return Split::lines;
-    if (row_size >= column_size * threads && !counted) return Split::columns;  // a visit counts for the whole row
+    // Columns let threads read whole stretches of the updates, but each must look at all indices. A visit counts for
+    // the whole row.
+    const int64_t columns = row_size / column_size;
+    if (columns >= (computes ? 8 : 1) * threads && !counted) return Split::columns;
     if (rows.width == 1) return far ? Split::elements : Split::nothing;
-    return row_size >= 64 || far ? Split::rows : Split::nothing;
+    // Where rows stay in the cache, the updates are what takes time; one thread alone can read them from afar.
+    const bool streams = work.steps * work.bytes_per_step > 2 * far_bytes;
+    return far || (row_size >= 64 && !streams) ? Split::rows : Split::nothing;
 }
 
 }  // namespace
@@ -89,7 +94,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::byte* updates
             if (!scatter.part(first_line, last_line, share)) good = false;
         };
         const Work work{lines * rows.count, row_size};
-        switch (split(rows, target_size, counted, work)) {
+        switch (split(rows, target_size, combine.reduction != Reduction::none, counted, work)) {
             case Split::nothing: part(0, lines, scatter.all()); break;
             case Split::lines:
                 for_ranges(lines, work, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });
