@@ -9,6 +9,7 @@
 #include "index.hpp"
 #include "plan.hpp"
 #include "reduction.hpp"
+#include "spans.hpp"
 
 namespace gs {
 
@@ -27,8 +28,9 @@ struct Combine {
 };
 bool knows(DType, Reduction);
 
-// `out` holds data on entry and the result on return.
-[[nodiscard]] bool scatter_rows(const Rows&, const Index&, const std::byte* updates, std::byte* out, const Combine&);
+// `out` holds data on entry and the result on return; `spans` of the indices, if they are known, else none.
+[[nodiscard]] bool scatter_rows(const Rows&, const Index&, const std::vector<Span>& spans, const std::byte* updates,
+                                std::byte* out, const Combine&);
 [[nodiscard]] bool scatter_lanes(const Lanes&, const Index&, const std::byte* updates, std::byte* out, const Combine&);
 
 // Beam search: follows parents from the last step back to the first. Arrays are [steps, batch, beams].

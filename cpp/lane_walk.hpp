@@ -18,6 +18,10 @@ struct Run {
     int64_t base, stride, step;
 };
 
+// The place of one position; -1 stays.
+inline int64_t place(int64_t position, int64_t base, int64_t stride) {
+    return position < 0 ? -1 : base + position * stride;
+}
 // Turns positions into places relative to base: stride becomes 1, step 0.
 void flatten(Run&);
 // Turns n positions into places.
@@ -106,7 +110,11 @@ bool walk_short_rows(const Box& box, const Index& index, int64_t first_row, int6
         const bool rows = move.takes_rows && box.step == 1 && are_uniform(places, n, columns);
         for (int64_t i = 0; i < n; ++i, row.advance())
             if (rows)
-                flatten(&(places[i] = places[i * columns]), 1, row.base(), box.lanes.stride, 0);
+                places[i] = place(places[i * columns], row.base(), box.lanes.stride);
+            else if (columns < 16)  // a call would take longer
+                for (int64_t j = 0; j < columns; ++j)
+                    places[i * columns + j] =
+                        place(places[i * columns + j], row.base() + j * box.step, box.lanes.stride);
             else
                 flatten(places + i * columns, columns, row.base(), box.lanes.stride, box.step);
         if (rows)
@@ -127,7 +135,7 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, const Move&
             const int64_t element = r * box.columns + column, base = counter.base() + column * box.step;
             if (!index.next_block(element, r * box.columns + part.end, rows)) return false;
             if (move.takes_rows && box.step == 1 && are_uniform(positions, 1, rows.n)) {
-                flatten(positions, 1, base, box.lanes.stride, 0);
+                positions[0] = place(positions[0], base, box.lanes.stride);
                 move.rows(element, {positions, 1, 1}, rows.n);
             } else {
                 move.elements({element, rows, base, box.lanes.stride, box.step});

@@ -26,8 +26,8 @@ bool is_plain_out(const Call& call) {
 constexpr int64_t unlock_bytes = 64 * 1024;
 
 // Runs the kernel; the arrays are contiguous and their shapes agree with the plan.
-bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const Index& index, const Ref& data,
-                const Ref& updates, PyArrayObject* out) {
+bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const Index& index,
+                const std::vector<Span>& spans, const Ref& data, const Ref& updates, PyArrayObject* out) {
     const int64_t item_size = PyArray_ITEMSIZE(out);
     if (!is_scatter(call.kernel)) {
         return plan.form == Form::rows
@@ -36,7 +36,7 @@ bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const 
     }
     const DType dtype = element_type(PyArray_DESCR(out));
     const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
-    return plan.form == Form::rows ? scatter_rows(plan.rows, index, bytes(updates.array()), bytes(out), combine)
+    return plan.form == Form::rows ? scatter_rows(plan.rows, index, spans, bytes(updates.array()), bytes(out), combine)
                                    : scatter_lanes(plan.lanes, index, bytes(updates.array()), bytes(out), combine);
 }
 
@@ -104,13 +104,20 @@ Ref without_expansion(const Call& call, Plan& plan) {
     return line;
 }
 
+// Whether so many rows are taken whose elements lie far apart that it is better to copy all data in order first.
+bool scattered(const Rows& rows, const Layout& layout) {
+    const int inner = layout.pieces.rank - 1;
+    return inner >= 0 && layout.piece_stride[inner] > layout.row_stride && rows.count * 8 > rows.data_rows;
+}
+
 // Plans a gather from data with strides; false: it has to be made contiguous.
 bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
     PyArrayObject* const data = array(call.data);
     const int64_t item_size = PyArray_ITEMSIZE(data);
     const Shape shape = shape_of(data);
     if (!PyArray_ISALIGNED(data) || item_size == 0) return false;
-    if (plan.form == Form::rows) return lay_out(plan.rows, shape, strides_of(data), item_size, layout);
+    if (plan.form == Form::rows)
+        return lay_out(plan.rows, shape, strides_of(data), item_size, layout) && !scattered(plan.rows, layout);
     Shape strides;
     for (int64_t stride : strides_of(data)) {
         if (stride < 0 || stride % item_size != 0) return false;
@@ -139,14 +146,17 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     const Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
                       call.rule);
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > unlock_bytes;
+    std::vector<Span> spans;
     try {
         if (call.out) {  // the caller's array is not written to before all is known to be well
             const Unlocked unlocked(large);
-            if (!index.check(rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements)) return Outcome::bad_index;
+            const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
+            const bool surveyed = rows && scatter && tuples >= 8 * Span::tuples && !index.may_skip();
+            if (!(surveyed ? find_spans(index, tuples, spans) : index.check(tuples))) return Outcome::bad_index;
         }
         if (call.out && scatter && call.out != call.data && !copy_data(call.data, out.array())) return Outcome::failed;
         const Unlocked unlocked(large);
-        if (!run_kernel(call, plan, layout, index, data, updates, out.array())) return Outcome::bad_index;
+        if (!run_kernel(call, plan, layout, index, spans, data, updates, out.array())) return Outcome::bad_index;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Outcome::failed;

@@ -22,7 +22,7 @@ struct Work {
 };
 
 // Below this, waking another thread costs more than it saves.
-inline constexpr double serial_microseconds = 15;
+inline constexpr double serial_microseconds = 10;
 
 inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 

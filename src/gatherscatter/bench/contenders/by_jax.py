@@ -51,8 +51,10 @@ class Jax:
         function = self._function(case, mode)
         indices = put(case.indices[:, :1] if case.workload.layout == "expanded" else case.indices)
         if case.workload.is_gather:
-            compiled, data = jax.jit(function), put(case.data)
-            return Call(lambda: compiled(data, indices).block_until_ready())
+            compiled, data = jax.jit(function), case.data
+            if data.flags.c_contiguous:
+                data = put(data)
+            return Call(lambda: compiled(data, indices).block_until_ready())  # arrays with gaps are closed up in the call
         new = put(case.new)
         if not case.workload.out:
             compiled, data = jax.jit(function), put(case.data)

@@ -1,0 +1,76 @@
+#include "spans.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "parallel.hpp"
+
+namespace gs {
+namespace {
+
+GS_INTEGER_CLONES void extend(Span& span, const int64_t* rows, int64_t n) {
+    int64_t low = span.low, high = span.high;
+    for (int64_t i = 0; i < n; ++i) {
+        low = std::min(low, rows[i]);
+        high = std::max(high, rows[i]);
+    }
+    span = {low, high};
+}
+
+// False: there is a bad index.
+bool find_span(const Index& index, int64_t first, int64_t last, Span& span) {
+    int64_t row[block];
+    span = {INT64_MAX, INT64_MIN};
+    for (int64_t c = first; c < last; c += block) {
+        const int64_t n = std::min(block, last - c);
+        if (!index.resolve(c, n, row)) return false;
+        extend(span, row, n);
+    }
+    return true;
+}
+
+}  // namespace
+
+bool find_spans(const Index& index, int64_t n, std::vector<Span>& spans) {
+    const int64_t count = (n + Span::tuples - 1) / Span::tuples;
+    spans.resize(static_cast<size_t>(count));
+    std::atomic<bool> good = true;
+    for_ranges(count, {count, Span::tuples * 8}, [&](int64_t begin, int64_t end) {
+        for (int64_t s = begin; s < end && good; ++s) {
+            const int64_t first = s * Span::tuples;
+            if (!find_span(index, first, std::min(first + Span::tuples, n), spans[static_cast<size_t>(s)]))
+                good = false;
+        }
+    });
+    return good;
+}
+
+bool seem_ordered(const Index& index, int64_t n, int64_t data_rows) {
+    constexpr int64_t samples = 8;
+    for (int64_t s = 0; s < samples; ++s) {
+        const int64_t first = s * (n / samples);
+        Span span;
+        if (!find_span(index, first, std::min(first + Span::tuples / 16, n), span)) return false;
+        if (span.high - span.low > data_rows / 16) return false;
+    }
+    return true;
+}
+
+std::vector<int64_t> dividing_rows(const std::vector<Span>& spans, int64_t data_rows, int parts) {
+    std::vector<int64_t> middles;
+    for (const Span& span : spans) middles.push_back(span.low + (span.high - span.low) / 2);
+    std::sort(middles.begin(), middles.end());
+    std::vector<int64_t> rows{0};
+    size_t cut = 0;
+    for (int p = 1; p < parts; ++p) {
+        const int64_t row =
+            std::max(rows.back(), middles[middles.size() * static_cast<size_t>(p) / static_cast<size_t>(parts)]);
+        for (const Span& span : spans) cut += span.low < row && row <= span.high;
+        rows.push_back(row);
+    }
+    rows.push_back(data_rows);
+    if (cut * 8 > spans.size()) rows.clear();
+    return rows;
+}
+
+}  // namespace gs

@@ -1,0 +1,27 @@
+// Where in data stretches of the indices lie: indices in some order let threads divide them, though each thread owns
+// destinations.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "index.hpp"
+
+namespace gs {
+
+// The least and the greatest row of some consecutive tuples.
+struct Span {
+    static constexpr int64_t tuples = 4096;
+    int64_t low, high;
+};
+
+// Checks all tuples [0, n) and finds their spans; false: one is bad.
+bool find_spans(const Index&, int64_t n, std::vector<Span>&);
+
+// Whether a few samples make it likely that spans are short.
+bool seem_ordered(const Index&, int64_t n, int64_t data_rows);
+
+// Rows at which to divide data in `parts` with as many updates each; empty if many spans would be cut.
+std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);
+
+}  // namespace gs
