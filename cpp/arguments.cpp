@@ -1,15 +1,29 @@
 // From Python's arguments to a Call: positions, keywords and the names of modes and reductions.
+#include <algorithm>
 #include <cstring>
 
 #include "call.hpp"
 #include "docs.hpp"
+#include "parallel.hpp"
 
 namespace gs {
 namespace {
 
-enum Parameter { data, indices, updates, axis, batch_dims, reduction, include_self, mode, out, parameter_count };
+enum Parameter {
+    data,
+    indices,
+    updates,
+    axis,
+    batch_dims,
+    reduction,
+    include_self,
+    mode,
+    out,
+    num_threads,
+    parameter_count
+};
 const char* const parameter_names[parameter_count] = {"data",      "indices",      "updates", "axis", "batch_dims",
-                                                      "reduction", "include_self", "mode",    "out"};
+                                                      "reduction", "include_self", "mode",    "out",  "num_threads"};
 
 // Which parameters an array function has: the first `positional` may be given by position, `required` must be given.
 struct Signature {
@@ -17,12 +31,12 @@ struct Signature {
     Parameter parameters[parameter_count];
 };
 constexpr Signature signatures[kernel_count] = {
-    {2, 3, 6, {data, indices, axis, batch_dims, mode, out}},                        // gather
-    {2, 3, 5, {data, indices, axis, mode, out}},                                    // gather_elements
-    {2, 2, 5, {data, indices, batch_dims, mode, out}},                              // gather_nd
-    {3, 4, 8, {data, indices, updates, axis, reduction, include_self, mode, out}},  // scatter_update
-    {3, 4, 8, {data, indices, updates, axis, reduction, include_self, mode, out}},  // scatter_elements
-    {3, 3, 7, {data, indices, updates, reduction, include_self, mode, out}},        // scatter_nd
+    {2, 3, 7, {data, indices, axis, batch_dims, mode, out, num_threads}},                        // gather
+    {2, 3, 6, {data, indices, axis, mode, out, num_threads}},                                    // gather_elements
+    {2, 2, 6, {data, indices, batch_dims, mode, out, num_threads}},                              // gather_nd
+    {3, 4, 9, {data, indices, updates, axis, reduction, include_self, mode, out, num_threads}},  // scatter_update
+    {3, 4, 9, {data, indices, updates, axis, reduction, include_self, mode, out, num_threads}},  // scatter_elements
+    {3, 3, 8, {data, indices, updates, reduction, include_self, mode, out, num_threads}},        // scatter_nd
 };
 
 const char* const mode_names[] = {"raise", "wrap", "clip", "fill", "drop"};
@@ -138,6 +152,14 @@ bool read_flag(PyObject* op, PyObject* value, bool& flag) {
     return truth >= 0 || refuse("flag_fault", op, include_self, value);
 }
 
+bool read_threads(PyObject* op, PyObject** values, int& threads) {
+    if (!values[num_threads] || values[num_threads] == Py_None) return true;
+    int64_t n = 0;
+    if (!read_integer(op, num_threads, values[num_threads], n)) return false;
+    threads = static_cast<int>(std::min<int64_t>(n, most_threads));
+    return n >= 1 || refuse("threads_fault", op, num_threads, values[num_threads]);
+}
+
 PyObject* or_none(PyObject* value) { return value == Py_None ? nullptr : value; }
 
 bool read_call(Call& call, PyObject** values) {
@@ -149,7 +171,7 @@ bool read_call(Call& call, PyObject** values) {
            read_integer(call.op, batch_dims, values[batch_dims], call.batch_dims) &&
            read_mode(call.op, values[mode], is_scatter(call.kernel), call.rule.mode) &&
            read_reduction(call.op, values[reduction], call.reduction) &&
-           read_flag(call.op, values[include_self], call.include_self);
+           read_flag(call.op, values[include_self], call.include_self) && read_threads(call.op, values, call.threads);
 }
 
 // Whatever is no plain array goes to the function of the same name in _arrays.py.
@@ -177,10 +199,11 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     return result;
 }
 
-// apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out)
+// apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out,
+//       num_threads)
 PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 13) {
-        PyErr_SetString(PyExc_TypeError, "apply() takes 13 arguments");
+    if (n != 14) {
+        PyErr_SetString(PyExc_TypeError, "apply() takes 14 arguments");
         return nullptr;
     }
     int kernel = 0;
@@ -200,6 +223,7 @@ PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     values[include_self] = arguments[8];
     values[mode] = arguments[9];
     values[out] = arguments[12];
+    values[num_threads] = arguments[13];
     if (is_scatter(call.kernel) != (values[updates] != nullptr)) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
         return nullptr;

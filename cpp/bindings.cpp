@@ -64,6 +64,9 @@ nb::dict plan(const std::string& kernel, const std::vector<int64_t>& data, const
 
 }  // namespace
 
+// By this name threadpoolctl knows the library.
+extern "C" NB_EXPORT int gatherscatter_num_threads() { return gs::num_threads(); }
+
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: plans, kernels and the array functions.";
     if (!gs::import_numpy()) throw nb::python_error();

@@ -26,6 +26,7 @@ struct Call {
     Rule rule;
     Reduction reduction = Reduction::none;
     bool include_self = true, wide = false;
+    int threads = 0;  // for this call; 0: as many as usual
 };
 
 enum class Outcome { done, failed, not_plain, bad_index };

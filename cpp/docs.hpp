@@ -4,7 +4,7 @@
 namespace gs::docs {
 
 inline constexpr const char* gather =
-    R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', out=None)
+    R"(gather($module, /, data, indices, axis=0, *, batch_dims=0, mode='raise', out=None, num_threads=None)
 --
 
 Take whole slices of ``data`` along ``axis``.
@@ -24,6 +24,8 @@ mode : {'raise', 'wrap', 'clip', 'fill'}
     'fill': the same, but gives zeros instead of an error; 'wrap': modulo the size; 'clip': the nearest of 0..size-1.
 out : array, optional
     Where to write the result: its exact shape and type. Untouched when anything is wrong.
+num_threads : int >= 1, optional
+    At most so many threads for this call, instead of `gatherscatter.num_threads()`. Results do not depend on it.
 
 Returns
 -------
@@ -46,7 +48,7 @@ array([[5, 6],
 )";
 
 inline constexpr const char* gather_elements =
-    R"(gather_elements($module, /, data, indices, axis=0, *, mode='raise', out=None)
+    R"(gather_elements($module, /, data, indices, axis=0, *, mode='raise', out=None, num_threads=None)
 --
 
 Take single elements: each index names its own position along ``axis``.
@@ -58,7 +60,7 @@ Parameters
 data : array of rank r >= 1, any element type
 indices : array of rank r and any integer type, off the axis no longer than ``data``; along it of any length
 axis : int in [-r, r-1]
-mode, out : see `gather`
+mode, out, num_threads : see `gather`
 
 Returns
 -------
@@ -77,7 +79,7 @@ array([[1, 1],
 )";
 
 inline constexpr const char* gather_nd =
-    R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', out=None)
+    R"(gather_nd($module, /, data, indices, *, batch_dims=0, mode='raise', out=None, num_threads=None)
 --
 
 Take elements or slices named by index tuples.
@@ -90,7 +92,7 @@ Parameters
 data : array of rank r >= 1, any element type
 indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - batch_dims
 batch_dims : int in [0, min(r, rank of indices)), leading dims that ``data`` and ``indices`` share
-mode, out : see `gather`
+mode, out, num_threads : see `gather`
 
 Returns
 -------
@@ -108,7 +110,7 @@ array([1, 3])
 )";
 
 inline constexpr const char* scatter_update =
-    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None)
+    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None, num_threads=None)
 --
 
 Write whole slices along ``axis``: the reverse of `gather`.
@@ -154,7 +156,7 @@ array([0., 2., 0., 5.])
 )";
 
 inline constexpr const char* scatter_elements =
-    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None)
+    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None, num_threads=None)
 --
 
 Write single elements: each index names its own position along ``axis``. The reverse of `gather_elements`.
@@ -187,7 +189,7 @@ array([[0., 2., 0.],
 )";
 
 inline constexpr const char* scatter_nd =
-    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, mode='raise', out=None)
+    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, mode='raise', out=None, num_threads=None)
 --
 
 Write elements or slices named by index tuples: the reverse of `gather_nd`.

@@ -186,6 +186,7 @@ Fault make_plan(Kernel kernel, const Shape& data, const Shape& indices, int64_t 
 Outcome run(const Call& call, PyObject*& result) {
     IndexType type;
     if (!takes(call, type)) return Outcome::not_plain;
+    const ThreadsForCall threads(call.threads);
     if (!knows(element_type(PyArray_DESCR(array(call.data))), call.reduction)) return raise_reduction(call);
     Plan plan;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);

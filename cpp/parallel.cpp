@@ -43,6 +43,7 @@ bool spin_until(Condition&& condition) {
 }
 
 thread_local bool inside_task = false;
+thread_local int call_threads = 0;  // for the call that this thread is in; 0: as configured
 
 // One job at a time; workers sleep in between. Its threads are never joined: it lives as long as the process.
 class Pool {
@@ -133,7 +134,13 @@ Pool& pool() {
 
 }  // namespace
 
+ThreadsForCall::ThreadsForCall(int n) : before_(call_threads) {
+    if (n > 0) call_threads = n;
+}
+ThreadsForCall::~ThreadsForCall() { call_threads = before_; }
+
 int num_threads() {
+    if (call_threads > 0) return call_threads;
     int n = configured_threads;
     if (n == 0) {
         n = initial_threads();

@@ -11,6 +11,17 @@ int num_threads();
 void set_num_threads(int n);  // n >= 1; more than most_threads counts as that
 inline constexpr int most_threads = 1024;
 
+// While it lives, loops that this thread begins have so many threads; 0: as many as usual.
+class ThreadsForCall {
+  public:
+    explicit ThreadsForCall(int n);
+    ~ThreadsForCall();
+    ThreadsForCall(const ThreadsForCall&) = delete;
+
+  private:
+    int before_;
+};
+
 // The cost of a loop, from which follows whether threads pay.
 struct Work {
     int64_t steps, bytes_per_step;

@@ -1,15 +1,18 @@
 """The gather and scatter operators of ONNX and OpenVINO: exact, deterministic, on arrays and on model files."""
 
-from gatherscatter import onnx, openvino
+from gatherscatter import _threadpoolctl, onnx, openvino
 from gatherscatter._core import (
     gather,
     gather_elements,
     gather_nd,
     num_threads,
+    pool_limit,
+    pool_size,
     scatter_elements,
     scatter_nd,
     scatter_update,
     set_num_threads,
+    set_pool_limit,
 )
 from gatherscatter.cache import tensor_scatter
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
@@ -20,6 +23,8 @@ from gatherscatter.tree import gather_tree
 from gatherscatter.versions import OpVersion, op, ops
 
 __version__ = "0.1.0"
+
+_threadpoolctl.install()
 
 __all__ = [
     "IndexReport",
@@ -39,10 +44,13 @@ __all__ = [
     "op",
     "openvino",
     "ops",
+    "pool_limit",
+    "pool_size",
     "run",
     "scatter_elements",
     "scatter_nd",
     "scatter_update",
     "set_num_threads",
+    "set_pool_limit",
     "tensor_scatter",
 ]

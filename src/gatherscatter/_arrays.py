@@ -23,14 +23,25 @@ def gather(
     batch_dims: int = 0,
     mode: str = "raise",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray:
-    return execute("gather", "gather", data, indices, axis=axis, batch_dims=batch_dims, mode=mode, out=out)
+    return execute(
+        "gather", "gather", data, indices, axis=axis, batch_dims=batch_dims, mode=mode, out=out, num_threads=num_threads
+    )
 
 
 def gather_elements(
-    data: ArrayLike, indices: ArrayLike, axis: int = 0, *, mode: str = "raise", out: np.ndarray | None = None
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray:
-    return execute("gather_elements", "gather_elements", data, indices, axis=axis, mode=mode, out=out)
+    return execute(
+        "gather_elements", "gather_elements", data, indices, axis=axis, mode=mode, out=out, num_threads=num_threads
+    )
 
 
 def gather_nd(
@@ -40,8 +51,11 @@ def gather_nd(
     batch_dims: int = 0,
     mode: str = "raise",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray:
-    return execute("gather_nd", "gather_nd", data, indices, batch_dims=batch_dims, mode=mode, out=out)
+    return execute(
+        "gather_nd", "gather_nd", data, indices, batch_dims=batch_dims, mode=mode, out=out, num_threads=num_threads
+    )
 
 
 def scatter_update(
@@ -75,6 +89,7 @@ def execute(
     negative: bool = True,
     wide: bool = False,
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray:
     """Run one kernel on arrays of any kind; ``op`` is what messages call it."""
     in_place = updates is not None and out is data
@@ -86,7 +101,7 @@ def execute(
     def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
              mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
         return _core.apply(op, kernel, array, index, update, axis, batch_dims, reduction, include_self, mode,
-                           negative, wide, out)  # fmt: skip
+                           negative, wide, out, num_threads)  # fmt: skip
 
     if out is not None:
         _check_out(op, out, array, update)

@@ -11,12 +11,25 @@ def gather(
     batch_dims: int = 0,
     mode: str = "raise",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray: ...
 def gather_elements(
-    data: ArrayLike, indices: ArrayLike, axis: int = 0, *, mode: str = "raise", out: np.ndarray | None = None
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray: ...
 def gather_nd(
-    data: ArrayLike, indices: ArrayLike, *, batch_dims: int = 0, mode: str = "raise", out: np.ndarray | None = None
+    data: ArrayLike,
+    indices: ArrayLike,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray: ...
 def scatter_update(
     data: ArrayLike,
@@ -28,6 +41,7 @@ def scatter_update(
     include_self: bool = True,
     mode: str = "raise",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray: ...
 def scatter_elements(
     data: ArrayLike,
@@ -39,6 +53,7 @@ def scatter_elements(
     include_self: bool = True,
     mode: str = "raise",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray: ...
 def scatter_nd(
     data: ArrayLike,
@@ -49,6 +64,7 @@ def scatter_nd(
     include_self: bool = True,
     mode: str = "raise",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray: ...
 def apply(
     op: str,
@@ -64,6 +80,7 @@ def apply(
     negative: bool,
     wide: bool,
     out: np.ndarray | None,
+    num_threads: int | None,
     /,
 ) -> np.ndarray: ...
 def knows(dtype: np.dtype[Any], reduction: str, /) -> bool: ...
@@ -84,3 +101,6 @@ def plan(
 ) -> dict[str, Any]: ...
 def num_threads() -> int: ...
 def set_num_threads(n: int) -> None: ...
+def pool_limit() -> int: ...
+def pool_size() -> int: ...
+def set_pool_limit(bytes: int) -> None: ...

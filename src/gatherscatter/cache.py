@@ -17,6 +17,7 @@ def tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray:
     """Write ``update`` into a cache, for every batch entry from a position of its own on.
 
@@ -34,6 +35,8 @@ def tensor_scatter(
     out : array, optional
         Where to write the result. ``out=past_cache`` updates in place, without a copy. Untouched when anything is
         wrong.
+    num_threads : int >= 1, optional
+        At most so many threads for this call.
 
     Returns
     -------
@@ -57,7 +60,9 @@ def tensor_scatter(
         error = OpValueError if isinstance(mode, str) else OpTypeError
         text = f"tensor_scatter: mode must be one of 'linear', 'circular', not {mode!r}"
         raise error(text, op="tensor_scatter", input="mode")
-    return run("tensor_scatter", past_cache, update, write_indices, axis=axis, mode=mode, out=out)
+    return run(
+        "tensor_scatter", past_cache, update, write_indices, axis=axis, mode=mode, out=out, num_threads=num_threads
+    )
 
 
 def run(
@@ -69,6 +74,7 @@ def run(
     axis: int,
     mode: str,
     out: np.ndarray | None = None,
+    num_threads: int | None = None,
 ) -> np.ndarray:
     """`tensor_scatter` under the name ``op``."""
     past = _arrays.as_array(op, "past_cache", past_cache)
@@ -78,7 +84,9 @@ def run(
     _check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
     positions = _positions(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
     target = past_cache if out is past_cache else past  # `execute` recognises in-place by identity
-    return _arrays.execute(op, "scatter_update", target, positions, new, axis=axis, batch_dims=1, out=out)
+    return _arrays.execute(
+        op, "scatter_update", target, positions, new, axis=axis, batch_dims=1, out=out, num_threads=num_threads
+    )
 
 
 def _normalised(op: str, axis: int, rank: int) -> int:

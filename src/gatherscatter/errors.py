@@ -93,6 +93,11 @@ def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
     raise OpTypeError(text, op=op, input=parameter)
 
 
+def threads_fault(op: str, parameter: str, value: object) -> NoReturn:
+    """A number of threads below one."""
+    raise OpValueError(f"{op}: {parameter} must be at least 1, not {value!r}", op=op, input=parameter)
+
+
 def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
     """An argument that is neither true nor false."""
     raise OpTypeError(f"{op}: {parameter} must be True or False, not {value!r}", op=op, input=parameter)

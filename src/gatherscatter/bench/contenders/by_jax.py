@@ -54,7 +54,9 @@ class Jax:
             compiled, data = jax.jit(function), case.data
             if data.flags.c_contiguous:
                 data = put(data)
-            return Call(lambda: compiled(data, indices).block_until_ready())  # arrays with gaps are closed up in the call
+            return Call(
+                lambda: compiled(data, indices).block_until_ready()
+            )  # arrays with gaps are closed up in the call
         new = put(case.new)
         if not case.workload.out:
             compiled, data = jax.jit(function), put(case.data)
