@@ -54,12 +54,17 @@ struct Accumulator {
 };
 Accumulator accumulator(const Combine&);
 
+// Whether visits of slots are counted.
+inline bool counts_visits(const Combine& combine, const Accumulator& accumulator) {
+    return accumulator.finish || !combine.include_self;
+}
+
 // Runs walk(target, size of its elements, visits), a scatter into accumulators, between load and finish.
 template <class Walk>
 bool scatter_around(const Combine& combine, int64_t slots, int64_t width, std::byte* out, Walk&& walk) {
     if (combine.reduction == Reduction::none) return walk(out, combine.item_size, nullptr);
     const Accumulator accumulator = gs::accumulator(combine);
-    const bool count = accumulator.finish || !combine.include_self;
+    const bool count = counts_visits(combine, accumulator);
     const Scratch visits(count ? slots * 8 : 0, true);
     const Scratch sums(accumulator.load ? slots * width * accumulator.item_size : 0, false);
     if (accumulator.load) {

@@ -201,18 +201,18 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
 
 // apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out,
 //       num_threads)
-PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
     if (n != 14) {
         PyErr_SetString(PyExc_TypeError, "apply() takes 14 arguments");
-        return nullptr;
+        return false;
     }
     int kernel = 0;
     while (kernel < kernel_count && PyUnicode_Compare(arguments[1], kernel_names[kernel]) != 0) ++kernel;
     if (kernel == kernel_count) {
         PyErr_Format(PyExc_ValueError, "apply() knows no kernel %R", arguments[1]);
-        return nullptr;
+        return false;
     }
-    Call call{arguments[0], static_cast<Kernel>(kernel)};
+    call = Call{arguments[0], static_cast<Kernel>(kernel)};
     PyObject* values[parameter_count] = {};
     values[data] = arguments[2];
     values[indices] = arguments[3];
@@ -226,13 +226,18 @@ PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     values[num_threads] = arguments[13];
     if (is_scatter(call.kernel) != (values[updates] != nullptr)) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
-        return nullptr;
+        return false;
     }
-    if (!read_call(call, values) || !read_flag(call.op, arguments[10], call.rule.negative) ||
-        !read_flag(call.op, arguments[11], call.wide))
-        return nullptr;
+    return read_call(call, values) && read_flag(call.op, arguments[10], call.rule.negative) &&
+           read_flag(call.op, arguments[11], call.wide);
+}
+
+template <Outcome (*act)(const Call&, PyObject*&)>
+PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    Call call{};
+    if (!read_apply(arguments, n, call)) return nullptr;
     PyObject* result = nullptr;
-    if (run(call, result) == Outcome::not_plain)
+    if (act(call, result) == Outcome::not_plain)
         PyErr_SetString(PyExc_TypeError, "apply() wants aligned native NumPy arrays of fitting types");
     return result;
 }
@@ -257,6 +262,8 @@ PyMethodDef method(const char* doc) {
 
 }  // namespace
 
+int find_reduction(PyObject* name) { return find_name(name, reduction_names); }
+
 PyMethodDef* array_functions() {
     static PyMethodDef methods[] = {
         method<Kernel::gather>(docs::gather),
@@ -265,8 +272,13 @@ PyMethodDef* array_functions() {
         method<Kernel::scatter_update>(docs::scatter_update),
         method<Kernel::scatter_elements>(docs::scatter_elements),
         method<Kernel::scatter_nd>(docs::scatter_nd),
-        {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply)), METH_FASTCALL, docs::apply},
+        {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply<run>)), METH_FASTCALL, docs::apply},
+        {"explain", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(apply<explain>)), METH_FASTCALL,
+         docs::explain},
         {"knows", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(knows_call)), METH_FASTCALL, docs::knows},
+        {"group", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(group_call)), METH_FASTCALL, docs::group},
+        {"scatter_groups", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scatter_groups_call)),
+         METH_FASTCALL, docs::scatter_groups},
         {"gather_tree", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_tree_call)), METH_FASTCALL,
          docs::gather_tree},
         {nullptr, nullptr, 0, nullptr},

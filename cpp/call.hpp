@@ -34,6 +34,9 @@ enum class Outcome { done, failed, not_plain, bad_index };
 // `not_plain`: an argument is not an aligned native NumPy array of fitting type; _arrays.py knows what to do with it.
 Outcome run(const Call&, PyObject*& result);
 
+// How `run` would go about it, as a dict of facts.
+Outcome explain(const Call&, PyObject*& facts);
+
 // What is wrong with a call, as an exception.
 Outcome raise_shape(const Call&, const char* fault, const Plan&);
 Outcome raise_index(const Call&);
@@ -42,6 +45,11 @@ Outcome raise_reduction(const Call&);
 // Whether elements of a NumPy dtype have a reduction; false as the result: `dtype` is none.
 bool knows_dtype(PyObject* dtype, Reduction, bool& known);
 
+// The number of a reduction by its name, a str; -1 when there is none.
+int find_reduction(PyObject* name);
+
+PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
+PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 
 // The array functions of the package root, and `apply`, their common form for the layers above.

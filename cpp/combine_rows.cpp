@@ -162,6 +162,24 @@ ApplyRows element_applier(const How& how) {
     return how.far ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
 }
 
+template <class T, class Op>
+GS_CLONES void combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
+                             bool replace) {
+    T* __restrict out = reinterpret_cast<T*>(row);
+    const T* const updates = reinterpret_cast<const T*>(all_updates);
+    const int64_t size = width * static_cast<int64_t>(sizeof(T));
+    const Op op;
+    for (int64_t i = 0; i < members.n; ++i) {
+        const int64_t next = members.order[std::min(i + rows_ahead, members.known - 1)];
+        prefetch_row(all_updates + next * size, size);
+        const T* __restrict update = updates + members.order[i] * width;
+        if (i == 0 && replace)
+            std::copy_n(update, width, out);
+        else
+            combine_row(out, update, width, op);
+    }
+}
+
 ApplyRows setter(int64_t item_size, const How& how) {
     switch (item_size) {
         case 1: return element_applier<Bytes<1>, Bytes<1>, Set>(how);
@@ -180,6 +198,16 @@ ApplyRows applier(const Combine& combine, int64_t width, const How& how) {
     return visit_combine(combine, ApplyRows{nullptr},
                          [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
                              return width > 1 ? ApplyRows{combine_rows<T, A, Op>} : element_applier<T, A, Op>(how);
+                         });
+}
+
+CombineGroup group_combiner(const Combine& combine) {
+    return visit_combine(combine, CombineGroup{nullptr},
+                         []<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             if constexpr (std::same_as<T, A>)
+                                 return CombineGroup{combine_group<T, Op>};
+                             else
+                                 return CombineGroup{nullptr};
                          });
 }
 

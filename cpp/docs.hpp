@@ -220,7 +220,8 @@ array([ 1, 11,  3, 10,  9,  6,  7, 12])
 )";
 
 inline constexpr const char* apply =
-    R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out, /)
+    R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out,
+      num_threads, /)
 --
 
 The common form of the array functions, for the layers above: `op` is what messages say, `negative` whether negative
@@ -232,6 +233,18 @@ inline constexpr const char* knows = R"(knows($module, dtype, reduction, /)
 
 Whether elements of a dtype can be reduced so.
 )";
+
+inline constexpr const char* explain =
+    "explain($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative,\n"
+    "        wide, out, num_threads, /)\n--\n\nHow `apply` would go about it, as a dict; nothing is run.";
+
+inline constexpr const char* group =
+    "group($module, rows, count, /)\n--\n\nWhere each row's updates are: (starts, order), of int64 row numbers below "
+    "count.";
+
+inline constexpr const char* scatter_groups =
+    "scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)\n--\n\n"
+    "Combine groups of updates with data, or with zeros if it is None; NotImplemented if elements sum up elsewhere.";
 
 inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
 --

@@ -3,6 +3,7 @@
 
 #include "lane_walk.hpp"
 #include "parallel.hpp"
+#include "route.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
@@ -34,26 +35,32 @@ struct Move {
 bool gather_lanes(const Lanes& lanes, const Index& index, const std::byte* data, std::byte* out, int64_t item_size) {
     if (lanes.elements == 0) return true;
     const Box box(lanes);
-    const int64_t tile = tile_columns(box, item_size);
-    const bool far = tile == 0 && lanes.data_elements / box.groups * item_size > far_bytes;
+    const Route route = route_gather(lanes, item_size);
     const Move move{data,
                     out,
                     item_size,
                     index.may_skip(),
-                    copier(item_size, true, index.may_skip(), far),
-                    copier(item_size, false, index.may_skip(), far)};
-    const Work work{lanes.elements, item_size};
+                    copier(item_size, true, index.may_skip(), route.far),
+                    copier(item_size, false, index.may_skip(), route.far)};
     std::atomic<bool> good = true;
     const auto visit = [&](const Part& part) {
-        if (!walk(box, index, part, tile, move)) good = false;
+        if (!walk(box, index, part, route.tile, move)) good = false;
     };
-    if (tile != 0 && box.groups >= num_threads())
-        for_ranges(box.groups, work,
-                   [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
-    else if (tile == 0 && box.all_rows() >= num_threads())
-        for_ranges(box.all_rows(), work, [&](int64_t begin, int64_t end) { visit({begin, end, 0, box.columns}); });
-    else
-        for_ranges(box.columns, work, [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
+    switch (route.split) {
+        case Split::lines:
+            for_parts(box.groups, route.threads,
+                      [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
+            break;
+        case Split::tuples:
+            for_parts(box.all_rows(), route.threads,
+                      [&](int64_t begin, int64_t end) { visit({begin, end, 0, box.columns}); });
+            break;
+        case Split::columns:
+            for_parts(box.columns, route.threads,
+                      [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
+            break;
+        default: visit({0, box.all_rows(), 0, box.columns});
+    }
     return good;
 }
 

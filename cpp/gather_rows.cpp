@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "parallel.hpp"
+#include "route.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
@@ -86,20 +87,20 @@ bool gather_rows(const Rows& rows, const Index& index, const Layout& layout, con
                  int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
-    const bool far = rows.data_rows * row_size > far_bytes;
+    const Route route = route_gather(rows, item_size);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
     const Gather gather{
-        rows, index, layout, data, out, row_size, copier(layout.piece_size, packed, index.may_skip(), far)};
+        rows, index, layout, data, out, row_size, copier(layout.piece_size, packed, index.may_skip(), route.far)};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;
     };
-    if (lines >= num_threads())
-        for_ranges(lines, {lines, rows.count * row_size},
-                   [&](int64_t begin, int64_t end) { keep(gather.part(begin, end, 0, rows.count)); });
+    if (route.split == Split::lines)
+        for_parts(lines, route.threads,
+                  [&](int64_t begin, int64_t end) { keep(gather.part(begin, end, 0, rows.count)); });
     else
-        for_ranges(rows.count, {rows.count, lines * row_size},
-                   [&](int64_t begin, int64_t end) { keep(gather.part(0, lines, begin, end)); });
+        for_parts(rows.count, route.threads,
+                  [&](int64_t begin, int64_t end) { keep(gather.part(0, lines, begin, end)); });
     return good;
 }
 

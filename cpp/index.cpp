@@ -111,7 +111,8 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       resolve_(resolver(type, rule.mode, dims.rank)) {}
 
 bool Index::check(int64_t n) const {
-    if (may_skip()) return true;
+    const bool any_is_good = rule_.mode != Mode::raise && std::ranges::all_of(*dims_, [](int64_t d) { return d > 0; });
+    if (may_skip() || any_is_good) return true;
     std::atomic<bool> good = true;
     for_ranges(n, Work{n, tuple_size_}, [&](int64_t begin, int64_t end) {
         int64_t rows[block];

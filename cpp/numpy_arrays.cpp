@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "output_pool.hpp"
+#include "parallel.hpp"
 
 namespace gs {
 namespace {
@@ -115,6 +116,17 @@ Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, dims, nullptr, nullptr, 0, nullptr));
     if (before) Py_XDECREF(PyDataMem_SetHandler(before.get()));
     return made;
+}
+
+bool copy_data(PyObject* data, PyArrayObject* out) {
+    if (!is_contiguous(data)) return PyArray_CopyInto(out, array(data)) == 0;
+    const int64_t size = PyArray_NBYTES(out), page = 4096;
+    const Unlocked unlocked(size > unlock_bytes);
+    for_ranges((size + page - 1) / page, {size / page, page}, [&](int64_t begin, int64_t end) {
+        std::memcpy(bytes(out) + begin * page, bytes(array(data)) + begin * page,
+                    static_cast<size_t>(std::min(end * page, size) - begin * page));
+    });
+    return true;
 }
 
 bool import_numpy() {

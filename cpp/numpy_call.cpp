@@ -5,6 +5,7 @@
 #include "call.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
+#include "route.hpp"
 
 namespace gs {
 namespace {
@@ -22,9 +23,6 @@ bool is_plain_out(const Call& call) {
     return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
 }
 
-// Below this many bytes, releasing the interpreter lock costs more than it gives.
-constexpr int64_t unlock_bytes = 64 * 1024;
-
 // Runs the kernel; the arrays are contiguous and their shapes agree with the plan.
 bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const Index& index,
                 const std::vector<Span>& spans, const Ref& data, const Ref& updates, PyArrayObject* out) {
@@ -38,18 +36,6 @@ bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const 
     const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
     return plan.form == Form::rows ? scatter_rows(plan.rows, index, spans, bytes(updates.array()), bytes(out), combine)
                                    : scatter_lanes(plan.lanes, index, bytes(updates.array()), bytes(out), combine);
-}
-
-// Copies data into an array of the same shape and type.
-bool copy_data(PyObject* data, PyArrayObject* out) {
-    if (!is_contiguous(data)) return PyArray_CopyInto(out, array(data)) == 0;
-    const int64_t size = PyArray_NBYTES(out), page = 4096;
-    const Unlocked unlocked(size > unlock_bytes);
-    for_ranges((size + page - 1) / page, {size / page, page}, [&](int64_t begin, int64_t end) {
-        std::memcpy(bytes(out) + begin * page, bytes(array(data)) + begin * page,
-                    static_cast<size_t>(std::min(end * page, size) - begin * page));
-    });
-    return true;
 }
 
 // A new array for the result; for a scatter it holds a copy of data.
@@ -192,6 +178,45 @@ Outcome run(const Call& call, PyObject*& result) {
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
     const Outcome outcome = carry_out(call, plan, type, result);
     return outcome == Outcome::bad_index ? raise_index(call) : outcome;
+}
+
+Outcome explain(const Call& call, PyObject*& facts) {
+    IndexType type;
+    if (!takes(call, type)) return Outcome::not_plain;
+    const DType dtype = element_type(PyArray_DESCR(array(call.data)));
+    if (!knows(dtype, call.reduction)) return raise_reduction(call);
+    Plan plan;
+    if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
+    const ThreadsForCall threads(call.threads);
+    const bool lanes = plan.form == Form::lanes, scatter = is_scatter(call.kernel);
+    const Ref indices = without_expansion(call, plan);
+    if (!indices) return Outcome::failed;
+    Layout layout;
+    const bool in_order = is_contiguous(call.data),
+               in_place = !in_order && !scatter && plan_strides(call, plan, layout);
+    const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
+    const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
+    const bool rows = plan.form == Form::rows;
+    const Route route = rows      ? scatter ? route_scatter(plan.rows, combine) : route_gather(plan.rows, item_size)
+                        : scatter ? route_scatter(plan.lanes, combine)
+                                  : route_gather(plan.lanes, item_size);
+    bool ordered = false;
+    if (rows && scatter && is_contiguous(indices.get())) {
+        lay_out(plan.rows, item_size, layout);
+        const Index index(PyArray_DATA(indices.array()), type, plan.rows.dims, layout.weights, call.rule);
+        ordered =
+            may_be_ordered(plan.rows, combine, index) && seem_ordered(index, plan.rows.count, plan.rows.data_rows);
+    }
+    facts = Py_BuildValue(
+        "{s:s,s:O,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "was_lanes",
+        lanes ? Py_True : Py_False, "split", name(ordered ? Split::ordered : route.split), "threads",
+        route.split == Split::nothing && !ordered ? 1 : route.threads, "far", route.far ? Py_True : Py_False, "tile",
+        static_cast<long long>(route.tile), "scratch", static_cast<long long>(route.scratch), "data_in_order",
+        in_order ? Py_True : Py_False, "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",
+        is_contiguous(indices.get()) ? Py_True : Py_False, "updates_in_order",
+        !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter", scatter ? Py_True : Py_False,
+        "checked_first", call.out ? Py_True : Py_False);
+    return facts ? Outcome::done : Outcome::failed;
 }
 
 bool knows_dtype(PyObject* dtype, Reduction reduction, bool& known) {

@@ -43,8 +43,8 @@ void run_tasks(int n, const std::function<void(int)>& task);
 
 // Calls f(begin, end) for consecutive ranges that cover [0, n), one range a thread.
 template <class F>
-void for_ranges(int64_t n, Work work, F&& f) {
-    const int parts = static_cast<int>(std::min<int64_t>(threads_for(work), n));
+void for_parts(int64_t n, int threads, F&& f) {
+    const int parts = static_cast<int>(std::min<int64_t>(threads, n));
     if (parts <= 1) {
         if (n > 0) f(int64_t{0}, n);
         return;
@@ -52,6 +52,11 @@ void for_ranges(int64_t n, Work work, F&& f) {
     const int64_t quotient = n / parts, remainder = n % parts;
     const auto bound = [=](int64_t i) { return i * quotient + std::min(i, remainder); };
     run_tasks(parts, [&](int i) { f(bound(i), bound(i + 1)); });
+}
+
+template <class F>
+void for_ranges(int64_t n, Work work, F&& f) {
+    for_parts(n, threads_for(work), f);
 }
 
 }  // namespace gs

@@ -87,12 +87,19 @@ AddTo adder(int64_t item_size) {
     }
 }
 
+int64_t slice_of(int64_t n, int threads) { return (std::min(n, most_held / threads) + threads - 1) / threads; }
+
 }  // namespace
+
+int64_t partition_bytes(int64_t n, int64_t item_size, int threads) {
+    threads = std::min(threads, most_owners);
+    return int64_t{threads} * threads * (slice_of(n, threads) * (8 + item_size) + 2 * 4096);
+}
 
 bool deliver_by_owner(const Index& index, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
                       int64_t data_rows, const std::function<void(const Parcel&)>& deliver) {
     const int threads = std::min(num_threads(), most_owners);
-    const int64_t batch = std::min(n, most_held / threads), slice = (batch + threads - 1) / threads;
+    const int64_t batch = std::min(n, most_held / threads), slice = slice_of(n, threads);
     const Owners owner(data_rows, threads);
     const AddTo add = adder(item_size);
     std::vector<Sorted> sorted;

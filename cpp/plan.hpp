@@ -15,6 +15,7 @@ struct Shape {
 
     Shape() {}  // deliberately leaves `dim` alone: plans are made for every call
     Shape(const int64_t* dims, int n) { append(dims, n); }
+    explicit Shape(std::initializer_list<int64_t> dims) { append(dims.begin(), static_cast<int>(dims.size())); }
 
     const int64_t* begin() const { return dim; }
     const int64_t* end() const { return dim + rank; }

@@ -82,6 +82,14 @@ struct How {
 };
 ApplyRows applier(const Combine&, int64_t width, const How&);
 
+// Combines the updates of one row, which `order` names: n of them, and those up to `known` come next.
+struct Members {
+    const int64_t* order;
+    int64_t n, known;
+};
+using CombineGroup = void (*)(std::byte* row, const std::byte* updates, const Members&, int64_t width, bool replace);
+CombineGroup group_combiner(const Combine&);
+
 // How many lines of batch and outer take turns with the same block of indices: all of them if that is the only one.
 inline int64_t lines_together(int64_t count) { return count <= block ? INT64_MAX / 2 : 8; }
 

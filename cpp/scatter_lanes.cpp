@@ -5,6 +5,7 @@
 #include "accumulate.hpp"
 #include "lane_walk.hpp"
 #include "parallel.hpp"
+#include "route.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
@@ -39,29 +40,28 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
                    const Combine& combine) {
     if (lanes.elements == 0) return true;
     const Box box(lanes);
+    const Route route = route_scatter(lanes, combine);
     const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        const int64_t tile = tile_columns(box, target_size);
-        const bool far = tile == 0 && lanes.data_elements / box.groups * target_size > far_bytes;
         const Move move{target,
                         target_size,
                         updates,
                         visits,
                         combine,
                         {0, lanes.data_elements, 0, 1},
-                        applier(combine, 1, {!index.may_skip(), visits != nullptr, far}),
-                        applier(combine, 2, {false, false, far}),
+                        applier(combine, 1, {!index.may_skip(), visits != nullptr, route.far}),
+                        applier(combine, 2, {false, false, route.far}),
                         !visits};
         std::atomic<bool> good = true;
         const auto visit = [&](const Part& part) {
-            if (!walk(box, index, part, tile, move)) good = false;
+            if (!walk(box, index, part, route.tile, move)) good = false;
         };
         // A thread owns destinations, never updates: the result does not depend on how many there are.
-        const Work work{lanes.elements, combine.item_size};
-        if (box.groups >= num_threads())
-            for_ranges(box.groups, work,
-                       [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
-        else if (box.has_after && box.columns >= 32 * num_threads())
-            for_ranges(box.columns, work, [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
+        if (route.split == Split::lines)
+            for_parts(box.groups, route.threads,
+                      [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
+        else if (route.split == Split::columns)
+            for_parts(box.columns, route.threads,
+                      [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
         else
             visit({0, box.all_rows(), 0, box.columns});
         return good.load();

@@ -4,6 +4,7 @@
 #include "accumulate.hpp"
 #include "parallel.hpp"
 #include "partition.hpp"
+#include "route.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
@@ -76,52 +77,23 @@ struct Scatter {
     }
 };
 
-// Wide rows are divided into columns of this many bytes: two lines of cache, which processors fetch together.
-constexpr int64_t column_size = 128;
-
-enum class Split { nothing, lines, ordered, columns, rows, elements };
-
-// Who owns what. A thread owns destinations, never updates: the result does not depend on how many there are.
-Split split(const Rows& rows, int64_t target_size, bool computes, bool counted, bool ordered, const Work& work) {
-    const int threads = threads_for(work);
-    const int64_t row_size = rows.width * target_size;
-    const bool far = rows.data_rows * row_size > far_bytes;
-    if (threads == 1) return Split::nothing;
-    if (rows.batch * rows.outer >= threads) return Split::lines;
-    if (ordered) return Split::ordered;
-    // Columns let threads read whole stretches of the updates, but each must look at all indices. A visit counts for
-    // the whole row.
-    const int64_t columns = row_size / column_size;
-    if (columns >= (computes ? 8 : 1) * threads && !counted) return Split::columns;
-    if (rows.width == 1) return far ? Split::elements : Split::nothing;
-    // Where rows stay in the cache, the updates are what takes time; one thread alone can read them from afar.
-    const bool streams = work.steps * work.bytes_per_step > 2 * far_bytes;
-    return far || (row_size >= 64 && !streams) ? Split::rows : Split::nothing;
-}
-
-// Whether threads could gain from indices in some order: for short rows; wider ones are divided well without.
-bool may_divide(const Rows& rows, int64_t item_size, const Index& index, const Work& work) {
-    return threads_for(work) > 1 && rows.batch * rows.outer == 1 && rows.width * item_size < 64 && !index.may_skip() &&
-           rows.count >= 8 * Span::tuples;
-}
-
 }  // namespace
 
 bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>& spans, const std::byte* updates,
                   std::byte* out, const Combine& combine) {
-    const int64_t lines = rows.batch * rows.outer, row_size = rows.width * combine.item_size;
-    const bool nothing = lines * rows.count * row_size == 0 || rows.data_rows == 0;
+    const int64_t lines = rows.batch * rows.outer;
+    const bool nothing = lines * rows.count * rows.width * combine.item_size == 0 || rows.data_rows == 0;
     if (nothing) return index.check(rows.batch * rows.count);  // an index can be bad all the same
-    const Work work{lines * rows.count, row_size};
+    const Route route = route_scatter(rows, combine);
     std::vector<Span> found = spans;
-    if (may_divide(rows, combine.item_size, index, work) && found.empty() &&
-        seem_ordered(index, rows.count, rows.data_rows))
-        if (!find_spans(index, rows.count, found)) return false;
     std::vector<int64_t> dividing;
-    if (may_divide(rows, combine.item_size, index, work) && !found.empty())
-        dividing = dividing_rows(found, rows.data_rows, threads_for(work));
+    if (may_be_ordered(rows, combine, index)) {
+        if (found.empty() && seem_ordered(index, rows.count, rows.data_rows) && !find_spans(index, rows.count, found))
+            return false;
+        if (!found.empty()) dividing = dividing_rows(found, rows.data_rows, route.threads);
+    }
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
-        const bool counted = visits != nullptr, far = rows.data_rows * target_size > far_bytes;
+        const bool counted = visits != nullptr, far = route.far;
         const ApplyRows apply_all = applier(combine, rows.width, {!index.may_skip(), counted, far});
         const ApplyRows apply_own = applier(combine, rows.width, {false, counted, far});
         const Scatter scatter{rows, index, updates, target, visits, combine, target_size, apply_all, apply_own};
@@ -129,11 +101,12 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
         };
-        const bool computes = combine.reduction != Reduction::none;
-        switch (split(rows, target_size, computes, counted, !dividing.empty(), work)) {
+        const int threads = route.threads;
+        switch (dividing.empty() ? route.split : Split::ordered) {
+            case Split::tuples:  // no destination is owned that way
             case Split::nothing: part(0, lines, scatter.all()); break;
             case Split::lines:
-                for_ranges(lines, work, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });
+                for_parts(lines, threads, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });
                 break;
             case Split::ordered:
                 run_tasks(static_cast<int>(dividing.size()) - 1, [&](int i) {
@@ -142,15 +115,16 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
                 });
                 break;
             case Split::columns: {
-                const int64_t column = column_size / target_size, columns = (rows.width + column - 1) / column;
-                for_ranges(columns, work, [&](int64_t begin, int64_t end) {
+                const int64_t column = std::max<int64_t>(column_size / target_size, 1),
+                              columns = (rows.width + column - 1) / column;
+                for_parts(columns, threads, [&](int64_t begin, int64_t end) {
                     part(0, lines, {0, rows.data_rows, begin * column, std::min(end * column, rows.width)});
                 });
                 break;
             }
             case Split::rows:
-                for_ranges(rows.data_rows, work,
-                           [&](int64_t begin, int64_t end) { part(0, lines, {begin, end, 0, rows.width}); });
+                for_parts(rows.data_rows, threads,
+                          [&](int64_t begin, int64_t end) { part(0, lines, {begin, end, 0, rows.width}); });
                 break;
             case Split::elements:
                 for (int64_t l = 0; l < lines; ++l)

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from gatherscatter.plans import Lanes, Rows, plan
+from gatherscatter.plans import Lanes, Rows, movement
 
 ROWS = [
     # kernel, data, indices, axis, batch_dims -> batch, outer, count, width, dims, slots
@@ -35,19 +35,19 @@ LANES = [
 
 @pytest.mark.parametrize(("kernel", "data", "indices", "axis", "batch_dims", "expected"), ROWS)
 def test_rows(kernel: str, data: tuple, indices: tuple, axis: int, batch_dims: int, expected: Rows) -> None:
-    assert plan(kernel, data, indices, axis=axis, batch_dims=batch_dims) == expected
+    assert movement(kernel, data, indices, axis=axis, batch_dims=batch_dims) == expected
 
 
 @pytest.mark.parametrize(("data", "box", "axis", "expected"), LANES)
 def test_lanes(data: tuple, box: tuple, axis: int, expected: Lanes) -> None:
-    assert plan("gather_elements", data, box, axis=axis) == expected
-    assert plan("scatter_elements", data, box, axis=axis) == expected
+    assert movement("gather_elements", data, box, axis=axis) == expected
+    assert movement("scatter_elements", data, box, axis=axis) == expected
 
 
 def test_a_plan_is_plain_data() -> None:
-    made = plan("gather_nd", (4, 5, 6), (7, 2))
+    made = movement("gather_nd", (4, 5, 6), (7, 2))
     assert pickle.loads(pickle.dumps(made)) == made
-    assert len({made, plan("gather_nd", (4, 5, 6), (7, 2))}) == 1
+    assert len({made, movement("gather_nd", (4, 5, 6), (7, 2))}) == 1
     assert "width=6" in repr(made)
     with pytest.raises(AttributeError):
         made.width = 7  # type: ignore[misc]
@@ -78,7 +78,7 @@ FAULTS = [
 @pytest.mark.parametrize(("kernel", "data", "indices", "options", "fault"), FAULTS)
 def test_faults(kernel: str, data: tuple, indices: tuple, options: dict, fault: str | None) -> None:
     if fault is None:
-        plan(kernel, data, indices, **options)
+        movement(kernel, data, indices, **options)
         return
     with pytest.raises(ValueError, match=f"^{fault}$"):
-        plan(kernel, data, indices, **options)
+        movement(kernel, data, indices, **options)

@@ -169,3 +169,34 @@ def test_a_process_ends_while_daemon_threads_are_in_kernels() -> None:
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_threads_of_one_call() -> None:
+    data, indices = np.arange(1000.0), np.arange(1000)
+    gs.set_num_threads(3)
+    for threads in (1, 2, 5000, None):
+        np.testing.assert_array_equal(gs.gather(data, indices, num_threads=threads), data)
+        np.testing.assert_array_equal(gs.gather(data.tolist(), indices.tolist(), num_threads=threads), data)
+    assert gs.num_threads() == 3
+    for bad in (0, -1):
+        with pytest.raises(ValueError, match="num_threads must be at least 1"):
+            gs.gather(data, indices, num_threads=bad)
+    with pytest.raises(TypeError, match="num_threads must be an integer"):
+        gs.gather(data, indices, num_threads=1.5)
+
+
+@pytest.mark.parametrize("first", ["threadpoolctl", "gatherscatter"])
+def test_threadpoolctl_knows_our_threads(first: str) -> None:
+    code = f"""
+import {first}, gatherscatter as gs
+from threadpoolctl import threadpool_info, threadpool_limits
+gs.set_num_threads(4)
+with threadpool_limits(limits=1):
+    assert gs.num_threads() == 1
+assert gs.num_threads() == 4
+with threadpool_limits(limits=2, user_api="gatherscatter"):
+    assert gs.num_threads() == 2
+assert [info["num_threads"] for info in threadpool_info() if info["user_api"] == "gatherscatter"] == [4]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

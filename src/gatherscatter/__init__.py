@@ -19,6 +19,8 @@ from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueErro
 from gatherscatter.inspection import IndexReport, inspect
 from gatherscatter.model_interface import ModelError
 from gatherscatter.models import run
+from gatherscatter.plans import CallPlan, plan
+from gatherscatter.prepared import Prepared, prepare
 from gatherscatter.tree import gather_tree
 from gatherscatter.versions import OpVersion, op, ops
 
@@ -27,6 +29,7 @@ __version__ = "0.1.0"
 _threadpoolctl.install()
 
 __all__ = [
+    "CallPlan",
     "IndexReport",
     "ModelError",
     "OpError",
@@ -34,6 +37,7 @@ __all__ = [
     "OpTypeError",
     "OpValueError",
     "OpVersion",
+    "Prepared",
     "gather",
     "gather_elements",
     "gather_nd",
@@ -44,8 +48,10 @@ __all__ = [
     "op",
     "openvino",
     "ops",
+    "plan",
     "pool_limit",
     "pool_size",
+    "prepare",
     "run",
     "scatter_elements",
     "scatter_nd",

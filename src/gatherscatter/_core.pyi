@@ -83,7 +83,35 @@ def apply(
     num_threads: int | None,
     /,
 ) -> np.ndarray: ...
+def explain(
+    op: str,
+    kernel: str,
+    data: np.ndarray,
+    indices: np.ndarray,
+    updates: np.ndarray | None,
+    axis: int,
+    batch_dims: int,
+    reduction: str,
+    include_self: bool,
+    mode: str,
+    negative: bool,
+    wide: bool,
+    out: np.ndarray | None,
+    num_threads: int | None,
+    /,
+) -> dict[str, Any]: ...
 def knows(dtype: np.dtype[Any], reduction: str, /) -> bool: ...
+def group(rows: np.ndarray, count: int, /) -> tuple[np.ndarray, np.ndarray]: ...
+def scatter_groups(
+    data: np.ndarray | None,
+    starts: np.ndarray,
+    order: np.ndarray,
+    updates: np.ndarray,
+    reduction: str,
+    include_self: bool,
+    num_threads: int | None,
+    /,
+) -> Any: ...
 def gather_tree(
     step_ids: np.ndarray,
     parent_ids: np.ndarray,

@@ -87,11 +87,11 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
       sorted: no
     """
     array = _arrays.as_indices("inspect", "indices", indices)
-    sizes = _sizes(shape)
+    sizes = sizes_of("inspect", shape)
     if axis is None and not isinstance(shape, int | np.integer):
         axes, columns = _tuple_axes(array, sizes), array
     else:
-        axes, columns = (_normalised(axis or 0, sizes),), array.reshape(-1, 1)
+        axes, columns = (normalised_axis("inspect", axis or 0, sizes),), array.reshape(-1, 1)
     own_sizes = tuple(sizes[a] for a in axes)
     tuples = columns.reshape(math.prod(columns.shape[:-1]), len(axes))
     good = np.ones(len(tuples), bool)
@@ -115,13 +115,14 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     )
 
 
-def _sizes(shape: int | Sequence[int]) -> tuple[int, ...]:
+def sizes_of(op: str, shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape, or one size, as a tuple; messages are in the name of ``op``."""
     try:
         sizes = tuple(operator.index(n) for n in ((shape,) if isinstance(shape, int | np.integer) else shape))
     except TypeError:
-        raise OpTypeError(f"inspect: shape must be integers, not {shape!r}", op="inspect", input="shape") from None
+        raise OpTypeError(f"{op}: shape must be integers, not {shape!r}", op=op, input="shape") from None
     if any(n < 0 for n in sizes):
-        raise OpValueError(f"inspect: shape {sizes} has a negative size", op="inspect", input="shape")
+        raise OpValueError(f"{op}: shape {sizes} has a negative size", op=op, input="shape")
     return sizes
 
 
@@ -135,12 +136,13 @@ def _tuple_axes(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(indices.shape[-1]))
 
 
-def _normalised(axis: int, shape: tuple[int, ...]) -> int:
+def normalised_axis(op: str, axis: int, shape: tuple[int, ...]) -> int:
+    """An axis counted from the front; messages are in the name of ``op``."""
     if not isinstance(axis, int | np.integer):
-        integer_fault("inspect", "axis", axis)
+        integer_fault(op, "axis", axis)
     if not -len(shape) <= axis < len(shape):
-        raise OpValueError(f"inspect: axis {axis} is out of range for shape {shape}", op="inspect", input="axis")
-    return axis % len(shape)
+        raise OpValueError(f"{op}: axis {axis} is out of range for shape {shape}", op=op, input="axis")
+    return int(axis) % len(shape)
 
 
 def _places(tuples: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:

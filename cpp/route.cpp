@@ -1,0 +1,108 @@
+#include "route.hpp"
+
+#include "accumulate.hpp"
+#include "lane_walk.hpp"
+#include "parallel.hpp"
+#include "partition.hpp"
+
+namespace gs {
+namespace {
+
+// Bytes of what stands beside the output while `slots` of `width` elements are combined.
+int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
+    if (combine.reduction == Reduction::none) return 0;
+    const Accumulator sums = accumulator(combine);
+    return (sums.load ? slots * width * sums.item_size : 0) + (counts_visits(combine, sums) ? slots * 8 : 0);
+}
+
+int64_t target_size(const Combine& combine) {
+    return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
+}
+
+Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
+    const int64_t row_size = rows.width * target_size(combine);
+    const bool computes = combine.reduction != Reduction::none;
+    const bool counted = computes && counts_visits(combine, accumulator(combine));
+    if (route.threads == 1) return Split::nothing;
+    if (rows.batch * rows.outer >= route.threads) return Split::lines;
+    // Columns let threads read whole stretches of the updates, but each must look at all indices. A visit counts for
+    // the whole row.
+    if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
+    const bool far = rows.data_rows * row_size > far_bytes;
+    if (rows.width == 1 && is_element(combine.item_size)) return far ? Split::elements : Split::nothing;
+    // Where rows stay in the cache, the updates are what takes time; one thread alone can read them from afar.
+    const bool streams = work.steps * work.bytes_per_step > 2 * far_bytes;
+    return far || (row_size >= 64 && !streams) ? Split::rows : Split::nothing;
+}
+
+}  // namespace
+
+const char* name(Split split) {
+    switch (split) {
+        case Split::nothing: return "nothing";
+        case Split::lines: return "lines";
+        case Split::tuples: return "tuples";
+        case Split::columns: return "columns";
+        case Split::rows: return "rows";
+        case Split::elements: return "elements";
+        case Split::ordered: return "ordered";
+    }
+    return "nothing";
+}
+
+Route route_gather(const Rows& rows, int64_t item_size) {
+    const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
+    Route route;
+    route.threads = threads_for({lines * rows.count, row_size});
+    route.far = rows.data_rows * row_size > far_bytes;
+    if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
+    return route;
+}
+
+Route route_gather(const Lanes& lanes, int64_t item_size) {
+    const Box box(lanes);
+    Route route;
+    route.threads = threads_for({lanes.elements, item_size});
+    route.tile = tile_columns(box, item_size);
+    route.far = route.tile == 0 && lanes.data_elements / box.groups * item_size > far_bytes;
+    if (route.threads == 1) return route;
+    if (route.tile != 0 && box.groups >= route.threads)
+        route.split = Split::lines;
+    else
+        route.split = route.tile == 0 && box.all_rows() >= route.threads ? Split::tuples : Split::columns;
+    return route;
+}
+
+Route route_scatter(const Rows& rows, const Combine& combine) {
+    const int64_t lines = rows.batch * rows.outer;
+    const Work work{lines * rows.count, rows.width * combine.item_size};
+    Route route;
+    route.threads = threads_for(work);
+    route.far = rows.data_rows * target_size(combine) > far_bytes;
+    route.split = split_rows(rows, combine, route, work);
+    route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
+    if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);
+    return route;
+}
+
+Route route_scatter(const Lanes& lanes, const Combine& combine) {
+    const Box box(lanes);
+    Route route;
+    route.threads = threads_for({lanes.elements, combine.item_size});
+    route.tile = tile_columns(box, target_size(combine));
+    route.far = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > far_bytes;
+    route.scratch = accumulator_bytes(combine, lanes.data_elements, 1);
+    if (route.threads > 1 && box.groups >= route.threads)
+        route.split = Split::lines;
+    else if (route.threads > 1 && box.has_after && box.columns >= 32 * route.threads)
+        route.split = Split::columns;
+    return route;
+}
+
+bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
+    const int64_t row_size = rows.width * combine.item_size;
+    return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
+           !index.may_skip() && rows.count >= 8 * Span::tuples;
+}
+
+}  // namespace gs

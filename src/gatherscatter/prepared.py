@@ -1,0 +1,240 @@
+"""Indices that are used again and again: checked once, and grouped by where they go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _arrays, _core
+from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.inspection import normalised_axis, sizes_of
+
+_OP = "prepare"
+
+
+def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> Prepared:
+    """Check indices once, for gathers and scatters with many arrays of a shape.
+
+    Parameters
+    ----------
+    indices : array of integers
+        Index tuples, shape (..., k), as `gather_nd` and `scatter_nd` take them; or, with ``axis``, indices of any shape
+        into that axis, as for `gather` and `scatter_update`.
+    shape : int or sequence of int
+        The shape of data, or with tuples at least its first k sizes. A single int stands for one axis of that size.
+    axis : int, optional
+        The axis that single indices are for.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; the message says where.
+    TypeError, ValueError
+        As for `inspect`.
+
+    One graph, two layers and their gradients:
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> source, target = gs.prepare([0, 1, 2, 2], 3), gs.prepare([1, 0, 0, 1], 3)
+    >>> messages = source.gather(np.array([[1.0], [2.0], [4.0]]))
+    >>> target.sum(messages).ravel()
+    array([6., 5., 0.])
+    >>> source.sum(target.gather(np.ones((3, 1)))).ravel()      # the gradient, back to the nodes
+    array([1., 1., 2.])
+    """
+    array = _arrays.as_indices(_OP, "indices", indices)
+    sizes = sizes_of(_OP, shape)
+    if axis is None and not isinstance(shape, int | np.integer):
+        if array.ndim == 0 or array.shape[-1] > len(sizes):
+            text = f"{_OP}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis="
+            raise OpValueError(text, op=_OP, input="indices")
+        first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
+    else:
+        first = normalised_axis(_OP, axis or 0, sizes)
+        dims, kernel = (sizes[first],), "gather"
+    numbers = np.arange(math.prod(dims)).reshape(dims)
+    rows = _arrays.execute(_OP, kernel, numbers, array)
+    rows.flags.writeable = False
+    return Prepared(first, dims, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Checked indices; `prepare` makes it. It can be pickled.
+
+    Attributes
+    ----------
+    axis : the first axis of data that is indexed
+    dims : the sizes of the axes that are indexed
+    rows : int64 array, which of the ``prod(dims)`` places each index names; read-only
+    """
+
+    axis: int
+    dims: tuple[int, ...]
+    rows: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many places there are to name."""
+        return math.prod(self.dims)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many indices name each place, in the shape of the indexed axes."""
+        return np.diff(self._groups[0]).reshape(self.dims)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether no place is named twice."""
+        return bool((self.counts <= 1).all())
+
+    @cached_property
+    def is_sorted(self) -> bool:
+        """Whether the places are named in ascending order."""
+        flat = self.rows.ravel()
+        return bool((flat[1:] >= flat[:-1]).all())
+
+    @cached_property
+    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the indices of each place begin, and all of them in that order."""
+        return _core.group(self.rows.ravel(), self.size)
+
+    def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
+        """The rows of ``data`` that the indices name; the backward pass of `sum`.
+
+        Parameters
+        ----------
+        data : array whose axes from ``axis`` on have the sizes ``dims``, any others before and after
+        out, num_threads : see `gatherscatter.gather`
+
+        Returns
+        -------
+        array, shape ``data.shape[:axis] + rows.shape + data.shape[axis + len(dims):]``
+
+        Raises
+        ------
+        ValueError, TypeError
+            Shapes or types don't fit.
+        """
+        flat = self._flat("data", data)
+        # "clip" leaves good indices as they are and has nothing left to check.
+        return _arrays.execute(
+            _OP, "gather", flat, self.rows, axis=self.axis, mode="clip", out=out, num_threads=num_threads
+        )
+
+    def scatter(
+        self,
+        data: ArrayLike,
+        updates: ArrayLike,
+        *,
+        reduction: str = "none",
+        include_self: bool = True,
+        num_threads: int | None = None,
+    ) -> np.ndarray:
+        """A copy of ``data`` with ``updates`` at the places that the indices name.
+
+        Parameters
+        ----------
+        data : array whose axes from ``axis`` on have the sizes ``dims``
+        updates : array of data's type, shape as the result of `gather`
+        reduction, include_self, num_threads : see `gatherscatter.scatter_nd`
+
+        Returns
+        -------
+        array with the shape and type of ``data``, the same bits as without preparing
+
+        Raises
+        ------
+        ValueError, TypeError
+            Shapes or types don't fit.
+        """
+        array = _arrays.as_array(_OP, "data", data)
+        flat, new = self._flat("data", array), _arrays.cast(_OP, "updates", updates, "data", array)
+        result: Any = NotImplemented
+        if self._is_grouped(new, reduction) and new.shape == self.rows.shape + flat.shape[1:]:
+            result = self._combine(flat, new, reduction, include_self, num_threads)
+        if result is NotImplemented:
+            options: dict[str, Any] = {"reduction": reduction, "include_self": include_self}
+            result = _arrays.execute(
+                _OP,
+                "scatter_update",
+                flat,
+                self.rows,
+                new,
+                axis=self.axis,
+                mode="clip",
+                num_threads=num_threads,
+                **options,
+            )
+        return np.asarray(result).reshape(array.shape)
+
+    def sum(self, updates: ArrayLike, *, num_threads: int | None = None) -> np.ndarray:
+        """The sum of the updates for each place; the backward pass of `gather`.
+
+        Parameters
+        ----------
+        updates : array, shape as the result of `gather`
+        num_threads : see `gatherscatter.scatter_nd`
+
+        Returns
+        -------
+        array, shape ``updates.shape[:axis] + dims + ...``, of updates' type: what `scatter` adds to zeros
+        """
+        new = _arrays.as_array(_OP, "updates", updates)
+        before, after = new.shape[: self.axis], new.shape[self.axis + self.rows.ndim :]
+        if new.shape != before + self.rows.shape + after:
+            text = f"{_OP}: updates of shape {new.shape} do not fit indices of shape {self.rows.shape}"
+            raise OpValueError(text, op=_OP, input="updates")
+        result: Any = NotImplemented
+        if self._is_grouped(new, "add"):
+            result = self._combine(None, new, "add", True, num_threads)
+        if result is NotImplemented:
+            zeros = np.broadcast_to(np.zeros((), new.dtype), (*before, self.size, *after))  # no memory
+            result = _arrays.execute(
+                _OP, "scatter_update", zeros, self.rows, new, axis=self.axis, reduction="add", mode="clip",
+                num_threads=num_threads,
+            )  # fmt: skip
+        return np.asarray(result).reshape(before + self.dims + after)
+
+    @cached_property
+    def _is_balanced(self) -> bool:
+        """Whether no place has so many updates that one thread would do most of the work."""
+        return self.rows.size > 0 and int(self.counts.max()) * 8 <= self.rows.size
+
+    def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
+        """Groups serve reductions over the first axis of native numbers."""
+        if self.axis != 0 or reduction == "none" or not self._is_balanced:
+            return False
+        return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
+
+    def _combine(
+        self, data: np.ndarray | None, updates: np.ndarray, reduction: str, include_self: bool, threads: int | None
+    ) -> Any:
+        flat = np.ascontiguousarray(updates).reshape(self.rows.size, *updates.shape[self.rows.ndim :])
+        return _core.scatter_groups(data, *self._groups, flat, reduction, include_self, threads)
+
+    def _flat(self, name: str, value: ArrayLike) -> np.ndarray:
+        """Data with the indexed axes merged."""
+        array = _arrays.as_array(_OP, name, value)
+        last = self.axis + len(self.dims)
+        if array.shape[self.axis : last] != self.dims:
+            axes = f"axis {self.axis}" if len(self.dims) == 1 else f"axes {self.axis}..{last - 1}"
+            text = f"{_OP}: {name} must have the sizes {self.dims} at {axes}, but has shape {array.shape}"
+            raise OpValueError(text, op=_OP, input=name)
+        return array.reshape(*array.shape[: self.axis], self.size, *array.shape[last:])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("axis", "dims", "rows")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rows = np.array(state["rows"], order="C")
+        if rows.dtype != np.int64 or (rows.size and not 0 <= rows.min() <= rows.max() < math.prod(state["dims"])):
+            raise OpTypeError(f"{_OP}: the pickle does not hold prepared indices", op=_OP, input="rows")
+        rows.flags.writeable = False
+        self.__dict__.update(state, rows=rows)

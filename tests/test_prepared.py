@@ -1,0 +1,121 @@
+"""Prepared indices give the same as unprepared ones, for every function and type, and after pickling."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+
+RNG = np.random.default_rng(0)
+REDUCTIONS = ["none", "add", "sub", "mul", "min", "max", "mean"]
+DTYPES = [np.int8, np.int64, np.float16, ml_dtypes.bfloat16, np.float32, np.complex64, bool]
+FORMS: dict[str, tuple[Any, ...]] = {
+    # data, indices, what prepare is given
+    "one axis": ((50, 3), RNG.integers(-50, 50, 400), 50, None),
+    "elements": ((50,), RNG.integers(-50, 50, (20, 20)), (50,), 0),
+    "pairs": ((5, 10, 4), np.stack([RNG.integers(0, 5, 400), RNG.integers(-10, 10, 400)], -1), (5, 10, 4), None),
+    "second axis": ((3, 50, 2), RNG.integers(-50, 50, (20, 20)), (3, 50, 2), 1),
+    "scalar": ((5, 2), np.array(3), (5, 2), 0),
+    "none": ((5, 2), np.zeros(0, int), 5, None),
+}
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> tuple[tuple[int, ...], np.ndarray, gs.Prepared, Any]:
+    shape, indices, of, axis = FORMS[request.param]
+    prepared = gs.prepare(indices, of, axis=axis)
+    nd = axis is None and not isinstance(of, int)
+    gather = gs.gather_nd if nd else lambda data, i: gs.gather(data, i, axis=axis or 0)
+    scatter = gs.scatter_nd if nd else lambda data, i, u, **o: gs.scatter_update(data, i, u, axis=axis or 0, **o)
+    return shape, indices, prepared, (gather, scatter)
+
+
+def values(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    return RNG.normal(0, 3, shape).astype(dtype)
+
+
+def same(a: np.ndarray, b: np.ndarray) -> None:
+    assert a.dtype == b.dtype
+    assert a.shape == b.shape
+    assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_same_bits(form: Any, dtype: Any) -> None:
+    shape, indices, prepared, (gather, scatter) = form
+    data = values(shape, dtype)
+    for each in (prepared, pickle.loads(pickle.dumps(prepared))):
+        got = each.gather(data)
+        same(got, gather(data, indices))
+        updates = values(got.shape, dtype)
+        for reduction in REDUCTIONS:
+            if reduction in ("min", "max", "mean") and dtype in (np.complex64, bool):
+                continue
+            for include_self in (True, False):
+                options = {"reduction": reduction, "include_self": include_self}
+                same(each.scatter(data, updates, **options), scatter(data, indices, updates, **options))
+        same(each.sum(updates), scatter(np.zeros(shape, dtype), indices, updates, reduction="add"))
+
+
+def test_large_and_uneven_groups() -> None:
+    rows = np.concatenate([RNG.integers(0, 20_000, 90_000), np.full(9_000, 7)])
+    data, updates = values((20_000, 33), np.float32), values((99_000, 33), np.float32)
+    prepared = gs.prepare(rows, 20_000)
+    for threads in (1, 2, 5):
+        for how in ("add", "max", "mean"):
+            got = prepared.scatter(data, updates, reduction=how, num_threads=threads)
+            same(got, gs.scatter_update(data, rows, updates, reduction=how))
+    hub = gs.prepare(np.full(5000, 3), 10)  # one place has them all
+    same(hub.sum(updates[:5000]), gs.scatter_update(np.zeros((10, 33), np.float32), [3] * 5000, updates[:5000],
+                                                    reduction="add"))  # fmt: skip
+
+
+def test_facts() -> None:
+    prepared = gs.prepare([[0, 1], [2, 0], [-1, 0]], (3, 2))
+    assert prepared.dims == (3, 2)
+    assert prepared.rows.tolist() == [1, 4, 4]
+    assert prepared.counts.tolist() == [[0, 1], [0, 0], [2, 0]]
+    assert not prepared.unique
+    assert prepared.is_sorted
+    assert gs.prepare([2, 0], 3).unique
+    assert not gs.prepare([2, 0], 3).is_sorted
+    with pytest.raises(ValueError, match="read-only"):
+        prepared.rows[0] = 99
+
+
+def test_out_of_a_gather() -> None:
+    prepared, out = gs.prepare([2, 0], 3), np.zeros(2)
+    assert prepared.gather(np.arange(3.0), out=out) is out
+    assert out.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: gs.prepare([3], 3), OpIndexError, r"prepare: indices\[0\] = 3 is out of range"),
+        (lambda: gs.prepare([0.5], 3), OpTypeError, "indices must be integers"),
+        (lambda: gs.prepare([[0, 0]], (3,)), OpValueError, "hold no tuples into shape"),
+        (lambda: gs.prepare([0], (3, 2), axis=2), OpValueError, "axis 2 is out of range"),
+        (lambda: gs.prepare([0], 3).gather(np.zeros(4)), OpValueError, r"must have the sizes \(3,\) at axis 0"),
+        (lambda: gs.prepare([0], 3).sum(np.zeros(4)), OpValueError, "do not fit indices of shape"),
+        (lambda: gs.prepare([0], 3).scatter(np.zeros(3), np.zeros(2)), OpValueError, "updates"),
+        (lambda: gs.prepare([0], 3).scatter(np.zeros(3), [1.0], reduction="no"), OpValueError, "reduction must be"),
+    ],
+)
+def test_mistakes(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_a_pickle_that_lies() -> None:
+    prepared = gs.prepare([0, 1], 3)
+    state = prepared.__getstate__()
+    for rows in (np.array([0, 3]), np.array([-1]), np.array([0.0])):
+        with pytest.raises(OpTypeError, match="does not hold prepared indices"):
+            gs.Prepared.__new__(gs.Prepared).__setstate__({**state, "rows": rows})
