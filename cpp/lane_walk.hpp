@@ -98,29 +98,30 @@ struct Part {
 // A walk calls move.elements(run); and if move.takes_rows, where that says the same, move.rows(element, rows, columns):
 // each row number is the place of so many elements one after the other, `element` the first of those in the box.
 
-// Visits whole rows, many of them at a time.
+// Visits short rows, many of them at a time.
 template <class Move>
-bool walk_short_rows(const Box& box, const Index& index, int64_t first_row, int64_t last_row, const Move& move) {
+bool walk_short_rows(const Box& box, const Index& index, const Part& part, const Move& move) {
     int64_t places[most_rows];
-    RowCounter row(box, first_row);
-    const int64_t columns = box.columns, at_once = most_rows / columns;
-    for (int64_t r = first_row; r < last_row; r += at_once) {
-        const int64_t n = std::min(at_once, last_row - r);
-        if (!index.resolve(r * columns, n * columns, places)) return false;
+    RowCounter row(box, part.first_row);
+    const int64_t columns = part.end - part.begin, at_once = columns == box.columns ? most_rows / columns : 1;
+    for (int64_t r = part.first_row; r < part.last_row; r += at_once) {
+        const int64_t n = std::min(at_once, part.last_row - r), first = r * box.columns + part.begin;
+        if (!index.resolve(first, n * columns, places)) return false;
         const bool rows = move.takes_rows && box.step == 1 && are_uniform(places, n, columns);
-        for (int64_t i = 0; i < n; ++i, row.advance())
+        for (int64_t i = 0; i < n; ++i, row.advance()) {
+            const int64_t base = row.base() + part.begin * box.step;
             if (rows)
-                places[i] = place(places[i * columns], row.base(), box.lanes.stride);
+                places[i] = place(places[i * columns], base, box.lanes.stride);
             else if (columns < 16)  // a call would take longer
                 for (int64_t j = 0; j < columns; ++j)
-                    places[i * columns + j] =
-                        place(places[i * columns + j], row.base() + j * box.step, box.lanes.stride);
+                    places[i * columns + j] = place(places[i * columns + j], base + j * box.step, box.lanes.stride);
             else
-                flatten(places + i * columns, columns, row.base(), box.lanes.stride, box.step);
+                flatten(places + i * columns, columns, base, box.lanes.stride, box.step);
+        }
         if (rows)
-            move.rows(r * columns, {places, n, n}, columns);
+            move.rows(first, {places, n, n}, columns);
         else
-            move.elements({r * columns, {places, n * columns, n * columns}, 0, 1, 0});
+            move.elements({first, {places, n * columns, n * columns}, 0, 1, 0});
     }
     return true;
 }
@@ -148,9 +149,7 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, const Move&
 // rows of a group go by.
 template <class Move>
 bool walk(const Box& box, const Index& index, const Part& part, int64_t tile, const Move& move) {
-    const bool all_columns = part.begin == 0 && part.end == box.columns;
-    if (tile == 0 && all_columns && box.columns < short_columns)
-        return walk_short_rows(box, index, part.first_row, part.last_row, move);
+    if (tile == 0 && part.end - part.begin < short_columns) return walk_short_rows(box, index, part, move);
     if (tile == 0) return walk_tile(box, index, part, move);
     for (int64_t row = part.first_row; row < part.last_row;) {
         const int64_t last = std::min(part.last_row, (row / box.rows + 1) * box.rows);

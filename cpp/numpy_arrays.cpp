@@ -6,6 +6,7 @@
 
 #include "output_pool.hpp"
 #include "parallel.hpp"
+#include "row_moves.hpp"
 
 namespace gs {
 namespace {
@@ -122,7 +123,9 @@ bool copy_data(PyObject* data, PyArrayObject* out) {
     if (!is_contiguous(data)) return PyArray_CopyInto(out, array(data)) == 0;
     const int64_t size = PyArray_NBYTES(out), page = 4096;
     const Unlocked unlocked(size > unlock_bytes);
-    for_ranges((size + page - 1) / page, {size / page, page}, [&](int64_t begin, int64_t end) {
+    // What fits in the cache of one core is best left there, if one thread goes on with it.
+    const int threads = size > far_bytes ? num_threads() : 1;
+    for_parts((size + page - 1) / page, threads, [&](int64_t begin, int64_t end) {
         std::memcpy(bytes(out) + begin * page, bytes(array(data)) + begin * page,
                     static_cast<size_t>(std::min(end * page, size) - begin * page));
     });

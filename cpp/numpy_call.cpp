@@ -197,16 +197,20 @@ Outcome explain(const Call& call, PyObject*& facts) {
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
     const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
     const bool rows = plan.form == Form::rows;
-    const Route route = rows      ? scatter ? route_scatter(plan.rows, combine) : route_gather(plan.rows, item_size)
-                        : scatter ? route_scatter(plan.lanes, combine)
-                                  : route_gather(plan.lanes, item_size);
-    bool ordered = false;
-    if (rows && scatter && is_contiguous(indices.get())) {
-        lay_out(plan.rows, item_size, layout);
-        const Index index(PyArray_DATA(indices.array()), type, plan.rows.dims, layout.weights, call.rule);
-        ordered =
-            may_be_ordered(plan.rows, combine, index) && seem_ordered(index, plan.rows.count, plan.rows.data_rows);
-    }
+    Shape lane;
+    if (!rows) lane.push(plan.lanes.size);
+    if (rows && !in_place) lay_out(plan.rows, item_size, layout);
+    const Ref readable = contiguous(indices.get());
+    if (!readable) return Outcome::failed;
+    const Index index(PyArray_DATA(readable.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
+                      call.rule);
+    Route route;
+    if (rows)
+        route = scatter ? route_scatter(plan.rows, combine) : route_gather(plan.rows, item_size);
+    else
+        route = scatter ? route_scatter(plan.lanes, combine, index) : route_gather(plan.lanes, item_size);
+    const bool ordered = rows && scatter && may_be_ordered(plan.rows, combine, index) &&
+                         seem_ordered(index, plan.rows.count, plan.rows.data_rows);
     facts = Py_BuildValue(
         "{s:s,s:O,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "was_lanes",
         lanes ? Py_True : Py_False, "split", name(ordered ? Split::ordered : route.split), "threads",

@@ -82,12 +82,10 @@ struct Min {
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
             return takes(float(a), float(u)) ? u : a;
-        else if constexpr (Float<T>)
-            if (u != u) [[unlikely]]  // apart, so that the rest is one instruction and no branch to be guessed
-                return u;
-            else
-                return u < a ? u : a;
-        else if constexpr (std::same_as<T, boolean>)
+        else if constexpr (Float<T>) {
+            const T chosen = u < a ? u : a;  // apart, so that it is one instruction and no branch to be guessed
+            return u != u ? u : chosen;
+        } else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) && bool(u));
         else
             return u < a ? u : a;
@@ -107,12 +105,10 @@ struct Max {
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
             return takes(float(a), float(u)) ? u : a;
-        else if constexpr (Float<T>)
-            if (u != u) [[unlikely]]  // apart, so that the rest is one instruction and no branch to be guessed
-                return u;
-            else
-                return u > a ? u : a;
-        else if constexpr (std::same_as<T, boolean>)
+        else if constexpr (Float<T>) {
+            const T chosen = u > a ? u : a;  // apart, so that it is one instruction and no branch to be guessed
+            return u != u ? u : chosen;
+        } else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) || bool(u));
         else
             return u > a ? u : a;

@@ -35,6 +35,20 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     return far || (row_size >= 64 && !streams) ? Split::rows : Split::nothing;
 }
 
+// Whether some rows of a box, as good as chosen at random, have one position each: it was expanded in memory.
+bool seems_expanded(const Box& box, const Index& index) {
+    constexpr int64_t samples = 4;
+    if (!box.has_after || box.step != 1 || box.all_rows() < samples) return false;
+    int64_t positions[block];
+    const int64_t columns = std::min(box.columns, block);
+    for (int64_t s = 0; s < samples; ++s) {
+        const int64_t row = box.all_rows() / samples * s;
+        if (!index.resolve(row * box.columns, columns, positions)) return false;
+        if (!are_uniform(positions, 1, columns)) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 const char* name(Split split) {
@@ -85,16 +99,17 @@ Route route_scatter(const Rows& rows, const Combine& combine) {
     return route;
 }
 
-Route route_scatter(const Lanes& lanes, const Combine& combine) {
+Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& index) {
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
-    route.tile = tile_columns(box, target_size(combine));
+    const bool expanded = seems_expanded(box, index);  // then whole rows are what to move
+    route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.far = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > far_bytes;
     route.scratch = accumulator_bytes(combine, lanes.data_elements, 1);
     if (route.threads > 1 && box.groups >= route.threads)
         route.split = Split::lines;
-    else if (route.threads > 1 && box.has_after && box.columns >= 32 * route.threads)
+    else if (route.threads > 1 && !expanded && box.has_after && box.columns >= 32 * route.threads)
         route.split = Split::columns;
     return route;
 }

@@ -30,7 +30,7 @@ struct Route {
 Route route_gather(const Rows&, int64_t item_size);
 Route route_gather(const Lanes&, int64_t item_size);
 Route route_scatter(const Rows&, const Combine&);  // but for Split::ordered, which depends on the indices
-Route route_scatter(const Lanes&, const Combine&);
+Route route_scatter(const Lanes&, const Combine&, const Index&);  // looks at some of the indices
 
 // Whether order among the indices could help to divide a scatter.
 bool may_be_ordered(const Rows&, const Combine&, const Index&);

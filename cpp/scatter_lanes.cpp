@@ -40,7 +40,7 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
                    const Combine& combine) {
     if (lanes.elements == 0) return true;
     const Box box(lanes);
-    const Route route = route_scatter(lanes, combine);
+    const Route route = route_scatter(lanes, combine, index);
     const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits) {
         const Move move{target,
                         target_size,
