@@ -155,11 +155,12 @@ void combine_all_float16(const Updates& u, const Share&, const Combine&) {
 template <class T, class A, class Op>
 ApplyRows element_applier(const How& how) {
     if (!how.all) return combine_elements<T, A, Op>;
-    if (how.counted)
-        return how.far ? combine_all_elements<T, A, Op, true, true> : combine_all_elements<T, A, Op, false, true>;
+    if (how.counted) return combine_all_elements<T, A, Op, true, true>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::takes(0.0f, 0.0f); })
         if (has_f16c) return combine_all_float16<Op>;
-    return how.far ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
+    // Halves take so many instructions that processors do not look far ahead themselves.
+    const bool ask = how.far || Half<T>;
+    return ask ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
 }
 
 template <class T, class Op>

@@ -59,7 +59,9 @@ class bfloat16 {
         const uint32_t bits = std::bit_cast<uint32_t>(value);
         const uint32_t odd = (bits >> 16) & 1u;
         const uint32_t rounded = (bits + 0x7fffu + odd) >> 16, quiet = (bits >> 16) | 0x40u;
-        return static_cast<uint16_t>(value != value ? quiet : rounded);
+        if (value != value) [[unlikely]]
+            return static_cast<uint16_t>(quiet);
+        return static_cast<uint16_t>(rounded);
     }
 
     uint16_t bits_;
