@@ -28,8 +28,12 @@ class Owners {
     uint64_t scale_;
 };
 
+int64_t slice_of(int64_t n, int threads) { return (std::min(n, most_held / threads) + threads - 1) / threads; }
+
+}  // namespace
+
 // What one thread has found for all owners.
-class Sorted {
+class Partition::Sorted {
   public:
     Sorted(int owners, int64_t most, int64_t item_size, int number) {
         // Arrays that are filled together must not begin at the same place in a page, or processors take their stores
@@ -49,6 +53,22 @@ class Sorted {
 
     void clear() { std::fill(counts_.begin(), counts_.end(), 0); }
 
+    void add(const int64_t* rows, const std::byte* elements, int64_t n, int64_t item_size, const Owners& owner) {
+        switch (item_size) {
+            case 1: return add<1>(rows, elements, n, owner);
+            case 2: return add<2>(rows, elements, n, owner);
+            case 4: return add<4>(rows, elements, n, owner);
+            case 8: return add<8>(rows, elements, n, owner);
+            default: return add<16>(rows, elements, n, owner);
+        }
+    }
+
+    Parcel parcel(int owner) const {
+        const auto o = static_cast<size_t>(owner);
+        return {elements_[o], {rows_[o], counts_[o], counts_[o]}};
+    }
+
+  private:
     template <int64_t size>
     void add(const int64_t* rows, const std::byte* elements, int64_t n, const Owners& owner) {
         int64_t* const* const to_rows = rows_.data();
@@ -63,64 +83,46 @@ class Sorted {
         }
     }
 
-    Parcel parcel(int owner) const {
-        const auto o = static_cast<size_t>(owner);
-        return {elements_[o], {rows_[o], counts_[o], counts_[o]}};
-    }
-
-  private:
     std::unique_ptr<std::byte[]> memory_;
     std::vector<int64_t*> rows_;
     std::vector<std::byte*> elements_;
     std::vector<int32_t> counts_;
 };
 
-using AddTo = void (Sorted::*)(const int64_t* rows, const std::byte* elements, int64_t n, const Owners&);
-
-AddTo adder(int64_t item_size) {
-    switch (item_size) {
-        case 1: return &Sorted::add<1>;
-        case 2: return &Sorted::add<2>;
-        case 4: return &Sorted::add<4>;
-        case 8: return &Sorted::add<8>;
-        default: return &Sorted::add<16>;
-    }
-}
-
-int64_t slice_of(int64_t n, int threads) { return (std::min(n, most_held / threads) + threads - 1) / threads; }
-
-}  // namespace
-
 int64_t partition_bytes(int64_t n, int64_t item_size, int threads) {
     threads = std::min(threads, most_owners);
     return int64_t{threads} * threads * (slice_of(n, threads) * (8 + item_size) + 2 * 4096);
 }
 
-bool deliver_by_owner(const Index& index, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
-                      int64_t data_rows, const std::function<void(const Parcel&)>& deliver) {
-    const int threads = std::min(num_threads(), most_owners);
+Partition::Partition(int64_t n, int64_t item_size, int threads) {
+    threads = std::min(threads, most_owners);
+    for (int t = 0; t < threads; ++t) sorted_.emplace_back(threads, slice_of(n, threads), item_size, t);
+}
+Partition::~Partition() = default;
+Partition::Partition(Partition&&) noexcept = default;
+
+bool Partition::deliver(const Index& index, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
+                        int64_t data_rows, const std::function<void(const Parcel&)>& deliver) {
+    const int threads = static_cast<int>(sorted_.size());
     const int64_t batch = std::min(n, most_held / threads), slice = slice_of(n, threads);
     const Owners owner(data_rows, threads);
-    const AddTo add = adder(item_size);
-    std::vector<Sorted> sorted;
-    for (int t = 0; t < threads; ++t) sorted.emplace_back(threads, slice, item_size, t);
     std::atomic<bool> good = true;
     for (int64_t begin = 0; begin < n && good; begin += batch) {
         run_tasks(threads, [&](int t) {
             int64_t row[block];
-            Sorted& mine = sorted[static_cast<size_t>(t)];
+            Sorted& mine = sorted_[static_cast<size_t>(t)];
             mine.clear();
             const int64_t end = std::min({n, begin + batch, begin + (t + 1) * slice});
             for (int64_t c = begin + t * slice; c < end; c += block) {
                 const int64_t m = std::min(block, end - c);
                 if (!index.resolve(first + c, m, row)) good = false;
                 if (!good) return;
-                (mine.*add)(row, elements + c * item_size, m, owner);
+                mine.add(row, elements + c * item_size, m, item_size, owner);
             }
         });
         if (!good) break;
         run_tasks(threads, [&](int o) {
-            for (const Sorted& from : sorted) deliver(from.parcel(o));
+            for (const Sorted& from : sorted_) deliver(from.parcel(o));
         });
     }
     return good;

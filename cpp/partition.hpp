@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "index.hpp"
 
@@ -22,9 +23,21 @@ inline bool is_element(int64_t item_size) { return item_size <= 16 && (item_size
 // Bytes that it takes to hand out n of them.
 int64_t partition_bytes(int64_t n, int64_t item_size, int threads);
 
-// Hands out the elements [0, n), whose tuples begin at `first`; deliver(parcel) is called by one thread for each owner,
-// with its parcels in order. False: there was a bad index, and some may have been delivered.
-bool deliver_by_owner(const Index&, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
-                      int64_t data_rows, const std::function<void(const Parcel&)>& deliver);
+// Hands out elements; has all the memory that this takes from the beginning.
+class Partition {
+  public:
+    Partition(int64_t n, int64_t item_size, int threads);
+    ~Partition();
+    Partition(Partition&&) noexcept;
+
+    // Hands out the elements [0, n), whose tuples begin at `first`; deliver(parcel) is called by one thread for each
+    // owner, with its parcels in order. False: there was a bad index, and some may have been delivered.
+    bool deliver(const Index&, int64_t first, int64_t n, const std::byte* elements, int64_t item_size, int64_t data_rows,
+                 const std::function<void(const Parcel&)>& deliver);
+
+  private:
+    class Sorted;
+    std::vector<Sorted> sorted_;  // what each thread has found for all owners
+};
 
 }  // namespace gs

@@ -1,5 +1,7 @@
 // out[b, o, row(b, c), :] = f(out[b, o, row(b, c), :], updates[b, o, c, :]), c ascending
 #include <atomic>
+#include <new>
+#include <optional>
 
 #include "accumulate.hpp"
 #include "parallel.hpp"
@@ -67,10 +69,10 @@ struct Scatter {
     }
 
     // A line of rows of one element.
-    bool by_owner(int64_t line, ApplyRows apply) const {
+    bool by_owner(Partition& partition, int64_t line, ApplyRows apply) const {
         std::byte* const to = out + line * rows.data_rows * target_size;
         int64_t* const counts = visits ? visits + line * rows.data_rows : nullptr;
-        return deliver_by_owner(
+        return partition.deliver(
             index, line / rows.outer * rows.count, rows.count, updates + line * rows.count * combine.item_size,
             combine.item_size, rows.data_rows,
             [&](const Parcel& parcel) { apply({to, parcel.elements, counts, parcel.rows, 1, 1}, all(), combine); });
@@ -84,13 +86,25 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
     const int64_t lines = rows.batch * rows.outer;
     const bool nothing = lines * rows.count * rows.width * combine.item_size == 0 || rows.data_rows == 0;
     if (nothing) return index.check(rows.batch * rows.count);  // an index can be bad all the same
-    const Route route = route_scatter(rows, combine);
-    std::vector<Span> found = spans;
+    Route route = route_scatter(rows, combine);
+    std::vector<Span> found;
     std::vector<int64_t> dividing;
-    if (may_be_ordered(rows, combine, index)) {
-        if (found.empty() && seem_ordered(index, rows.count, rows.data_rows) && !find_spans(index, rows.count, found))
-            return false;
-        if (!found.empty()) dividing = dividing_rows(found, rows.data_rows, route.threads);
+    std::optional<Partition> partition;
+    // All memory is there before the first write; without it one thread does the work.
+    try {
+        if (may_be_ordered(rows, combine, index)) {
+            found = spans;
+            if (found.empty() && seem_ordered(index, rows.count, rows.data_rows) &&
+                !find_spans(index, rows.count, found))
+                return false;
+            if (!found.empty()) dividing = dividing_rows(found, rows.data_rows, route.threads);
+        }
+        if (!dividing.empty())
+            route.split = Split::ordered;
+        else if (route.split == Split::elements)
+            partition.emplace(rows.count, combine.item_size, route.threads);
+    } catch (const std::bad_alloc&) {
+        route.split = Split::nothing;
     }
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
         const bool counted = visits != nullptr, far = route.far;
@@ -102,7 +116,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
             if (!scatter.part(first_line, last_line, share)) good = false;
         };
         const int threads = route.threads;
-        switch (dividing.empty() ? route.split : Split::ordered) {
+        switch (route.split) {
             case Split::tuples:  // no destination is owned that way
             case Split::nothing: part(0, lines, scatter.all()); break;
             case Split::lines:
@@ -128,7 +142,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
                 break;
             case Split::elements:
                 for (int64_t l = 0; l < lines; ++l)
-                    if (!scatter.by_owner(l, applier(combine, 1, {true, counted, far}))) good = false;
+                    if (!scatter.by_owner(*partition, l, applier(combine, 1, {true, counted, far}))) good = false;
         }
         return good.load();
     };
