@@ -52,8 +52,9 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const std::byte* data,
                       [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
             break;
         case Split::tuples:
-            for_parts(box.all_rows(), route.threads,
-                      [&](int64_t begin, int64_t end) { visit({begin, end, 0, box.columns}); });
+            for_parts(
+                box.all_rows(), route.threads, [&](int64_t begin, int64_t end) { visit({begin, end, 0, box.columns}); },
+                4);
             break;
         case Split::columns:
             for_parts(box.columns, route.threads,

@@ -95,12 +95,15 @@ bool gather_rows(const Rows& rows, const Index& index, const Layout& layout, con
     const auto keep = [&](bool ok) {
         if (!ok) good = false;
     };
+    const int each = 4;
     if (route.split == Split::lines)
-        for_parts(lines, route.threads,
-                  [&](int64_t begin, int64_t end) { keep(gather.part(begin, end, 0, rows.count)); });
+        for_parts(
+            lines, route.threads, [&](int64_t begin, int64_t end) { keep(gather.part(begin, end, 0, rows.count)); },
+            each);
     else
-        for_parts(rows.count, route.threads,
-                  [&](int64_t begin, int64_t end) { keep(gather.part(0, lines, begin, end)); });
+        for_parts(
+            rows.count, route.threads, [&](int64_t begin, int64_t end) { keep(gather.part(0, lines, begin, end)); },
+            each);
     return good;
 }
 

@@ -52,7 +52,7 @@ void scatter_groups(const Groups& groups, const std::byte* updates, std::byte* o
         if (i == threads) return groups.rows;
         return std::lower_bound(groups.starts, groups.starts + groups.rows, groups.count * i / threads) - groups.starts;
     };
-    run_tasks(threads, [&](int i) {
+    run_tasks(threads, threads, [&](int i) {
         const int64_t last = i + 1 == threads ? groups.rows : bound(i + 1);
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
             std::byte* const row = out + r * row_size;

@@ -5,13 +5,18 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "machine.hpp"
 
 #ifndef _WIN32
 #include <pthread.h>
+#endif
+#ifdef __linux__
+#include <sched.h>
 #endif
 
 namespace gs {
@@ -49,17 +54,19 @@ thread_local int call_threads = 0;  // for the call that this thread is in; 0: a
 class Pool {
   public:
     // Whether the job was run; not if another thread has the pool.
-    bool try_run(int n, const std::function<void(int)>& task) {
+    bool try_run(int n, int threads, const std::function<void(int)>& task) {
         std::unique_lock owner(owner_, std::try_to_lock);
         if (!owner) return false;
         {
             std::lock_guard lock(mutex_);
-            while (started_ < n - 1 && start_worker()) ++started_;
+            while (static_cast<int>(workers_.size()) < threads - 1 && start_worker()) avoided_ = -1;
             task_ = &task;
             size_ = n;
+            helpers_ = threads - 1;
             next_ = 0;
             ++generation_;
         }
+        keep_away();
         wake_.notify_all();
         work(n, task);
         {
@@ -76,11 +83,31 @@ class Pool {
   private:
     bool start_worker() {
         try {
-            std::thread([this] { serve(); }).detach();
+            workers_.reserve(workers_.size() + 1);
+            std::thread worker([this] { serve(); });
+            workers_.push_back(worker.native_handle());
+            worker.detach();
             return true;
         } catch (const std::system_error&) {
             return false;  // fewer threads than asked for give the same result
+        } catch (const std::bad_alloc&) {
+            return false;
         }
+    }
+
+    // Forbids the workers the processor that the caller is on. Linux likes to wake a thread that has slept for long
+    // where its waker runs, though others are idle: there it would wait for milliseconds, until all is done.
+    void keep_away() {
+#ifdef __linux__
+        constexpr size_t few = 8;  // among many processors one is found anyway
+        const int here = sched_getcpu();
+        if (here < 0 || here == avoided_ || workers_.size() > few) return;
+        avoided_ = here;
+        cpu_set_t allowed;
+        if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+        CPU_CLR(static_cast<size_t>(here), &allowed);
+        for (const auto worker : workers_) pthread_setaffinity_np(worker, sizeof allowed, &allowed);
+#endif
     }
 
     void work(int n, const std::function<void(int)>& task) {
@@ -95,7 +122,7 @@ class Pool {
             std::unique_lock lock(mutex_);
             if (!awake) wake_.wait(lock, called);
             seen = generation_;
-            if (task_ == nullptr) continue;  // the others have done it all
+            if (task_ == nullptr || busy_ >= helpers_) continue;  // the others have done it all, or are enough
             const auto* task = task_;
             const int n = size_;
             ++busy_;
@@ -110,7 +137,9 @@ class Pool {
     std::mutex mutex_;  // held to change what follows, except next_
     std::condition_variable wake_, done_;
     const std::function<void(int)>* task_ = nullptr;
-    int size_ = 0, started_ = 0;
+    int size_ = 0, helpers_ = 0;
+    std::vector<std::thread::native_handle_type> workers_;
+    int avoided_ = -1;  // the processor that workers keep away from
     std::atomic<int> busy_ = 0, next_ = 0;
     std::atomic<uint64_t> generation_ = 0;
 };
@@ -151,10 +180,10 @@ int num_threads() {
 
 void set_num_threads(int n) { configured_threads = std::min(n, most_threads); }
 
-void run_tasks(int n, const std::function<void(int)>& task) {
-    if (n > 1 && !inside_task) {
+void run_tasks(int n, int threads, const std::function<void(int)>& task) {
+    if (n > 1 && threads > 1 && !inside_task) {
         inside_task = true;
-        const bool done = pool().try_run(n, task);
+        const bool done = pool().try_run(n, std::min(n, threads), task);
         inside_task = false;
         if (done) return;
     }

@@ -37,21 +37,22 @@ inline constexpr double serial_microseconds = 10;
 
 inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 
-// Calls task(i) for each i in [0, n), on up to n threads; the calling thread takes part. Called from within a task,
-// or while another thread of this process has the pool, it runs serially.
-void run_tasks(int n, const std::function<void(int)>& task);
+// Calls task(i) for each i in [0, n), on up to `threads` threads; the calling thread takes part. Called from within a
+// task, or while another thread of this process has the pool, it runs serially.
+void run_tasks(int n, int threads, const std::function<void(int)>& task);
 
-// Calls f(begin, end) for consecutive ranges that cover [0, n), one range a thread.
+// Calls f(begin, end) for consecutive ranges that cover [0, n), `each` of them a thread: more than one where a range
+// can be short, so that a thread which takes long to wake finds work all the same.
 template <class F>
-void for_parts(int64_t n, int threads, F&& f) {
-    const int parts = static_cast<int>(std::min<int64_t>(threads, n));
+void for_parts(int64_t n, int threads, F&& f, int each = 1) {
+    const int parts = static_cast<int>(std::min<int64_t>(threads > 1 ? int64_t{threads} * each : 1, n));
     if (parts <= 1) {
         if (n > 0) f(int64_t{0}, n);
         return;
     }
     const int64_t quotient = n / parts, remainder = n % parts;
     const auto bound = [=](int64_t i) { return i * quotient + std::min(i, remainder); };
-    run_tasks(parts, [&](int i) { f(bound(i), bound(i + 1)); });
+    run_tasks(parts, threads, [&](int i) { f(bound(i), bound(i + 1)); });
 }
 
 template <class F>

@@ -108,7 +108,7 @@ bool Partition::deliver(const Index& index, int64_t first, int64_t n, const std:
     const Owners owner(data_rows, threads);
     std::atomic<bool> good = true;
     for (int64_t begin = 0; begin < n && good; begin += batch) {
-        run_tasks(threads, [&](int t) {
+        run_tasks(threads, threads, [&](int t) {
             int64_t row[block];
             Sorted& mine = sorted_[static_cast<size_t>(t)];
             mine.clear();
@@ -121,7 +121,7 @@ bool Partition::deliver(const Index& index, int64_t first, int64_t n, const std:
             }
         });
         if (!good) break;
-        run_tasks(threads, [&](int o) {
+        run_tasks(threads, threads, [&](int o) {
             for (const Sorted& from : sorted_) deliver(from.parcel(o));
         });
     }

@@ -32,8 +32,8 @@ class Partition {
 
     // Hands out the elements [0, n), whose tuples begin at `first`; deliver(parcel) is called by one thread for each
     // owner, with its parcels in order. False: there was a bad index, and some may have been delivered.
-    bool deliver(const Index&, int64_t first, int64_t n, const std::byte* elements, int64_t item_size, int64_t data_rows,
-                 const std::function<void(const Parcel&)>& deliver);
+    bool deliver(const Index&, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
+                 int64_t data_rows, const std::function<void(const Parcel&)>& deliver);
 
   private:
     class Sorted;

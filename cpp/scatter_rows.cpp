@@ -123,7 +123,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
                 for_parts(lines, threads, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });
                 break;
             case Split::ordered:
-                run_tasks(static_cast<int>(dividing.size()) - 1, [&](int i) {
+                run_tasks(static_cast<int>(dividing.size()) - 1, threads, [&](int i) {
                     const size_t p = static_cast<size_t>(i);
                     if (!scatter.ordered(found, dividing[p], dividing[p + 1])) good = false;
                 });

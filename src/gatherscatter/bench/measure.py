@@ -7,7 +7,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from gatherscatter.bench.case import Case, build
@@ -18,6 +18,7 @@ from gatherscatter.bench.workload import Workload
 
 CHECKS = 3  # runs of a way that are compared; a race shows in one of them
 _SHORT = 1e-3  # calls shorter than this are timed many at a time
+_PAUSE = 0.005  # seconds; threads that still wait for work of the one before would take a core from the next
 _FAR = 8.0  # who takes so many times as long as we do is checked twice and timed once
 
 
@@ -149,6 +150,7 @@ def _take_turns(entries: Sequence[_Entry], effort: Effort) -> None:
                 continue
             assert entry.call is not None
             entry.contender.prepare()
+            sleep(_PAUSE)
             seconds = _time(entry.call, entry.repeats)
             entry.timing.samples.append(seconds)
             entry.spent += seconds * entry.repeats
