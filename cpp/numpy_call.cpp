@@ -188,7 +188,7 @@ Outcome explain(const Call& call, PyObject*& facts) {
     Plan plan;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
     const ThreadsForCall threads(call.threads);
-    const bool lanes = plan.form == Form::lanes, scatter = is_scatter(call.kernel);
+    const bool scatter = is_scatter(call.kernel);
     const Ref indices = without_expansion(call, plan);
     if (!indices) return Outcome::failed;
     Layout layout;
@@ -212,8 +212,7 @@ Outcome explain(const Call& call, PyObject*& facts) {
     const bool ordered = rows && scatter && may_be_ordered(plan.rows, combine, index) &&
                          seem_ordered(index, plan.rows.count, plan.rows.data_rows);
     facts = Py_BuildValue(
-        "{s:s,s:O,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "was_lanes",
-        lanes ? Py_True : Py_False, "split", name(ordered ? Split::ordered : route.split), "threads",
+        "{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split", name(ordered ? Split::ordered : route.split), "threads",
         route.split == Split::nothing && !ordered ? 1 : route.threads, "far", route.far ? Py_True : Py_False, "tile",
         static_cast<long long>(route.tile), "scratch", static_cast<long long>(route.scratch), "data_in_order",
         in_order ? Py_True : Py_False, "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",

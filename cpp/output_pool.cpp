@@ -1,6 +1,7 @@
 #include "output_pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <iterator>
 #include <list>
@@ -103,7 +104,7 @@ class Pool {
 
     std::mutex mutex_;
     std::list<Header*> kept_;
-    int64_t limit_ = initial_limit(), size_ = 0;
+    std::atomic<int64_t> limit_ = initial_limit(), size_ = 0;
 };
 
 Pool& pool() {

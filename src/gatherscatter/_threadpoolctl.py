@@ -37,6 +37,9 @@ def _then_register(spec: ModuleSpec) -> ModuleSpec:
 
 
 def _register(threadpoolctl: Any) -> None:
+    if not hasattr(threadpoolctl, "register"):  # before version 3.2
+        return
+
     class Controller(threadpoolctl.LibController):  # type: ignore[misc]
         user_api = "gatherscatter"
         internal_api = "gatherscatter"

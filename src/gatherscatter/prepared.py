@@ -58,10 +58,19 @@ def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     else:
         first = normalised_axis(_OP, axis or 0, sizes)
         dims, kernel = (sizes[first],), "gather"
-    numbers = np.arange(math.prod(dims)).reshape(dims)
-    rows = _arrays.execute(_OP, kernel, numbers, array)
+    _arrays.execute(_OP, kernel, np.broadcast_to(np.uint8(0), dims), array)  # no memory: only to check the indices
+    rows = _row_numbers(array if kernel == "gather_nd" else array[..., np.newaxis], dims)
     rows.flags.writeable = False
     return Prepared(first, dims, rows)
+
+
+def _row_numbers(tuples: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
+    """Which of the places in row-major order each tuple names."""
+    rows = np.zeros(tuples.shape[:-1], np.int64)
+    for column, size in enumerate(dims):
+        positions = tuples[..., column].astype(np.int64)
+        rows = rows * size + np.where(positions < 0, positions + size, positions)
+    return np.asarray(rows, order="C")
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -22,6 +23,8 @@ class OnnxRuntime:
     _threads = 0  # as many as it thinks right
 
     def __init__(self, threads: int) -> None:
+        # A benchmark sends nothing home; and the thread that would do so can crash the process (onnxruntime#32173).
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         self._ort: Any = import_module("onnxruntime")
         self._onnx: Any = import_module("onnx")
         self._ort.set_default_logger_severity(4)  # a refused model is no news
