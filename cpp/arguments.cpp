@@ -143,6 +143,8 @@ bool read_reduction(PyObject* op, PyObject* value, Reduction& reduction) {
     return true;
 }
 
+}  // namespace
+
 bool read_flag(PyObject* op, PyObject* value, bool& flag) {
     if (!value) return true;
     const bool is_flag =
@@ -152,13 +154,15 @@ bool read_flag(PyObject* op, PyObject* value, bool& flag) {
     return truth >= 0 || refuse("flag_fault", op, include_self, value);
 }
 
-bool read_threads(PyObject* op, PyObject** values, int& threads) {
-    if (!values[num_threads] || values[num_threads] == Py_None) return true;
+bool read_threads(PyObject* op, PyObject* value, int& threads) {
+    if (!value || value == Py_None) return true;
     int64_t n = 0;
-    if (!read_integer(op, num_threads, values[num_threads], n)) return false;
+    if (!read_integer(op, Parameter::num_threads, value, n)) return false;
     threads = static_cast<int>(std::min<int64_t>(n, most_threads));
-    return n >= 1 || refuse("threads_fault", op, num_threads, values[num_threads]);
+    return n >= 1 || refuse("threads_fault", op, Parameter::num_threads, value);
 }
+
+namespace {
 
 PyObject* or_none(PyObject* value) { return value == Py_None ? nullptr : value; }
 
@@ -171,7 +175,8 @@ bool read_call(Call& call, PyObject** values) {
            read_integer(call.op, batch_dims, values[batch_dims], call.batch_dims) &&
            read_mode(call.op, values[mode], is_scatter(call.kernel), call.rule.mode) &&
            read_reduction(call.op, values[reduction], call.reduction) &&
-           read_flag(call.op, values[include_self], call.include_self) && read_threads(call.op, values, call.threads);
+           read_flag(call.op, values[include_self], call.include_self) &&
+           read_threads(call.op, values[num_threads], call.threads);
 }
 
 // Whatever is no plain array goes to the function of the same name in _arrays.py.

@@ -45,6 +45,10 @@ Outcome raise_reduction(const Call&);
 // Whether elements of a NumPy dtype have a reduction; false as the result: `dtype` is none.
 bool knows_dtype(PyObject* dtype, Reduction, bool& known);
 
+// Arguments as values; false: an exception is set, in the name of `op`. Absent ones leave the value alone.
+bool read_flag(PyObject* op, PyObject* value, bool& flag);
+bool read_threads(PyObject* op, PyObject* value, int& threads);
+
 // The number of a reduction by its name, a str; -1 when there is none.
 int find_reduction(PyObject* name);
 

@@ -9,8 +9,6 @@
 namespace gs {
 namespace {
 
-constexpr int64_t rows_ahead = 8;  // how many rows ahead memory is asked for
-
 // Which of the updates go to rows in the share: as good as random, so they are picked without a branch.
 inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     int64_t n = 0;
@@ -164,7 +162,7 @@ ApplyRows element_applier(const How& how) {
 }
 
 template <class T, class Op>
-GS_CLONES void combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
+GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
                              bool replace) {
     T* __restrict out = reinterpret_cast<T*>(row);
     const T* const updates = reinterpret_cast<const T*>(all_updates);
@@ -173,12 +171,15 @@ GS_CLONES void combine_group(std::byte* row, const std::byte* all_updates, const
     for (int64_t i = 0; i < members.n; ++i) {
         const int64_t next = members.order[std::min(i + rows_ahead, members.known - 1)];
         prefetch_row(all_updates + next * size, size);
-        const T* __restrict update = updates + members.order[i] * width;
+        const int64_t member = members.order[i];
+        if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
+        const T* __restrict update = updates + member * width;
         if (i == 0 && replace)
             std::copy_n(update, width, out);
         else
             combine_row(out, update, width, op);
     }
+    return true;
 }
 
 ApplyRows setter(int64_t item_size, const How& how) {

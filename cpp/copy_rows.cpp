@@ -7,8 +7,6 @@
 namespace gs {
 namespace {
 
-constexpr int64_t large_ahead = 8;  // how many rows ahead the memory of large ones is asked for
-
 // `packed`: rows and their copies lie one after the other.
 template <int64_t size, bool may_skip, bool far, bool packed>
 void copy_small(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers, int64_t) {
@@ -33,10 +31,12 @@ GS_INTEGER_CLONES void copy_large(std::byte* out, int64_t out_stride, const Sour
                                   int64_t row_size) {
     const int64_t *const rows = numbers.row, n = numbers.n;
     for (int64_t i = 0; i < n; ++i) {
-        if constexpr (far)
-            prefetch_row(source.data + rows[std::min(i + large_ahead, numbers.known - 1)] * source.stride, row_size);
+        if constexpr (far) {
+            const int64_t next = std::min(i + rows_ahead, numbers.known - 1);
+            prefetch_row(source.data + rows[next] * source.stride + next * source.step, row_size);
+        }
         if (rows[i] >= 0)
-            copy_row(out + i * out_stride, source.data + rows[i] * source.stride, row_size);
+            copy_row(out + i * out_stride, source.data + rows[i] * source.stride + i * source.step, row_size);
         else
             std::memset(out + i * out_stride, 0, static_cast<size_t>(row_size));
     }

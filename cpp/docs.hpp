@@ -136,6 +136,8 @@ mode : {'raise', 'wrap', 'clip', 'drop'}
 out : array, optional
     Where to write the result: shape and type of ``data``. ``out=data`` updates in place, without a copy. Untouched
     when anything is wrong.
+num_threads : int >= 1, optional
+    At most so many threads for this call. Results do not depend on it.
 
 Returns
 -------
@@ -170,7 +172,7 @@ data : array of rank r >= 1, any element type; it is not changed (but see ``out`
 indices : array of rank r and any integer type, off the axis no longer than ``data``; along it of any length
 updates : array with the shape of ``indices``
 axis : int in [-r, r-1]
-reduction, include_self, mode, out : see `scatter_update`
+reduction, include_self, mode, out, num_threads : see `scatter_update`
 
 Returns
 -------
@@ -202,7 +204,7 @@ Parameters
 data : array of rank r >= 1, any element type; it is not changed (but see ``out``)
 indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
 updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
-reduction, include_self, mode, out : see `scatter_update`
+reduction, include_self, mode, out, num_threads : see `scatter_update`
 
 Returns
 -------

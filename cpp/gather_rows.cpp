@@ -34,7 +34,7 @@ struct Gather {
     void copy_by_row(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         const CopySpaced copy_pieces = spaced_copier(layout.piece_size);
         for (int64_t i = 0; i < numbers.n; ++i) {
-            const int64_t row = numbers.row[i], next = numbers.row[std::min(i + 8, numbers.known - 1)];
+            const int64_t row = numbers.row[i], next = numbers.row[std::min(i + rows_ahead, numbers.known - 1)];
             prefetch_row(from + next * layout.row_stride, layout.pieces[0] * layout.piece_stride[0]);
             if (row >= 0)
                 copy_pieces(to + i * row_size, from + row * layout.row_stride, layout.piece_stride[0], layout.pieces[0],

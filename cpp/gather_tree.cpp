@@ -27,6 +27,7 @@ int64_t sequence_length(T length, int64_t steps) {
 template <class T>
 int64_t follow(const Beams& beams, const T* steps, const T* parents, const T* lengths, T end, T* out) {
     const int64_t level = beams.batch * beams.beams;
+    if (beams.steps * level == 0) return -1;
     std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // where each beam stands
     for (int64_t i = 0; i < beams.steps * level; ++i) out[i] = end;
     for (int64_t n = 0; n < beams.batch; ++n) {

@@ -11,28 +11,23 @@
 
 namespace gs {
 
-void group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
+bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
     std::fill_n(starts, rows + 1, 0);
-    for (int64_t i = 0; i < count; ++i) ++starts[numbers[i] + 1];
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t row = numbers[i];
+        if (row < 0 || row >= rows) return false;
+        ++starts[row + 1];
+    }
     for (int64_t r = 0; r < rows; ++r) starts[r + 1] += starts[r];
     std::vector<int64_t> next(starts, starts + rows);
-    for (int64_t i = 0; i < count; ++i) order[next[static_cast<size_t>(numbers[i])]++] = i;
-}
-
-bool are_sound(const Groups& groups) {
-    if (groups.starts[0] != 0 || groups.starts[groups.rows] != groups.count) return false;
-    std::atomic<bool> sound = true;
-    for_ranges(groups.rows, {groups.rows, 8}, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r)
-            if (groups.starts[r] > groups.starts[r + 1]) sound = false;
-    });
-    for_ranges(groups.count, {groups.count, 8}, [&](int64_t begin, int64_t end) {
-        bool good = true;
-        for (int64_t j = begin; j < end; ++j)
-            good &= static_cast<uint64_t>(groups.order[j]) < static_cast<uint64_t>(groups.count);
-        if (!good) sound = false;
-    });
-    return sound;
+    for (int64_t i = 0; i < count; ++i) {  // reads them again: checked again
+        const int64_t row = numbers[i];
+        if (row < 0 || row >= rows) return false;
+        const int64_t place = next[static_cast<size_t>(row)]++;
+        if (place >= count) return false;
+        order[place] = i;
+    }
+    return true;
 }
 
 bool knows_groups(const Combine& combine) {
@@ -40,7 +35,7 @@ bool knows_groups(const Combine& combine) {
            !accumulator(combine).load;
 }
 
-void scatter_groups(const Groups& groups, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
+bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
                     const Combine& combine) {
     const int64_t row_size = width * combine.item_size;
     const CombineGroup combine_group = group_combiner(combine);
@@ -52,17 +47,22 @@ void scatter_groups(const Groups& groups, const std::byte* updates, std::byte* o
         if (i == threads) return groups.rows;
         return std::lower_bound(groups.starts, groups.starts + groups.rows, groups.count * i / threads) - groups.starts;
     };
+    std::atomic<bool> sound = true;
     run_tasks(threads, threads, [&](int i) {
         const int64_t last = i + 1 == threads ? groups.rows : bound(i + 1);
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
             std::byte* const row = out + r * row_size;
             const int64_t first = groups.starts[r], n = groups.starts[r + 1] - first;
+            if (first < 0 || n < 0 || n > groups.count - first) sound = false;
+            if (!sound) return;
             if (zeros) std::memset(row, 0, static_cast<size_t>(row_size));
             if (n == 0) continue;
-            combine_group(row, updates, {groups.order + first, n, groups.count - first}, width, !combine.include_self);
+            const Members members{groups.order + first, n, groups.count - first, groups.count};
+            if (!combine_group(row, updates, members, width, !combine.include_self)) sound = false;
             if (finish) finish(row, row, &n, 1, width, combine);
         }
     });
+    return sound;
 }
 
 }  // namespace gs

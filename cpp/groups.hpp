@@ -13,16 +13,15 @@ struct Groups {
     int64_t rows, count;
 };
 
-// Fills `starts` (rows + 1) and `order` (count) from row numbers, all good.
-void group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order);
-
-// Whether starts ascend from 0 to count and order has numbers below count.
-bool are_sound(const Groups&);
+// Fills `starts` (rows + 1) and `order` (count) from row numbers; false: one is bad.
+[[nodiscard]] bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order);
 
 // Whether groups can be combined: not where sums need another type than the elements have.
 bool knows_groups(const Combine&);
 
 // out[r, :] = f(out[r, :], updates[j, :]) for the updates j of row r, in their order; `zeros`: out begins as zeros.
-void scatter_groups(const Groups&, const std::byte* updates, std::byte* out, int64_t width, bool zeros, const Combine&);
+// False: the groups are not those of `group`, and out is of no use.
+[[nodiscard]] bool scatter_groups(const Groups&, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
+                                  const Combine&);
 
 }  // namespace gs

@@ -1,4 +1,6 @@
 // Groups on NumPy arrays that prepared.py has made ready.
+#include <new>
+
 #include "call.hpp"
 #include "groups.hpp"
 #include "numpy_arrays.hpp"
@@ -31,19 +33,22 @@ PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 2 || !is_numbers(arguments[0])) return refuse("group() wants row numbers and how many rows there are");
     const int64_t rows = PyLong_AsLongLong(arguments[1]);
     if (rows < 0) return PyErr_Occurred() ? nullptr : refuse("group() wants at least 0 rows");
-    const int64_t count = PyArray_SIZE(array(arguments[0])), *const row = numbers(arguments[0]);
-    for (int64_t i = 0; i < count; ++i)
-        if (row[i] < 0 || row[i] >= rows) return refuse("group() wants good row numbers");
+    if (rows == INT64_MAX) return PyErr_NoMemory();
+    const int64_t count = PyArray_SIZE(array(arguments[0]));
+    bool good = false;
     Ref starts = new_array(PyArray_DESCR(array(arguments[0])), Shape({rows + 1}));
     Ref order = new_array(PyArray_DESCR(array(arguments[0])), Shape({count}));
     if (!starts || !order) return nullptr;
     try {
         const Unlocked unlocked(true);
-        group(row, count, rows, static_cast<int64_t*>(PyArray_DATA(starts.array())),
-              static_cast<int64_t*>(PyArray_DATA(order.array())));
+        good = group(numbers(arguments[0]), count, rows, static_cast<int64_t*>(PyArray_DATA(starts.array())),
+                     static_cast<int64_t*>(PyArray_DATA(order.array())));
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
+    if (!good) return refuse("group() wants good row numbers");
+    PyArray_CLEARFLAGS(starts.array(), NPY_ARRAY_WRITEABLE);
+    PyArray_CLEARFLAGS(order.array(), NPY_ARRAY_WRITEABLE);
     return Py_BuildValue("(NN)", starts.release(), order.release());
 }
 
@@ -61,23 +66,27 @@ PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t 
     if (!zeros &&
         (!PyArray_CheckExact(data) || !(shape_of(array(data)) == shape) || !same_type(array(data), array(updates))))
         return refuse("scatter_groups() wants data of the type and the row shape of updates");
-    const int reduction = find_reduction(arguments[4]), include_self = PyObject_IsTrue(arguments[5]);
-    const int64_t threads = arguments[6] == Py_None ? 0 : PyLong_AsLongLong(arguments[6]);
-    if (include_self < 0 || PyErr_Occurred()) return nullptr;
+    const Ref op(PyUnicode_FromString("prepare"));
+    const int reduction = find_reduction(arguments[4]);
+    bool include_self = true;
+    int threads = 0;
+    if (!op || !read_flag(op.get(), arguments[5], include_self) || !read_threads(op.get(), arguments[6], threads))
+        return nullptr;
     const Combine combine{element_type(PyArray_DESCR(array(updates))), PyArray_ITEMSIZE(array(updates)),
-                          static_cast<Reduction>(reduction), include_self > 0};
+                          static_cast<Reduction>(reduction), include_self};
     if (reduction < 0 || !knows_groups(combine)) Py_RETURN_NOTIMPLEMENTED;
+    const ThreadsForCall limit(threads);
+    bool sound = true;
     Ref out = new_array(PyArray_DESCR(array(updates)), shape);
-    if (!out || (!zeros && !copy_data(data, out.array()))) return nullptr;
-    const ThreadsForCall limit(static_cast<int>(std::min<int64_t>(threads, most_threads)));
-    const Groups groups{numbers(arguments[1]), numbers(arguments[2]), rows, count};
-    bool sound = false;
-    {
-        const Unlocked unlocked(true);
-        sound = are_sound(groups);
+    if (!out) return nullptr;
+    try {
+        if (!zeros && !copy_data(data, out.array())) return nullptr;
+        const Groups groups{numbers(arguments[1]), numbers(arguments[2]), rows, count};
         const int64_t width = rows > 0 ? PyArray_SIZE(out.array()) / rows : 0;
-        if (sound && width > 0)
-            scatter_groups(groups, bytes(array(updates)), bytes(out.array()), width, zeros, combine);
+        const Unlocked unlocked(true);
+        if (width > 0) sound = scatter_groups(groups, bytes(array(updates)), bytes(out.array()), width, zeros, combine);
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
     }
     return sound ? out.release() : refuse("scatter_groups() wants groups made by group()");
 }

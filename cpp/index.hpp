@@ -30,7 +30,7 @@ inline constexpr int64_t block = 256;
 // How many more are looked at, to ask for their memory in advance.
 inline constexpr int64_t lookahead = 64;
 
-// Never are more moved at a time.
+// Most that are resolved at a time. Only parcels, which are all their owner's, have more.
 inline constexpr int64_t most_rows = 2 * block;
 
 // The numbers of n rows to move; those up to `known` come next.

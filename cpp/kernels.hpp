@@ -1,5 +1,6 @@
 // The kernels: pure functions on plans and pointers. They return false, having met a bad index, when the output is
-// not to be used. All buffers are contiguous and as long as the plan says.
+// not to be used. Buffers are contiguous and as long as the plan says, but for data that a
+// gather reads by strides.
 #pragma once
 
 #include <cstddef>

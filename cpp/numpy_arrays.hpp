@@ -25,6 +25,10 @@ class Ref {
     explicit Ref(PyObject* object = nullptr) : object_(object) {}
     Ref(Ref&& other) noexcept : object_(other.release()) {}
     Ref(const Ref&) = delete;
+    Ref& operator=(Ref&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
     ~Ref() { Py_XDECREF(object_); }
     PyObject* release() { return std::exchange(object_, nullptr); }
     PyObject* get() const { return object_; }

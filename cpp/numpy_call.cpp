@@ -122,7 +122,12 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     const Ref data = as_it_is ? borrow(call.data) : contiguous(call.data);
     const Ref updates = !data || !scatter ? Ref() : contiguous(call.updates);
     if (!data || (scatter && !updates)) return Outcome::failed;
-    Ref out = call.out ? borrow(call.out) : new_output(call, plan);
+    Ref out;
+    try {
+        out = call.out ? borrow(call.out) : new_output(call, plan);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    }
     if (!out) return Outcome::failed;
 
     const bool rows = plan.form == Form::rows;
@@ -212,13 +217,13 @@ Outcome explain(const Call& call, PyObject*& facts) {
     const bool ordered = rows && scatter && may_be_ordered(plan.rows, combine, index) &&
                          seem_ordered(index, plan.rows.count, plan.rows.data_rows);
     facts = Py_BuildValue(
-        "{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split", name(ordered ? Split::ordered : route.split), "threads",
+        "{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split",
+        name(ordered ? Split::ordered : route.split), "threads",
         route.split == Split::nothing && !ordered ? 1 : route.threads, "far", route.far ? Py_True : Py_False, "tile",
         static_cast<long long>(route.tile), "scratch", static_cast<long long>(route.scratch), "data_in_order",
         in_order ? Py_True : Py_False, "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",
         is_contiguous(indices.get()) ? Py_True : Py_False, "updates_in_order",
-        !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter", scatter ? Py_True : Py_False,
-        "checked_first", call.out ? Py_True : Py_False);
+        !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter", scatter ? Py_True : Py_False);
     return facts ? Outcome::done : Outcome::failed;
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <iterator>
 #include <list>
 #include <mutex>
 #include <new>
 
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 #ifdef __linux__
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ int64_t initial_limit() {
     if (const char* text = std::getenv("GATHERSCATTER_POOL_BYTES")) return std::max(0ll, std::atoll(text));
 #ifdef __linux__
     const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-    return std::min(memory / 16, int64_t{1} << 30);
+    return std::clamp(memory / 16, int64_t{0}, int64_t{1} << 30);
 #else
     return 0;  // not measured there
 #endif
@@ -35,8 +37,10 @@ int64_t initial_limit() {
 
 void* new_block(size_t size) {
 #ifdef __linux__
-    void* block = std::aligned_alloc(huge_page, size);
-    if (block) madvise(block, size, MADV_HUGEPAGE);  // a wish
+    void* block = nullptr;
+    const bool huge = size >= 2 * huge_page;
+    if (posix_memalign(&block, huge ? huge_page : 4096, size) != 0) return nullptr;
+    if (huge) madvise(block, size / huge_page * huge_page, MADV_HUGEPAGE);  // a wish
     return block;
 #else
     return ::operator new(size, std::align_val_t{alignof(Header)}, std::nothrow);
@@ -55,8 +59,7 @@ class Pool {
   public:
     // A block that fits without wasting much; null: there is none.
     Header* take(size_t size) {
-        std::unique_lock lock(mutex_, std::try_to_lock);  // never waits: a fork may have left it locked
-        if (!lock) return nullptr;
+        std::lock_guard lock(mutex_);
         auto best = kept_.end();
         for (auto block = kept_.begin(); block != kept_.end(); ++block)
             if ((*block)->size >= size && (*block)->size <= size + size / 4 &&
@@ -71,9 +74,9 @@ class Pool {
 
     // False: it is not wanted.
     bool keep(Header* block) {
-        std::unique_lock lock(mutex_, std::try_to_lock);
+        std::lock_guard lock(mutex_);
         const int64_t size = static_cast<int64_t>(block->size);
-        if (!lock || size > limit_) return false;
+        if (size > limit_) return false;
         try {
             kept_.push_back(block);
         } catch (const std::bad_alloc&) {
@@ -107,16 +110,26 @@ class Pool {
     std::atomic<int64_t> limit_ = initial_limit(), size_ = 0;
 };
 
+// Outlives all arrays. A child of fork() may find it locked: it starts over, and what was kept is let go.
+std::atomic<Pool*> current_pool = nullptr;
+
 Pool& pool() {
-    static Pool* const pool = new Pool;  // outlives all arrays
-    return *pool;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        current_pool = new Pool;
+#ifndef _WIN32
+        pthread_atfork(nullptr, nullptr, [] { current_pool = new Pool; });
+#endif
+    });
+    return *current_pool;
 }
 
 }  // namespace
 
 void* pool_allocate(size_t size) {
     if (size > SIZE_MAX / 2) return nullptr;
-    const size_t whole = (size + sizeof(Header) + huge_page - 1) / huge_page * huge_page;
+    const size_t unit = size >= 16 * huge_page ? huge_page : 64 * 1024;  // results of nearly the same size share blocks
+    const size_t whole = (size + sizeof(Header) + unit - 1) / unit * unit;
     Header* block = pool().take(whole);
     if (!block) {
         block = static_cast<Header*>(new_block(whole));

@@ -182,8 +182,9 @@ void set_num_threads(int n) { configured_threads = std::min(n, most_threads); }
 
 void run_tasks(int n, int threads, const std::function<void(int)>& task) {
     if (n > 1 && threads > 1 && !inside_task) {
+        Pool& all = pool();
         inside_task = true;
-        const bool done = pool().try_run(n, std::min(n, threads), task);
+        const bool done = all.try_run(n, std::min(n, threads), task);
         inside_task = false;
         if (done) return;
     }

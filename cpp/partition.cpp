@@ -99,7 +99,6 @@ Partition::Partition(int64_t n, int64_t item_size, int threads) {
     for (int t = 0; t < threads; ++t) sorted_.emplace_back(threads, slice_of(n, threads), item_size, t);
 }
 Partition::~Partition() = default;
-Partition::Partition(Partition&&) noexcept = default;
 
 bool Partition::deliver(const Index& index, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
                         int64_t data_rows, const std::function<void(const Parcel&)>& deliver) {

@@ -18,7 +18,9 @@ struct Parcel {
 };
 
 // Whether elements have a size that can be handed out.
-inline bool is_element(int64_t item_size) { return item_size <= 16 && (item_size & (item_size - 1)) == 0; }
+inline bool is_element(int64_t item_size) {
+    return item_size > 0 && item_size <= 16 && (item_size & (item_size - 1)) == 0;
+}
 
 // Bytes that it takes to hand out n of them.
 int64_t partition_bytes(int64_t n, int64_t item_size, int threads);
@@ -28,7 +30,6 @@ class Partition {
   public:
     Partition(int64_t n, int64_t item_size, int threads);
     ~Partition();
-    Partition(Partition&&) noexcept;
 
     // Hands out the elements [0, n), whose tuples begin at `first`; deliver(parcel) is called by one thread for each
     // owner, with its parcels in order. False: there was a bad index, and some may have been delivered.

@@ -74,6 +74,7 @@ Route route_gather(const Rows& rows, int64_t item_size) {
 }
 
 Route route_gather(const Lanes& lanes, int64_t item_size) {
+    if (lanes.elements == 0) return {};
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, item_size});
@@ -100,6 +101,7 @@ Route route_scatter(const Rows& rows, const Combine& combine) {
 }
 
 Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& index) {
+    if (lanes.elements == 0) return {};
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});

@@ -38,6 +38,9 @@ inline void copy_row(std::byte* to, const std::byte* from, int64_t size) {
     }
 }
 
+// How many rows ahead the memory of wide rows is asked for.
+inline constexpr int64_t rows_ahead = 8;
+
 // The first lines of a row: processors find the others themselves.
 inline void prefetch_row(const std::byte* row, int64_t size) {
     for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
@@ -47,7 +50,7 @@ inline void prefetch_row(const std::byte* row, int64_t size) {
 using CopyRows = void (*)(std::byte* out, int64_t out_stride, const Source&, const RowNumbers&, int64_t row_size);
 
 // `packed`: both strides are the size of a row, and step is 0; `may_skip`: rows may be -1; `far`: they are spread over
-// more memory than caches hold. Rows of elements only may have a step.
+// more memory than caches hold.
 CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool far);
 
 // Copies n pieces of one row, which lie `step` bytes apart, to consecutive places.
@@ -82,12 +85,13 @@ struct How {
 };
 ApplyRows applier(const Combine&, int64_t width, const How&);
 
-// Combines the updates of one row, which `order` names: n of them, and those up to `known` come next.
+// Combines the updates of one row, which `order` names: n of them, and those up to `known` come next; there are `count`
+// updates in all. False: order names another.
 struct Members {
     const int64_t* order;
-    int64_t n, known;
+    int64_t n, known, count;
 };
-using CombineGroup = void (*)(std::byte* row, const std::byte* updates, const Members&, int64_t width, bool replace);
+using CombineGroup = bool (*)(std::byte* row, const std::byte* updates, const Members&, int64_t width, bool replace);
 CombineGroup group_combiner(const Combine&);
 
 // How many lines of batch and outer take turns with the same block of indices: all of them if that is the only one.

@@ -1,4 +1,6 @@
 // GatherTree on NumPy arrays that _arrays.py has made ready.
+#include <new>
+
 #include "call.hpp"
 #include "numpy_arrays.hpp"
 
@@ -21,10 +23,12 @@ PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     const Beams beams{PyArray_DIM(array(0), 0), PyArray_DIM(array(0), 1), PyArray_DIM(array(0), 2)};
     const DType dtype = element_type(PyArray_DESCR(array(0)));
     int64_t bad;
-    {
+    try {
         const Unlocked unlocked(true);
         bad = gather_tree(beams, dtype, PyArray_DATA(array(0)), PyArray_DATA(array(1)), PyArray_DATA(array(2)),
                           PyArray_DATA(array(3)), PyArray_DATA(array(4)));
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
     }
     return PyLong_FromLongLong(bad);
 }

@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# ONNX Runtime's thread that reports home can crash the process (onnxruntime#32173); it is told so before it is imported.
+# ONNX Runtime's thread that reports home can crash the process (onnxruntime#32173): told before it is imported.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 # Slow machines and instrumented builds must not fail on time; the draws are large by design.

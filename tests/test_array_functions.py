@@ -616,6 +616,19 @@ def test_elements_of_any_width_move(width):
     assert gs.gather(padded, [3, 1], 0)[:, 1].tobytes() == raw[[3, 1]].tobytes()
 
 
+@pytest.mark.parametrize("width", [3, 7, 12])
+@pytest.mark.parametrize("shape", [(10, 600), (3000, 100), (40, 5)])
+def test_boxes_of_elements_of_odd_width(width, shape):
+    rng = np.random.default_rng(width)
+    data = rng.integers(0, 256, (*shape, width), np.uint8).view(f"V{width}")[..., 0]
+    box = rng.integers(0, shape[0], (50, shape[1]))
+    taken = gs.gather_elements(data, box, axis=0)
+    assert taken.tobytes() == data[box, np.arange(shape[1])].tobytes()
+    written = data.copy()
+    written[box, np.arange(shape[1])] = taken[::-1]
+    assert gs.scatter_elements(data, box, taken[::-1].copy(), axis=0).tobytes() == written.tobytes()
+
+
 def test_long_doubles_move():
     data = np.array([1, 2, 3], np.longdouble) / 3
     equal(gs.gather(data, [2, 0]), data[[2, 0]], np.longdouble)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 
+import gatherscatter as gs
 from gatherscatter.plans import Lanes, Rows, movement
 
 ROWS = [
@@ -82,3 +84,31 @@ def test_faults(kernel: str, data: tuple, indices: tuple, options: dict, fault: 
         return
     with pytest.raises(ValueError, match=f"^{fault}$"):
         movement(kernel, data, indices, **options)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "options"),
+    [
+        ("gather_elements", (np.zeros((3, 4)), np.zeros((0, 4), int)), {"axis": 1}),
+        ("scatter_elements", (np.zeros((3, 4)), np.zeros((0, 4), int), np.zeros((0, 4))), {"axis": 1}),
+        ("scatter_nd", (np.zeros(8, ">f4"), [[1]], np.ones(1, ">f4")), {"reduction": "add"}),
+        ("scatter_nd", (np.zeros((8, 2))[:, 0], [[1]], [1.0]), {"out": np.empty(8)}),
+        ("gather", (["a", "b"], [1]), {}),
+        ("gather_nd", (np.zeros(3), np.zeros((0, 1), int)), {"num_threads": 3}),
+    ],
+)
+def test_every_call_has_a_plan(function: str, arguments: tuple, options: dict) -> None:
+    made = gs.plan(function, *arguments, **options)
+    assert made.function == function
+    assert str(made).startswith(f"{function}: 1 thread, ")
+    getattr(gs, function)(*arguments, **options)
+
+
+def test_a_plan_says_what_is_checked_first_and_copied() -> None:
+    made = gs.plan("scatter_nd", np.zeros(8), [[1]], np.ones((1, 2))[:, 0], out=np.zeros(8))
+    assert made.copies == ("indices", "updates") or made.copies == ("indices",)
+    assert "all indices are checked before the first write" in made.steps
+    with pytest.raises(TypeError, match="function must be one of"):
+        gs.plan("scatter", np.zeros(8), [1])
+    with pytest.raises(ValueError, match="axis"):
+        gs.plan("gather", np.zeros(8), [1], axis=3)

@@ -23,6 +23,7 @@ FORMS: dict[str, tuple[Any, ...]] = {
     "second axis": ((3, 50, 2), RNG.integers(-50, 50, (20, 20)), (3, 50, 2), 1),
     "scalar": ((5, 2), np.array(3), (5, 2), 0),
     "none": ((5, 2), np.zeros(0, int), 5, None),
+    "whole": ((5, 2), np.zeros((3, 0), int), (5, 2), None),
 }
 
 
@@ -89,6 +90,12 @@ def test_facts() -> None:
         prepared.rows[0] = 99
 
 
+def test_text() -> None:
+    prepared = gs.prepare([2, 0, 2], 3)
+    assert prepared.gather(["a", "b", "c"]).tolist() == ["c", "a", "c"]
+    assert prepared.sum(np.array(["x", "y", "z"], object)).tolist() == ["y", "", "xz"]
+
+
 def test_out_of_a_gather() -> None:
     prepared, out = gs.prepare([2, 0], 3), np.zeros(2)
     assert prepared.gather(np.arange(3.0), out=out) is out
@@ -102,6 +109,9 @@ def test_out_of_a_gather() -> None:
         (lambda: gs.prepare([0.5], 3), OpTypeError, "indices must be integers"),
         (lambda: gs.prepare([[0, 0]], (3,)), OpValueError, "hold no tuples into shape"),
         (lambda: gs.prepare([0], (3, 2), axis=2), OpValueError, "axis 2 is out of range"),
+        (lambda: gs.prepare([9], (3, 5), axis=1), OpIndexError, "for axis 1 of data with size 5"),
+        (lambda: gs.prepare(np.zeros((0, 2), int), (2**40, 2**40)), OpValueError, "more elements than can be counted"),
+        (lambda: gs.prepare([0], 3).sum(np.zeros(1), num_threads=0), OpValueError, "num_threads must be at least 1"),
         (lambda: gs.prepare([0], 3).gather(np.zeros(4)), OpValueError, r"must have the sizes \(3,\) at axis 0"),
         (lambda: gs.prepare([0], 3).sum(np.zeros(4)), OpValueError, "do not fit indices of shape"),
         (lambda: gs.prepare([0], 3).scatter(np.zeros(3), np.zeros(2)), OpValueError, "updates"),

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -19,20 +18,26 @@ class _Watch(MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         if fullname != "threadpoolctl":
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
-        return spec and _then_register(spec)
+        others = (finder for finder in sys.meta_path if finder is not self)
+        found = (finder.find_spec(fullname, path, target) for finder in others if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in found if spec is not None), None)
+        return spec and _then_register(spec, self)
 
 
-def _then_register(spec: ModuleSpec) -> ModuleSpec:
+def _then_register(spec: ModuleSpec, watch: _Watch) -> ModuleSpec:
+    """The spec with a loader that registers us when the module is there."""
     loader: Any = spec.loader
-    execute = loader.exec_module
 
-    def exec_module(module: Any) -> None:
-        execute(module)
-        _register(module)
+    class Loader(type(loader)):  # type: ignore[misc]
+        def exec_module(self, module: Any) -> None:
+            loader.exec_module(module)
+            if watch in sys.meta_path:
+                sys.meta_path.remove(watch)
+            _register(module)
 
-    loader.exec_module = exec_module
+    registering = Loader.__new__(Loader)
+    registering.__dict__.update(loader.__dict__)
+    spec.loader = registering
     return spec
 
 

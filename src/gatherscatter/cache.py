@@ -107,7 +107,7 @@ def _one_position(
     None when it is something else, or when anything is wrong: then the long way says what.
     """
     shape, rank = past.shape, past.ndim
-    if rank < 2 or type(axis) is not int or not -rank <= axis < rank or axis % rank == 0:
+    if rank < 2 or type(axis) is not int or not -rank <= axis < rank or axis % rank == 0 or shape[axis] == 0:
         return None
     if new.shape != (*shape[: axis % rank], 1, *shape[axis % rank + 1 :]) or window.shape != shape[:1]:
         return None

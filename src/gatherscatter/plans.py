@@ -108,7 +108,7 @@ _SPLITS = {
     "columns": "threads divide the width of the rows; each looks at all indices",
     "rows": "threads divide the destination rows; each looks at all indices and picks its own, so order is kept",
     "elements": "threads divide the destination; batches of updates are sorted by owner first, so order is kept",
-    "ordered": "threads divide the destination, and the indices with it: they seem to come in some order",
+    "ordered": "threads divide the destination, and the indices with it, if they are all in such order as samples show",
 }
 
 
@@ -137,7 +137,7 @@ def plan(
     Raises
     ------
     TypeError, ValueError
-        What the call would raise for types, shapes and attributes. Indices are not checked.
+        What the call would raise for types, shapes and attributes. Indices and ``out`` are not checked.
 
     >>> import numpy as np, gatherscatter as gs
     >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
@@ -153,10 +153,13 @@ def plan(
     update = _arrays.cast(function, "updates", updates, "data", array) if function.startswith("scatter") else None
     if _strings.needs_numbers(array, update, reduction):
         array, update = _numbers(array), None if update is None else _numbers(update)
+    if reduction != "none" and update is not None and not array.dtype.isnative:
+        array, update = (each.astype(each.dtype.newbyteorder("=")) for each in (array, update))
     facts = _core.explain(
-        function, function, array, index, update, axis, batch_dims, reduction, include_self, mode, True, False,
-        array if out is not None and update is not None else None, num_threads,
+        function, function, array, index, update, axis, batch_dims, reduction, include_self, mode, True, False, None,
+        num_threads,
     )  # fmt: skip
+    facts["checked_first"] = out is not None
     made = movement(function, array.shape, index.shape, axis=axis, batch_dims=batch_dims)
     copies = _copies(facts, {"data": (data, array), "indices": (indices, index), "updates": (updates, update)})
     return CallPlan(

@@ -58,7 +58,10 @@ def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     else:
         first = normalised_axis(_OP, axis or 0, sizes)
         dims, kernel = (sizes[first],), "gather"
-    _arrays.execute(_OP, kernel, np.broadcast_to(np.uint8(0), dims), array)  # no memory: only to check the indices
+    if math.prod(dims) >= 2**63:
+        raise OpValueError(f"{_OP}: a shape {sizes} has more elements than can be counted", op=_OP, input="shape")
+    probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory: only to check the indices
+    _arrays.execute(_OP, kernel, probe, array, axis=first)
     rows = _row_numbers(array if kernel == "gather_nd" else array[..., np.newaxis], dims)
     rows.flags.writeable = False
     return Prepared(first, dims, rows)
@@ -204,7 +207,8 @@ class Prepared:
         if self._is_grouped(new, "add"):
             result = self._combine(None, new, "add", True, num_threads)
         if result is NotImplemented:
-            zeros = np.broadcast_to(np.zeros((), new.dtype), (*before, self.size, *after))  # no memory
+            nothing = np.zeros((), new.dtype) if new.dtype != object else np.array("", object)  # objects are text
+            zeros = np.broadcast_to(nothing, (*before, self.size, *after))  # no memory
             result = _arrays.execute(
                 _OP, "scatter_update", zeros, self.rows, new, axis=self.axis, reduction="add", mode="clip",
                 num_threads=num_threads,
@@ -218,7 +222,7 @@ class Prepared:
 
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
         """Groups serve reductions over the first axis of native numbers."""
-        if self.axis != 0 or reduction == "none" or not self._is_balanced:
+        if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
             return False
         return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
 
