@@ -702,6 +702,12 @@ def test_text_moves_and_concatenates(dtype):
     assert gs.scatter_elements(data, [1, 1], updates).dtype.kind == data.dtype.kind
 
 
+def test_wider_text_takes_what_is_gathered():
+    out = np.empty(2, "U5")
+    assert gs.gather(np.array(["abc", "de"]), [1, 0], out=out) is out
+    assert out.tolist() == ["de", "abc"]
+
+
 def test_fixed_width_text_widens():
     data, long = np.array(["ab", "cd"]), np.array(["a much longer text"])
     result = gs.scatter_nd(data, [[0]], long)

@@ -222,6 +222,7 @@ def _can_write_directly(
     read = [indices] + ([] if updates is None else [updates]) + ([] if in_place else [data])
     return (
         type(out) is np.ndarray
+        and out.dtype == data.dtype
         and out.flags.c_contiguous
         and out.flags.aligned
         and (in_place or updates is None or not accumulates)  # accumulators may not fit in memory after the first write
