@@ -112,9 +112,35 @@ struct Bytes {
     std::byte bytes[size];
 };
 
+// Whether most rows repeat the one before. Two looks settle it almost always.
+bool are_runs(const RowNumbers& rows) {
+    const int64_t n = rows.n, *const row = rows.row;
+    if (n < 16 || row[n / 3] != row[n / 3 + 1] || row[n / 2] != row[n / 2 + 1]) return false;
+    int64_t repeated = 0;
+    for (int64_t i = 1; i < n; ++i) repeated += row[i] == row[i - 1];
+    return repeated * 4 >= n * 3;
+}
+
+// Rows of one element, in runs of the same: what is combined stays in a register, not on its way to memory and back.
+template <class T, class A, class Op>
+void combine_runs(const Updates& u) {
+    const Op op;
+    A* __restrict out = reinterpret_cast<A*>(u.out);
+    const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
+    for (int64_t i = 0; i < u.rows.n;) {
+        const int64_t row = u.rows.row[i];
+        A value = out[row];
+        do value = op(value, accumulate_as<A>(updates[i]));
+        while (++i < u.rows.n && u.rows.row[i] == row);
+        out[row] = value;
+    }
+}
+
 // Rows of one element: all of them.
 template <class T, class A, class Op, bool far, bool counted>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
+    if constexpr (!counted && !std::same_as<Op, Set>)
+        if (are_runs(u.rows)) return combine_runs<T, A, Op>(u);
     const Op op;
     const bool include_self = combine.include_self;
     A* __restrict out = reinterpret_cast<A*>(u.out);

@@ -44,7 +44,7 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const std::byte* data,
                     copier(item_size, false, index.may_skip(), route.far)};
     std::atomic<bool> good = true;
     const auto visit = [&](const Part& part) {
-        if (!walk(box, index, part, route.tile, move)) good = false;
+        if (!walk(box, index, part, route, move)) good = false;
     };
     switch (route.split) {
         case Split::lines:

@@ -15,7 +15,7 @@ struct Gather {
     const Layout& layout;
     const std::byte* data;
     std::byte* out;
-    int64_t row_size;
+    int64_t row_size, ahead;
     CopyRows copy;
 
     void copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
@@ -69,7 +69,7 @@ struct Gather {
             for (int64_t first = line; first < batch_end; first += lines_together(end - begin)) {
                 const int64_t last = std::min(first + lines_together(end - begin), batch_end);
                 for (int64_t c = begin; c < end; c += numbers.n) {
-                    if (!index.next_block(b * rows.count + c, b * rows.count + end, numbers)) return false;
+                    if (!index.next_block(b * rows.count + c, b * rows.count + end, ahead, numbers)) return false;
                     for (int64_t l = first; l < last; ++l)
                         copy_line(out + (l * rows.count + c) * row_size,
                                   data + b * layout.batch_stride + (l - b * rows.outer) * layout.outer_stride, numbers);
@@ -89,8 +89,8 @@ bool gather_rows(const Rows& rows, const Index& index, const Layout& layout, con
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const Route route = route_gather(rows, item_size);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
-    const Gather gather{
-        rows, index, layout, data, out, row_size, copier(layout.piece_size, packed, index.may_skip(), route.far)};
+    const Gather gather{rows, index,    layout,        data,
+                        out,  row_size, route.ahead(), copier(layout.piece_size, packed, index.may_skip(), route.far)};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

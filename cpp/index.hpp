@@ -52,10 +52,10 @@ class Index {
         return resolve_(tuples, n, *dims_, *weights_, rule_, rows);
     }
 
-    // The next block of the tuples [first, end), and those that it looks ahead to.
-    bool next_block(int64_t first, int64_t end, RowNumbers& rows) const {
+    // The next block of the tuples [first, end), and as many as are to be known ahead: up to `lookahead`.
+    bool next_block(int64_t first, int64_t end, int64_t ahead, RowNumbers& rows) const {
         rows.n = std::min(block, end - first);
-        rows.known = std::min(block + lookahead, end - first);
+        rows.known = std::min(block + ahead, end - first);
         return resolve(first, rows.known, rows.row);
     }
 

@@ -6,6 +6,7 @@
 
 #include "index.hpp"
 #include "plan.hpp"
+#include "route.hpp"
 #include "row_moves.hpp"
 
 namespace gs {
@@ -127,14 +128,14 @@ bool walk_short_rows(const Box& box, const Index& index, const Part& part, const
 }
 
 template <class Move>
-bool walk_tile(const Box& box, const Index& index, const Part& part, const Move& move) {
+bool walk_tile(const Box& box, const Index& index, const Part& part, const Route& route, const Move& move) {
     int64_t positions[block + lookahead];
     RowNumbers rows{positions, 0, 0};
     RowCounter counter(box, part.first_row);
     for (int64_t r = part.first_row; r < part.last_row; ++r, counter.advance())
         for (int64_t column = part.begin; column < part.end; column += rows.n) {
             const int64_t element = r * box.columns + column, base = counter.base() + column * box.step;
-            if (!index.next_block(element, r * box.columns + part.end, rows)) return false;
+            if (!index.next_block(element, r * box.columns + part.end, route.ahead(), rows)) return false;
             if (move.takes_rows && box.step == 1 && are_uniform(positions, 1, rows.n)) {
                 positions[0] = place(positions[0], base, box.lanes.stride);
                 move.rows(element, {positions, 1, 1}, rows.n);
@@ -145,16 +146,18 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, const Move&
     return true;
 }
 
-// Visits a part of a box, `tile` columns at a time (0: all): what a tile touches of data stays in the cache while all
-// rows of a group go by.
+// Visits a part of a box, by the route's tiles: what a tile touches of data stays in the cache while all rows of a
+// group go by.
 template <class Move>
-bool walk(const Box& box, const Index& index, const Part& part, int64_t tile, const Move& move) {
+bool walk(const Box& box, const Index& index, const Part& part, const Route& route, const Move& move) {
+    const int64_t tile = route.tile;
     if (tile == 0 && part.end - part.begin < short_columns) return walk_short_rows(box, index, part, move);
-    if (tile == 0) return walk_tile(box, index, part, move);
+    if (tile == 0) return walk_tile(box, index, part, route, move);
     for (int64_t row = part.first_row; row < part.last_row;) {
         const int64_t last = std::min(part.last_row, (row / box.rows + 1) * box.rows);
         for (int64_t column = part.begin; column < part.end; column += tile)
-            if (!walk_tile(box, index, {row, last, column, std::min(column + tile, part.end)}, move)) return false;
+            if (!walk_tile(box, index, {row, last, column, std::min(column + tile, part.end)}, route, move))
+                return false;
         row = last;
     }
     return true;

@@ -45,6 +45,13 @@ Ref new_output(const Call& call, const Plan& plan) {
     return out && copy_data(call.data, out.array()) ? std::move(out) : Ref();
 }
 
+// Whether a result for `out` is small enough beside the indices that it costs less to make it apart and copy it, than
+// to check all indices before the first write.
+bool is_made_apart(const Call& call) {
+    return call.out && PyArray_Check(call.out) && is_scatter(call.kernel) &&
+           PyArray_NBYTES(array(call.out)) <= PyArray_NBYTES(array(call.indices)) / 4;
+}
+
 // Whether kernels can work on the arguments as they are.
 bool takes(const Call& call, IndexType& type) {
     if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
@@ -123,8 +130,9 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     const Ref updates = !data || !scatter ? Ref() : contiguous(call.updates);
     if (!data || (scatter && !updates)) return Outcome::failed;
     Ref out;
+    const bool writes_out = call.out && !is_made_apart(call);
     try {
-        out = call.out ? borrow(call.out) : new_output(call, plan);
+        out = writes_out ? borrow(call.out) : new_output(call, plan);
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
     }
@@ -139,20 +147,22 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > unlock_bytes;
     std::vector<Span> spans;
     try {
-        if (call.out) {  // the caller's array is not written to before all is known to be well
+        if (writes_out) {  // the caller's array is not written to before all is known to be well
             const Unlocked unlocked(large);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
             const bool surveyed = rows && scatter && tuples >= 8 * Span::tuples && !index.may_skip();
             if (!(surveyed ? find_spans(index, tuples, spans) : index.check(tuples))) return Outcome::bad_index;
         }
-        if (call.out && scatter && call.out != call.data && !copy_data(call.data, out.array())) return Outcome::failed;
+        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array()))
+            return Outcome::failed;
         const Unlocked unlocked(large);
         if (!run_kernel(call, plan, layout, index, spans, data, updates, out.array())) return Outcome::bad_index;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Outcome::failed;
     }
-    result = out.release();
+    if (call.out && !writes_out && !copy_data(out.get(), array(call.out))) return Outcome::failed;
+    result = writes_out || !call.out ? out.release() : Py_NewRef(call.out);
     return Outcome::done;
 }
 
@@ -185,7 +195,9 @@ Outcome run(const Call& call, PyObject*& result) {
     return outcome == Outcome::bad_index ? raise_index(call) : outcome;
 }
 
-Outcome explain(const Call& call, PyObject*& facts) {
+Outcome explain(const Call& with_out, PyObject*& facts) {
+    Call call = with_out;
+    call.out = nullptr;  // may be anything here
     IndexType type;
     if (!takes(call, type)) return Outcome::not_plain;
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
@@ -216,14 +228,15 @@ Outcome explain(const Call& call, PyObject*& facts) {
         route = scatter ? route_scatter(plan.lanes, combine, index) : route_gather(plan.lanes, item_size);
     const bool ordered = rows && scatter && may_be_ordered(plan.rows, combine, index) &&
                          seem_ordered(index, plan.rows.count, plan.rows.data_rows);
-    facts = Py_BuildValue(
-        "{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split",
-        name(ordered ? Split::ordered : route.split), "threads",
-        route.split == Split::nothing && !ordered ? 1 : route.threads, "far", route.far ? Py_True : Py_False, "tile",
-        static_cast<long long>(route.tile), "scratch", static_cast<long long>(route.scratch), "data_in_order",
-        in_order ? Py_True : Py_False, "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",
-        is_contiguous(indices.get()) ? Py_True : Py_False, "updates_in_order",
-        !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter", scatter ? Py_True : Py_False);
+    facts = Py_BuildValue("{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split",
+                          name(ordered ? Split::ordered : route.split), "threads",
+                          route.split == Split::nothing && !ordered ? 1 : route.threads, "far",
+                          route.far ? Py_True : Py_False, "tile", static_cast<long long>(route.tile), "scratch",
+                          static_cast<long long>(route.scratch), "data_in_order", in_order ? Py_True : Py_False,
+                          "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",
+                          is_contiguous(indices.get()) ? Py_True : Py_False, "updates_in_order",
+                          !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter",
+                          scatter ? Py_True : Py_False, "made_apart", is_made_apart(with_out) ? Py_True : Py_False);
     return facts ? Outcome::done : Outcome::failed;
 }
 

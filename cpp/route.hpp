@@ -25,6 +25,9 @@ struct Route {
     bool far = false;     // memory is asked for in advance
     int64_t tile = 0;     // columns of a box taken at a time; 0: all
     int64_t scratch = 0;  // bytes
+
+    // How many more indices are looked at than are moved.
+    int64_t ahead() const { return far ? lookahead : 0; }
 };
 
 Route route_gather(const Rows&, int64_t item_size);

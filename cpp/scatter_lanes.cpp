@@ -53,7 +53,7 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
                         !visits};
         std::atomic<bool> good = true;
         const auto visit = [&](const Part& part) {
-            if (!walk(box, index, part, route.tile, move)) good = false;
+            if (!walk(box, index, part, route, move)) good = false;
         };
         // A thread owns destinations, never updates: the result does not depend on how many there are.
         if (route.split == Split::lines)

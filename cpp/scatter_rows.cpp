@@ -20,6 +20,7 @@ struct Scatter {
     int64_t* visits;
     const Combine& combine;
     int64_t target_size;  // of an element of out, which may be an accumulator
+    int64_t ahead;
     ApplyRows apply_all, apply_own;
 
     Share all() const { return {0, rows.data_rows, 0, rows.width}; }
@@ -45,7 +46,7 @@ struct Scatter {
         RowNumbers numbers{row, 0, 0};
         const int64_t tuples = first_line / rows.outer * rows.count;
         for (int64_t c = begin; c < end; c += numbers.n) {
-            if (!index.next_block(tuples + c, tuples + end, numbers)) return false;
+            if (!index.next_block(tuples + c, tuples + end, ahead, numbers)) return false;
             for (int64_t l = first_line; l < last_line; ++l)
                 apply({out + l * rows.data_rows * rows.width * target_size,
                        updates + (l * rows.count + c) * rows.width * combine.item_size,
@@ -110,7 +111,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
         const bool counted = visits != nullptr, far = route.far;
         const ApplyRows apply_all = applier(combine, rows.width, {!index.may_skip(), counted, far});
         const ApplyRows apply_own = applier(combine, rows.width, {false, counted, far});
-        const Scatter scatter{rows, index, updates, target, visits, combine, target_size, apply_all, apply_own};
+        const Scatter scatter{rows,    index,       updates,       target,    visits,
+                              combine, target_size, route.ahead(), apply_all, apply_own};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;

@@ -69,7 +69,7 @@ std::vector<int64_t> dividing_rows(const std::vector<Span>& spans, int64_t data_
         rows.push_back(row);
     }
     rows.push_back(data_rows);
-    if (cut * 8 > spans.size()) rows.clear();
+    if (cut * 2 > spans.size()) rows.clear();
     return rows;
 }
 

@@ -108,6 +108,10 @@ def test_a_plan_says_what_is_checked_first_and_copied() -> None:
     made = gs.plan("scatter_nd", np.zeros(8), [[1]], np.ones((1, 2))[:, 0], out=np.zeros(8))
     assert made.copies == ("indices", "updates") or made.copies == ("indices",)
     assert "all indices are checked before the first write" in made.steps
+    data, many = np.zeros(8), np.zeros(64, int)
+    made = gs.plan("scatter_update", data, many, np.ones(64), reduction="add", out=data)
+    assert "the result is made apart and then copied to out: it is small beside the indices" in made.steps
+    assert "all indices are checked before the first write" not in made.steps
     with pytest.raises(TypeError, match="function must be one of"):
         gs.plan("scatter", np.zeros(8), [1])
     with pytest.raises(ValueError, match="axis"):

@@ -149,3 +149,30 @@ def test_gather_batches_of_a_view() -> None:
     indices = np.random.default_rng(0).integers(0, 30, (6, 8, 90))
     want = np.take_along_axis(data, indices[..., np.newaxis], 2)
     np.testing.assert_array_equal(gs.gather(data, indices, axis=2, batch_dims=2), want)
+
+
+# Where NumPy says the same: it orders complex numbers, multiplies them another way, and rounds means of integers.
+RUNS = [(dtype, name) for dtype in (np.float32, np.float16, ml_dtypes.bfloat16) for name in ("none", *UFUNCS, "mean")]
+RUNS += [(np.int8, name) for name in ("none", *UFUNCS)] + [(np.complex64, name) for name in ("none", "add", "sub")]
+
+
+@pytest.mark.parametrize(("dtype", "reduction"), RUNS)
+def test_runs_of_one_row(dtype: Any, reduction: str) -> None:
+    rows = np.repeat(np.random.default_rng(0).integers(0, 50, 300), np.random.default_rng(1).integers(0, 40, 300))
+    data, updates = np.ones(50, dtype), (1 + values(rows.shape) / 64).astype(dtype)
+    want = expected(data, rows, updates, reduction)
+    np.testing.assert_array_equal(gs.scatter_update(data, rows, updates, reduction=reduction), want)
+
+
+def test_a_bad_index_among_many_leaves_small_out_alone() -> None:
+    data = np.arange(8.0)
+    rows, out = np.arange(4000) % 8, np.full(8, 7.0)
+    rows[3999] = 8
+    for target in (data, out):
+        before = target.copy()
+        with pytest.raises(IndexError, match="3999"):
+            gs.scatter_update(data, rows, np.ones(4000), reduction="add", out=target)
+        np.testing.assert_array_equal(target, before)
+    rows[3999] = 0
+    assert gs.scatter_update(data, rows, np.ones(4000), reduction="add", out=out) is out
+    np.testing.assert_array_equal(out, np.arange(8.0) + np.bincount(rows))

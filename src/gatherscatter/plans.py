@@ -156,10 +156,10 @@ def plan(
     if reduction != "none" and update is not None and not array.dtype.isnative:
         array, update = (each.astype(each.dtype.newbyteorder("=")) for each in (array, update))
     facts = _core.explain(
-        function, function, array, index, update, axis, batch_dims, reduction, include_self, mode, True, False, None,
+        function, function, array, index, update, axis, batch_dims, reduction, include_self, mode, True, False, out,
         num_threads,
     )  # fmt: skip
-    facts["checked_first"] = out is not None
+    facts["checked_first"] = out is not None and not facts["made_apart"]
     made = movement(function, array.shape, index.shape, axis=axis, batch_dims=batch_dims)
     copies = _copies(facts, {"data": (data, array), "indices": (indices, index), "updates": (updates, update)})
     return CallPlan(
@@ -193,6 +193,8 @@ def _steps(made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...]) -
     steps += [f"{name} is copied first: it is not contiguous, or no array of a fitting type" for name in copies]
     if facts["checked_first"]:
         steps.append("all indices are checked before the first write")
+    if facts["made_apart"]:
+        steps.append("the result is made apart and then copied to out: it is small beside the indices")
     if facts["tile"]:
         steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
     if facts["far"]:
