@@ -182,9 +182,7 @@ ApplyRows element_applier(const How& how) {
     if (how.counted) return combine_all_elements<T, A, Op, true, true>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::takes(0.0f, 0.0f); })
         if (has_f16c) return combine_all_float16<Op>;
-    // Halves take so many instructions that processors do not look far ahead themselves.
-    const bool ask = how.far || Half<T>;
-    return ask ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
+    return how.far ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
 }
 
 template <class T, class Op>

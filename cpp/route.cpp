@@ -19,6 +19,12 @@ int64_t target_size(const Combine& combine) {
     return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
 }
 
+// Halves take so many instructions that processors do not look far ahead themselves.
+bool is_far(const Combine& combine, int64_t data_bytes) {
+    const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
+    return data_bytes > (halves && combine.reduction != Reduction::none ? far_bytes / 16 : far_bytes);
+}
+
 Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
     const int64_t row_size = rows.width * target_size(combine);
     const bool computes = combine.reduction != Reduction::none;
@@ -93,7 +99,7 @@ Route route_scatter(const Rows& rows, const Combine& combine) {
     const Work work{lines * rows.count, rows.width * combine.item_size};
     Route route;
     route.threads = threads_for(work);
-    route.far = rows.data_rows * target_size(combine) > far_bytes;
+    route.far = is_far(combine, rows.data_rows * target_size(combine));
     route.split = split_rows(rows, combine, route, work);
     route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);
