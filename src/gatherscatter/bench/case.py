@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -29,6 +30,11 @@ class Case:
         if self.updates is None:
             raise ValueError(f"{self.workload.id} has no updates")
         return self.updates
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """A copy of data for all who work in place, one at a time: large data is not to be there once for each."""
+        return self.data.copy(order="C")
 
 
 def build(workload: Workload, seed: int = 0) -> Case:

@@ -34,7 +34,7 @@ Examples:
 @click.option("--threads", type=click.IntRange(min=1), help="Threads for everybody. Default: one per core.")
 @click.option("--repeat", type=click.IntRange(min=1), help="Rounds, at most. Default: 7; with --quick 5.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arrays.")
-@click.option("--huge", is_flag=True, help="Workloads of 4 GB, too: they need 24 GB of memory.")
+@click.option("--huge", is_flag=True, help="Workloads of 4 GB, too: they need 16 GB of memory.")
 @click.option("--list", "as_list", is_flag=True, help="List the workloads and run none.")
 @click.option("--json", "json_file", metavar="FILE", type=FILE, help="Write machine, limits and every sample.")
 @click.option("--html", "html_file", metavar="FILE", type=FILE, help="Write one page with tables and plots.")

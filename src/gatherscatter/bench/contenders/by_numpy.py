@@ -38,7 +38,7 @@ class Numpy:
             return _gathers(case)
         changes = _changes(case)
         if case.workload.out:
-            return {name: in_place(case.data, change) for name, change in changes.items()}
+            return {name: in_place(case, change) for name, change in changes.items()}
         calls = {name: Call(_copied(case.data, change)) for name, change in changes.items()}
         if _bins(case):
             calls["bincount"] = Call(lambda: _bincount(case))

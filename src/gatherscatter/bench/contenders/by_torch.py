@@ -56,7 +56,7 @@ class Torch:
                 return result
 
             return Call(fresh, self._give_back)
-        target = data.clone(memory_format=form)
+        target = self._borrow(case.target)
 
         def again() -> Any:
             change(target)

@@ -46,15 +46,15 @@ class Contender(Protocol):
         ...
 
 
-def in_place(original: np.ndarray, run: Callable[[np.ndarray], object]) -> Call:
-    """A call that writes into a copy of ``original`` which it keeps."""
-    target = original.copy(order="C")
+def in_place(case: Case, run: Callable[[np.ndarray], object]) -> Call:
+    """A call that writes into the copy of data which is there for that."""
+    target = case.target
 
     def again() -> np.ndarray:
         run(target)
         return target
 
     def reset() -> None:
-        np.copyto(target, original)
+        np.copyto(target, case.data)
 
     return Call(again, reset=reset)

@@ -34,7 +34,7 @@ class Ours:
             return {"gather_tree": Call(_tree(case))}
         if not workload.is_gather:
             scatter = _scatter(case)
-            call = in_place(case.data, lambda target: scatter(target, target)) if workload.out else Call(_fresh(case))
+            call = in_place(case, lambda target: scatter(target, target)) if workload.out else Call(_fresh(case))
         elif workload.out:
             call = Call(_gather(case, np.empty(workload.slots, case.data.dtype)))
         else:
