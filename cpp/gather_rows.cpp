@@ -1,5 +1,6 @@
 // out[b, o, c, :] = data[b, o, row(b, c), :]
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "parallel.hpp"
@@ -23,7 +24,8 @@ struct Gather {
             copy(to, row_size, {from, layout.row_stride, 0}, numbers, row_size);
             return;
         }
-        const bool near_pieces = layout.pieces.rank == 1 && layout.piece_stride[0] < layout.row_stride;
+        const bool near_pieces =
+            layout.pieces.rank == 1 && std::abs(layout.piece_stride[0]) < std::abs(layout.row_stride);
         if (near_pieces)
             copy_by_row(to, from, numbers);
         else

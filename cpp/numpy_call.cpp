@@ -1,4 +1,5 @@
 // From a Call to a result.
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -100,7 +101,8 @@ Ref without_expansion(const Call& call, Plan& plan) {
 // Whether so many rows are taken whose elements lie far apart that it is better to copy all data in order first.
 bool scattered(const Rows& rows, const Layout& layout) {
     const int inner = layout.pieces.rank - 1;
-    return inner >= 0 && layout.piece_stride[inner] > layout.row_stride && rows.count * 8 > rows.data_rows;
+    return inner >= 0 && std::abs(layout.piece_stride[inner]) > std::abs(layout.row_stride) &&
+           rows.count * 8 > rows.data_rows;
 }
 
 // Plans a gather from data with strides; false: it has to be made contiguous.

@@ -169,13 +169,16 @@ void lay_out(const Rows& rows, int64_t item_size, Layout& layout) {
 }
 
 bool lay_out(const Rows& rows, const Shape& data, const Shape& strides, int64_t item_size, Layout& layout) {
-    if (std::ranges::any_of(strides, [](int64_t stride) { return stride < 0; })) return false;
     const int first = rows.batch_rank + rows.outer_rank, last = first + rows.dims.rank;
+    const auto backwards =
+        std::count_if(strides.begin() + first, strides.begin() + last, [](int64_t s) { return s < 0; });
+    if (backwards != 0 && backwards != rows.dims.rank) return false;  // row numbers are not negative
     if (!even_stride(data, strides, 0, rows.batch_rank, layout.batch_stride)) return false;
     if (!even_stride(data, strides, rows.batch_rank, first, layout.outer_stride)) return false;
     layout.row_stride = 0;
     for (int d = first; d < last; ++d) layout.row_stride = std::gcd(layout.row_stride, strides[d]);
     layout.weights.rank = 0;
+    if (backwards) layout.row_stride = -layout.row_stride;
     for (int d = first; d < last; ++d) layout.weights.push(layout.row_stride ? strides[d] / layout.row_stride : 0);
     layout.pieces.rank = layout.piece_stride.rank = 0;
     for (int d = last; d < data.rank; ++d) add_dim(layout.pieces, layout.piece_stride, data[d], data[d], strides[d]);

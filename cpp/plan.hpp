@@ -50,7 +50,7 @@ struct Layout {
     Shape pieces, piece_stride;
 };
 void lay_out(const Rows&, int64_t item_size, Layout&);  // contiguous
-// With strides; false: rows are not evenly spaced, or lie backwards.
+// With strides; false: rows are not evenly spaced.
 [[nodiscard]] bool lay_out(const Rows&, const Shape& data, const Shape& strides, int64_t item_size, Layout&);
 
 // Each element of the index box names its own position along one axis of data. The dims before and after the axis

@@ -185,3 +185,30 @@ def test_every_layout_is_what_it_says():
     assert not made["read-only"].flags.writeable
     assert not made["unaligned"].flags.aligned
     assert dtype_of("StringDType").kind == "T"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_steps_of_any_sign_on_any_axis(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        rank = int(rng.integers(1, 5))
+        shape = rng.integers(1, 7, rank) * 2
+        data = np.arange(shape.prod(), dtype=rng.choice(["i1", "i2", "i4", "i8", "c16"])).reshape(shape)
+        data = data.transpose(rng.permutation(rank))[
+            tuple(slice(None, None, rng.choice([-2, -1, 1, 2])) for _ in shape)
+        ]
+        axis = int(rng.integers(0, rank))
+        rows = rng.integers(-data.shape[axis], data.shape[axis], rng.integers(1, 6))
+        np.testing.assert_array_equal(gs.gather(data, rows, axis=axis), np.take(data, rows, axis))
+        filled = gs.gather(data, [rows[0], 99], axis=axis, mode="fill")
+        np.testing.assert_array_equal(filled.take(0, axis), data.take(rows[0], axis))
+        assert not filled.take(1, axis).any()
+        tuples = np.stack([rng.integers(-n, n, 7) for n in data.shape[: rng.integers(1, rank + 1)]], -1)
+        np.testing.assert_array_equal(gs.gather_nd(data, tuples), data[tuple(tuples.T)])
+
+
+def test_data_that_lies_backwards_is_read_in_place() -> None:
+    data = np.zeros((10, 4))
+    assert gs.plan("gather", data[::-1], np.array([1])).copies == ()
+    assert gs.plan("gather_nd", data[::-1, ::-1], np.array([[1, 2]])).copies == ()
+    assert gs.plan("gather_nd", data[::-1], np.array([[1, 2]])).copies == ("data",)
