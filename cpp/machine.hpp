@@ -13,7 +13,7 @@
 #define GS_CLONES
 #endif
 
-// For functions of integers alone, which no fusing can change: AVX-512, too.
+// For functions without products of floats, which no fusing can change: AVX-512, too.
 #if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
     __has_include(<gnu/libc-version.h>) && !defined(__SANITIZE_THREAD__)
 #define GS_INTEGER_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))

@@ -1,4 +1,5 @@
-// How a call is divided between threads: decided before any work, from sizes; `gatherscatter.plan` shows it.
+// How a call is divided between threads: decided before any work, from sizes and a look at some of the
+// indices; `gatherscatter.plan` shows it.
 #pragma once
 
 #include "kernels.hpp"
