@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -54,10 +56,20 @@ class OnnxRuntime:
             return session.run(None, ready)[0]
 
         if not case.workload.out:
-            return {"run": Call(plain if _gaps(given) else lambda: session.run(None, given)[0])}
+            run = plain if _gaps(given) else lambda: session.run(None, given)[0]
+            return {"run": Call(run, close=lambda: self._retire(session, given))}
         if _gaps(given):
             return {}
         return {"bound output": self._bound(case, session, given)}
+
+    def _retire(self, session: Any, given: dict[str, np.ndarray]) -> None:
+        """Take the session's memory, and let it live for ever: now and then a thread of one that goes (1.31.1) runs
+        what is long over, and the process crashes."""
+        options = self._ort.RunOptions()
+        options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+        with suppress(Exception):  # it was refused before
+            session.run(None, {name: np.ascontiguousarray(array) for name, array in given.items()}, options)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
 
     def _bound(self, case: Case, session: Any, given: dict[str, np.ndarray]) -> Call:
         binding = session.io_binding()
@@ -71,7 +83,7 @@ class OnnxRuntime:
             session.run_with_iobinding(binding)
             return out
 
-        return Call(run)
+        return Call(run, close=lambda: self._retire(session, given))
 
     def _node(self, workload: Workload) -> tuple[str, dict[str, Any]] | None:
         """The operator and its attributes."""
