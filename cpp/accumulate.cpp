@@ -1,7 +1,19 @@
 #include "accumulate.hpp"
 
+#include <atomic>
+#include <utility>
+#include <vector>
+
 namespace gs {
 namespace {
+
+template <Float T>
+bool is_nan(T value) {
+    if constexpr (Half<T>)
+        return float(value) != float(value);
+    else
+        return value != value;
+}
 
 template <class T, class A>
 void load(const std::byte* data, std::byte* sums, int64_t n) {
@@ -10,36 +22,118 @@ void load(const std::byte* data, std::byte* sums, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
 }
 
+// A sum as an element; n > 0 divides by it.
 template <class T, class A>
-T divide(A sum, int64_t n) {
-    if constexpr (std::same_as<A, Int128>)
+T element_of(A sum, int64_t n) {
+    if constexpr (std::same_as<A, Exact> || std::same_as<A, ExactPair>)
+        return round_to(std::type_identity<T>{}, sum, n);
+    else if constexpr (std::same_as<A, Pair>)
+        return n > 0 ? sum.value() / static_cast<double>(n) : sum.value();
+    else if constexpr (std::same_as<A, ComplexPair>)
+        return element_of<T, complex128>(sum.value(), n);
+    else if constexpr (std::same_as<A, Int128>)
         return static_cast<T>(sum.floor_divide(n));
     else if constexpr (Integer<T>)
         return static_cast<T>(sum / n - (sum % n < 0));  // floor
-    else if constexpr (Complex<T>)
-        return {sum.real / static_cast<decltype(sum.real)>(n), sum.imag / static_cast<decltype(sum.real)>(n)};
-    else if constexpr (Half<T>)
-        return T(float(sum) / static_cast<float>(n));
+    else if constexpr (Complex<T>) {
+        const auto divisor = static_cast<decltype(sum.real)>(n > 0 ? n : 1);
+        using Part = decltype(T{}.real);
+        return {static_cast<Part>(sum.real / divisor), static_cast<Part>(sum.imag / divisor)};
+    } else if constexpr (Half<T>)
+        return T(n > 0 ? float(sum) / static_cast<float>(n) : float(sum));
     else
-        return sum / static_cast<T>(n);
+        return static_cast<T>(n > 0 ? sum / static_cast<A>(n) : sum);
+}
+
+// Places whose sum is not known are left to others; and so are those that were not met, or are NaN for good: they keep
+// their bits.
+template <class T, class A>
+void finish(const Sums& all, const Combine& combine) {
+    const A* from = reinterpret_cast<const A*>(all.sums);
+    T* to = reinterpret_cast<T*>(all.out);
+    const bool mean = combine.reduction == Reduction::mean;
+    for (int64_t slot = 0; slot < all.slots; ++slot) {
+        if (all.visits && all.visits[slot] == 0) continue;
+        const int64_t n = mean ? all.visits[slot] + combine.include_self : 0;
+        for (int64_t i = slot * all.width; i < (slot + 1) * all.width; ++i) {
+            if constexpr (requires { from[i].known(); })
+                if (!from[i].known()) continue;
+            if constexpr (Float<T> && !std::same_as<T, A>)
+                if (combine.include_self && is_nan(to[i])) continue;
+            to[i] = element_of<T>(from[i], n);
+        }
+    }
 }
 
 template <class T, class A>
-void finish(const std::byte* sums, std::byte* out, const int64_t* visits, int64_t slots, int64_t width,
-            const Combine& combine) {
-    const A* from = reinterpret_cast<const A*>(sums);
-    T* to = reinterpret_cast<T*>(out);
-    const bool mean = combine.reduction == Reduction::mean;
-    for (int64_t slot = 0; slot < slots; ++slot) {
-        if (visits[slot] == 0) continue;
-        const int64_t n = visits[slot] + combine.include_self;
-        for (int64_t i = slot * width; i < (slot + 1) * width; ++i) {
-            if constexpr (Half<T>)
-                to[i] = mean ? divide<T>(from[i], n) : T(float(from[i]));
+class LongSumsOf : public LongSums {
+  public:
+    explicit LongSumsOf(const Combine& combine) : combine_(combine) {}
+
+    void* next(const Sums& all) override {
+        constexpr int64_t most = (int64_t{64} << 20) / static_cast<int64_t>(sizeof(typename A::Long));
+        A* const sums = reinterpret_cast<A*>(all.sums);
+        const T* const data = reinterpret_cast<const T*>(all.out);
+        long_.clear();
+        places_.clear();
+        const int64_t end = all.slots * all.width;
+        const bool first_time = at_ == 0;
+        if (first_time && all_known(sums, end)) return nullptr;
+        for (; at_ < end && static_cast<int64_t>(long_.size()) < most; ++at_) {
+            if (sums[at_].known()) continue;
+            sums[at_].mark() = unknown();
+            if (all.visits && all.visits[at_ / all.width] == 0) continue;  // nothing is added
+            if (combine_.include_self && is_nan(data[at_])) continue;      // whatever is added
+            sums[at_].mark() = unknown(static_cast<int64_t>(long_.size()));
+            long_.emplace_back();
+            places_.push_back(at_);
+            if (combine_.include_self)
+                long_.back().add(accumulate_as<A>(data[at_]).element());
             else
-                to[i] = divide<T>(from[i], n);
+                long_.back().replace_first();
+        }
+        if (first_time)  // NaN of data could look like a number
+            for (int64_t i = at_; i < end; ++i)
+                if (!sums[i].known()) sums[i].mark() = unknown();
+        return long_.empty() ? nullptr : long_.data();
+    }
+
+    void take(const Sums& all) override {
+        A* const sums = reinterpret_cast<A*>(all.sums);
+        for (size_t i = 0; i < long_.size(); ++i) {
+            const int64_t place = places_[i], slot = place / all.width;
+            const bool mean = combine_.reduction == Reduction::mean;
+            const int64_t n = mean ? all.visits[slot] + combine_.include_self : 1;
+            results_.push_back({place, long_[i].template over<T>(n)});
+            sums[place].mark() = unknown();
         }
     }
+
+    void write(std::byte* out) const override {
+        for (const auto& [place, value] : results_) reinterpret_cast<T*>(out)[place] = value;
+    }
+
+  private:
+    static bool all_known(const A* sums, int64_t n) {
+        std::atomic<bool> known = true;
+        for_ranges(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
+            bool here = true;
+            for (int64_t i = begin; i < end; ++i) here &= sums[i].known();
+            if (!here) known = false;
+        });
+        return known;
+    }
+
+    Combine combine_;
+    int64_t at_ = 0;
+    std::vector<typename A::Long> long_;
+    std::vector<int64_t> places_;
+    std::vector<std::pair<int64_t, T>> results_;
+};
+
+template <class T, class A>
+std::unique_ptr<LongSums> long_sums(const Combine& combine) {
+    return std::make_unique<LongSumsOf<T, A>>(combine);
 }
 
 }  // namespace
@@ -53,7 +147,9 @@ Accumulator accumulator(const Combine& combine) {
     const bool mean = combine.reduction == Reduction::mean;
     return visit_combine(combine, Accumulator{},
                          [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                             if constexpr (!std::same_as<A, T>)
+                             if constexpr (requires(A a) { a.known(); })
+                                 return Accumulator{sizeof(A), load<T, A>, finish<T, A>, long_sums<T, A>};
+                             else if constexpr (!std::same_as<A, T>)
                                  return Accumulator{sizeof(A), load<T, A>, finish<T, A>};
                              else if constexpr (Float<T> || Complex<T>)
                                  return mean ? Accumulator{sizeof(T), nullptr, finish<T, T>} : Accumulator{sizeof(T)};

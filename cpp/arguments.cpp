@@ -17,13 +17,15 @@ enum Parameter {
     batch_dims,
     reduction,
     include_self,
+    accumulate,
     mode,
     out,
     num_threads,
     parameter_count
 };
-const char* const parameter_names[parameter_count] = {"data",      "indices",      "updates", "axis", "batch_dims",
-                                                      "reduction", "include_self", "mode",    "out",  "num_threads"};
+const char* const parameter_names[parameter_count] = {"data",       "indices",   "updates",      "axis",
+                                                      "batch_dims", "reduction", "include_self", "accumulate",
+                                                      "mode",       "out",       "num_threads"};
 
 // Which parameters an array function has: the first `positional` may be given by position, `required` must be given.
 struct Signature {
@@ -31,12 +33,18 @@ struct Signature {
     Parameter parameters[parameter_count];
 };
 constexpr Signature signatures[kernel_count] = {
-    {2, 3, 7, {data, indices, axis, batch_dims, mode, out, num_threads}},                        // gather
-    {2, 3, 6, {data, indices, axis, mode, out, num_threads}},                                    // gather_elements
-    {2, 2, 6, {data, indices, batch_dims, mode, out, num_threads}},                              // gather_nd
-    {3, 4, 9, {data, indices, updates, axis, reduction, include_self, mode, out, num_threads}},  // scatter_update
-    {3, 4, 9, {data, indices, updates, axis, reduction, include_self, mode, out, num_threads}},  // scatter_elements
-    {3, 3, 8, {data, indices, updates, reduction, include_self, mode, out, num_threads}},        // scatter_nd
+    {2, 3, 7, {data, indices, axis, batch_dims, mode, out, num_threads}},  // gather
+    {2, 3, 6, {data, indices, axis, mode, out, num_threads}},              // gather_elements
+    {2, 2, 6, {data, indices, batch_dims, mode, out, num_threads}},        // gather_nd
+    {3,
+     4,
+     10,
+     {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},  // scatter_update
+    {3,
+     4,
+     10,
+     {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},  // scatter_elements
+    {3, 3, 9, {data, indices, updates, reduction, include_self, accumulate, mode, out, num_threads}},  // scatter_nd
 };
 
 const char* const mode_names[] = {"raise", "wrap", "clip", "fill", "drop"};
@@ -143,6 +151,14 @@ bool read_reduction(PyObject* op, PyObject* value, Reduction& reduction) {
     return true;
 }
 
+bool read_accumulate(PyObject* op, PyObject* value, Accumulate& accumulate) {
+    if (!value) return true;
+    const int found = find_name(value, accumulate_names);
+    if (found < 0) return refuse_choice(op, "accumulate", value, true);
+    accumulate = static_cast<Accumulate>(found);
+    return true;
+}
+
 }  // namespace
 
 bool read_flag(PyObject* op, PyObject* value, bool& flag) {
@@ -176,6 +192,7 @@ bool read_call(Call& call, PyObject** values) {
            read_mode(call.op, values[mode], is_scatter(call.kernel), call.rule.mode) &&
            read_reduction(call.op, values[reduction], call.reduction) &&
            read_flag(call.op, values[include_self], call.include_self) &&
+           read_accumulate(call.op, values[accumulate], call.accumulate) &&
            read_threads(call.op, values[num_threads], call.threads);
 }
 
@@ -204,8 +221,8 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     return result;
 }
 
-// apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out,
-//       num_threads)
+// apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
+//       out, num_threads)
 bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
     if (n != 14) {
         PyErr_SetString(PyExc_TypeError, "apply() takes 14 arguments");
@@ -226,15 +243,15 @@ bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
     values[batch_dims] = arguments[6];
     values[reduction] = arguments[7];
     values[include_self] = arguments[8];
-    values[mode] = arguments[9];
+    values[accumulate] = arguments[9];
+    values[mode] = arguments[10];
     values[out] = arguments[12];
     values[num_threads] = arguments[13];
     if (is_scatter(call.kernel) != (values[updates] != nullptr)) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
         return false;
     }
-    return read_call(call, values) && read_flag(call.op, arguments[10], call.rule.negative) &&
-           read_flag(call.op, arguments[11], call.wide);
+    return read_call(call, values) && read_flag(call.op, arguments[11], call.rule.negative);
 }
 
 template <Outcome (*act)(const Call&, PyObject*&)>

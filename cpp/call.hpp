@@ -18,6 +18,9 @@ inline bool is_scatter(Kernel kernel) { return kernel >= Kernel::scatter_update;
 // In the order of Reduction.
 inline constexpr const char* reduction_names[] = {"none", "add", "sub", "mul", "min", "max", "mean"};
 
+// In the order of Accumulate.
+inline constexpr const char* accumulate_names[] = {"step", "wide", "exact"};
+
 struct Call {
     PyObject* op;  // a borrowed str: what messages call it
     Kernel kernel;
@@ -25,7 +28,8 @@ struct Call {
     int64_t axis = 0, batch_dims = 0;
     Rule rule;
     Reduction reduction = Reduction::none;
-    bool include_self = true, wide = false;
+    bool include_self = true;
+    Accumulate accumulate = Accumulate::step;
     int threads = 0;  // for this call; 0: as many as usual
 };
 
@@ -41,6 +45,7 @@ Outcome explain(const Call&, PyObject*& facts);
 Outcome raise_shape(const Call&, const char* fault, const Plan&);
 Outcome raise_index(const Call&);
 Outcome raise_reduction(const Call&);
+Outcome raise_accumulate(const Call&);
 
 // Whether elements of a NumPy dtype have a reduction; false as the result: `dtype` is none.
 bool knows_dtype(PyObject* dtype, Reduction, bool& known);

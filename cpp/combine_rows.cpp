@@ -47,8 +47,8 @@ inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t 
     for (int64_t first = 0; first < n; first += piece, out += piece, updates += piece) {
         const int64_t m = std::min(piece, n - first);
         widen(updates, u, m);
-        if constexpr (std::same_as<A, float>) {
-            for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], u[w]);
+        if constexpr (!std::same_as<A, T>) {
+            for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], A(u[w]));
         } else if constexpr (requires { Op::takes(a[0], u[0]); }) {
             widen(out, a, m);
             for (int64_t w = 0; w < m; ++w) out[w] = Op::takes(a[w], u[w]) ? updates[w] : out[w];
@@ -62,7 +62,7 @@ inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t 
 
 template <class T, class A, class Op>
 GS_CLONES void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
-    const Op op;
+    const Op op = make<Op>(combine);
     int32_t own[most_rows];
     const int64_t n = pick_own(u, share, own);
     const int64_t length = share.last - share.first;
@@ -86,7 +86,7 @@ GS_CLONES void combine_rows(const Updates& u, const Share& share, const Combine&
 // Rows of one element: those in the share.
 template <class T, class A, class Op>
 void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
-    const Op op;
+    const Op op = make<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
     int32_t own[most_rows];
@@ -123,8 +123,8 @@ bool are_runs(const RowNumbers& rows) {
 
 // Rows of one element, in runs of the same: what is combined stays in a register, not on its way to memory and back.
 template <class T, class A, class Op>
-void combine_runs(const Updates& u) {
-    const Op op;
+void combine_runs(const Updates& u, const Combine& combine) {
+    const Op op = make<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
     for (int64_t i = 0; i < u.rows.n;) {
@@ -140,8 +140,8 @@ void combine_runs(const Updates& u) {
 template <class T, class A, class Op, bool far, bool counted>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
     if constexpr (!counted && !std::same_as<Op, Set>)
-        if (are_runs(u.rows)) return combine_runs<T, A, Op>(u);
-    const Op op;
+        if (are_runs(u.rows)) return combine_runs<T, A, Op>(u, combine);
+    const Op op = make<Op>(combine);
     const bool include_self = combine.include_self;
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);

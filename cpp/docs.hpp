@@ -110,7 +110,7 @@ array([1, 3])
 )";
 
 inline constexpr const char* scatter_update =
-    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None, num_threads=None)
+    R"(scatter_update($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
 --
 
 Write whole slices along ``axis``: the reverse of `gather`.
@@ -131,6 +131,11 @@ reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
     is or, 'mul' is and, 'sub' is xor. For strings, 'add' concatenates.
 include_self : bool
     Whether the element of ``data`` is one of the contributions. Places that no update names keep it in any case.
+accumulate : {'step', 'wide', 'exact'}
+    How floats are added up by 'add', 'sub' and 'mean'. 'step': in their own type, rounded after each contribution;
+    'wide': in a wider type (float32 for halves, float64 for float32, pairs of float64 for float64), rounded once;
+    'exact': the sum, or the mean, of the real numbers, rounded once to nearest even, whatever the order (not for
+    complex numbers). Integers are exact, modulo 2^N, in any case.
 mode : {'raise', 'wrap', 'clip', 'drop'}
     What becomes of a bad index: see `gather`; 'drop' skips its update.
 out : array, optional
@@ -158,7 +163,7 @@ array([0., 2., 0., 5.])
 )";
 
 inline constexpr const char* scatter_elements =
-    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, mode='raise', out=None, num_threads=None)
+    R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
 --
 
 Write single elements: each index names its own position along ``axis``. The reverse of `gather_elements`.
@@ -172,7 +177,7 @@ data : array of rank r >= 1, any element type; it is not changed (but see ``out`
 indices : array of rank r and any integer type, off the axis no longer than ``data``; along it of any length
 updates : array with the shape of ``indices``
 axis : int in [-r, r-1]
-reduction, include_self, mode, out, num_threads : see `scatter_update`
+reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
 
 Returns
 -------
@@ -191,7 +196,7 @@ array([[0., 2., 0.],
 )";
 
 inline constexpr const char* scatter_nd =
-    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, mode='raise', out=None, num_threads=None)
+    R"(scatter_nd($module, /, data, indices, updates, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
 --
 
 Write elements or slices named by index tuples: the reverse of `gather_nd`.
@@ -204,7 +209,7 @@ Parameters
 data : array of rank r >= 1, any element type; it is not changed (but see ``out``)
 indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
 updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
-reduction, include_self, mode, out, num_threads : see `scatter_update`
+reduction, include_self, accumulate, mode, out, num_threads : see `scatter_update`
 
 Returns
 -------
@@ -222,12 +227,12 @@ array([ 1, 11,  3, 10,  9,  6,  7, 12])
 )";
 
 inline constexpr const char* apply =
-    R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative, wide, out,
-      num_threads, /)
+    R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
+      out, num_threads, /)
 --
 
 The common form of the array functions, for the layers above: `op` is what messages say, `negative` whether negative
-indices count from the end, `wide` whether halves accumulate in float32. Plain arrays only.
+indices count from the end. Plain arrays only.
 )";
 
 inline constexpr const char* knows = R"(knows($module, dtype, reduction, /)
@@ -237,8 +242,9 @@ Whether elements of a dtype can be reduced so.
 )";
 
 inline constexpr const char* explain =
-    "explain($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, mode, negative,\n"
-    "        wide, out, num_threads, /)\n--\n\nHow `apply` would go about it, as a dict; nothing is run.";
+    "explain($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, "
+    "mode,\n"
+    "        negative, out, num_threads, /)\n--\n\nHow `apply` would go about it, as a dict; nothing is run.";
 
 inline constexpr const char* group =
     "group($module, rows, count, /)\n--\n\nWhere each row's updates are: (starts, order), of int64 row numbers below "

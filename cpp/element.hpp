@@ -139,6 +139,10 @@ inline A accumulate_as(T value) {
         return Int128(static_cast<uint64_t>(value));
     else if constexpr (std::same_as<A, Int128>)
         return Int128(static_cast<int64_t>(value));
+    else if constexpr (Half<T>)
+        return A(static_cast<float>(value));
+    else if constexpr (Complex<A>)
+        return {value.real, value.imag};
     else
         return static_cast<A>(value);
 }

@@ -48,4 +48,10 @@ Outcome raise_reduction(const Call& call) {
                                    reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data))))));
 }
 
+Outcome raise_accumulate(const Call& call) {
+    return raise("accumulate_fault",
+                 Ref(Py_BuildValue("(OsO)", call.op, reduction_names[static_cast<int>(call.reduction)],
+                                   reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data))))));
+}
+
 }  // namespace gs

@@ -59,7 +59,8 @@ bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* o
             if (n == 0) continue;
             const Members members{groups.order + first, n, groups.count - first, groups.count};
             if (!combine_group(row, updates, members, width, !combine.include_self)) sound = false;
-            if (finish) finish(row, row, &n, 1, width, combine);
+            int64_t visits = n;
+            if (finish) finish({row, row, &visits, 1, width}, combine);
         }
     });
     return sound;

@@ -19,13 +19,22 @@ namespace gs {
                                int64_t item_size);
 [[nodiscard]] bool gather_lanes(const Lanes&, const Index&, const std::byte* data, std::byte* out, int64_t item_size);
 
+// In what floats and complex numbers are added up.
+enum class Accumulate : uint8_t {
+    step,   // in their own type: rounded after every step
+    wide,   // in a wider type: rounded once (halves are multiplied so, too)
+    exact,  // in what shows whether it is exact: rounded once, whatever the order
+    again,  // exact: those sums that were not, in long sums
+};
+
 // How a scatter combines an update with what stands in its place.
 struct Combine {
     DType dtype;
     int64_t item_size;
     Reduction reduction = Reduction::none;
     bool include_self = true;  // whether data takes part
-    bool wide = false;         // halves: accumulate in float and round once, instead of after every step
+    Accumulate accumulate = Accumulate::step;
+    void* long_sums = nullptr;  // for Accumulate::again
 };
 bool knows(DType, Reduction);
 

@@ -20,7 +20,8 @@ bool is_plain_out(const Call& call) {
     if (call.updates && overlap(array(call.updates), array(call.out))) return false;
     if (is_scatter(call.kernel) && call.out == call.data) return true;
     // What needs accumulators may run out of memory after data was copied to out.
-    const bool accumulates = call.reduction == Reduction::mean || call.wide || !call.include_self;
+    const bool accumulates =
+        call.reduction == Reduction::mean || call.accumulate != Accumulate::step || !call.include_self;
     return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
 }
 
@@ -34,7 +35,7 @@ bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const 
                    : gather_lanes(plan.lanes, index, bytes(data.array()), bytes(out), item_size);
     }
     const DType dtype = element_type(PyArray_DESCR(out));
-    const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
+    const Combine combine{dtype, item_size, call.reduction, call.include_self, call.accumulate};
     return plan.form == Form::rows ? scatter_rows(plan.rows, index, spans, bytes(updates.array()), bytes(out), combine)
                                    : scatter_lanes(plan.lanes, index, bytes(updates.array()), bytes(out), combine);
 }
@@ -62,6 +63,16 @@ bool takes(const Call& call, IndexType& type) {
     const bool computes = call.reduction != Reduction::none;
     if (computes && (is_text(array(call.data)) || PyArray_ISBYTESWAPPED(array(call.data)))) return false;
     return !call.out || is_plain_out(call);
+}
+
+// Whether elements can be reduced so: exact sums are of real numbers, and there are no exact products.
+Outcome check_reduction(const Call& call) {
+    const DType dtype = element_type(PyArray_DESCR(array(call.data)));
+    if (!knows(dtype, call.reduction)) return raise_reduction(call);
+    const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
+    const bool whole = dtype < DType::float16;  // these wrap: what is added up is exact
+    const bool has_exact = call.reduction == Reduction::mul ? whole : !complex || call.reduction == Reduction::none;
+    return call.accumulate != Accumulate::exact || has_exact ? Outcome::done : raise_accumulate(call);
 }
 
 // The name of what is wrong with the shapes; null when they fit.
@@ -190,7 +201,7 @@ Outcome run(const Call& call, PyObject*& result) {
     IndexType type;
     if (!takes(call, type)) return Outcome::not_plain;
     const ThreadsForCall threads(call.threads);
-    if (!knows(element_type(PyArray_DESCR(array(call.data))), call.reduction)) return raise_reduction(call);
+    if (const Outcome known = check_reduction(call); known != Outcome::done) return known;
     Plan plan;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
     const Outcome outcome = carry_out(call, plan, type, result);
@@ -203,7 +214,7 @@ Outcome explain(const Call& with_out, PyObject*& facts) {
     IndexType type;
     if (!takes(call, type)) return Outcome::not_plain;
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
-    if (!knows(dtype, call.reduction)) return raise_reduction(call);
+    if (const Outcome known = check_reduction(call); known != Outcome::done) return known;
     Plan plan;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
     const ThreadsForCall threads(call.threads);
@@ -214,7 +225,7 @@ Outcome explain(const Call& with_out, PyObject*& facts) {
     const bool in_order = is_contiguous(call.data),
                in_place = !in_order && !scatter && plan_strides(call, plan, layout);
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
-    const Combine combine{dtype, item_size, call.reduction, call.include_self, call.wide};
+    const Combine combine{dtype, item_size, call.reduction, call.include_self, call.accumulate};
     const bool rows = plan.form == Form::rows;
     Shape lane;
     if (!rows) lane.push(plan.lanes.size);

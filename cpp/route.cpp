@@ -12,7 +12,7 @@ namespace {
 int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
     if (combine.reduction == Reduction::none) return 0;
     const Accumulator sums = accumulator(combine);
-    return (sums.load ? slots * width * sums.item_size : 0) + (counts_visits(combine, sums) ? slots * 8 : 0);
+    return (sums.load ? slots * width * sums.item_size : 0) + (counts_visits(combine) ? slots * 8 : 0);
 }
 
 int64_t target_size(const Combine& combine) {
@@ -28,7 +28,7 @@ bool is_far(const Combine& combine, int64_t data_bytes) {
 Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
     const int64_t row_size = rows.width * target_size(combine);
     const bool computes = combine.reduction != Reduction::none;
-    const bool counted = computes && counts_visits(combine, accumulator(combine));
+    const bool counted = computes && counts_visits(combine);
     if (route.threads == 1) return Split::nothing;
     if (rows.batch * rows.outer >= route.threads) return Split::lines;
     // Columns let threads read whole stretches of the updates, but each must look at all indices. A visit counts for

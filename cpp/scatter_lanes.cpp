@@ -41,15 +41,15 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const std::byte* upda
     if (lanes.elements == 0) return true;
     const Box box(lanes);
     const Route route = route_scatter(lanes, combine, index);
-    const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits) {
+    const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
         const Move move{target,
                         target_size,
                         updates,
                         visits,
-                        combine,
+                        how,
                         {0, lanes.data_elements, 0, 1},
-                        applier(combine, 1, {!index.may_skip(), visits != nullptr, route.far}),
-                        applier(combine, 2, {false, false, route.far}),
+                        applier(how, 1, {!index.may_skip(), visits != nullptr, route.far}),
+                        applier(how, 2, {false, false, route.far}),
                         !visits};
         std::atomic<bool> good = true;
         const auto visit = [&](const Part& part) {

@@ -107,12 +107,12 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
     } catch (const std::bad_alloc&) {
         route.split = Split::nothing;
     }
-    const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits) {
+    const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
         const bool counted = visits != nullptr, far = route.far;
-        const ApplyRows apply_all = applier(combine, rows.width, {!index.may_skip(), counted, far});
-        const ApplyRows apply_own = applier(combine, rows.width, {false, counted, far});
-        const Scatter scatter{rows,    index,       updates,       target,    visits,
-                              combine, target_size, route.ahead(), apply_all, apply_own};
+        const ApplyRows apply_all = applier(how, rows.width, {!index.may_skip(), counted, far});
+        const ApplyRows apply_own = applier(how, rows.width, {false, counted, far});
+        const Scatter scatter{rows, index,       updates,       target,    visits,
+                              how,  target_size, route.ahead(), apply_all, apply_own};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
@@ -144,7 +144,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const std::vector<Span>&
                 break;
             case Split::elements:
                 for (int64_t l = 0; l < lines; ++l)
-                    if (!scatter.by_owner(*partition, l, applier(combine, 1, {true, counted, far}))) good = false;
+                    if (!scatter.by_owner(*partition, l, applier(how, 1, {true, counted, far}))) good = false;
         }
         return good.load();
     };

@@ -85,9 +85,9 @@ def execute(
     batch_dims: int = 0,
     reduction: str = "none",
     include_self: bool = True,
+    accumulate: str = "step",
     mode: str = "raise",
     negative: bool = True,
-    wide: bool = False,
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
@@ -100,8 +100,8 @@ def execute(
 
     def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
              mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
-        return _core.apply(op, kernel, array, index, update, axis, batch_dims, reduction, include_self, mode,
-                           negative, wide, out, num_threads)  # fmt: skip
+        return _core.apply(op, kernel, array, index, update, axis, batch_dims, reduction, include_self, accumulate,
+                           mode, negative, out, num_threads)  # fmt: skip
 
     if out is not None:
         _check_out(op, out, array, update)
@@ -110,7 +110,7 @@ def execute(
     elif update is not None and reduction != "none" and not array.dtype.isnative:
         result = core(_native(array), _native(update)).astype(array.dtype)
     elif out is not None and _can_write_directly(
-        out, in_place, array, index, update, reduction == "mean" or wide or not include_self
+        out, in_place, array, index, update, reduction == "mean" or accumulate != "step" or not include_self
     ):
         return core(array, update, out=out)
     else:

@@ -113,7 +113,7 @@ def _one_position(
         return None
     try:
         return _core.apply(
-            op, "scatter_update", past, window.reshape(-1, 1), new, axis, 1, "none", True, "raise", False, False, out,
+            op, "scatter_update", past, window.reshape(-1, 1), new, axis, 1, "none", True, "step", "raise", False, out,
             num_threads,
         )  # fmt: skip
     except (IndexError, TypeError, ValueError):

@@ -13,6 +13,7 @@ Coordinates = tuple[int, ...]
 
 MODES = {False: ("raise", "wrap", "clip", "fill"), True: ("raise", "wrap", "clip", "drop")}
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
+ACCUMULATE = ("step", "wide", "exact")
 
 
 class OpError(Exception):
@@ -80,8 +81,8 @@ def _rebuild(cls: type[OpError], args: tuple[Any, ...], state: dict[str, Any]) -
 
 
 def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
-    """A ``mode`` or ``reduction`` that does not exist."""
-    choices = MODES[bool(scatter)] if parameter == "mode" else REDUCTIONS
+    """A ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
+    choices = {"mode": MODES[bool(scatter)], "reduction": REDUCTIONS, "accumulate": ACCUMULATE}[parameter]
     listed = ", ".join(repr(choice) for choice in choices)
     error = OpValueError if isinstance(value, str) else OpTypeError
     raise error(f"{op}: {parameter} must be one of {listed}, not {value!r}", op=op, input=parameter)
@@ -106,6 +107,12 @@ def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
 def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
     """A reduction that the element type does not have."""
     raise OpTypeError(f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}", op=op, input="data")
+
+
+def accumulate_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
+    """An exact result that is not offered."""
+    text = f"{op}: accumulate='exact' is not defined for reduction {reduction!r} of elements of type {dtype}"
+    raise OpTypeError(text, op=op, input="accumulate")
 
 
 def shape_fault(

@@ -23,11 +23,13 @@ def family(domain: str) -> dict[str, Callable[..., np.ndarray]]:
 def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
     newest = rows[-1]
     input_names = [known.name for known in newest.inputs]
+    reduces = _reduces(rows)
 
     def call(*inputs: ArrayLike | None, opset: int | None = None, **options: Any) -> np.ndarray:
         row = newest if opset is None else _choose(newest, opset)
         by_name = {name: options.pop(name) for name in input_names if name in options}
-        return spec.call(row, tuple(_in_order(row, inputs, by_name)), options)
+        accumulate = options.pop("accumulate", None) if reduces else None
+        return spec.call(row, tuple(_in_order(row, inputs, by_name)), options, accumulate)
 
     call.__name__ = newest.op_type
     call.__qualname__ = newest.op_type
@@ -35,6 +37,10 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
     call.__doc__ = documentation(rows)
     call.__signature__ = signature(rows)  # type: ignore[attr-defined]
     return call
+
+
+def _reduces(rows: list[OpVersion]) -> bool:
+    return any(attribute.name == "reduction" for row in rows for attribute in row.attributes)
 
 
 def _choose(newest: OpVersion, opset: int) -> OpVersion:
@@ -57,7 +63,7 @@ def _in_order(
 
 
 def signature(rows: list[OpVersion]) -> inspect.Signature:
-    """Inputs and attributes of all versions of an operator, and ``opset``."""
+    """Inputs and attributes of all versions of an operator, ``opset``, and ``accumulate`` if it has reductions."""
     parameter = inspect.Parameter
     inputs = [
         parameter(
@@ -79,8 +85,9 @@ def signature(rows: list[OpVersion]) -> inspect.Signature:
         for row in rows
         for attribute in row.attributes
     }
-    opset = parameter("opset", parameter.KEYWORD_ONLY, default=None, annotation="int | None")
-    return inspect.Signature([*inputs, *attributes.values(), opset], return_annotation="np.ndarray")
+    ours = {"opset": "int | None"} | ({"accumulate": "str | None"} if _reduces(rows) else {})
+    more = [parameter(name, parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in ours.items()]
+    return inspect.Signature([*inputs, *attributes.values(), *more], return_annotation="np.ndarray")
 
 
 def documentation(rows: list[OpVersion]) -> str:
@@ -95,6 +102,12 @@ def documentation(rows: list[OpVersion]) -> str:
         "",
         f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.inputs[0].name}.",
     ]
+    if _reduces(rows):
+        lines += [
+            "",
+            "``accumulate``: 'step', 'wide' or 'exact' instead of the specification's own way to add up floats,",
+        ]
+        lines += [f"which is {spec.OWN_WAY[newest.domain]}; see `gatherscatter.scatter_nd`."]
     for row in rows:
         attributes = ", ".join(f"{a.name}={a.default!r}" for a in row.attributes) or "none"
         lines += [

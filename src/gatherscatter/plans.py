@@ -122,6 +122,7 @@ def plan(
     batch_dims: int = 0,
     reduction: str = "none",
     include_self: bool = True,
+    accumulate: str = "step",
     mode: str = "raise",
     out: Any = None,
     num_threads: int | None = None,
@@ -156,8 +157,8 @@ def plan(
     if reduction != "none" and update is not None and not array.dtype.isnative:
         array, update = (each.astype(each.dtype.newbyteorder("=")) for each in (array, update))
     facts = _core.explain(
-        function, function, array, index, update, axis, batch_dims, reduction, include_self, mode, True, False, out,
-        num_threads,
+        function, function, array, index, update, axis, batch_dims, reduction, include_self, accumulate, mode, True,
+        out, num_threads,
     )  # fmt: skip
     facts["checked_first"] = out is not None and not facts["made_apart"]
     made = movement(function, array.shape, index.shape, axis=axis, batch_dims=batch_dims)

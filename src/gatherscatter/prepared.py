@@ -147,6 +147,7 @@ class Prepared:
         *,
         reduction: str = "none",
         include_self: bool = True,
+        accumulate: str = "step",
         num_threads: int | None = None,
     ) -> np.ndarray:
         """A copy of ``data`` with ``updates`` at the places that the indices name.
@@ -155,7 +156,7 @@ class Prepared:
         ----------
         data : array whose axes from ``axis`` on have the sizes ``dims``
         updates : array of data's type, shape as the result of `gather`
-        reduction, include_self, num_threads : see `gatherscatter.scatter_nd`
+        reduction, include_self, accumulate, num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
@@ -169,10 +170,10 @@ class Prepared:
         array = _arrays.as_array(_OP, "data", data)
         flat, new = self._flat("data", array), _arrays.cast(_OP, "updates", updates, "data", array)
         result: Any = NotImplemented
-        if self._is_grouped(new, reduction) and new.shape == self.rows.shape + flat.shape[1:]:
+        if accumulate == "step" and self._is_grouped(new, reduction) and new.shape == self.rows.shape + flat.shape[1:]:
             result = self._combine(flat, new, reduction, include_self, num_threads)
         if result is NotImplemented:
-            options: dict[str, Any] = {"reduction": reduction, "include_self": include_self}
+            options: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
             result = _arrays.execute(
                 _OP,
                 "scatter_update",
@@ -186,13 +187,13 @@ class Prepared:
             )
         return np.asarray(result).reshape(array.shape)
 
-    def sum(self, updates: ArrayLike, *, num_threads: int | None = None) -> np.ndarray:
+    def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
         """The sum of the updates for each place; the backward pass of `gather`.
 
         Parameters
         ----------
         updates : array, shape as the result of `gather`
-        num_threads : see `gatherscatter.scatter_nd`
+        accumulate, num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
@@ -204,14 +205,14 @@ class Prepared:
             text = f"{_OP}: updates of shape {new.shape} do not fit indices of shape {self.rows.shape}"
             raise OpValueError(text, op=_OP, input="updates")
         result: Any = NotImplemented
-        if self._is_grouped(new, "add"):
+        if accumulate == "step" and self._is_grouped(new, "add"):
             result = self._combine(None, new, "add", True, num_threads)
         if result is NotImplemented:
             nothing = np.zeros((), new.dtype) if new.dtype != object else np.array("", object)  # objects are text
             zeros = np.broadcast_to(nothing, (*before, self.size, *after))  # no memory
             result = _arrays.execute(
                 _OP, "scatter_update", zeros, self.rows, new, axis=self.axis, reduction="add", mode="clip",
-                num_threads=num_threads,
+                accumulate=accumulate, num_threads=num_threads,
             )  # fmt: skip
         return np.asarray(result).reshape(before + self.dims + after)
 

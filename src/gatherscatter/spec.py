@@ -17,8 +17,16 @@ from gatherscatter.versions import REQUIRED, TABLE, Attribute, Input, OpVersion,
 REDUCTIONS = {"sum": "add", "prod": "mul"}
 
 
-def call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]) -> np.ndarray:
+# How each specification adds up floats: rulings O16 and V19.
+OWN_WAY = {"onnx": "'step'", "openvino": "'wide' for floats of 16 bits, else 'step'"}
+
+
+def call(
+    row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None = None
+) -> np.ndarray:
     """Run an op version on its inputs, in the order of its specification, and attributes by name.
+
+    ``accumulate``: 'step', 'wide' or 'exact' instead of what the specification does (see `gatherscatter.scatter_nd`).
 
     Raises
     ------
@@ -39,10 +47,10 @@ def call(row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[
         return cache.run(row.name, *arrays, **values)
     if row.kernel == "gather_tree":
         return tree.run(row.name, *arrays)
-    return _run_kernel(row, arrays, values)
+    return _run_kernel(row, arrays, values, accumulate or _own_way(row, arrays[0]))
 
 
-def _run_kernel(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> np.ndarray:
+def _run_kernel(row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str) -> np.ndarray:
     reduction = values.get("reduction", "none")
     reduction = REDUCTIONS.get(reduction, reduction)
     _check_reduction(row, reduction, arrays[0].dtype)
@@ -62,9 +70,14 @@ def _run_kernel(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> np
         include_self=values.get("use_init_val", True),
         mode="fill" if row.index_range == "zeros" else "raise",
         negative=row.index_range != "nonnegative",
-        wide=row.domain == "openvino",
+        accumulate=accumulate,
     )
     return result if row.finish is None else row.finish(tuple(arrays), values, result)
+
+
+def _own_way(row: OpVersion, data: np.ndarray) -> str:
+    halves = element_type(data.dtype) in ("float16", "bfloat16")
+    return "wide" if halves and row.domain == "openvino" else "step"
 
 
 def _check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> None:

@@ -38,6 +38,7 @@ def ScatterElements(
     axis: int = 0,
     reduction: str = "none",
     opset: int | None = None,
+    accumulate: str | None = None,
 ) -> np.ndarray: ...
 def ScatterND(
     data: ArrayLike,
@@ -46,6 +47,7 @@ def ScatterND(
     *,
     reduction: str = "none",
     opset: int | None = None,
+    accumulate: str | None = None,
 ) -> np.ndarray: ...
 def TensorScatter(
     past_cache: ArrayLike,

@@ -48,6 +48,7 @@ def ScatterElementsUpdate(
     reduction: str = "none",
     use_init_val: bool = True,
     opset: int | None = None,
+    accumulate: str | None = None,
 ) -> np.ndarray: ...
 def ScatterNDUpdate(
     data: ArrayLike,
@@ -56,4 +57,5 @@ def ScatterNDUpdate(
     *,
     reduction: str = "none",
     opset: int | None = None,
+    accumulate: str | None = None,
 ) -> np.ndarray: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +16,14 @@ from gatherscatter.bench.contenders.contender import Call
 from gatherscatter.bench.workload import Workload
 
 _OPSETS = {"tensor_scatter": 24}
+
+
+@cache
+def _share_memory() -> None:
+    """One arena for all sessions, as large as the largest of them needs."""
+    ort: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    where = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    ort.create_and_register_allocator(where, ort.OrtArenaCfg({}))
 
 
 class OnnxRuntime:
@@ -32,6 +40,7 @@ class OnnxRuntime:
         self._ort.set_default_logger_severity(4)  # a refused model is no news
         if threads == 1:
             self._threads = 1
+        _share_memory()
 
     def version(self) -> str:
         """ONNX Runtime's version."""
@@ -57,18 +66,14 @@ class OnnxRuntime:
 
         if not case.workload.out:
             run = plain if _gaps(given) else lambda: session.run(None, given)[0]
-            return {"run": Call(run, close=lambda: self._retire(session, given))}
+            return {"run": Call(run, close=lambda: self._retire(session))}
         if _gaps(given):
             return {}
         return {"bound output": self._bound(case, session, given)}
 
-    def _retire(self, session: Any, given: dict[str, np.ndarray]) -> None:
-        """Take the session's memory, and let it live for ever: now and then a thread of one that goes (1.31.1) runs
-        what is long over, and the process crashes."""
-        options = self._ort.RunOptions()
-        options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
-        with suppress(Exception):  # it was refused before
-            session.run(None, {name: np.ascontiguousarray(array) for name, array in given.items()}, options)
+    def _retire(self, session: Any) -> None:
+        """Let a session live for ever: now and then a thread of one that goes (1.31.1) runs what is long over, and the
+        process crashes."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
 
     def _bound(self, case: Case, session: Any, given: dict[str, np.ndarray]) -> Call:
@@ -83,7 +88,7 @@ class OnnxRuntime:
             session.run_with_iobinding(binding)
             return out
 
-        return Call(run, close=lambda: self._retire(session, given))
+        return Call(run, close=lambda: self._retire(session))
 
     def _node(self, workload: Workload) -> tuple[str, dict[str, Any]] | None:
         """The operator and its attributes."""
@@ -132,6 +137,7 @@ class OnnxRuntime:
         model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
         options = self._ort.SessionOptions()
         options.intra_op_num_threads = self._threads
+        options.add_session_config_entry("session.use_env_allocators", "1")
         return self._ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 

@@ -1,0 +1,53 @@
+#include "sums.hpp"
+
+namespace gs {
+namespace {
+
+// Rounding to odd and then to nearest, in a type of at least two bits less, is like rounding once (Boldo and Melquiond,
+// Emulation of FMA and correctly rounded sums, 2008). `beyond`: the true size is greater than that of `rounded`.
+template <class F, class Bits>
+F to_odd(F rounded, bool beyond) {
+    const Bits bits = std::bit_cast<Bits>(rounded);
+    return bits & 1 ? rounded : std::bit_cast<F>(static_cast<Bits>(beyond ? bits + 1 : bits - 1));
+}
+
+// sum / n, rounded to odd.
+double quotient(double sum, int64_t n) {
+    const double divisor = static_cast<double>(n), nearest = sum / divisor;
+    const double rest = std::fma(-nearest, divisor, sum);
+    return rest == 0 || rest != rest ? nearest : to_odd<double, uint64_t>(nearest, (rest > 0) == (sum > 0));
+}
+
+double known_value(Exact sum, int64_t n) { return n > 0 ? quotient(sum.sum, n) : sum.sum; }
+
+template <class T>
+T to_half(double value) {
+    const float nearest = static_cast<float>(value);
+    const double back = nearest;
+    if (back == value || value != value || std::abs(back) > std::numeric_limits<float>::max()) return T(nearest);
+    return T(to_odd<float, uint32_t>(nearest, std::abs(value) > std::abs(back)));
+}
+
+}  // namespace
+
+float16 round_to(std::type_identity<float16>, Exact sum, int64_t n) { return to_half<float16>(known_value(sum, n)); }
+bfloat16 round_to(std::type_identity<bfloat16>, Exact sum, int64_t n) { return to_half<bfloat16>(known_value(sum, n)); }
+float round_to(std::type_identity<float>, Exact sum, int64_t n) { return static_cast<float>(known_value(sum, n)); }
+
+double round_to(std::type_identity<double>, ExactPair sum, int64_t n) {
+    if (n == 0 || std::isinf(sum.high)) return value_of(sum.high, sum.low);
+    // Nearest, and what is missing to within a small part of itself: mostly enough to tell how to round (Ziv 1991).
+    const TwoSum whole = two_sum(sum.high, sum.low);
+    const double divisor = static_cast<double>(n), nearest = whole.sum / divisor;
+    const double missing = std::fma(-nearest, divisor, whole.sum), rest = (missing + whole.error) / divisor;
+    const double high = nearest + rest, low = rest - (high - nearest);
+    const double doubt = (std::abs(missing) + std::abs(whole.error)) / divisor * 0x1p-48;
+    const bool certain = high + (low - doubt) == high && high + (low + doubt) == high;
+    if (certain && std::abs(high) > 0x1p-900 && std::abs(high) < 0x1p1000) return high;
+    ExactPair::Long exact;
+    exact.add(sum.high);
+    if (sum.low != 0) exact.add(sum.low);
+    return exact.over<double>(n);
+}
+
+}  // namespace gs
