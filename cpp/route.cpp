@@ -19,10 +19,11 @@ int64_t target_size(const Combine& combine) {
     return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
 }
 
-// Halves take so many instructions that processors do not look far ahead themselves.
+// Halves, and sums in wider types, take so many instructions that processors do not look far ahead themselves.
 bool is_far(const Combine& combine, int64_t data_bytes) {
     const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
-    return data_bytes > (halves && combine.reduction != Reduction::none ? far_bytes / 16 : far_bytes);
+    const bool slow = combine.reduction != Reduction::none && (halves || combine.accumulate != Accumulate::step);
+    return data_bytes > (slow ? far_bytes / 16 : far_bytes);
 }
 
 Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
