@@ -1,5 +1,6 @@
 #include "accumulate.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 #include <vector>
@@ -45,6 +46,17 @@ T element_of(A sum, int64_t n) {
         return static_cast<T>(n > 0 ? sum / static_cast<A>(n) : sum);
 }
 
+// NaN that data held stays as it is.
+template <class T>
+void keep_nan(T before, T& now) {
+    if constexpr (Complex<T>) {
+        if (is_nan(before.real)) now.real = before.real;
+        if (is_nan(before.imag)) now.imag = before.imag;
+    } else if constexpr (Float<T>) {
+        if (is_nan(before)) now = before;
+    }
+}
+
 // Places whose sum is not known are left to others; and so are those that were not met, or are NaN for good: they keep
 // their bits.
 template <class T, class A>
@@ -58,9 +70,10 @@ void finish(const Sums& all, const Combine& combine) {
         for (int64_t i = slot * all.width; i < (slot + 1) * all.width; ++i) {
             if constexpr (requires { from[i].known(); })
                 if (!from[i].known()) continue;
-            if constexpr (Float<T> && !std::same_as<T, A>)
-                if (combine.include_self && is_nan(to[i])) continue;
+            const T before = to[i];
             to[i] = element_of<T>(from[i], n);
+            if constexpr (!std::same_as<T, A>)
+                if (combine.include_self) keep_nan(before, to[i]);
         }
     }
 }
@@ -78,7 +91,13 @@ class LongSumsOf : public LongSums {
         places_.clear();
         const int64_t end = all.slots * all.width;
         const bool first_time = at_ == 0;
-        if (first_time && all_known(sums, end)) return nullptr;
+        if (first_time) {
+            const int64_t unknown_sums = count_unknown(sums, end);
+            if (unknown_sums == 0) return nullptr;
+            long_.reserve(static_cast<size_t>(std::min(most, unknown_sums)));
+            places_.reserve(long_.capacity());
+            results_.reserve(static_cast<size_t>(unknown_sums));
+        }
         for (; at_ < end && static_cast<int64_t>(long_.size()) < most; ++at_) {
             if (sums[at_].known()) continue;
             sums[at_].mark() = unknown();
@@ -114,14 +133,14 @@ class LongSumsOf : public LongSums {
     }
 
   private:
-    static bool all_known(const A* sums, int64_t n) {
-        std::atomic<bool> known = true;
+    static int64_t count_unknown(const A* sums, int64_t n) {
+        std::atomic<int64_t> all = 0;
         for_ranges(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
-            bool here = true;
-            for (int64_t i = begin; i < end; ++i) here &= sums[i].known();
-            if (!here) known = false;
+            int64_t here = 0;
+            for (int64_t i = begin; i < end; ++i) here += !sums[i].known();
+            all += here;
         });
-        return known;
+        return all;
     }
 
     Combine combine_;

@@ -133,14 +133,15 @@ include_self : bool
     Whether the element of ``data`` is one of the contributions. Places that no update names keep it in any case.
 accumulate : {'step', 'wide', 'exact'}
     How floats are added up by 'add', 'sub' and 'mean'. 'step': in their own type, rounded after each contribution;
-    'wide': in a wider type (float32 for halves, float64 for float32, pairs of float64 for float64), rounded once;
-    'exact': the sum, or the mean, of the real numbers, rounded once to nearest even, whatever the order (not for
-    complex numbers). Integers are exact, modulo 2^N, in any case.
+    'wide': in a wider type (float32 for halves, float64 for float32, pairs of float64 for float64), whose sum is
+    rounded once; a mean divides it; halves are multiplied so, too. 'exact': the sum, or the mean, of the real numbers,
+    rounded once to nearest even, whatever the order; not for complex numbers, nor for 'mul' of floats. Integers are
+    exact, modulo 2^N, in any case.
 mode : {'raise', 'wrap', 'clip', 'drop'}
     What becomes of a bad index: see `gather`; 'drop' skips its update.
 out : array, optional
-    Where to write the result: shape and type of ``data``. ``out=data`` updates in place, without a copy. Untouched
-    when anything is wrong.
+    Where to write the result: shape and type of ``data``. ``out=data`` updates in place; what is small beside the
+    indices goes by way of a copy. Untouched when anything is wrong.
 num_threads : int >= 1, optional
     At most so many threads for this call. Results do not depend on it.
 

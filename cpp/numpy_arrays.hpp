@@ -70,7 +70,20 @@ inline constexpr int64_t unlock_bytes = 64 * 1024;
 class Unlocked {
   public:
     explicit Unlocked(bool large) : state_(large ? PyEval_SaveThread() : nullptr) {}
-    ~Unlocked() {
+    ~Unlocked() { lock(); }
+    Unlocked(const Unlocked&) = delete;
+
+    // Whether a signal came whose handler raised an exception, as that of Ctrl-C does. For the thread that made this.
+    bool interrupted() {
+        if (!state_) return false;
+        lock();
+        const bool raised = PyErr_CheckSignals() < 0;
+        state_ = PyEval_SaveThread();
+        return raised;
+    }
+
+  private:
+    void lock() {
         if (!state_) return;
         try {
             PyEval_RestoreThread(state_);
@@ -80,9 +93,7 @@ class Unlocked {
             for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
         }
     }
-    Unlocked(const Unlocked&) = delete;
 
-  private:
     PyThreadState* state_;
 };
 

@@ -1,7 +1,11 @@
 // From a Call to a result.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include "call.hpp"
 #include "numpy_arrays.hpp"
@@ -49,9 +53,9 @@ Ref new_output(const Call& call, const Plan& plan) {
 
 // Whether a result for `out` is small enough beside the indices that it costs less to make it apart and copy it, than
 // to check all indices before the first write.
-bool is_made_apart(const Call& call) {
-    return call.out && PyArray_Check(call.out) && is_scatter(call.kernel) &&
-           PyArray_NBYTES(array(call.out)) <= PyArray_NBYTES(array(call.indices)) / 4;
+bool is_made_apart(const Call& call, PyArrayObject* indices) {
+    return call.out && PyArray_Check(call.out) && is_scatter(call.kernel) && call.rule.mode == Mode::raise &&
+           PyArray_NBYTES(array(call.out)) <= PyArray_NBYTES(indices) / 4;
 }
 
 // Whether kernels can work on the arguments as they are.
@@ -132,6 +136,35 @@ bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
     return plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
 }
 
+// Ctrl-C, which the calling thread looks for some twenty times a second.
+class Signals : public Watch {
+  public:
+    Signals(Unlocked& unlocked, int64_t bytes_per_block)
+        : unlocked_(unlocked), every_(std::clamp<int64_t>((1 << 20) / std::max<int64_t>(bytes_per_block, 1), 1, 64)) {}
+
+    bool stop() override {
+        if (stopped_.load(std::memory_order_relaxed)) return true;
+        if (std::this_thread::get_id() != caller_ || ++asked_ % every_ != 0) return false;
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return false;
+        if (next_ != never && unlocked_.interrupted()) stopped_ = true;
+        next_ = now + interval;  // the first time only starts the clock: most calls are over before it matters
+        return stopped_;
+    }
+    bool stopped() const { return stopped_; }
+
+  private:
+    static constexpr std::chrono::milliseconds interval{50};
+    static constexpr std::chrono::steady_clock::time_point never{};
+
+    Unlocked& unlocked_;
+    const std::thread::id caller_ = std::this_thread::get_id();
+    const int64_t every_;  // a look at the clock takes as long as some indices
+    int64_t asked_ = 0;
+    std::chrono::steady_clock::time_point next_ = never;
+    std::atomic<bool> stopped_ = false;
+};
+
 Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& result) {
     const bool scatter = is_scatter(call.kernel);
     const Ref unexpanded = without_expansion(call, plan);
@@ -143,7 +176,7 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     const Ref updates = !data || !scatter ? Ref() : contiguous(call.updates);
     if (!data || (scatter && !updates)) return Outcome::failed;
     Ref out;
-    const bool writes_out = call.out && !is_made_apart(call);
+    const bool writes_out = call.out && !is_made_apart(call, indices.array());
     try {
         out = writes_out ? borrow(call.out) : new_output(call, plan);
     } catch (const std::bad_alloc&) {
@@ -155,21 +188,29 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     if (rows && (scatter || is_contiguous(data.get()))) lay_out(plan.rows, PyArray_ITEMSIZE(data.array()), layout);
     Shape lane;
     if (!rows) lane.push(plan.lanes.size);
-    const Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
-                      call.rule);
+    Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
+                call.rule);
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > unlock_bytes;
     std::vector<Span> spans;
     try {
+        const int64_t row_size = rows ? plan.rows.width * PyArray_ITEMSIZE(out.array()) : PyArray_ITEMSIZE(out.array());
         if (writes_out) {  // the caller's array is not written to before all is known to be well
-            const Unlocked unlocked(large);
+            Unlocked unlocked(large);
+            Signals signals(unlocked, block * PyArray_ITEMSIZE(indices.array()));
+            if (large) index.set_watch(&signals);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
             const bool surveyed = rows && scatter && tuples >= 8 * Span::tuples && !index.may_skip();
-            if (!(surveyed ? find_spans(index, tuples, spans) : index.check(tuples))) return Outcome::bad_index;
+            const bool good = surveyed ? find_spans(index, tuples, spans) : index.check(tuples);
+            index.set_watch(nullptr);
+            if (!good) return signals.stopped() ? Outcome::failed : Outcome::bad_index;
         }
         if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array()))
             return Outcome::failed;
-        const Unlocked unlocked(large);
-        if (!run_kernel(call, plan, layout, index, spans, data, updates, out.array())) return Outcome::bad_index;
+        Unlocked unlocked(large);
+        Signals signals(unlocked, block * row_size);
+        if (large && !writes_out) index.set_watch(&signals);  // what is begun in the caller's array is ended
+        if (!run_kernel(call, plan, layout, index, spans, data, updates, out.array()))
+            return signals.stopped() ? Outcome::failed : Outcome::bad_index;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Outcome::failed;
@@ -241,6 +282,8 @@ Outcome explain(const Call& with_out, PyObject*& facts) {
         route = scatter ? route_scatter(plan.lanes, combine, index) : route_gather(plan.lanes, item_size);
     const bool ordered = rows && scatter && may_be_ordered(plan.rows, combine, index) &&
                          seem_ordered(index, plan.rows.count, plan.rows.data_rows);
+    const bool made_apart = is_made_apart(with_out, indices.array());
+    if (made_apart) route.scratch += PyArray_NBYTES(array(with_out.out));
     facts = Py_BuildValue("{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split",
                           name(ordered ? Split::ordered : route.split), "threads",
                           route.split == Split::nothing && !ordered ? 1 : route.threads, "far",
@@ -249,7 +292,7 @@ Outcome explain(const Call& with_out, PyObject*& facts) {
                           "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",
                           is_contiguous(indices.get()) ? Py_True : Py_False, "updates_in_order",
                           !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter",
-                          scatter ? Py_True : Py_False, "made_apart", is_made_apart(with_out) ? Py_True : Py_False);
+                          scatter ? Py_True : Py_False, "made_apart", made_apart ? Py_True : Py_False);
     return facts ? Outcome::done : Outcome::failed;
 }
 

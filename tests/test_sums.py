@@ -149,6 +149,12 @@ def test_untouched_places_keep_their_bits(name: str) -> None:
                 assert result.view(f"u{size}")[:3].tolist() == data.view(f"u{size}")[:3].tolist()
 
 
+def test_untouched_complex_places_keep_their_bits() -> None:
+    data = np.array([0x7F800001, 1 << 31, 0, 0x7FA00000, 0, 0], "u4").view(np.complex64)
+    result = gs.scatter_update(data, [2], np.ones(1, data.dtype), reduction="add", accumulate="wide")
+    assert result.view("u4")[:4].tolist() == data.view("u4")[:4].tolist()
+
+
 def test_float64_is_fsum() -> None:
     rng = np.random.default_rng(0)
     updates = rng.normal(0, 1, 20_000) * 10.0 ** rng.integers(-200, 200, 20_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -144,6 +145,27 @@ def test_children_of_fork_can_use_threads() -> None:
             assert pool.map_async(_sum_in_child, range(8)).get(timeout=60) == [1_000_000.0] * 8
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_workers_of_a_data_loader() -> None:
+    """A parallel call in the parent, then calls in eight forked workers, a hundred times."""
+    gs.set_num_threads(2)
+    for _ in range(100):
+        assert _sum_in_child(0) == 1_000_000
+        workers = []
+        for worker in range(8):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if _sum_in_child(worker) == 1_000_000 else 1)
+            workers.append(child)
+        assert [os.waitpid(child, 0)[1] for child in workers] == [0] * 8
+
+
+def test_spawned_processes() -> None:
+    assert _sum_in_child(0) == 1_000_000
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert pool.map_async(_sum_in_child, range(4)).get(timeout=120) == [1_000_000.0] * 4
+
+
 def test_threads_must_be_at_least_one() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         gs.set_num_threads(0)
@@ -199,4 +221,39 @@ with threadpool_limits(limits=2, user_api="gatherscatter"):
 assert [info["num_threads"] for info in threadpool_info() if info["user_api"] == "gatherscatter"] == [4]
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+LONG_CALL = """
+import os, signal, threading, time
+import numpy as np, gatherscatter as gs
+
+rows, updates = np.zeros(2_000_000_000, np.uint8), np.zeros(2_000_000_000, np.uint8)  # takes no memory
+sent = []
+
+def interrupt():
+    time.sleep(0.5)
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+
+for call in (
+    lambda: gs.gather(np.zeros(3, np.uint8), rows),
+    lambda: gs.scatter_update(np.zeros(200, np.uint8), rows, updates, reduction="add"),
+    lambda: gs.scatter_update(np.zeros(200, np.uint8), rows, updates, reduction="max", out=np.zeros(200, np.uint8)),
+):
+    threading.Thread(target=interrupt).start()
+    try:
+        for _ in range(100):
+            call()
+    except KeyboardInterrupt:
+        assert time.perf_counter() - sent.pop() < 5  # 0.2 s where nothing else runs; a hundred calls take far longer
+    else:
+        raise SystemExit("was not interrupted")
+assert gs.gather(np.arange(5), [4]).tolist() == [4]
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_a_long_call() -> None:
+    done = subprocess.run([sys.executable, "-c", LONG_CALL], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -110,7 +110,7 @@ def execute(
     elif update is not None and reduction != "none" and not array.dtype.isnative:
         result = core(_native(array), _native(update)).astype(array.dtype)
     elif out is not None and _can_write_directly(
-        out, in_place, array, index, update, reduction == "mean" or accumulate != "step" or not include_self
+        out, in_place, array, index, update, accumulates(reduction, accumulate, include_self)
     ):
         return core(array, update, out=out)
     else:
@@ -209,6 +209,12 @@ def _check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | Non
         raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
     if updates is not None and out.shape != data.shape:
         raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
+
+
+def accumulates(reduction: str, accumulate: str, include_self: bool) -> bool:
+    """Whether contributions are added up beside the output; so, in any case, is a result for an ``out`` that is not
+    data."""
+    return reduction == "mean" or accumulate != "step" or not include_self
 
 
 def _can_write_directly(

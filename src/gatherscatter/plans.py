@@ -160,6 +160,14 @@ def plan(
         function, function, array, index, update, axis, batch_dims, reduction, include_self, accumulate, mode, True,
         out, num_threads,
     )  # fmt: skip
+    if (
+        update is not None
+        and out is not None
+        and out is not data
+        and _arrays.accumulates(reduction, accumulate, include_self)
+    ):
+        facts["scratch"] += 0 if facts["made_apart"] else array.nbytes
+        facts["made_apart"] = True
     facts["checked_first"] = out is not None and not facts["made_apart"]
     made = movement(function, array.shape, index.shape, axis=axis, batch_dims=batch_dims)
     copies = _copies(facts, {"data": (data, array), "indices": (indices, index), "updates": (updates, update)})
@@ -195,11 +203,11 @@ def _steps(made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...]) -
     if facts["checked_first"]:
         steps.append("all indices are checked before the first write")
     if facts["made_apart"]:
-        steps.append("the result is made apart and then copied to out: it is small beside the indices")
+        steps.append("the result is made apart and then copied to out")
     if facts["tile"]:
         steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
     if facts["far"]:
-        steps.append("memory is asked for in advance: data is larger than the cache")
+        steps.append("memory is asked for in advance: the cache does not hold it all")
     if facts["scratch"]:
         steps.append(f"{facts['scratch']} bytes hold sums, counts or batches on the way")
     return (*steps, _SPLITS[facts["split"]])
