@@ -7,6 +7,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from time import perf_counter, sleep
 from typing import Any
 
@@ -147,9 +148,10 @@ def _time(call: Call, repeats: int) -> float:
 
 
 def _take_turns(entries: Sequence[_Entry], effort: Effort) -> None:
-    """A B C A B C ...; whoever has used up the time allowed, or is far behind, sits out."""
+    """A B C B A C ..., so that nobody always follows the same one, whose threads may still be busy; whoever has used up
+    the time allowed, or is far behind, sits out."""
     for number in range(effort.rounds):
-        for entry in entries:
+        for entry in Random(number).sample(entries, len(entries)):
             if number >= effort.least and entry.spent >= effort.seconds:
                 continue
             if number >= 1 and entry.far:
