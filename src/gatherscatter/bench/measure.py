@@ -78,9 +78,6 @@ def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort,
         _take_turns([entry for entry in entries if entry.call], effort)
     finally:
         gc.enable()
-        for entry in entries:
-            if entry.call:
-                entry.call.close()
     return [entry.timing for entry in entries]
 
 
@@ -100,16 +97,13 @@ def _choose(contender: Contender, case: Case, reference: Reference, ours: float)
             fault, seconds = _try(call, accept, _FAR * ours if ours else float("inf"))
         except Exception as error:
             entry.timing.note = entry.timing.note or f"{way}: {_first_line(error)}"
-            call.close()
             continue
         if fault and entry.call is None:
             entry.timing.state, entry.timing.note = "wrong", f"{way}: {fault}"
         if not fault and (entry.call is None or seconds < entry.estimate):
-            entry.call, call = call, entry.call or call
+            entry.call = call
             entry.estimate, entry.timing.way = seconds, way
             entry.timing.state, entry.timing.note = "ok", ""
-        if call is not entry.call:
-            call.close()
     entry.repeats = max(1, round(_SHORT / max(entry.estimate, 1e-8))) if entry.estimate < _SHORT else 1
     entry.far = bool(ours) and entry.estimate > _FAR * ours
     return entry

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -16,14 +14,6 @@ from gatherscatter.bench.contenders.contender import Call
 from gatherscatter.bench.workload import Workload
 
 _OPSETS = {"tensor_scatter": 24}
-
-
-@cache
-def _share_memory() -> None:
-    """One arena for all sessions, as large as the largest of them needs."""
-    ort: Any = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
-    where = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
-    ort.create_and_register_allocator(where, ort.OrtArenaCfg({}))
 
 
 class OnnxRuntime:
@@ -40,7 +30,6 @@ class OnnxRuntime:
         self._ort.set_default_logger_severity(4)  # a refused model is no news
         if threads == 1:
             self._threads = 1
-        _share_memory()
 
     def version(self) -> str:
         """ONNX Runtime's version."""
@@ -54,6 +43,9 @@ class OnnxRuntime:
         node = self._node(case.workload)
         if node is None or case.data.dtype.name == "bfloat16" or (case.workload.out and not case.workload.is_gather):
             return {}
+        if case.data.dtype.name == "float16" and case.workload.reduction != "none" and self._threads != 1:
+            # 1.31.1 raises in the midst of its threads, which go on with what is no longer there: the process crashes.
+            raise NotImplementedError("reductions in float16")
         session = self._session(case, node)
         feeds = {"data": case.data, "indices": case.indices, "updates": case.updates}
         given = {name: array for name, array in feeds.items() if array is not None}
@@ -66,15 +58,10 @@ class OnnxRuntime:
 
         if not case.workload.out:
             run = plain if _gaps(given) else lambda: session.run(None, given)[0]
-            return {"run": Call(run, close=lambda: self._retire(session))}
+            return {"run": Call(run)}
         if _gaps(given):
             return {}
         return {"bound output": self._bound(case, session, given)}
-
-    def _retire(self, session: Any) -> None:
-        """Let a session live for ever: now and then a thread of one that goes (1.31.1) runs what is long over, and the
-        process crashes."""
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(session))
 
     def _bound(self, case: Case, session: Any, given: dict[str, np.ndarray]) -> Call:
         binding = session.io_binding()
@@ -88,7 +75,7 @@ class OnnxRuntime:
             session.run_with_iobinding(binding)
             return out
 
-        return Call(run, close=lambda: self._retire(session))
+        return Call(run)
 
     def _node(self, workload: Workload) -> tuple[str, dict[str, Any]] | None:
         """The operator and its attributes."""
@@ -137,7 +124,6 @@ class OnnxRuntime:
         model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
         options = self._ort.SessionOptions()
         options.intra_op_num_threads = self._threads
-        options.add_session_config_entry("session.use_env_allocators", "1")
         return self._ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 

@@ -26,7 +26,6 @@ class Call:
     run: Callable[[], Any]
     result: Callable[[Any], np.ndarray] = _same  # what ``run`` returned, as a NumPy array
     reset: Callable[[], None] = _nothing  # undoes calls that worked in place
-    close: Callable[[], None] = _nothing  # when it is not needed any more
 
 
 class Contender(Protocol):
