@@ -84,7 +84,7 @@ class LongSumsOf : public LongSums {
     explicit LongSumsOf(const Combine& combine) : combine_(combine) {}
 
     void* next(const Sums& all) override {
-        constexpr int64_t most = (int64_t{64} << 20) / static_cast<int64_t>(sizeof(typename A::Long));
+        constexpr int64_t most = long_sum_bytes / static_cast<int64_t>(sizeof(typename A::Long));
         A* const sums = reinterpret_cast<A*>(all.sums);
         const T* const data = reinterpret_cast<const T*>(all.out);
         long_.clear();

@@ -42,10 +42,10 @@ inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t 
 // Halves are computed as floats, a piece of the row at a time. What a minimum or maximum takes keeps its bits.
 template <Half T, class A, class Op>
 inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
-    constexpr int64_t piece = 64;
-    float a[piece], u[piece];
-    for (int64_t first = 0; first < n; first += piece, out += piece, updates += piece) {
-        const int64_t m = std::min(piece, n - first);
+    constexpr int64_t most = halves_at_once;
+    float a[most], u[most];
+    for (int64_t first = 0; first < n; first += most, out += most, updates += most) {
+        const int64_t m = std::min(most, n - first);
         widen(updates, u, m);
         if constexpr (!std::same_as<A, T>) {
             for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], A(u[w]));

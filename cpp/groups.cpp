@@ -36,7 +36,7 @@ bool knows_groups(const Combine& combine) {
 }
 
 bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
-                    const Combine& combine) {
+                    const Combine& combine, Watch& watch) {
     const int64_t row_size = width * combine.item_size;
     const CombineGroup combine_group = group_combiner(combine);
     const auto finish = accumulator(combine).finish;
@@ -53,7 +53,7 @@ bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* o
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
             std::byte* const row = out + r * row_size;
             const int64_t first = groups.starts[r], n = groups.starts[r + 1] - first;
-            if (first < 0 || n < 0 || n > groups.count - first) sound = false;
+            if (first < 0 || n < 0 || n > groups.count - first || watch.stop()) sound = false;
             if (!sound) return;
             if (zeros) std::memset(row, 0, static_cast<size_t>(row_size));
             if (n == 0) continue;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "index.hpp"
 #include "kernels.hpp"
 
 namespace gs {
@@ -20,8 +21,8 @@ struct Groups {
 bool knows_groups(const Combine&);
 
 // out[r, :] = f(out[r, :], updates[j, :]) for the updates j of row r, in their order; `zeros`: out begins as zeros.
-// False: the groups are not those of `group`, and out is of no use.
+// False: the groups are not those of `group`, or to give up; and out is of no use.
 [[nodiscard]] bool scatter_groups(const Groups&, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
-                                  const Combine&);
+                                  const Combine&, Watch&);
 
 }  // namespace gs

@@ -5,6 +5,7 @@
 #include "groups.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
+#include "signals.hpp"
 
 namespace gs {
 namespace {
@@ -83,8 +84,11 @@ PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t 
         if (!zeros && !copy_data(data, out.array())) return nullptr;
         const Groups groups{numbers(arguments[1]), numbers(arguments[2]), rows, count};
         const int64_t width = rows > 0 ? PyArray_SIZE(out.array()) / rows : 0;
-        const Unlocked unlocked(true);
-        if (width > 0) sound = scatter_groups(groups, bytes(array(updates)), bytes(out.array()), width, zeros, combine);
+        Unlocked unlocked(true);
+        Signals signals(unlocked, width * combine.item_size);
+        if (width > 0)
+            sound = scatter_groups(groups, bytes(array(updates)), bytes(out.array()), width, zeros, combine, signals);
+        if (signals.stopped()) return nullptr;
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }

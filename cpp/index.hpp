@@ -7,6 +7,7 @@
 
 #include "machine.hpp"
 #include "plan.hpp"
+#include "sizes.hpp"
 
 namespace gs {
 
@@ -24,14 +25,6 @@ struct Rule {
     Mode mode = Mode::raise;
     bool negative = true;  // -1 counts from the end (raise and skip; wrap and clip have their own meaning for it)
 };
-
-// How many tuples are resolved at a time: few, so that reading indices and moving rows overlap.
-inline constexpr int64_t block = 256;
-// How many more are looked at, to ask for their memory in advance.
-inline constexpr int64_t lookahead = 64;
-
-// Most that are resolved at a time. Only parcels, which are all their owner's, have more.
-inline constexpr int64_t most_rows = 2 * block;
 
 // The numbers of n rows to move; those up to `known` come next.
 struct RowNumbers {

@@ -9,8 +9,7 @@ GS_INTEGER_CLONES void flatten(int64_t* position, int64_t n, int64_t base, int64
 }
 
 bool are_uniform(const int64_t* positions, int64_t n, int64_t columns) {
-    constexpr int64_t shortest = 8;  // elements: else there is nothing to gain
-    if (columns < shortest) return false;
+    if (columns < uniform_from) return false;
     for (const int64_t *row = positions, *end = positions + n * columns; row < end; row += columns) {
         if (row[0] != row[columns - 1]) return false;  // nearly always so if any differ
         int64_t different = 0;

@@ -88,9 +88,6 @@ class RowCounter {
     int64_t size_[max_rank], stride_[max_rank], at_[max_rank];
 };
 
-// Rows shorter than this are moved many at a time, by their places.
-inline constexpr int64_t short_columns = 512;
-
 // A part of a box: rows, counted through all groups, and columns of them.
 struct Part {
     int64_t first_row, last_row, begin, end;
@@ -165,11 +162,10 @@ bool walk(const Box& box, const Index& index, const Part& part, const Route& rou
 
 // How many columns to take at a time; 0: all, there is nothing to gain.
 inline int64_t tile_columns(const Box& box, int64_t item_size) {
-    constexpr int64_t cache = 1024 * 1024, narrowest = 32;  // shorter pieces cost more than they save
-    const int64_t column_size = std::max<int64_t>(box.lanes.size * item_size, 1);
-    if (!box.has_after || box.columns < 2 * narrowest || column_size * box.columns <= cache) return 0;
-    if (column_size * narrowest > far_bytes) return 0;
-    return std::clamp(cache / column_size / 16 * 16, narrowest, 4 * block);
+    const int64_t lane_bytes = std::max<int64_t>(box.lanes.size * item_size, 1);
+    if (!box.has_after || box.columns < 2 * narrowest_tile || lane_bytes * box.columns <= tile_cache) return 0;
+    if (lane_bytes * narrowest_tile > far_bytes) return 0;
+    return std::clamp(tile_cache / lane_bytes / 16 * 16, narrowest_tile, 4 * block);
 }
 
 }  // namespace gs

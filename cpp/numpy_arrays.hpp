@@ -63,9 +63,6 @@ Ref new_array(PyArray_Descr*, const Shape&);
 // Copies data into a contiguous array of the same shape and type; false: an exception is set.
 bool copy_data(PyObject* data, PyArrayObject* out);
 
-// Below this many bytes, releasing the interpreter lock costs more than it gives.
-inline constexpr int64_t unlock_bytes = 64 * 1024;
-
 // Lets other Python threads run while a large kernel does.
 class Unlocked {
   public:

@@ -1,16 +1,14 @@
 // From a Call to a result.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <thread>
 
 #include "call.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "route.hpp"
+#include "signals.hpp"
 
 namespace gs {
 namespace {
@@ -136,35 +134,6 @@ bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
     return plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
 }
 
-// Ctrl-C, which the calling thread looks for some twenty times a second.
-class Signals : public Watch {
-  public:
-    Signals(Unlocked& unlocked, int64_t bytes_per_block)
-        : unlocked_(unlocked), every_(std::clamp<int64_t>((1 << 20) / std::max<int64_t>(bytes_per_block, 1), 1, 64)) {}
-
-    bool stop() override {
-        if (stopped_.load(std::memory_order_relaxed)) return true;
-        if (std::this_thread::get_id() != caller_ || ++asked_ % every_ != 0) return false;
-        const auto now = std::chrono::steady_clock::now();
-        if (now < next_) return false;
-        if (next_ != never && unlocked_.interrupted()) stopped_ = true;
-        next_ = now + interval;  // the first time only starts the clock: most calls are over before it matters
-        return stopped_;
-    }
-    bool stopped() const { return stopped_; }
-
-  private:
-    static constexpr std::chrono::milliseconds interval{50};
-    static constexpr std::chrono::steady_clock::time_point never{};
-
-    Unlocked& unlocked_;
-    const std::thread::id caller_ = std::this_thread::get_id();
-    const int64_t every_;  // a look at the clock takes as long as some indices
-    int64_t asked_ = 0;
-    std::chrono::steady_clock::time_point next_ = never;
-    std::atomic<bool> stopped_ = false;
-};
-
 Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& result) {
     const bool scatter = is_scatter(call.kernel);
     const Ref unexpanded = without_expansion(call, plan);
@@ -199,7 +168,7 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
             Signals signals(unlocked, block * PyArray_ITEMSIZE(indices.array()));
             if (large) index.set_watch(&signals);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
-            const bool surveyed = rows && scatter && tuples >= 8 * Span::tuples && !index.may_skip();
+            const bool surveyed = rows && scatter && tuples >= 8 * span_tuples && !index.may_skip();
             const bool good = surveyed ? find_spans(index, tuples, spans) : index.check(tuples);
             index.set_watch(nullptr);
             if (!good) return signals.stopped() ? Outcome::failed : Outcome::bad_index;

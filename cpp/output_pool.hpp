@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace gs {
+#include "sizes.hpp"
 
-// Smaller results are left to NumPy.
-inline constexpr size_t pooled_from = size_t{1} << 20;
+namespace gs {
 
 void* pool_allocate(size_t size);  // null: out of memory
 void pool_free(void* block);

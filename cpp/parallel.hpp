@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "sizes.hpp"
+
 namespace gs {
 
 int num_threads();
@@ -31,9 +33,6 @@ struct Work {
         return static_cast<double>(steps) * (0.0005 + static_cast<double>(bytes_per_step) * 0.000016);
     }
 };
-
-// Below this, waking another thread costs more than it saves.
-inline constexpr double serial_microseconds = 10;
 
 inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 

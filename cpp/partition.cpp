@@ -11,8 +11,7 @@
 namespace gs {
 namespace {
 
-constexpr int most_owners = 16;                  // the memory of a machine has no use for more
-constexpr int64_t most_held = int64_t{1} << 19;  // elements for which there is space, whoever owns them
+constexpr int most_owners = 16;  // the memory of a machine has no use for more
 
 // Which of some owners a row has: equal parts, one after the other.
 class Owners {

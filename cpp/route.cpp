@@ -39,7 +39,7 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     if (rows.width == 1 && is_element(combine.item_size)) return far ? Split::elements : Split::nothing;
     // Where rows stay in the cache, the updates are what takes time; one thread alone can read them from afar.
     const bool streams = work.steps * work.bytes_per_step > 2 * far_bytes;
-    return far || (row_size >= 64 && !streams) ? Split::rows : Split::nothing;
+    return far || (row_size >= owned_size && !streams) ? Split::rows : Split::nothing;
 }
 
 // Whether some rows of a box, as good as chosen at random, have one position each: it was expanded in memory.
@@ -118,7 +118,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     route.scratch = accumulator_bytes(combine, lanes.data_elements, 1);
     if (route.threads > 1 && box.groups >= route.threads)
         route.split = Split::lines;
-    else if (route.threads > 1 && !expanded && box.has_after && box.columns >= 32 * route.threads)
+    else if (route.threads > 1 && !expanded && box.has_after && box.columns >= columns_each * route.threads)
         route.split = Split::columns;
     return route;
 }
@@ -126,7 +126,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
     return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
-           !index.may_skip() && rows.count >= 8 * Span::tuples;
+           !index.may_skip() && rows.count >= 8 * span_tuples;
 }
 
 }  // namespace gs

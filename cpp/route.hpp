@@ -17,9 +17,6 @@ enum class Split : uint8_t {
 };
 const char* name(Split);
 
-// Wide rows are divided into columns of this many bytes: two lines of cache, which processors fetch together.
-inline constexpr int64_t column_size = 128;
-
 struct Route {
     Split split = Split::nothing;
     int threads = 1;

@@ -38,9 +38,6 @@ inline void copy_row(std::byte* to, const std::byte* from, int64_t size) {
     }
 }
 
-// How many rows ahead the memory of wide rows is asked for.
-inline constexpr int64_t rows_ahead = 8;
-
 // The first lines of a row: processors find the others themselves.
 inline void prefetch_row(const std::byte* row, int64_t size) {
     for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
@@ -95,9 +92,6 @@ using CombineGroup = bool (*)(std::byte* row, const std::byte* updates, const Me
 CombineGroup group_combiner(const Combine&);
 
 // How many lines of batch and outer take turns with the same block of indices: all of them if that is the only one.
-inline int64_t lines_together(int64_t count) { return count <= block ? INT64_MAX / 2 : 8; }
-
-// Elements in more memory than this are asked for in advance; in less, processors find them fast enough.
-inline constexpr int64_t far_bytes = 16 * 1024 * 1024;
+inline int64_t lines_together(int64_t count) { return count <= block ? INT64_MAX / 2 : most_lines; }
 
 }  // namespace gs

@@ -61,8 +61,8 @@ struct Scatter {
         for (size_t s = 0; s < spans.size(); ++s) {
             if (spans[s].high < first || spans[s].low >= last) continue;
             const bool whole = spans[s].low >= first && spans[s].high < last;
-            const int64_t begin = static_cast<int64_t>(s) * Span::tuples;
-            if (!stretch(0, 1, begin, std::min(begin + Span::tuples, rows.count), whole ? apply_all : apply_own,
+            const int64_t begin = static_cast<int64_t>(s) * span_tuples;
+            if (!stretch(0, 1, begin, std::min(begin + span_tuples, rows.count), whole ? apply_all : apply_own,
                          whole ? all() : Share{first, last, 0, rows.width}))
                 return false;
         }

@@ -32,13 +32,13 @@ bool find_span(const Index& index, int64_t first, int64_t last, Span& span) {
 }  // namespace
 
 bool find_spans(const Index& index, int64_t n, std::vector<Span>& spans) {
-    const int64_t count = (n + Span::tuples - 1) / Span::tuples;
+    const int64_t count = (n + span_tuples - 1) / span_tuples;
     spans.resize(static_cast<size_t>(count));
     std::atomic<bool> good = true;
-    for_ranges(count, {count, Span::tuples * 8}, [&](int64_t begin, int64_t end) {
+    for_ranges(count, {count, span_tuples * 8}, [&](int64_t begin, int64_t end) {
         for (int64_t s = begin; s < end && good; ++s) {
-            const int64_t first = s * Span::tuples;
-            if (!find_span(index, first, std::min(first + Span::tuples, n), spans[static_cast<size_t>(s)]))
+            const int64_t first = s * span_tuples;
+            if (!find_span(index, first, std::min(first + span_tuples, n), spans[static_cast<size_t>(s)]))
                 good = false;
         }
     });
@@ -50,7 +50,7 @@ bool seem_ordered(const Index& index, int64_t n, int64_t data_rows) {
     for (int64_t s = 0; s < samples; ++s) {
         const int64_t first = s * (n / samples);
         Span span;
-        if (!find_span(index, first, std::min(first + Span::tuples / 16, n), span)) return false;
+        if (!find_span(index, first, std::min(first + sample_tuples, n), span)) return false;
         if (span.high - span.low > data_rows / 16) return false;
     }
     return true;

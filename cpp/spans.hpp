@@ -9,9 +9,8 @@
 
 namespace gs {
 
-// The least and the greatest row of some consecutive tuples.
+// The least and the greatest row of `span_tuples` consecutive tuples.
 struct Span {
-    static constexpr int64_t tuples = 4096;
     int64_t low, high;
 };
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from rationals import exact_sum
+
 # ------------------------------------------------------------------------------------------------ element types
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -34,11 +36,17 @@ IX = INTEGERS
 HALVES = ("float16", "bfloat16")
 FLOATS = (*HALVES, "float32", "float64")
 COMPLEX = ("complex64", "complex128")
+SUMS = ("add", "sub", "mean")
 
 
 def element_type(dtype: np.dtype) -> str:
     """The spec's name of a dtype: every kind of text is one element type."""
     return "string" if dtype.kind in "OUST" else dtype.name
+
+
+def is_bytes(array: np.ndarray) -> bool:
+    """Bytes and text are one element type, but one is not stored in the other: nobody has said in which encoding."""
+    return array.dtype.kind == "S"
 
 
 def as_objects(array: np.ndarray) -> np.ndarray:
@@ -231,16 +239,20 @@ def mean(total: Any, count: int, name: str) -> Any:
     return total / type(total)(count)
 
 
-def fold(reduction: str, contributions: list, dtype: np.dtype, once: bool) -> Any:
-    """All contributions to one slot, in order; `once`: halves accumulate in float32 and are rounded at the end."""
+def fold(reduction: str, contributions: list, dtype: np.dtype, accumulate: str = "step") -> Any:
+    """All contributions to one slot, in order; "wide": halves accumulate in float32 and are rounded at the end."""
     name = element_type(dtype)
+    if accumulate == "exact" and reduction in SUMS and name in FLOATS:
+        first, *rest = [float(c) for c in contributions]
+        signed = [first, *(-c for c in rest)] if reduction == "sub" else [first, *rest]
+        return dtype.type(exact_sum(signed, name, len(signed) if reduction == "mean" else 1))
     if reduction == "none":
         return contributions[-1]
     if reduction == "mean" and name in INTEGERS:
         return sum(int(c) for c in contributions) // len(contributions)
-    if once and name in HALVES:
+    if accumulate == "wide" and name in HALVES:
         wide = [np.float32(c) for c in contributions]
-        return dtype.type(fold(reduction, wide, np.dtype(np.float32), once=False))
+        return dtype.type(fold(reduction, wide, np.dtype(np.float32)))
     value = contributions[0]
     for u in contributions[1:]:
         value = step("add" if reduction == "mean" else reduction, value, u, name)
@@ -323,7 +335,7 @@ def gather_nd(data: np.ndarray, indices: np.ndarray, b: int, rule: str, fused: b
 class Reduce:
     reduction: str = "none"
     initial: bool = True
-    once: bool = False  # OpenVINO's way with halves
+    accumulate: str = "step"
 
 
 def scatter(data: np.ndarray, writes: list[tuple[tuple, Any]], how: Reduce) -> np.ndarray:
@@ -338,7 +350,7 @@ def scatter(data: np.ndarray, writes: list[tuple[tuple, Any]], how: Reduce) -> n
     with np.errstate(all="ignore"):
         for target, updates in slots.items():
             start = [data[target]] if how.initial and how.reduction != "none" else []
-            out[target] = fold(how.reduction, start + updates, data.dtype, how.once)
+            out[target] = fold(how.reduction, start + updates, data.dtype, how.accumulate)
     return out
 
 
@@ -469,7 +481,11 @@ def call(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
     values = {k: v for k, v in row.attributes.items() if v is not REQUIRED} | attributes
     reduction = GENERIC.get(values.get("reduction", "none"), values.get("reduction", "none"))
     check_reduction(reduction, element_type(arrays[0].dtype), text=row.domain == "onnx")
-    return dispatch(row, given, values, Reduce(reduction, values.get("use_init_val", True), row.domain == "openvino"))
+    for key in ("updates", "update"):
+        if key in given and is_bytes(given[key]) != is_bytes(arrays[0]):
+            raise TypeError(key)
+    accumulate = "wide" if row.domain == "openvino" else "step"
+    return dispatch(row, given, values, Reduce(reduction, values.get("use_init_val", True), accumulate))
 
 
 def check_types(row: Row, given: dict[str, np.ndarray | None]) -> None:
@@ -525,7 +541,7 @@ REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 
 
 def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mode: str = "raise",
-               reduction: str = "none", include_self: bool = True) -> np.ndarray:  # fmt: skip
+               reduction: str = "none", include_self: bool = True, accumulate: str = "step") -> np.ndarray:  # fmt: skip
     """What `gs.<kernel>(*inputs, ...)` must return or raise, for the functions that take a mode."""
     data, indices, *rest = [np.asarray(x) for x in inputs]
     if indices.dtype.kind not in "iu":
@@ -533,7 +549,7 @@ def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mo
     updates = cast_updates(rest[0], data.dtype) if rest else None
     require(mode in (SCATTER_MODES if rest else GATHER_MODES) and reduction in REDUCTIONS)
     check_reduction(reduction, element_type(data.dtype))
-    how = Reduce(reduction, include_self)
+    how = Reduce(reduction, include_self, accumulate)
     if kernel == "gather":
         return gather(data, indices, axis, batch_dims, mode)
     if kernel == "gather_elements":
@@ -550,7 +566,7 @@ def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mo
 def cast_updates(updates: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Into data's type, one element at a time; TypeError where digits would go, ValueError where a value overflows."""
     source, target = element_type(updates.dtype), element_type(dtype)
-    if source == target:
+    if source == target and is_bytes(updates) == (dtype.kind == "S"):
         return updates
     numbers = ("bool", *INTEGERS, *FLOATS, *COMPLEX)
     if source not in numbers or target not in numbers or (source in COMPLEX and target not in COMPLEX):

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 import oracle
+from calls import filled
+from cases import CASES
+from choices import Drawn
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from strategies import ARRAY_KERNELS, Traits, array_calls, filled, kernel_calls, representations
 
 NAN, INF = float("nan"), float("inf")
 ERRORS = (TypeError, ValueError, IndexError)
@@ -43,50 +45,14 @@ def as_tuples(kernel: str, indices: Any) -> np.ndarray:
     return np.asarray(indices)[..., None] if kernel.endswith("_nd") else np.asarray(indices)
 
 
-def outcome(function: Any, *inputs: Any, **keywords: Any) -> Any:
-    try:
-        return function(*inputs, **keywords)
-    except ERRORS as error:
-        return error
-
-
 # ---------------------------------------------------------------------------------------------------- random calls
 
 
-@pytest.mark.parametrize("kernel", ARRAY_KERNELS)
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if "version" not in name])
 @given(data=st.data())
-def test_random_calls(kernel, data):
-    """Every mode, reduction, index type and element type against the oracle."""
-    inputs, keywords = data.draw(array_calls(kernel))
-    expected = outcome(oracle.array_call, kernel, *inputs, **keywords)
-    result = outcome(getattr(gs, kernel), *inputs, **keywords)
-    if isinstance(expected, Exception):
-        assert isinstance(result, type(expected)), (result, expected)
-        assert not isinstance(result, ValueError | IndexError) or result.op == kernel
-        assert not hasattr(expected, "position") or tuple(result.positions[0]) == expected.position
-    elif isinstance(result, Exception):
-        raise AssertionError(f"expected\n{expected}") from result
-    elif inputs[0].dtype.kind == "c" and keywords.get("reduction") == "mean":
-        assert result.dtype == inputs[0].dtype  # how a complex number is divided is NumPy's to say
-        np.testing.assert_allclose(result, expected, rtol=1e-6)
-    else:
-        oracle.assert_same(result, expected, inputs[0], keywords.get("reduction") not in ("min", "max"))
-
-
-@pytest.mark.parametrize("mode", ["linear", "circular"])
-@given(data=st.data())
-def test_random_tensor_scatter(mode, data):
-    """Write indices of any integer type; a ring buffer takes every one of them."""
-    element = data.draw(st.sampled_from(representations((*oracle.T16, "uint4"))))
-    index = data.draw(st.sampled_from(oracle.INTEGERS))
-    inputs, keywords = data.draw(kernel_calls(Traits("tensor_scatter", element, index, mode=mode)))
-    write = inputs[2] if len(inputs) == 3 else None
-    expected = outcome(oracle.tensor_scatter, *inputs[:2], write, keywords["axis"], mode)
-    result = outcome(gs.tensor_scatter, *inputs[:2], write, **keywords, mode=mode)
-    if isinstance(expected, Exception):
-        assert isinstance(result, type(expected)), (result, expected)
-    else:
-        oracle.assert_same(result, expected, inputs[0])
+def test_random_calls(case, data):
+    """Every mode, reduction, index type and element type against the oracle, also with out= and prepared indices."""
+    case(Drawn(data.draw))
 
 
 # Sizes at which blocks, vector tails and several threads come in: (data, targets, width of a row).

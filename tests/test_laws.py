@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 import oracle
-from strategies import Call, Traits, arrays, dtype_of, kernel_calls, shapes
+from calls import Call, Traits, dtype_of
+from strategies import arrays, kernel_calls, shapes
 
 # Text and the smallest storage types are moved by the same laws; one of each stands for its kind.
 MOVED = ("bool", "int8", "uint16", "int32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64",

@@ -10,8 +10,8 @@ import pytest
 
 import gatherscatter as gs
 import oracle
+from calls import LAYOUTS, dtype_of, filled, laid_out
 from gatherscatter.errors import OpValueError
-from strategies import LAYOUTS, dtype_of, filled, laid_out
 
 # One type per width and per path: bytes, halves, words, text of fixed width.
 ELEMENTS = ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "float64", "complex128", "<U9")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
@@ -11,40 +10,10 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from rationals import FORMATS, exact_sum
 
 FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
-# Bits of precision; the exponents of the smallest number and of the first that is too large.
-FORMATS = {
-    "float16": (11, -24, 16),
-    "bfloat16": (8, -133, 128),
-    "float32": (24, -149, 128),
-    "float64": (53, -1074, 1024),
-}
 each_float = pytest.mark.parametrize("name", FLOATS)
-
-
-def rounded(value: Fraction, name: str) -> float:
-    """The nearest number of a format, to even, by integer arithmetic."""
-    precision, lowest, highest = FORMATS[name]
-    size = abs(value)
-    if size == 0:
-        return 0.0
-    top = size.numerator.bit_length() - size.denominator.bit_length()
-    top -= size < Fraction(2) ** top
-    last = Fraction(2) ** max(top - precision + 1, lowest)
-    nearest = round(size / last) * last
-    finite = nearest < Fraction(2) ** highest
-    return (float(nearest) if finite else math.inf) * (1 if value > 0 else -1)
-
-
-def exact(contributions: list[float], name: str, divisor: int = 1) -> float:
-    if any(math.isnan(x) for x in contributions) or {math.inf, -math.inf} <= set(contributions):
-        return math.nan
-    if any(math.isinf(x) for x in contributions):
-        return next(x for x in contributions if math.isinf(x))
-    if all(x == 0 and math.copysign(1, x) < 0 for x in contributions):
-        return -0.0
-    return rounded(sum(map(Fraction, contributions), Fraction(0)) / divisor, name)
 
 
 def bits(array: Any) -> Any:
@@ -84,7 +53,7 @@ def expected(data: np.ndarray, rows: np.ndarray, updates: np.ndarray, how: str, 
         if how == "sub" and not include_self:
             met = [met[0], *(-x for x in met[1:])]
         met = ([float(data[slot])] if include_self else []) + met
-        result[slot] = exact(met, name, len(met) if how == "mean" else 1)
+        result[slot] = exact_sum(met, name, len(met) if how == "mean" else 1)
     return result
 
 

@@ -229,6 +229,7 @@ import os, signal, threading, time
 import numpy as np, gatherscatter as gs
 
 rows, updates = np.zeros(2_000_000_000, np.uint8), np.zeros(2_000_000_000, np.uint8)  # takes no memory
+groups, pairs = gs.prepare(np.arange(4_000_000) % 50_000, 50_000), np.zeros((4_000_000, 8), np.float32)
 sent = []
 
 def interrupt():
@@ -240,6 +241,7 @@ for call in (
     lambda: gs.gather(np.zeros(3, np.uint8), rows),
     lambda: gs.scatter_update(np.zeros(200, np.uint8), rows, updates, reduction="add"),
     lambda: gs.scatter_update(np.zeros(200, np.uint8), rows, updates, reduction="max", out=np.zeros(200, np.uint8)),
+    lambda: groups.sum(pairs),
 ):
     threading.Thread(target=interrupt).start()
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,61 +13,15 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 import oracle
+from calls import dtype_of, filled, representations
+from cases import CASES
+from choices import Drawn
 from gatherscatter import versions
 from gatherscatter.errors import OpValueError
-from strategies import dtype_of, filled, representations, version_calls
+from judge import check_version, error_class, outcome, run_version
 
 ROWS = list(oracle.ROWS.values())
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-ERRORS = (TypeError, ValueError, IndexError)
-
-
-def run(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
-    """The library's answer; Scatter-11 warns that it is deprecated, which test_rulings.py looks at (O24)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return gs.op(name)(*inputs, **attributes)
-
-
-def error_class(error: Exception) -> type:
-    return next(cls for cls in ERRORS if isinstance(error, cls))
-
-
-def outcome(function: Callable, *inputs: Any, **attributes: Any) -> Any:
-    try:
-        return function(*inputs, **attributes)
-    except ERRORS as error:
-        return error
-
-
-def content(array: np.ndarray) -> Any:
-    return array.tolist() if array.dtype.kind in "OT" else (array.dtype, array.strides, array.tobytes())
-
-
-def check(name: str, inputs: list, attributes: dict) -> None:
-    """Same array or same class of error as the oracle, and the inputs as they were."""
-    before = [content(array) for array in inputs]
-    zero_sign = attributes.get("reduction") not in ("min", "max")
-    expected = outcome(oracle.call, name, *inputs, **attributes)
-    result = outcome(run, name, *inputs, **attributes)
-    if isinstance(expected, Exception):
-        assert isinstance(result, Exception), f"expected {expected!r}, got\n{result}"
-        check_error(result, name, expected)
-    elif isinstance(result, Exception):
-        raise AssertionError(f"expected\n{expected}") from result
-    else:
-        oracle.assert_same(result, expected, inputs[0], zero_sign)
-        assert not any(np.shares_memory(result, array) for array in inputs)
-    assert [content(array) for array in inputs] == before
-
-
-def check_error(error: Any, name: str, expected: Exception) -> None:
-    """The class of the oracle's error; it names the op, and a bad index where it stands first in row-major order."""
-    assert error_class(error) is error_class(expected), error
-    if isinstance(error, ValueError | IndexError):
-        assert error.op == name
-    if hasattr(expected, "position"):
-        assert tuple(error.positions[0]) == expected.position
 
 
 # ------------------------------------------------------------------------------------------ the table, row by row
@@ -217,7 +170,7 @@ def test_each_type_with_each_reduction_and_index_type(row, element):
             inputs, more = small_case(row, element, index)
             if "axis" in row.inputs:
                 inputs.append(np.array([more.pop("axis")], oracle.IX[n]))  # and so each axis type as well
-            check(row.name, inputs, {**attributes, **more})
+            check_version(row.name, inputs, {**attributes, **more})
 
 
 @each_row
@@ -231,7 +184,7 @@ def test_element_types_that_the_version_does_not_have(row):
         if "axis" in row.inputs:
             inputs.append(np.array(attributes.pop("axis")))
         with pytest.raises(TypeError):
-            run(row.name, *inputs, **attributes)
+            run_version(row.name, *inputs, **attributes)
 
 
 @each_row
@@ -245,7 +198,7 @@ def test_index_types_that_the_version_does_not_have(row):
         if "axis" in row.inputs:
             inputs.append(np.array(attributes.pop("axis")))
         with pytest.raises(TypeError):
-            run(row.name, *inputs, **attributes)
+            run_version(row.name, *inputs, **attributes)
 
 
 @each_row
@@ -257,7 +210,7 @@ def test_attribute_values_that_the_version_does_not_list(row):
             if "axis" in row.inputs:
                 inputs.append(np.array(attributes.pop("axis")))
             with pytest.raises(OpValueError):
-                run(row.name, *inputs, **{**attributes, name: value})
+                run_version(row.name, *inputs, **{**attributes, name: value})
 
 
 ORDERED = {  # each call has two faults; the one that the documented order puts first is raised
@@ -284,7 +237,10 @@ def test_order_of_errors(fault):
     inputs = [np.ones(2), np.array([0] if flat else [[0]]), np.ones(1), *([np.array(0)] if flat else [])]
     for n, value in changes.items():
         inputs[n] = value
-    result, judged = outcome(run, name, *inputs, **attributes), outcome(oracle.call, name, *inputs, **attributes)
+    result, judged = (
+        outcome(run_version, name, *inputs, **attributes),
+        outcome(oracle.call, name, *inputs, **attributes),
+    )
     assert (error_class(result), error_class(judged)) == (expected, expected)
 
 
@@ -317,7 +273,7 @@ def test_larger_reductions(row, element):
     if "axis" in row.inputs:
         inputs.append(np.array(0))
     for attributes in attribute_combinations(row):
-        check(row.name, inputs, attributes)
+        check_version(row.name, inputs, attributes)
 
 
 # ------------------------------------------------------------------------------------------------------- Hypothesis
@@ -326,5 +282,4 @@ def test_larger_reductions(row, element):
 @each_row
 @given(data=st.data())
 def test_random_calls(row, data):
-    inputs, attributes = data.draw(version_calls(row))
-    check(row.name, inputs, attributes)
+    CASES[f"version {row.name}"](Drawn(data.draw))

@@ -1,0 +1,56 @@
+"""Whole random cases, from choices to verdict: what Hypothesis shrinks and the fuzzer runs by the million."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import calls
+import judge
+import oracle
+from calls import Traits
+from choices import Choices
+
+# Where out= may lie; the other layouts can't be written to, or not in place.
+OUT_LAYOUTS = ("C", "F", "steps", "reversed", "unaligned")
+THREADS = (None, 1, 2, 3)
+
+
+def version(c: Choices, row: oracle.Row) -> None:
+    judge.check_version(row.name, *calls.version_call(c, row))
+
+
+def array_call(c: Choices, kernel: str) -> None:
+    judge.check_array_call(kernel, calls.array_call(c, kernel), c.pick(THREADS))
+
+
+def tensor_scatter(c: Choices, mode: str) -> None:
+    element = c.pick(calls.representations((*oracle.T16, "uint4")))
+    traits = Traits("tensor_scatter", element, c.pick(oracle.INTEGERS), mode=mode)
+    judge.check_tensor_scatter(calls.kernel_call(c, traits), mode)
+
+
+def into_out(c: Choices, kernel: str) -> None:
+    call = calls.array_call(c, kernel, calls.FIXED)
+    judge.check_out(kernel, call, c.pick(OUT_LAYOUTS), c.pick(THREADS))
+
+
+def in_place(c: Choices, kernel: str) -> None:
+    judge.check_in_place(kernel, calls.array_call(c, kernel, calls.FIXED), c.pick(THREADS))
+
+
+def prepared(c: Choices, kernel: str) -> None:
+    judge.check_prepared(kernel, calls.array_call(c, kernel, calls.FIXED), c.pick(THREADS))
+
+
+CASES: dict[str, Callable[[Choices], None]] = {
+    **{f"version {row.name}": partial(version, row=row) for row in oracle.ROWS.values()},
+    **{f"array {kernel}": partial(array_call, kernel=kernel) for kernel in calls.ARRAY_KERNELS},
+    **{f"tensor_scatter {mode}": partial(tensor_scatter, mode=mode) for mode in ("linear", "circular")},
+    **{f"out {kernel}": partial(into_out, kernel=kernel) for kernel in calls.ARRAY_KERNELS},
+    **{f"in place {kernel}": partial(in_place, kernel=kernel) for kernel in calls.ARRAY_KERNELS if "scatter" in kernel},
+    **{
+        f"prepared {kernel}": partial(prepared, kernel=kernel)
+        for kernel in ("gather", "gather_nd", "scatter_update", "scatter_nd")
+    },
+}
