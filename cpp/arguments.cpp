@@ -104,6 +104,7 @@ bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& r
     if (!value) return true;
     PyObject* number = PyNumber_Index(value);
     if (!number) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
         PyErr_Clear();
         return refuse("integer_fault", op, parameter, value);
     }

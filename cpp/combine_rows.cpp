@@ -195,7 +195,7 @@ GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const
     for (int64_t i = 0; i < members.n; ++i) {
         const int64_t next = members.order[std::min(i + rows_ahead, members.known - 1)];
         prefetch_row(all_updates + next * size, size);
-        const int64_t member = members.order[i];
+        const int64_t member = read_once(members.order[i]);
         if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
         const T* __restrict update = updates + member * width;
         if (i == 0 && replace)

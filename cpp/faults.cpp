@@ -7,7 +7,11 @@ namespace {
 
 Ref tuple_of(const Shape& shape) {
     Ref tuple(PyTuple_New(shape.rank));
-    for (int i = 0; tuple && i < shape.rank; ++i) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(shape[i]));
+    for (int i = 0; tuple && i < shape.rank; ++i) {
+        PyObject* const size = PyLong_FromLongLong(shape[i]);
+        if (!size) return Ref();
+        PyTuple_SET_ITEM(tuple.get(), i, size);
+    }
     return tuple;
 }
 

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "machine.hpp"
 
 namespace gs {
 namespace {
@@ -31,7 +32,7 @@ int64_t follow(const Beams& beams, const T* steps, const T* parents, const T* le
     std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // where each beam stands
     for (int64_t i = 0; i < beams.steps * level; ++i) out[i] = end;
     for (int64_t n = 0; n < beams.batch; ++n) {
-        const int64_t length = sequence_length(lengths[n], beams.steps);
+        const int64_t length = sequence_length(read_once(lengths[n]), beams.steps);
         // All beams of an entry go back together: each waits for memory, but not for the others.
         for (int64_t w = 0; w < beams.beams; ++w) at[w] = w;
         for (int64_t t = length - 1; t >= 0; --t) {
@@ -40,7 +41,7 @@ int64_t follow(const Beams& beams, const T* steps, const T* parents, const T* le
                 const int64_t from = first + at[w];
                 out[first + w] = steps[from];
                 if (t == 0) continue;
-                at[w] = beam(parents[from], beams.beams);
+                at[w] = beam(read_once(parents[from]), beams.beams);
                 if (at[w] < 0) return from;
             }
         }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "accumulate.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 #include "row_moves.hpp"
 
@@ -14,14 +15,14 @@ namespace gs {
 bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
     std::fill_n(starts, rows + 1, 0);
     for (int64_t i = 0; i < count; ++i) {
-        const int64_t row = numbers[i];
+        const int64_t row = read_once(numbers[i]);
         if (row < 0 || row >= rows) return false;
         ++starts[row + 1];
     }
     for (int64_t r = 0; r < rows; ++r) starts[r + 1] += starts[r];
     std::vector<int64_t> next(starts, starts + rows);
     for (int64_t i = 0; i < count; ++i) {  // reads them again: checked again
-        const int64_t row = numbers[i];
+        const int64_t row = read_once(numbers[i]);
         if (row < 0 || row >= rows) return false;
         const int64_t place = next[static_cast<size_t>(row)]++;
         if (place >= count) return false;
@@ -43,7 +44,7 @@ bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* o
     const Work work{groups.rows + groups.count, row_size};
     const int threads = threads_for(work);
     // As many updates for each thread, and the rows that have none.
-    const auto bound = [&](int i) {
+    const auto bound = [&](int i) -> int64_t {
         if (i == threads) return groups.rows;
         return std::lower_bound(groups.starts, groups.starts + groups.rows, groups.count * i / threads) - groups.starts;
     };
@@ -52,7 +53,7 @@ bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* o
         const int64_t last = i + 1 == threads ? groups.rows : bound(i + 1);
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
             std::byte* const row = out + r * row_size;
-            const int64_t first = groups.starts[r], n = groups.starts[r + 1] - first;
+            const int64_t first = read_once(groups.starts[r]), n = read_once(groups.starts[r + 1]) - first;
             if (first < 0 || n < 0 || n > groups.count - first || watch.stop()) sound = false;
             if (!sound) return;
             if (zeros) std::memset(row, 0, static_cast<size_t>(row_size));

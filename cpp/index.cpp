@@ -105,6 +105,7 @@ int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) &
 Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape& weights, Rule rule)
     : tuples_(static_cast<const std::byte*>(tuples)),
       tuple_size_(size_of(type) * dims.rank),
+      at_once_(tuple_size_ > 0 ? copied_bytes / tuple_size_ : INT64_MAX),
       dims_(&dims),
       weights_(&weights),
       rule_(rule),
@@ -112,7 +113,7 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
 
 bool Index::check(int64_t n) const {
     const bool any_is_good = rule_.mode != Mode::raise && std::ranges::all_of(*dims_, [](int64_t d) { return d > 0; });
-    if (may_skip() || any_is_good) return true;
+    if (may_skip() || any_is_good || tuple_size_ == 0) return true;
     std::atomic<bool> good = true;
     for_ranges(n, Work{n, tuple_size_}, [&](int64_t begin, int64_t end) {
         int64_t rows[block];

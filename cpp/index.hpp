@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "machine.hpp"
 #include "plan.hpp"
@@ -52,7 +53,14 @@ class Index {
         if (watch_ && watch_->stop()) return false;
         const std::byte* const tuples = tuples_ + first * tuple_size_;
         for (int64_t line = n * tuple_size_; line < 2 * n * tuple_size_; line += 64) prefetch(tuples + line);
-        return resolve_(tuples, n, *dims_, *weights_, rule_, rows);
+        // Other threads may change the indices meanwhile: what is checked and used is a copy that nobody else has.
+        alignas(64) std::byte own[copied_bytes];
+        for (int64_t done = 0; done < n; done += at_once_) {
+            const int64_t m = std::min(at_once_, n - done);
+            std::memcpy(own, tuples + done * tuple_size_, static_cast<size_t>(m * tuple_size_));
+            if (!resolve_(own, m, *dims_, *weights_, rule_, rows + done)) return false;
+        }
+        return true;
     }
 
     // The next block of the tuples [first, end), and as many as are to be known ahead: up to `lookahead`.
@@ -71,8 +79,10 @@ class Index {
     using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
                              int64_t* rows);
 
+    static constexpr int64_t copied_bytes = 4096;
+
     const std::byte* tuples_;
-    int64_t tuple_size_;
+    int64_t tuple_size_, at_once_;  // tuples that are copied
     const Shape *dims_, *weights_;
     Rule rule_;
     Resolve resolve_;

@@ -27,6 +27,12 @@
 
 namespace gs {
 
+// Reads what other threads may change once: otherwise a compiler may read it for a check, and again for its use.
+template <class T>
+T read_once(const T& value) {
+    return *const_cast<const volatile T*>(&value);
+}
+
 inline void prefetch(const void* address) {
 #if defined(__GNUC__)
     __builtin_prefetch(address);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels.hpp"
+#include "parallel.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -70,11 +71,16 @@ class Unlocked {
     ~Unlocked() { lock(); }
     Unlocked(const Unlocked&) = delete;
 
-    // Whether a signal came whose handler raised an exception, as that of Ctrl-C does. For the thread that made this.
-    bool interrupted() {
+    // Whether a signal came whose handler raised an exception, as that of Ctrl-C does, or forked: then this is a child
+    // that has lost its threads. For the thread that made this.
+    bool interrupted(int forks_before) {
         if (!state_) return false;
         lock();
-        const bool raised = PyErr_CheckSignals() < 0;
+        bool raised = PyErr_CheckSignals() < 0;
+        if (!raised && forks() != forks_before) {
+            PyErr_SetString(PyExc_RuntimeError, "a signal handler has forked the process during this call");
+            raised = true;
+        }
         state_ = PyEval_SaveThread();
         return raised;
     }

@@ -67,6 +67,43 @@ bool takes(const Call& call, IndexType& type) {
     return !call.out || is_plain_out(call);
 }
 
+// Arguments under headers of their own: while the interpreter lock is released, or NumPy releases it, others may give
+// the caller's arrays other types and shapes.
+class OwnHeaders {
+  public:
+    // False: an exception is set.
+    bool hold(Call& call) {
+        PyObject** const places[] = {&call.data, &call.indices, &call.updates, &call.out};
+        PyObject* const given[] = {call.data, call.indices, call.updates, call.out};
+        for (int i = 0; i < 4; ++i) {
+            if (!given[i]) continue;
+            const auto same = static_cast<int>(std::find(given, given + i, given[i]) - given);
+            if (same == i) headers_[i] = Ref(PyArray_View(array(given[i]), nullptr, &PyArray_Type));
+            *places[i] = headers_[same].get();
+            if (!*places[i]) return false;
+        }
+        return true;
+    }
+
+  private:
+    Ref headers_[4];
+};
+
+// Elements of a gather's output and of a scatter's updates.
+int64_t slots_of(const Plan& plan) {
+    if (plan.form == Form::lanes) return plan.lanes.elements;
+    return plan.rows.batch * plan.rows.outer * plan.rows.count * plan.rows.width;
+}
+
+// Whether the interpreter lock may be released on the way.
+bool may_unlock(const Call& call, const Plan& plan) {
+    if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
+    if (call.updates && !is_contiguous(call.updates)) return true;
+    const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
+    return slots_of(plan) * item_size + PyArray_NBYTES(array(call.data)) + PyArray_NBYTES(array(call.indices)) >
+           unlock_bytes;
+}
+
 // Whether elements can be reduced so: exact sums are of real numbers, and there are no exact products.
 Outcome check_reduction(const Call& call) {
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
@@ -82,6 +119,10 @@ const char* find_fault(const Call& call, Plan& plan) {
     const Shape data = shape_of(array(call.data)), indices = shape_of(array(call.indices));
     const Fault fault = make_plan(call.kernel, data, indices, call.axis, call.batch_dims, plan);
     if (fault != Fault::none) return name(fault);
+    // What a scatter copies and counts is a few times the data, at most.
+    const int64_t item_size = std::max<int64_t>(PyArray_ITEMSIZE(array(call.data)), 1);
+    const int64_t bytes = is_scatter(call.kernel) ? times(PyArray_SIZE(array(call.data)), 64) : slots_of(plan);
+    if (times(bytes, item_size) == INT64_MAX) return name(Fault::too_large);
     if (call.updates && !(shape_of(array(call.updates)) == plan.slots)) return "updates_shape";
     if (call.out && !(shape_of(array(call.out)) == (call.updates ? data : plan.slots))) return "out_shape";
     return nullptr;
@@ -115,7 +156,7 @@ Ref without_expansion(const Call& call, Plan& plan) {
 bool scattered(const Rows& rows, const Layout& layout) {
     const int inner = layout.pieces.rank - 1;
     return inner >= 0 && std::abs(layout.piece_stride[inner]) > std::abs(layout.row_stride) &&
-           rows.count * 8 > rows.data_rows;
+           rows.count > rows.data_rows / 8;
 }
 
 // Plans a gather from data with strides; false: it has to be made contiguous.
@@ -165,7 +206,7 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
         const int64_t row_size = rows ? plan.rows.width * PyArray_ITEMSIZE(out.array()) : PyArray_ITEMSIZE(out.array());
         if (writes_out) {  // the caller's array is not written to before all is known to be well
             Unlocked unlocked(large);
-            Signals signals(unlocked, block * PyArray_ITEMSIZE(indices.array()));
+            Signals signals(unlocked, PyArray_ITEMSIZE(indices.array()));
             if (large) index.set_watch(&signals);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
             const bool surveyed = rows && scatter && tuples >= 8 * span_tuples && !index.may_skip();
@@ -176,7 +217,7 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
         if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array()))
             return Outcome::failed;
         Unlocked unlocked(large);
-        Signals signals(unlocked, block * row_size);
+        Signals signals(unlocked, row_size);
         if (large && !writes_out) index.set_watch(&signals);  // what is begun in the caller's array is ended
         if (!run_kernel(call, plan, layout, index, spans, data, updates, out.array()))
             return signals.stopped() ? Outcome::failed : Outcome::bad_index;
@@ -207,14 +248,27 @@ Fault make_plan(Kernel kernel, const Shape& data, const Shape& indices, int64_t 
     }
 }
 
-Outcome run(const Call& call, PyObject*& result) {
+Outcome run(const Call& given, PyObject*& result) {
+#ifdef Py_GIL_DISABLED
+    constexpr bool always = true;
+#else
+    constexpr bool always = false;
+#endif
     IndexType type;
+    Call call = given;
+    OwnHeaders headers;
     if (!takes(call, type)) return Outcome::not_plain;
+    if (always && !headers.hold(call)) return Outcome::failed;
     const ThreadsForCall threads(call.threads);
     if (const Outcome known = check_reduction(call); known != Outcome::done) return known;
     Plan plan;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
+    if (!always && may_unlock(call, plan) && !headers.hold(call)) return Outcome::failed;
     const Outcome outcome = carry_out(call, plan, type, result);
+    if (outcome == Outcome::done && call.out) {  // not our header of it
+        Py_DECREF(result);
+        result = Py_NewRef(given.out);
+    }
     return outcome == Outcome::bad_index ? raise_index(call) : outcome;
 }
 

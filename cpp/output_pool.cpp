@@ -37,19 +37,26 @@ int64_t initial_limit() {
 
 void* new_block(size_t size) {
 #ifdef __linux__
-    void* block = nullptr;
+    // Straight from the system, so that what is given back is the system's again.
     const bool huge = size >= 2 * huge_page;
-    if (posix_memalign(&block, huge ? huge_page : 4096, size) != 0) return nullptr;
-    if (huge) madvise(block, size / huge_page * huge_page, MADV_HUGEPAGE);  // a wish
-    return block;
+    const size_t more = huge ? huge_page : 0;
+    void* const memory = mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (!huge) return memory;
+    std::byte* const begin = static_cast<std::byte*>(memory);
+    const size_t before = (huge_page - reinterpret_cast<uintptr_t>(begin) % huge_page) % huge_page;
+    if (before > 0) munmap(begin, before);
+    if (before < more) munmap(begin + before + size, more - before);
+    madvise(begin + before, size / huge_page * huge_page, MADV_HUGEPAGE);  // a wish
+    return begin + before;
 #else
     return ::operator new(size, std::align_val_t{alignof(Header)}, std::nothrow);
 #endif
 }
 
-void delete_block(void* block) {
+void delete_block(Header* block) {
 #ifdef __linux__
-    std::free(block);
+    munmap(block, block->size);
 #else
     ::operator delete(block, std::align_val_t{alignof(Header)});
 #endif
@@ -57,6 +64,8 @@ void delete_block(void* block) {
 
 class Pool {
   public:
+    explicit Pool(int64_t limit) : limit_(limit) {}
+
     // A block that fits without wasting much; null: there is none.
     Header* take(size_t size) {
         std::lock_guard lock(mutex_);
@@ -107,21 +116,23 @@ class Pool {
 
     std::mutex mutex_;
     std::list<Header*> kept_;
-    std::atomic<int64_t> limit_ = initial_limit(), size_ = 0;
+    std::atomic<int64_t> limit_, size_ = 0;
 };
 
 // Outlives all arrays. A child of fork() may find it locked: it starts over, and what was kept is let go.
-std::atomic<Pool*> current_pool = nullptr;
+// It stands in memory that is always there, since NumPy's code, which calls it, knows no exceptions.
+alignas(Pool) std::byte pool_memory[sizeof(Pool)];
 
 Pool& pool() {
     static std::once_flag once;
+    static Pool* current;
     std::call_once(once, [] {
-        current_pool = new Pool;
+        current = new (pool_memory) Pool(initial_limit());
 #ifndef _WIN32
-        pthread_atfork(nullptr, nullptr, [] { current_pool = new Pool; });
+        pthread_atfork(nullptr, nullptr, [] { current = new (pool_memory) Pool(current->limit()); });
 #endif
     });
-    return *current_pool;
+    return *current;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ int initial_threads() {
     for (const char* variable : {"GATHERSCATTER_NUM_THREADS", "OMP_NUM_THREADS"})
         if (const char* text = std::getenv(variable))
             if (const int n = std::atoi(text); n >= 1) return std::min(n, most_threads);
-    return std::max(1u, std::thread::hardware_concurrency());
+    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most_threads);
 }
 
 std::atomic<int> configured_threads = 0;  // 0: not asked yet
@@ -50,11 +50,14 @@ bool spin_until(Condition&& condition) {
 thread_local bool inside_task = false;
 thread_local int call_threads = 0;  // for the call that this thread is in; 0: as configured
 
+class Pool;
+bool is_current(const Pool*);
+
 // One job at a time; workers sleep in between. Its threads are never joined: it lives as long as the process.
 class Pool {
   public:
     // Whether the job was run; not if another thread has the pool.
-    bool try_run(int n, int threads, const std::function<void(int)>& task) {
+    bool try_run(int n, int threads, FunctionRef<void(int)> task) {
         std::unique_lock owner(owner_, std::try_to_lock);
         if (!owner) return false;
         {
@@ -69,6 +72,7 @@ class Pool {
         keep_away();
         wake_.notify_all();
         work(n, task);
+        if (!is_current(this)) return true;  // a signal handler has forked: here the helpers are no more
         {
             std::lock_guard lock(mutex_);
             task_ = nullptr;  // a worker that has not woken yet finds nothing to do
@@ -110,7 +114,7 @@ class Pool {
 #endif
     }
 
-    void work(int n, const std::function<void(int)>& task) {
+    void work(int n, FunctionRef<void(int)> task) {
         for (int i; (i = next_.fetch_add(1)) < n;) task(i);
     }
 
@@ -136,7 +140,7 @@ class Pool {
     std::mutex owner_;
     std::mutex mutex_;  // held to change what follows, except next_
     std::condition_variable wake_, done_;
-    const std::function<void(int)>* task_ = nullptr;
+    const FunctionRef<void(int)>* task_ = nullptr;
     int size_ = 0, helpers_ = 0;
     std::vector<std::thread::native_handle_type> workers_;
     int avoided_ = -1;  // the processor that workers keep away from
@@ -146,19 +150,29 @@ class Pool {
 
 // A child of fork() has none of the pool's threads and perhaps its locks held: it starts over, the old one is let go.
 std::atomic<Pool*> current_pool = nullptr;
+std::atomic<int> forked = 0;
 
-Pool& pool() {
+bool is_current(const Pool* pool) { return pool == current_pool; }
+
+// Null when there is no memory for it; nothing throws in a child of fork().
+void start_pool() {
+    void* const memory = std::malloc(sizeof(Pool));
+    current_pool = memory ? new (memory) Pool : nullptr;
+}
+
+Pool* pool() {
     static std::once_flag once;
     std::call_once(once, [] {
-        current_pool = new Pool;
+        start_pool();
 #ifndef _WIN32
         pthread_atfork(nullptr, nullptr, [] {
-            current_pool = new Pool;
+            start_pool();
             inside_task = false;
+            ++forked;
         });
 #endif
     });
-    return *current_pool;
+    return current_pool;
 }
 
 }  // namespace
@@ -178,13 +192,15 @@ int num_threads() {
     return n;
 }
 
+int forks() { return forked; }
+
 void set_num_threads(int n) { configured_threads = std::min(n, most_threads); }
 
-void run_tasks(int n, int threads, const std::function<void(int)>& task) {
+void run_tasks(int n, int threads, FunctionRef<void(int)> task) {
     if (n > 1 && threads > 1 && !inside_task) {
-        Pool& all = pool();
+        Pool* const all = pool();
         inside_task = true;
-        const bool done = all.try_run(n, std::min(n, threads), task);
+        const bool done = all && all->try_run(n, std::min(n, threads), task);
         inside_task = false;
         if (done) return;
     }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 
+#include "function_ref.hpp"
 #include "sizes.hpp"
 
 namespace gs {
@@ -38,7 +38,10 @@ inline int threads_for(Work work) { return work.microseconds() < serial_microsec
 
 // Calls task(i) for each i in [0, n), on up to `threads` threads; the calling thread takes part. Called from within a
 // task, or while another thread of this process has the pool, it runs serially.
-void run_tasks(int n, int threads, const std::function<void(int)>& task);
+void run_tasks(int n, int threads, FunctionRef<void(int)> task);
+
+// How often this process was forked off since threads were first used: what runs then has lost them.
+int forks();
 
 // Calls f(begin, end) for consecutive ranges that cover [0, n), `each` of them a thread: more than one where a range
 // can be short, so that a thread which takes long to wake finds work all the same.

@@ -100,7 +100,7 @@ Partition::Partition(int64_t n, int64_t item_size, int threads) {
 Partition::~Partition() = default;
 
 bool Partition::deliver(const Index& index, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
-                        int64_t data_rows, const std::function<void(const Parcel&)>& deliver) {
+                        int64_t data_rows, FunctionRef<void(const Parcel&)> deliver) {
     const int threads = static_cast<int>(sorted_.size());
     const int64_t batch = std::min(n, most_held / threads), slice = slice_of(n, threads);
     const Owners owner(data_rows, threads);

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "function_ref.hpp"
 #include "index.hpp"
 
 namespace gs {
@@ -34,7 +34,7 @@ class Partition {
     // Hands out the elements [0, n), whose tuples begin at `first`; deliver(parcel) is called by one thread for each
     // owner, with its parcels in order. False: there was a bad index, and some may have been delivered.
     bool deliver(const Index&, int64_t first, int64_t n, const std::byte* elements, int64_t item_size,
-                 int64_t data_rows, const std::function<void(const Parcel&)>& deliver);
+                 int64_t data_rows, FunctionRef<void(const Parcel&)> deliver);
 
   private:
     class Sorted;

@@ -62,6 +62,8 @@ bool even_stride(const Shape& dims, const Shape& strides, int first, int last, i
 
 }  // namespace
 
+int64_t times(int64_t a, int64_t b) { return b != 0 && a > INT64_MAX / b ? INT64_MAX : a * b; }
+
 const char* name(Fault fault) {
     switch (fault) {
         case Fault::none: return "none";
@@ -144,7 +146,7 @@ Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&
     int64_t stride[max_rank];
     for (int64_t step = 1, d = data.rank - 1; d >= 0; --d) {
         stride[d] = step;
-        step *= std::max<int64_t>(data[static_cast<int>(d)], 1);  // with an empty dim no stride is ever used
+        step = times(step, std::max<int64_t>(data[static_cast<int>(d)], 1));  // with an empty dim no stride is used
     }
     if (strides) std::copy(strides->begin(), strides->end(), stride);
     for (int d = 0; d < axis; ++d) add_dim(lanes.before, lanes.before_stride, indices[d], data[d], stride[d]);
@@ -170,16 +172,18 @@ void lay_out(const Rows& rows, int64_t item_size, Layout& layout) {
 
 bool lay_out(const Rows& rows, const Shape& data, const Shape& strides, int64_t item_size, Layout& layout) {
     const int first = rows.batch_rank + rows.outer_rank, last = first + rows.dims.rank;
-    const auto backwards =
-        std::count_if(strides.begin() + first, strides.begin() + last, [](int64_t s) { return s < 0; });
-    if (backwards != 0 && backwards != rows.dims.rank) return false;  // row numbers are not negative
+    // The stride of a dim with one position may be anything: it leads nowhere.
+    const auto stride = [&](int d) { return data[d] > 1 ? strides[d] : 0; };
+    int forwards = 0, backwards = 0;
+    for (int d = first; d < last; ++d) (stride(d) < 0 ? backwards : forwards) += stride(d) != 0;
+    if (forwards && backwards) return false;  // row numbers are not negative
     if (!even_stride(data, strides, 0, rows.batch_rank, layout.batch_stride)) return false;
     if (!even_stride(data, strides, rows.batch_rank, first, layout.outer_stride)) return false;
     layout.row_stride = 0;
-    for (int d = first; d < last; ++d) layout.row_stride = std::gcd(layout.row_stride, strides[d]);
+    for (int d = first; d < last; ++d) layout.row_stride = std::gcd(layout.row_stride, stride(d));
     layout.weights.rank = 0;
     if (backwards) layout.row_stride = -layout.row_stride;
-    for (int d = first; d < last; ++d) layout.weights.push(layout.row_stride ? strides[d] / layout.row_stride : 0);
+    for (int d = first; d < last; ++d) layout.weights.push(layout.row_stride ? stride(d) / layout.row_stride : 0);
     layout.pieces.rank = layout.piece_stride.rank = 0;
     for (int d = last; d < data.rank; ++d) add_dim(layout.pieces, layout.piece_stride, data[d], data[d], strides[d]);
     layout.piece_size = item_size;

@@ -6,6 +6,9 @@
 
 namespace gs {
 
+// a * b, of numbers that are not negative; the largest number where that is too large.
+int64_t times(int64_t a, int64_t b);
+
 // NumPy's limit on dimensions.
 inline constexpr int max_rank = 64;
 

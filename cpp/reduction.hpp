@@ -115,8 +115,8 @@ struct Max {
     }
 };
 
-// The type that sums for a mean: exact for integers, the element type itself for floats.
+// The type that sums for a mean: exact for integers, however many there are, and the element type itself for floats.
 template <class T>
-using MeanSum = std::conditional_t<Integer<T>, std::conditional_t<sizeof(T) == 8, Int128, int64_t>, T>;
+using MeanSum = std::conditional_t<Integer<T>, std::conditional_t<(sizeof(T) >= 4), Int128, int64_t>, T>;
 
 }  // namespace gs

@@ -12,7 +12,8 @@ namespace {
 int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
     if (combine.reduction == Reduction::none) return 0;
     const Accumulator sums = accumulator(combine);
-    return (sums.load ? slots * width * sums.item_size : 0) + (counts_visits(combine) ? slots * 8 : 0);
+    const int64_t for_sums = sums.load ? times(times(slots, width), sums.item_size) : 0;
+    return for_sums + (counts_visits(combine) ? slots * 8 : 0);
 }
 
 int64_t target_size(const Combine& combine) {
@@ -74,7 +75,7 @@ const char* name(Split split) {
 Route route_gather(const Rows& rows, int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     Route route;
-    route.threads = threads_for({lines * rows.count, row_size});
+    route.threads = threads_for({times(lines, rows.count), row_size});
     route.far = rows.data_rows * row_size > far_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
@@ -97,7 +98,7 @@ Route route_gather(const Lanes& lanes, int64_t item_size) {
 
 Route route_scatter(const Rows& rows, const Combine& combine) {
     const int64_t lines = rows.batch * rows.outer;
-    const Work work{lines * rows.count, rows.width * combine.item_size};
+    const Work work{times(lines, rows.count), rows.width * combine.item_size};
     Route route;
     route.threads = threads_for(work);
     route.far = is_far(combine, rows.data_rows * target_size(combine));

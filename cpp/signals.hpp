@@ -9,21 +9,23 @@
 
 #include "index.hpp"
 #include "numpy_arrays.hpp"
+#include "parallel.hpp"
 
 namespace gs {
 
 // Asks Python for signals in the calling thread, some twenty times a second.
 class Signals : public Watch {
   public:
-    Signals(Unlocked& unlocked, int64_t bytes_per_block)
-        : unlocked_(unlocked), every_(std::clamp<int64_t>((1 << 20) / std::max<int64_t>(bytes_per_block, 1), 1, 64)) {}
+    Signals(Unlocked& unlocked, int64_t bytes_per_index)
+        : unlocked_(unlocked),
+          every_(std::clamp<int64_t>((1 << 20) / block / std::max<int64_t>(bytes_per_index, 1), 1, 64)) {}
 
     bool stop() override {
         if (stopped_.load(std::memory_order_relaxed)) return true;
         if (std::this_thread::get_id() != caller_ || ++asked_ % every_ != 0) return false;
         const auto now = std::chrono::steady_clock::now();
         if (now < next_) return false;
-        if (next_ != never && unlocked_.interrupted()) stopped_ = true;
+        if (next_ != never && unlocked_.interrupted(forks_)) stopped_ = true;
         next_ = now + interval;  // the first time only starts the clock: most calls are over before it matters
         return stopped_;
     }
@@ -36,6 +38,7 @@ class Signals : public Watch {
     Unlocked& unlocked_;
     const std::thread::id caller_ = std::this_thread::get_id();
     const int64_t every_;  // a look at the clock takes as long as some indices
+    const int forks_ = forks();
     int64_t asked_ = 0;
     std::chrono::steady_clock::time_point next_ = never;
     std::atomic<bool> stopped_ = false;

@@ -1,5 +1,5 @@
-// The sizes at which calls take another way, found by measuring. Compiled with GATHERSCATTER_TINY they are so small that
-// a few dozen elements fill several blocks and go through every way, on all threads: for the fuzzer, not for use.
+// The sizes at which calls take another way, found by measuring. Compiled with GATHERSCATTER_TINY they are so small
+// that a few dozen elements fill several blocks and go through every way, on all threads: for the fuzzer, not for use.
 #pragma once
 
 #include <cstddef>

@@ -32,14 +32,13 @@ bool find_span(const Index& index, int64_t first, int64_t last, Span& span) {
 }  // namespace
 
 bool find_spans(const Index& index, int64_t n, std::vector<Span>& spans) {
-    const int64_t count = (n + span_tuples - 1) / span_tuples;
+    const int64_t count = n / span_tuples + (n % span_tuples != 0);
     spans.resize(static_cast<size_t>(count));
     std::atomic<bool> good = true;
     for_ranges(count, {count, span_tuples * 8}, [&](int64_t begin, int64_t end) {
         for (int64_t s = begin; s < end && good; ++s) {
             const int64_t first = s * span_tuples;
-            if (!find_span(index, first, std::min(first + span_tuples, n), spans[static_cast<size_t>(s)]))
-                good = false;
+            if (!find_span(index, first, std::min(first + span_tuples, n), spans[static_cast<size_t>(s)])) good = false;
         }
     });
     return good;

@@ -193,7 +193,8 @@ def _narrowed(op: str, name: str, array: np.ndarray, target: str, dtype: np.dtyp
     """Integers as another integer type that holds every one of them."""
     bits = int(dtype.name.removeprefix("u").removeprefix("int"))
     low, high = (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    wide = array if array.dtype.kind in "iu" else array.astype(np.int64)  # int4 has neither minimum nor maximum
+    distinct = array[tuple(slice(None if step else 1) for step in array.strides)]  # once what memory holds once
+    wide = distinct if array.dtype.kind in "iu" else distinct.astype(np.int64)  # int4 has neither minimum nor maximum
     if wide.size and (wide.min() < low or wide.max() > high):
         worst = wide.min() if wide.min() < low else wide.max()
         raise OpValueError(f"{op}: {worst} in {name} does not fit in {target} of type {dtype}", op=op, input=name)

@@ -150,7 +150,7 @@ def shape_fault(
         "tuple_length": ("indices", f"index tuples of length {sum(last)} are longer than the {left} for them"),
         "indices_shape": ("indices", f"off axis {axis}, no dimension of indices may be longer than that of data"),
         "output_rank": ("indices", f"the result would have more than 64 dimensions ({len(tuples)} from indices)"),
-        "too_large": ("indices", "the number of elements in the result overflows 64 bits"),
+        "too_large": ("indices", "the size of the result overflows 64 bits"),
         "updates_shape": ("updates", f"updates has shape {updates}, but must have {slots} = {rule}; {exact}"),
         "out_shape": ("out", f"out has shape {out}, but the result has {slots if updates is None else data}"),
     }

@@ -63,14 +63,17 @@ def _read_npy(path: Path) -> Arrays:
 def _read_npz(path: Path) -> Arrays:
     try:
         with zipfile.ZipFile(path) as archive:
-            return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
+            return {
+                info.filename.removesuffix(".npy"): _member(archive, info, path.stat().st_size)
+                for info in archive.infolist()
+            }
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
         raise ModelError(f"this is no .npz file, or it is damaged ({error})") from None
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, archive_size: int) -> np.ndarray:
     # Deflate shrinks at most 1032 times; a directory that claims more is made up.
-    size = min(info.file_size, 1032 * info.compress_size)
+    size = min(info.file_size, 1032 * min(info.compress_size, archive_size))
     try:
         with archive.open(info) as file:
             return _array(file, size)
