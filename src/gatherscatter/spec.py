@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import reprlib
 import warnings
 from typing import Any
 
@@ -158,7 +159,8 @@ def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> 
         text = f"{row.name}: {attribute.name} must be of type {attribute.type}, not {type(value).__name__}"
         raise OpTypeError(text, op=row.name, input=attribute.name) from None
     if attribute.choices is not None and value not in attribute.choices:
-        text = f"{row.name}: {attribute.name} must be one of {', '.join(map(repr, attribute.choices))}, not {value!r}"
+        choices, shown = ", ".join(map(repr, attribute.choices)), reprlib.repr(value)
+        text = f"{row.name}: {attribute.name} must be one of {choices}, not {shown}"
         raise OpValueError(text, op=row.name, input=attribute.name)
     return value
 

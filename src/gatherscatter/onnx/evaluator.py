@@ -10,9 +10,12 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
+import numpy as np
+
 from gatherscatter import versions
+from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.labels import node_label
+from gatherscatter.onnx.labels import node_label, one_line
 from gatherscatter.onnx.loop import Loop
 
 # isort: split
@@ -56,6 +59,9 @@ class Evaluator(ReferenceEvaluator):
             LabelledNode(node, node_label(node.onnx_node, position, len(nodes)))
             for position, node in enumerate(nodes, 1)
         ]
+        for node in nodes:  # what they hold may be an output, and then it is in the caller's hands
+            if isinstance(constant := getattr(node, "cst", None), np.ndarray):
+                constant.flags.writeable = False
         self._constants = set(self.rt_inits_).difference(self.input_names)
 
     def run(self, output_names: Any, feed_inputs: dict[str, Any], *args: Any, **options: Any) -> Any:
@@ -69,6 +75,10 @@ class Evaluator(ReferenceEvaluator):
         reporter = copy(self)
         reporter.rt_nodes_ = [LabelledNode(node.node, node.label, progress) for node in self.rt_nodes_]
         return reporter
+
+
+# What running a model may raise: errors of operators, and what has nothing to do with the model.
+_DOCUMENTED = (TypeError, ValueError, IndexError, NotImplementedError, MemoryError, RecursionError, OSError)
 
 
 class LabelledNode:
@@ -90,6 +100,8 @@ class LabelledNode:
             return self.node.run(*args, **options)
         except Exception as error:
             original = _original(error)
+            if not isinstance(original, _DOCUMENTED):  # the onnx package met what it had not thought of
+                original = ModelError(one_line(f"{type(original).__name__}: {original}"))
             original.add_note(f"in node {self.label}")
             if original is error:
                 raise

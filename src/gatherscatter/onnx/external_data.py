@@ -30,19 +30,27 @@ class ExternalData:
     """Reads the external tensors of one model; without a path (a model in memory) it refuses them all."""
 
     def __init__(self, model_path: Path | None = None) -> None:
+        self._files: dict[Path, np.ndarray] = {}
         self._folder = None if model_path is None else model_path.parent.absolute()
         # A model cache keeps links to files elsewhere: beside the file that the link leads to is its folder too.
         self._roots = () if model_path is None else (model_path.parent.resolve(), model_path.resolve().parent)
 
     def array(self, tensor: onnx.TensorProto, where: str) -> np.ndarray:
-        """The tensor's data, read straight into an array."""
+        """The tensor's data, as a view of the file."""
         form = layout(tensor, where)
         region = self._region(tensor, form, where)
         if form.bits % 8:  # packed: the onnx package unpacks
             packed = onnx.TensorProto(data_type=tensor.data_type, dims=form.shape, raw_data=_read(region))
             return onnx.numpy_helper.to_array(packed)
-        array = np.fromfile(region.path, form.dtype.newbyteorder("<"), form.elements, offset=region.offset)
-        return array.astype(form.dtype, copy=False).reshape(form.shape)
+        raw = self._mapped(region.path)[region.offset : region.offset + region.length]
+        return raw.view(form.dtype.newbyteorder("<")).astype(form.dtype, copy=False).reshape(form.shape)
+
+    def _mapped(self, path: Path) -> np.ndarray:
+        """The bytes of a file, read when they are used: tensors may share them, and may be larger than memory."""
+        if path not in self._files:
+            empty = path.stat().st_size == 0  # which can't be mapped
+            self._files[path] = np.empty(0, np.uint8) if empty else np.asarray(np.memmap(path, np.uint8, "r"))
+        return self._files[path]
 
     def embed(self, tensor: onnx.TensorProto, where: str) -> None:
         """Move the data into the message (for tensors inside nodes, which only the onnx package reads)."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from gatherscatter import versions
 from gatherscatter.model_interface import ModelError, TensorInfo
+from gatherscatter.onnx.labels import one_line
 
 NOT_TENSORS = ("sequence", "optional", "map", "sparse_tensor", "undefined")
 _KINDS = "bifc"  # of Python's numbers; each holds those before it
@@ -35,7 +36,7 @@ def check_input(info: TensorInfo, value: Any) -> Any:
         return value
     array = _strings(info, value) if info.element_type == "string" else _numbers(info, value)
     if info.shape is not None and not _fits(array.shape, info.shape):
-        raise ModelError(f"input {info.name!r} must have shape {_dims(info.shape)}; got {_dims(array.shape)}")
+        raise ModelError(f"input {_shown(info.name)} must have shape {_dims(info.shape)}; got {_dims(array.shape)}")
     return array
 
 
@@ -57,7 +58,7 @@ def _from_lists(info: TensorInfo, value: Any, dtype: np.dtype[Any]) -> np.ndarra
         natural = np.asarray(value)
         array = np.asarray(value, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ModelError(f"input {info.name!r} can't be made a {info.element_type} array: {error}") from None
+        raise ModelError(f"input {_shown(info.name)} can't be made a {info.element_type} array: {error}") from None
     if natural.size and _KINDS.find(natural.dtype.kind) > _kind(info.element_type):
         raise _wrong_type(info, _type_name(natural.dtype))
     return array
@@ -92,7 +93,7 @@ def _type_name(dtype: np.dtype[Any]) -> str:
 
 
 def _wrong_type(info: TensorInfo, found: str) -> ModelError:
-    return ModelError(f"input {info.name!r} must be {info.element_type}; got {found}")
+    return ModelError(f"input {_shown(info.name)} must be {info.element_type}; got {found}")
 
 
 def _fits(shape: tuple[int, ...], declared: tuple[int | str | None, ...]) -> bool:
@@ -102,8 +103,12 @@ def _fits(shape: tuple[int, ...], declared: tuple[int | str | None, ...]) -> boo
 
 
 def _dims(shape: Iterable[int | str | None]) -> str:
-    return "[" + ", ".join("?" if dim is None else str(dim) for dim in shape) + "]"
+    return one_line("[" + ", ".join("?" if dim is None else str(dim) for dim in shape) + "]")
 
 
 def _quoted(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names) or "(none)"
+    return one_line(", ".join(_shown(name) for name in names)) or "(none)"
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 80 else f"{name[:77]}...")

@@ -17,7 +17,7 @@ from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.inputs import check_inputs
 from gatherscatter.onnx.labels import one_line
-from gatherscatter.onnx.rewrite import callees_first, normalise, without_initializers
+from gatherscatter.onnx.rewrite import FunctionKey, called, callees_first, normalise, without_initializers
 from gatherscatter.onnx.tensors import is_external, to_array, type_name
 
 MAX_BYTES = 2**31 - 1  # of one protobuf message
@@ -81,9 +81,10 @@ def _load(model: onnx.ModelProto, files: ExternalData) -> OnnxModel:
 
 def _evaluator(model: onnx.ModelProto) -> Evaluator:
     try:
-        functions: list[Evaluator] = []
-        for function in callees_first(model.functions):
-            functions.append(Evaluator(function, functions=functions.copy()))
+        made: dict[FunctionKey, Evaluator] = {}
+        for key, function in callees_first(model.functions, model.graph.node).items():
+            made[key] = Evaluator(function, functions=[made[callee] for callee in called(function.node, made)])
+        functions = [made[key] for key in called(model.graph.node, made)]
         return Evaluator(model.graph, opsets=opset_versions(model), functions=functions)
     except (ModelError, RecursionError):
         raise

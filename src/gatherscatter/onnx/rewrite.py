@@ -6,12 +6,16 @@ with trailing inputs left out, and wants every function after those it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.labels import one_line
 
 FunctionKey = tuple[str, str]
+DEEPEST = 64  # calls of functions within functions
+MOST_NODES = 100_000  # with all functions expanded: few bytes can say very many
 
 
 def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -47,24 +51,49 @@ def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
                 yield from walk(graph.node)
 
 
-def callees_first(functions: Sequence[onnx.FunctionProto]) -> list[onnx.FunctionProto]:
-    """The functions in an order in which each comes after those it calls."""
-    by_key = {(function.domain, function.name): function for function in functions}
-    ordered: dict[FunctionKey, onnx.FunctionProto] = {}
+class Extent(NamedTuple):
+    """What calling a function comes to: how many nodes run, and how deep calls go within calls."""
 
-    def visit(key: FunctionKey, callers: tuple[FunctionKey, ...]) -> None:
+    nodes: int
+    depth: int
+
+
+def callees_first(
+    functions: Sequence[onnx.FunctionProto], nodes: Iterable[onnx.NodeProto]
+) -> dict[FunctionKey, onnx.FunctionProto]:
+    """The functions in an order in which each comes after those it calls; ModelError where running the nodes of the
+    graph would never end, or take too long."""
+    by_key = {(function.domain, function.name): function for function in functions}
+    extents: dict[FunctionKey, Extent] = {}
+
+    def visit(key: FunctionKey, callers: tuple[FunctionKey, ...]) -> Extent:
         if key in callers:
-            raise ModelError(f"function {'.'.join(key)} calls itself")
-        if key in ordered:
-            return
-        for node in walk(by_key[key].node):
-            if (node.domain, node.op_type) in by_key:
-                visit((node.domain, node.op_type), (*callers, key))
-        ordered[key] = by_key[key]
+            raise ModelError(f"function {one_line('.'.join(key))} calls itself")
+        if key not in extents:
+            extents[key] = measure(by_key[key].node, (*callers, key))
+        return extents[key]
+
+    def measure(nodes: Iterable[onnx.NodeProto], callers: tuple[FunctionKey, ...]) -> Extent:
+        total, deepest = 0, len(callers)
+        for node in walk(nodes):
+            key = (node.domain, node.op_type)
+            extent = visit(key, callers) if key in by_key and deepest <= DEEPEST else Extent(1, 0)
+            total, deepest = total + extent.nodes, max(deepest, len(callers) + extent.depth)
+        if deepest > DEEPEST:
+            raise ModelError(f"functions call each other more than {DEEPEST} deep")
+        if total > MOST_NODES:
+            raise ModelError(f"with all functions expanded, there are more than {MOST_NODES} nodes")
+        return Extent(total, deepest - len(callers) + 1)
 
     for key in by_key:
         visit(key, ())
-    return list(ordered.values())
+    measure(nodes, ())
+    return {key: by_key[key] for key in extents}
+
+
+def called(nodes: Iterable[onnx.NodeProto], functions: Mapping[FunctionKey, Any]) -> list[FunctionKey]:
+    """The functions that the nodes call themselves, each once."""
+    return list(dict.fromkeys(key for node in walk(nodes) if (key := (node.domain, node.op_type)) in functions))
 
 
 def _complete(node: onnx.NodeProto, function: onnx.FunctionProto) -> None:

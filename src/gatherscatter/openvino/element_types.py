@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -51,7 +52,7 @@ def named(name: str) -> ElementType:
     try:
         return _BY_NAME[name.lower()]
     except KeyError:
-        raise ValueError(f"element type {name!r} is not supported (known: {', '.join(_BY_NAME)})") from None
+        raise ValueError(f"element type {reprlib.repr(name)} is not supported (known: {', '.join(_BY_NAME)})") from None
 
 
 def with_precision(precision: str) -> ElementType | None:

@@ -93,7 +93,9 @@ def read_net(path: Path) -> Net:
     except SAXParseException as error:
         where = f"line {error.getLineNumber()}, column {error.getColumnNumber()}"
         raise ModelError(f"not well-formed XML ({where}: {error.getMessage()})") from None
-    except (LookupError, UnicodeError) as error:
+    except ModelError:
+        raise
+    except (LookupError, ValueError) as error:  # encodings that expat does not have
         raise ModelError(f"not well-formed XML ({one_line(error)})") from None
     return handler.net
 

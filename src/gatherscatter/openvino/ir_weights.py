@@ -68,6 +68,9 @@ def _map(path: Path, layer: Layer) -> NDArray[np.uint8]:
     try:
         if not path.is_file():
             raise ModelError(f"{layer}: its values are in {quoted(path.name)}, which is not there")
+        # A model cache keeps links to files elsewhere, but then to both.
+        if path.resolve().parent not in (path.parent.resolve(), path.with_suffix(".xml").resolve().parent):
+            raise ModelError(f"{layer}: {quoted(path.name)} is a link out of the model's folder")
         if path.stat().st_size == 0:
             return np.empty(0, np.uint8)
         with path.open("rb") as file:

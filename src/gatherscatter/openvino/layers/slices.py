@@ -10,6 +10,7 @@ import numpy as np
 from .operands import Array, axes_of, axis_of, fits_memory, integer, integers, same_type
 
 Mask = tuple[int, ...]
+_MOST_PARTS = 65536  # an empty axis could be split into as many as a file says
 
 
 def concat(*inputs: Array, axis: int) -> Array:
@@ -21,7 +22,7 @@ def concat(*inputs: Array, axis: int) -> Array:
 def split(data: Array, axis: Array, *, num_splits: int) -> tuple[Array, ...]:
     """Equal parts."""
     along = axis_of(integer(axis, "axis"), data.ndim)
-    if num_splits < 1 or data.shape[along] % num_splits:
+    if not 1 <= num_splits <= _MOST_PARTS or data.shape[along] % num_splits:
         raise ValueError(f"{data.shape[along]} along axis {along} can't be split into {num_splits} equal parts")
     return _cut(data, along, (data.shape[along] // num_splits,) * num_splits)
 

@@ -1,0 +1,379 @@
+"""Model files as an attack surface: damage drawn at random, and attacks that take some thought.
+
+What single defects are called is in test_onnx_hostile.py and test_ir_hostile.py; here is what every file may cost, and
+that the command line says one line too. For more of it: ``python tests/fuzz_models.py --seconds 600``.
+"""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, TypeProto, helper
+
+import fuzz_models
+from command_line import call, fail
+from fuzz_models import MODELS, Case, Meter, length_delimited, one_line_faults, random_inputs
+from gatherscatter.model_interface import Model, ModelError
+from gatherscatter.models import load
+from gatherscatter.openvino.ir_write import IRWriter
+from onnx_graphs import function, graph, model, node
+
+F32, I64 = np.float32, np.int64
+X, Y = {"x": (F32, [3])}, {"y": (F32, None)}
+ONE = {"x": np.ones(3, F32)}
+SCRIPT = Path(fuzz_models.__file__)
+
+
+@contextmanager
+def within_limits() -> Iterator[None]:
+    """Two seconds of processor time and 200 MB (where that can be measured), whatever the file asks for."""
+    with Meter() as meter:
+        yield
+    assert meter.seconds < fuzz_models.SECONDS
+    assert meter.memory < fuzz_models.MEMORY
+
+
+def saved(made: onnx.ModelProto | bytes, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    path.write_bytes(made if isinstance(made, bytes) else made.SerializeToString())
+    return path
+
+
+def load_within_limits(path: Path) -> Model:
+    with within_limits():
+        return load(path)
+
+
+def use(path: Path, inputs: dict[str, Any] | None) -> None:
+    """Load a model, and run it if there are inputs."""
+    loaded = load(path)
+    if inputs is not None:
+        loaded.run(inputs)
+
+
+def refused(path: Path, reason: str, inputs: dict[str, Any] | None = None) -> None:
+    """Loading, or running on the inputs, ends in one line with the reason, and so does the command."""
+    with within_limits(), pytest.raises(ModelError) as caught:
+        use(path, inputs)
+    text = str(caught.value)
+    assert not one_line_faults(text, "message")
+    assert reason in text
+    if inputs is None:
+        with within_limits():
+            assert reason in fail("run", path, "--random-inputs")
+
+
+# At random
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
+def test_damage_at_random() -> None:
+    """Every one of these files ends in a result or in one line, within the limits."""
+    command = [sys.executable, str(SCRIPT), "--cases", "600", "--seed", "1", "--seconds", "60"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "600 files" in done.stdout
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_models_are_good_before_they_are_damaged(name: str, tmp_path: Path) -> None:
+    loaded = load(fuzz_models.write(MODELS[name](), tmp_path))
+    inputs = random_inputs(loaded.inputs, fuzz_models.random.Random(0))
+    outputs = loaded.run(inputs)
+    assert list(outputs) == [info.name for info in loaded.outputs]
+    assert not fuzz_models.result_faults(loaded, inputs, outputs)
+
+
+@pytest.mark.parametrize("text", ["onnx-branches 12", "ir-shapes 34"])
+def test_a_case_is_the_same_again(text: str) -> None:
+    case = Case.parse(text)
+    assert str(case) == text
+    assert case.files() == case.files()
+    assert case.files() != Case(case.model, case.number + 1).files()
+
+
+# Entity bombs: few bytes that stand for a lot
+
+
+def doubling(levels: int) -> onnx.ModelProto:
+    """Every function calls the one before it twice."""
+    own = {"my": 1}
+    functions = [function("my", "F0", "x", "y", [node("Neg", "x", "y")])]
+    for i in range(1, levels):
+        calls = [node(f"F{i - 1}", "x", "z", domain="my"), node(f"F{i - 1}", "z", "y", domain="my")]
+        functions.append(function("my", f"F{i}", "x", "y", calls, domains=own))
+    return model([node(f"F{levels - 1}", "x", "y", domain="my")], X, Y, functions=functions, domains=own)
+
+
+def test_functions_that_double(tmp_path: Path) -> None:
+    """Two kilobytes, and 2**40 nodes."""
+    refused(saved(doubling(40), tmp_path), "nodes")
+    loaded = load(saved(doubling(8), tmp_path))
+    assert loaded.run(ONE)["y"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("utf-32", "multi-byte encodings are not supported"),
+        ("utf-7", "not well-formed XML"),
+        ("cp932", "multi-byte encodings are not supported"),
+        ("rot13", "not well-formed XML"),
+        ("zip", "not well-formed XML"),
+        ("idna", "not well-formed XML"),
+    ],
+)
+def test_encodings_that_xml_has_not(encoding: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.xml"
+    path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?><net name="a" version="11"/>'.encode())
+    refused(path, text)
+
+
+def test_a_document_type_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "m.xml"
+    path.write_bytes('<!DOCTYPE net [<!ENTITY a "b">]><net name="&a;" version="11"/>'.encode("utf-16"))
+    refused(path, "refused XML: a document type declaration")
+
+
+# Huge declared shapes
+
+
+@pytest.mark.parametrize("size", [2**31, 2**62, 2**63 - 1])
+def test_inputs_declared_huge(size: int, tmp_path: Path) -> None:
+    made = model([node("Neg", "x", "y")], {"x": (F32, [size, 2])}, Y)
+    path = saved(made, tmp_path)
+    refused(path, f"input 'x' must have shape [{size}, 2]; got [3]", ONE)
+    assert "random inputs would take" in fail("run", path, "--random-inputs")
+    writer = IRWriter()
+    writer.result("y", writer.parameter("x", "f32", [size, 2]))
+    path = writer.save(tmp_path / "m.xml")
+    refused(path, f"input 'x' has shape (3,), the model takes [{size}, 2]", ONE)
+    assert "random inputs would take" in fail("run", path, "--random-inputs")
+
+
+def test_an_input_of_a_thousand_dimensions(tmp_path: Path) -> None:
+    made = model([node("Neg", "x", "y")], {"x": (F32, [f"size\n\x1b[31m{i}" for i in range(1000)])}, Y)
+    refused(saved(made, tmp_path), "input 'x' must have shape [", ONE)
+
+
+def test_outputs_declared_huge(tmp_path: Path) -> None:
+    """Only shown, never made."""
+    path = saved(model([node("Neg", "x", "y")], X, {"y": (F32, [2**62, -1, 2**40])}), tmp_path)
+    with within_limits():
+        assert load(path).run(ONE)["y"].tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("count", [2 * 10**7, 10**18])
+def test_nothing_split_into_many_parts(count: int, tmp_path: Path) -> None:
+    """No elements are as many parts without elements as one likes."""
+    writer = IRWriter()
+    x = writer.parameter("x", "f32", [0])
+    writer.result("y", writer.layer("Split", "opset1", [x, np.int64(0)], attributes={"num_splits": count}))
+    refused(writer.save(tmp_path / "m.xml"), "(Split)", {"x": np.zeros(0, F32)})
+
+
+# Offsets, and bytes that are used many times
+
+
+def test_external_data_that_overlap_are_not_copied(tmp_path: Path) -> None:
+    """A thousand tensors over one megabyte are a megabyte."""
+    (tmp_path / "w.bin").write_bytes(bytes(1 << 20))
+    made = model([node("Neg", "x", "y")], X, Y)
+    for i in range(1000):
+        tensor = made.graph.initializer.add(name=f"w{i}", data_type=TensorProto.FLOAT, dims=[1 << 18])
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value="w.bin")
+    assert load_within_limits(saved(made, tmp_path)).run(ONE)["y"].tolist() == [-1, -1, -1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
+@pytest.mark.parametrize("target", ["../secret", "m.bin", "up/secret", "/dev/zero"])
+def test_weights_that_are_a_link_out_of_the_folder(target: str, tmp_path: Path) -> None:
+    """What is beside the model belongs to whoever made it; what a link of his leads to may not."""
+    (tmp_path / "secret").write_bytes(bytes(64))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "up").symlink_to("..")
+    writer = IRWriter()
+    writer.result("y", writer.layer("Add", "opset1", [writer.parameter("x", "f32", [3]), np.ones(3, F32)]))
+    path = writer.save(folder / "m.xml")
+    path.with_suffix(".bin").unlink()
+    path.with_suffix(".bin").symlink_to(target)
+    refused(path, "'m.bin'")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
+def test_weights_in_a_cache_of_links(tmp_path: Path) -> None:
+    """A cache keeps both files elsewhere, and links to them."""
+    store = tmp_path / "store"
+    store.mkdir()
+    writer = IRWriter()
+    writer.result("y", writer.layer("Add", "opset1", [writer.parameter("x", "f32", [3]), np.ones(3, F32)]))
+    stored = writer.save(store / "m.xml")
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    for name in ("m.xml", "m.bin"):
+        (shown / name).symlink_to(stored.with_name(name))
+    assert load(shown / "m.xml").run(ONE)["y"].tolist() == [2, 2, 2]
+
+
+# Cycles
+
+
+def test_a_branch_that_reads_the_result_of_its_own_node(tmp_path: Path) -> None:
+    def branch(name: str, source: str) -> onnx.GraphProto:
+        return graph([node("Neg", source, name)], {}, {name: (F32, [3])})
+
+    choose = node("If", "flag", "y", then_branch=branch("t", "y"), else_branch=branch("e", "x"))
+    path = saved(model([choose], {**X, "flag": (np.bool_, [])}, Y), tmp_path)
+    refused(path, "its input 'y' isn't defined anywhere")
+
+
+def test_a_cycle_of_a_thousand_nodes(tmp_path: Path) -> None:
+    nodes = [node("Neg", f"y{(i + 1) % 1000}", f"y{i}") for i in range(1000)]
+    refused(saved(model(nodes, X, {"y0": (F32, None)}), tmp_path), "is made by a later node")
+
+
+# Names given twice
+
+
+def test_outputs_of_one_name(tmp_path: Path) -> None:
+    made = model([node("Neg", "x", "y")], X, Y)
+    made.graph.output.append(copy.deepcopy(made.graph.output[0]))
+    assert list(load_within_limits(saved(made, tmp_path)).run(ONE)) == ["y"]
+
+
+def test_names_of_a_megabyte(tmp_path: Path) -> None:
+    name = "n\n" * 500_000
+    made = model([node("Neg", "x", "y")], {}, Y)
+    made.graph.node[0].input[0] = name
+    made.graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]))
+    path = saved(made, tmp_path)
+    refused(path, "must have shape [2]", {name: np.zeros(3, F32)})
+    refused(path, "no array was given for input", {})
+    refused(path, "the model has no input", {"x": np.zeros(3, F32)})
+
+
+# Paths
+
+
+@pytest.mark.parametrize("location", ["../../etc/passwd", "/etc/passwd", "sub/../../secret", "/proc/self/mem"])
+def test_the_command_reads_no_other_files(location: str, tmp_path: Path) -> None:
+    made = model([node("Add", "x w", "y")], X, Y)
+    tensor = made.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[3])
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    refused(saved(made, tmp_path), "is outside of the model's folder")
+
+
+# Nesting
+
+
+@pytest.mark.parametrize("depth", [40, 1000, 20_000])
+def test_graphs_nested_by_hand(depth: int, tmp_path: Path) -> None:
+    inner = graph([node("Neg", "x", "y")], X, Y).SerializeToString()
+    for _ in range(depth):
+        inner = length_delimited(1, length_delimited(5, length_delimited(6, inner)))
+    data = model([], X, Y).SerializeToString() + length_delimited(7, inner)
+    refused(saved(data, tmp_path), "this is no ONNX model")
+
+
+@pytest.mark.parametrize("depth", [30, 1000])
+def test_types_nested_by_hand(depth: int, tmp_path: Path) -> None:
+    inner = TypeProto(tensor_type=TypeProto.Tensor(elem_type=1)).SerializeToString()
+    for _ in range(depth):
+        inner = length_delimited(4, length_delimited(1, inner))
+    value = length_delimited(1, b"deep") + length_delimited(2, inner)
+    made = model([node("Neg", "x", "y")], X, Y)
+    path = saved(made.SerializeToString() + length_delimited(7, length_delimited(11, value)), tmp_path)
+    if depth == 30:
+        assert load_within_limits(path).inputs[1].element_type == "sequence"
+    else:
+        refused(path, "this is no ONNX model")
+
+
+@pytest.mark.parametrize("depth", [300, 2000])
+@pytest.mark.parametrize("order", [1, -1])
+def test_functions_that_call_each_other_deeply(depth: int, order: int, tmp_path: Path) -> None:
+    functions = [function("my", "F0", "x", "y", [node("Neg", "x", "y")])]
+    for i in range(1, depth):
+        calls = [node(f"F{i - 1}", "x", "y", domain="my")]
+        functions.append(function("my", f"F{i}", "x", "y", calls, domains={"my": 1}))
+    last = [node(f"F{depth - 1}", "x", "y", domain="my")]
+    refused(saved(model(last, X, Y, functions=functions[::order], domains={"my": 1}), tmp_path), "deep")
+
+
+def test_many_functions(tmp_path: Path) -> None:
+    functions = [function("my", f"F{i}", "x", "y", [node("Neg", "x", "y")]) for i in range(3000)]
+    made = model([node("F2999", "x", "y", domain="my")], X, Y, functions=functions, domains={"my": 1})
+    loaded = load_within_limits(saved(made, tmp_path))
+    assert loaded.run(ONE)["y"].tolist() == [-1, -1, -1]
+
+
+def test_many_branches(tmp_path: Path) -> None:
+    """Two thousand subgraphs in a row."""
+    nodes = []
+    for i in range(1000):
+        then = graph([node("Neg", f"v{i}", f"t{i}")], {}, {f"t{i}": (F32, None)})
+        other = graph([node("Abs", f"v{i}", f"e{i}")], {}, {f"e{i}": (F32, None)})
+        nodes.append(node("If", "flag", f"v{i + 1}", then_branch=then, else_branch=other))
+    made = model(nodes, {"v0": (F32, [3]), "flag": (np.bool_, [])}, {"v1000": (F32, None)})
+    loaded = load_within_limits(saved(made, tmp_path))
+    assert loaded.run({"v0": np.ones(3, F32), "flag": np.array(True)})["v1000"].tolist() == [1, 1, 1]
+
+
+# What nodes outside the family raise
+
+
+@pytest.mark.parametrize(
+    ("nodes", "inputs"),
+    [
+        ([node("SplitToSequence", "x", "s"), node("Abs", "s", "y")], ONE),
+        ([node("ConstantOfShape", "x", "y")], {"x": np.ones((3,), F32)}),
+        ([node("Expand", "x x", "y")], ONE),
+        ([node("Reshape", "x x", "y")], ONE),
+    ],
+)
+def test_errors_of_other_nodes_are_one_line(
+    nodes: list[onnx.NodeProto], inputs: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    path = saved(model(nodes, X, Y), tmp_path)
+    loaded = load(path)
+    with pytest.raises((ModelError, TypeError, ValueError, IndexError, RuntimeError)) as caught:
+        loaded.run(inputs)
+    assert not one_line_faults(str(caught.value), "message")
+    result = call("run", path, "--random-inputs")
+    assert result.exit_code == 2, result.exception
+    assert not one_line_faults(result.stderr.rstrip("\n"), "output")
+
+
+def test_a_result_is_the_callers_own(tmp_path: Path) -> None:
+    """Also when it is a constant of the model."""
+    made = model([node("Constant", "", "y", value_floats=[1.0, 2.0])], {}, Y)
+    loaded = load(saved(made, tmp_path))
+    result = loaded.run({})["y"]
+    if result.flags.writeable:
+        result[...] = 0
+    assert loaded.run({})["y"].tolist() == [1, 2]
+
+
+def test_long_attributes(tmp_path: Path) -> None:
+    path = saved(
+        model([node("ScatterND", "x at x", "y", reduction="9" * 5000)], {**X, "at": (I64, [3, 1])}, Y), tmp_path
+    )
+    with pytest.raises(ValueError, match="reduction must be one of") as caught:
+        load(path).run({**ONE, "at": np.zeros((3, 1), I64)})
+    assert not one_line_faults(str(caught.value), "message")
+    writer = IRWriter()
+    writer.result("y", writer.layer("Convert", "opset1", [writer.parameter("x", "f32", [3])],
+                                    attributes={"destination_type": "&" * 5000}))  # fmt: skip
+    refused(writer.save(tmp_path / "m.xml"), "element type")
