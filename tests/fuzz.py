@@ -6,7 +6,7 @@
     python tests/fuzz.py --case 'array gather 0a0b0c'
 
 A case is a name of cases.py and the bytes from which it takes its choices; every string of bytes is a case. The corpus
-holds, one on a line, cases that a run guided by coverage kept because they went through the core in a new way.
+holds, one on a line, some of those that runs guided by coverage kept because they went through the core in a new way.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 CORPUS = Path(__file__).parent / "corpus" / "calls.txt"
 LENGTH = 96  # bytes; the largest call takes more, and then makes the plainest choices
+KEPT = 40  # cases of each kind that are stored
 CHUNK = 5000  # cases that a process runs at a time
 
 
@@ -148,9 +149,10 @@ def at_random(seconds: float, most: float, jobs: int, seed: int) -> tuple[int, l
 # ---------------------------------------------------------------------------------------------------------- by coverage
 
 
-def by_coverage(folder: Path, seconds: int) -> None:
+def by_coverage(folder: Path, options: list[str]) -> None:
     """libFuzzer changes the bytes, by what they make the core do; it never returns."""
     import atheris
+
     from cases import CASES
 
     names = list(CASES)
@@ -159,25 +161,28 @@ def by_coverage(folder: Path, seconds: int) -> None:
         (folder / f"stored-{number}").write_bytes(bytes([names.index(case.name)]) + case.data)
 
     def one(data: bytes) -> None:
-        Case(names[data[0] % len(names)], data[1:]).run() if data else None
+        if data:
+            Case(names[data[0] % len(names)], data[1:]).run()
 
-    atheris.Setup(
-        [sys.argv[0], str(folder), f"-max_total_time={seconds}", "-max_len=128", "-print_final_stats=1"],
-        one,
-        enable_python_coverage=False,
-    )
+    atheris.Setup([sys.argv[0], str(folder), "-max_len=128", *options], one, enable_python_coverage=False)
     atheris.Fuzz()
 
 
 def store(folder: Path) -> None:
-    """Write what a guided run has kept into the corpus."""
+    """Write some of each kind of what a guided run has found into the corpus, short ones and long ones."""
     from cases import CASES
 
     names = list(CASES)
-    kept = {file.read_bytes() for file in folder.iterdir()}
-    cases = sorted(Case(names[data[0] % len(names)], data[1:].rstrip(b"\0")) for data in kept if data)
-    CORPUS.write_text("".join(f"{case}\n" for case in cases))
-    print(f"{len(cases)} cases stored")
+    found = {name: {b""} for name in names}
+    for file in folder.iterdir():
+        kind, *data = file.read_bytes() or b"\0"
+        found[names[kind % len(names)]].add(bytes(data).rstrip(b"\0"))
+    kept = []
+    for name in names:
+        by_length = sorted(found[name], key=lambda data: (len(data), data))
+        kept += [Case(name, data) for data in by_length[:: -(-len(by_length) // KEPT)]]
+    CORPUS.write_text("".join(f"{case}\n" for case in kept))
+    print(f"{len(kept)} cases stored")
 
 
 def main() -> int:
@@ -187,13 +192,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**40)
     parser.add_argument("--guided", metavar="DIR", type=Path)
+    parser.add_argument("--options", default="", help="more options of libFuzzer")
     parser.add_argument("--store", metavar="DIR", type=Path)
     parser.add_argument("--case", type=Case.parse)
     given = parser.parse_args()
     actions: dict[str, Callable] = {
         "case": lambda: given.case.run(),
         "store": lambda: store(given.store),
-        "guided": lambda: by_coverage(given.guided, given.seconds),
+        "guided": lambda: by_coverage(given.guided, [f"-max_total_time={given.seconds}", *given.options.split()]),
     }
     for name, action in actions.items():
         if getattr(given, name) is not None:

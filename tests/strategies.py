@@ -19,7 +19,7 @@ def shapes(draw: Callable, low: int, high: int) -> tuple[int, ...]:
 
 @st.composite
 def arrays(draw: Callable, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    return calls.array(Drawn(draw), name, shape)
+    return calls.an_array(Drawn(draw), name, shape)
 
 
 @st.composite
