@@ -99,6 +99,7 @@ int64_t slots_of(const Plan& plan) {
 bool may_unlock(const Call& call, const Plan& plan) {
     if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
     if (call.updates && !is_contiguous(call.updates)) return true;
+    if (!is_scatter(call.kernel) && !call.out) return false;  // not before all is known
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
     return slots_of(plan) * item_size + PyArray_NBYTES(array(call.data)) + PyArray_NBYTES(array(call.indices)) >
            unlock_bytes;

@@ -216,6 +216,15 @@ def test_bad_npy(tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.usefixtures("modest")
+def test_an_npz_whose_directory_claims_too_much(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    np.lib.format.write_array_header_1_0(content, {"descr": "|u1", "fortran_order": False, "shape": (2**60,)})
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("a.npy", content.getvalue() + b"x" * 100)
+        archive.filelist[0].file_size = archive.filelist[0].compress_size = 2**62
+    assert "array 'a.npy'" in refusal(tmp_path / "x.npz")
+
+
 def test_bad_npz(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     path.write_bytes(b"PK\x03\x04 nothing more")
