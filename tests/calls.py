@@ -82,8 +82,10 @@ def filled(name: str, shape: tuple[int, ...], raw: bytes) -> np.ndarray:
 
 
 def an_array(c: Choices, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Large arrays repeat what a few bytes choose, so that bytes are left for the rest of a call."""
     size = math.prod(shape)
-    return filled(name, shape, c.raw(size))
+    raw = c.raw(size if size <= 60 else 23)
+    return filled(name, shape, (raw * (size // 23 + 1))[:size] if size > 60 else raw)
 
 
 # ------------------------------------------------------------------------------------------------------ layouts
@@ -158,6 +160,54 @@ def index_array(c: Choices, shape: tuple, size_at: Callable, name: str, signed: 
     return np.array(flat, name).reshape(shape)
 
 
+# Sizes of one axis, and numbers of indices into it, with which a core of small thresholds (cpp/sizes.hpp) fills several
+# blocks, spans, parcels and groups; the other axes are short.
+LONG_AXES = (20, 9, 40, 64)
+MANY_INDICES = (40, 33, 64, 97)
+ORDERS = ("any", "ascending", "descending", "runs", "apart", "nearly ascending")
+
+
+def a_long_shape(c: Choices) -> tuple[tuple[int, ...], int]:
+    """A shape with one long axis, and which one that is."""
+    n, before, after = 1, [], []
+    for dims, most in ((before, 2), (after, 2)):
+        for _ in range(c.pick((0, 1, 0, most))):
+            dims.append(c.pick((1, 2, 3)) if n <= 2 else 1)
+            n *= dims[-1]
+    return (*before, c.pick(LONG_AXES), *after), len(before)
+
+
+def many_numbers(c: Choices, count: int, size: int) -> np.ndarray:
+    """Numbers below `size`, in some order."""
+    rng = np.random.default_rng(c.integer(0, 65535))
+    numbers, order = rng.integers(0, size, count), c.pick(ORDERS)
+    if order == "apart":  # as few duplicates as there can be
+        return rng.permutation(np.arange(count) % size)
+    if order == "runs":
+        return np.repeat(numbers, rng.integers(1, 30, count))[:count]
+    if order != "any":
+        numbers.sort()
+    if order == "nearly ascending":
+        numbers[c.integer(0, count - 1)] = rng.integers(0, size)
+    return numbers[::-1].copy() if order == "descending" else numbers
+
+
+def many_tuples(c: Choices, t: Traits, bad: bool, leading: tuple[int, ...], dims: tuple[int, ...]) -> np.ndarray:
+    """Index tuples into `dims`, some of them negative and with `bad` one wrong."""
+    numbers = many_numbers(c, math.prod(leading), math.prod(dims))
+    tuples = np.stack(np.unravel_index(numbers, dims), -1)
+    info = np.iinfo(t.index)
+    if t.signed and info.min and c.pick((False, True)):
+        tuples[::3] -= dims
+    if bad:
+        column = c.integer(0, len(dims) - 1)
+        candidates = (dims[column], -dims[column] - 1, info.max)
+        wrong = c.pick([value for value in candidates if info.min <= value <= info.max])
+        tuples = tuples.astype(object)
+        tuples[c.integer(0, len(tuples) - 1), column] = wrong
+    return tuples.astype(t.index).reshape(*leading, len(dims))
+
+
 # ------------------------------------------------------------------------------------------------ calls of kernels
 
 
@@ -179,6 +229,7 @@ class Traits(NamedTuple):
     batches: bool = True
     axis_limited: bool = False  # ScatterElementsUpdate-3
     mode: str = "linear"  # TensorScatter: with a ring buffer every write index is legal
+    many: bool = False  # a long axis and many indices
     plain: bool = False  # legal indices in C-contiguous arrays, for laws that have no room for more
 
 
@@ -196,6 +247,11 @@ def _some_axis(c: Choices, r: int, low: int = 0) -> int:
 
 
 def _gather(c: Choices, t: Traits, bad: bool) -> Call:
+    if t.many:
+        shape, axis = a_long_shape(c)
+        b = c.integer(0, axis) if t.batches else 0
+        indices = many_tuples(c, t, bad, (*shape[:b], c.pick(MANY_INDICES)), shape[axis : axis + 1])[..., 0]
+        return Call([an_array(c, t.element, shape), indices], {"axis": axis, **({"batch_dims": b} if b else {})})
     shape = a_shape(c, 1, 4)
     axis = _some_axis(c, len(shape))
     b = c.integer(0, axis % len(shape)) if t.batches else 0
@@ -213,7 +269,24 @@ def _box(c: Choices, shape: tuple, axis: int, t: Traits) -> tuple[int, ...]:
     return tuple(box)
 
 
+def _many_elements(c: Choices, t: Traits, bad: bool) -> Call:
+    """A box that is long on the axis or beside it, and may say the same for whole slices."""
+    shape, axis = a_long_shape(c)
+    beside = len(shape) > 1 and c.pick((False, True))
+    box = [c.integer(1, n) if c.pick((False, False, True)) else n for n in shape]
+    axis = (axis + 1) % len(shape) if beside else axis
+    box[axis] = c.pick((2, 3, 5)) if beside else c.pick(MANY_INDICES)
+    if c.pick((False, False, True)):
+        line = many_tuples(c, t, bad, (box[axis],), (shape[axis],))
+        indices = np.ascontiguousarray(np.broadcast_to(line.reshape(-1, *[1] * (len(shape) - axis - 1)), box))
+    else:
+        indices = many_tuples(c, t, bad, tuple(box), (shape[axis],))[..., 0]
+    return Call([an_array(c, t.element, shape), indices], {"axis": axis})
+
+
 def _gather_elements(c: Choices, t: Traits, bad: bool) -> Call:
+    if t.many:
+        return _many_elements(c, t, bad)
     shape = a_shape(c, 1, 4)
     axis = _some_axis(c, len(shape))
     box = _box(c, shape, axis % len(shape), t)
@@ -228,20 +301,24 @@ def _scatter_elements(c: Choices, t: Traits, bad: bool) -> Call:
 
 def _tuples(c: Choices, t: Traits, bad: bool, shape: tuple, b: int) -> np.ndarray:
     """An index tensor for the ND operators, k = 0 and no tuples at all included."""
+    if t.many:
+        longest = shape.index(max(shape))
+        last = c.integer(longest, len(shape) - 1) + 1
+        return many_tuples(c, t, bad, (*shape[:b], c.pick(MANY_INDICES)), shape[b:last])
     k = c.integer(0, len(shape) - b)
     leading = shape[:b] + a_shape(c, 0, 2)
     return index_array(c, (*leading, k), lambda p: shape[b + p[-1]], t.index, t.signed, bad)
 
 
 def _gather_nd(c: Choices, t: Traits, bad: bool) -> Call:
-    shape = a_shape(c, 1, 4)
-    b = c.integer(0, len(shape) - 1) if t.batches else 0
+    shape, last = a_long_shape(c) if t.many else (a_shape(c, 1, 4), -1)
+    b = c.integer(0, last if t.many else len(shape) - 1) if t.batches else 0
     indices = _tuples(c, t, bad, shape, b)
     return Call([an_array(c, t.element, shape), indices], {"batch_dims": b} if t.batches else {})
 
 
 def _scatter_nd(c: Choices, t: Traits, bad: bool) -> Call:
-    shape = a_shape(c, 1, 4)
+    shape = a_long_shape(c)[0] if t.many else a_shape(c, 1, 4)
     indices = _tuples(c, t, bad, shape, 0)
     updates = an_array(c, t.element, indices.shape[:-1] + shape[indices.shape[-1] :])
     return Call([an_array(c, t.element, shape), indices, updates], {})
@@ -357,10 +434,10 @@ EVERY_FORM = tuple(representations((*oracle.T16, "int4", "float8_e4m3fn")))
 FIXED = tuple(name for name in EVERY_FORM if name not in TEXT)  # elements that an array holds itself
 
 
-def array_call(c: Choices, kernel: str, elements: tuple[str, ...] = EVERY_FORM) -> Call:
+def array_call(c: Choices, kernel: str, elements: tuple[str, ...] = EVERY_FORM, many: bool = False) -> Call:
     """A call of an array function: any integer index type, every mode, reduction, include_self and accumulate."""
     element = c.pick(elements)
-    inputs, keywords = kernel_call(c, Traits(kernel, element, c.pick(oracle.INTEGERS)))
+    inputs, keywords = kernel_call(c, Traits(kernel, element, c.pick(oracle.INTEGERS), many=many))
     scatter = kernel.startswith("scatter")
     keywords["mode"] = c.pick(oracle.SCATTER_MODES if scatter else oracle.GATHER_MODES)
     if scatter:

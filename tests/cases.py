@@ -43,6 +43,19 @@ def prepared(c: Choices, kernel: str) -> None:
     judge.check_prepared(kernel, calls.array_call(c, kernel, calls.FIXED), c.pick(THREADS))
 
 
+def many(c: Choices, kernel: str) -> None:
+    """More indices than blocks, spans and parcels hold, in some order; every way to call."""
+    call, threads = calls.array_call(c, kernel, calls.FIXED, many=True), c.pick(THREADS)
+    scatter = kernel.startswith("scatter")
+    ways = [
+        lambda: judge.check_array_call(kernel, call, threads),
+        lambda: judge.check_out(kernel, call, c.pick(OUT_LAYOUTS), threads),
+        *([lambda: judge.check_in_place(kernel, call, threads)] if scatter else []),
+        *([] if kernel.endswith("_elements") else [lambda: judge.check_prepared(kernel, call, threads)]),
+    ]
+    c.pick(ways)()
+
+
 CASES: dict[str, Callable[[Choices], None]] = {
     **{f"version {row.name}": partial(version, row=row) for row in oracle.ROWS.values()},
     **{f"array {kernel}": partial(array_call, kernel=kernel) for kernel in calls.ARRAY_KERNELS},
@@ -53,4 +66,5 @@ CASES: dict[str, Callable[[Choices], None]] = {
         f"prepared {kernel}": partial(prepared, kernel=kernel)
         for kernel in ("gather", "gather_nd", "scatter_update", "scatter_nd")
     },
+    **{f"many {kernel}": partial(many, kernel=kernel) for kernel in calls.ARRAY_KERNELS},
 }
