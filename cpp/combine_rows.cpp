@@ -115,7 +115,7 @@ struct Bytes {
 // Whether most rows repeat the one before. Two looks settle it almost always.
 bool are_runs(const RowNumbers& rows) {
     const int64_t n = rows.n, *const row = rows.row;
-    if (n < 16 || row[n / 3] != row[n / 3 + 1] || row[n / 2] != row[n / 2 + 1]) return false;
+    if (n < runs_from || row[n / 3] != row[n / 3 + 1] || row[n / 2] != row[n / 2 + 1]) return false;
     int64_t repeated = 0;
     for (int64_t i = 1; i < n; ++i) repeated += row[i] == row[i - 1];
     return repeated * 4 >= n * 3;

@@ -47,6 +47,9 @@ inline constexpr int64_t narrowest_tile = tiny ? 2 : 32;
 // Rows of one position each are moved as wholes from so many elements on.
 inline constexpr int64_t uniform_from = tiny ? 2 : 8;
 
+// Elements among which runs of one destination are looked for, at least.
+inline constexpr int64_t runs_from = tiny ? 4 : 16;
+
 // Halves that are widened at a time.
 inline constexpr int64_t halves_at_once = tiny ? 3 : 64;
 // Elements for which there is space, whoever owns them, while they are handed out to their owners.
