@@ -210,7 +210,8 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
             Signals signals(unlocked, PyArray_ITEMSIZE(indices.array()));
             if (large) index.set_watch(&signals);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
-            const bool surveyed = rows && scatter && tuples >= 8 * span_tuples && !index.may_skip();
+            const bool surveyed =
+                rows && scatter && plan.rows.dims.rank > 0 && tuples >= 8 * span_tuples && !index.may_skip();
             const bool good = surveyed ? find_spans(index, tuples, spans) : index.check(tuples);
             index.set_watch(nullptr);
             if (!good) return signals.stopped() ? Outcome::failed : Outcome::bad_index;

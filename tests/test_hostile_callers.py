@@ -38,8 +38,7 @@ def test_the_stride_of_one_position_leads_nowhere(stride: int) -> None:
 def test_empty_tuples_are_not_gone_through_one_by_one() -> None:
     assert gs.gather_nd(none((0,)), none((2**62, 0))).shape == (2**62, 0)
     data, empty = none((0,)), none((2**63 - 1, 0))
-    with pytest.raises(MemoryError):
-        gs.scatter_nd(data, empty, empty, out=data, mode="clip")
+    assert gs.scatter_nd(data, empty, empty, out=data, mode="clip") is data
 
 
 @pytest.mark.parametrize("function", [gs.gather, lambda *inputs: gs.plan("gather", *inputs)], ids=["call", "plan"])
