@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core, _strings
 from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.kinds import any_kind
 
 
+@any_kind
 def gather(
     data: ArrayLike,
     indices: ArrayLike,
@@ -30,6 +32,7 @@ def gather(
     )
 
 
+@any_kind
 def gather_elements(
     data: ArrayLike,
     indices: ArrayLike,
@@ -44,6 +47,7 @@ def gather_elements(
     )
 
 
+@any_kind
 def gather_nd(
     data: ArrayLike,
     indices: ArrayLike,
@@ -58,18 +62,21 @@ def gather_nd(
     )
 
 
+@any_kind
 def scatter_update(
     data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
 ) -> np.ndarray:
     return execute("scatter_update", "scatter_update", data, indices, updates, axis=axis, **options)
 
 
+@any_kind
 def scatter_elements(
     data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
 ) -> np.ndarray:
     return execute("scatter_elements", "scatter_elements", data, indices, updates, axis=axis, **options)
 
 
+@any_kind
 def scatter_nd(data: ArrayLike, indices: ArrayLike, updates: ArrayLike, **options: Any) -> np.ndarray:
     return execute("scatter_nd", "scatter_nd", data, indices, updates, **options)
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault, raise_indices
+from gatherscatter.kinds import taken
 
 
 def tensor_scatter(
@@ -81,6 +82,10 @@ def run(
         done = _one_position(op, past_cache, update, write_indices, axis, out, num_threads)
         if done is not None:
             return done
+    given = {"past_cache": past_cache, "update": update, "write_indices": write_indices, "out": out}
+    if foreign := taken(op, given):
+        result = run(op, **foreign.values, axis=axis, mode=mode, num_threads=num_threads)
+        return foreign.give(result)  # type: ignore[no-any-return]
     past = _arrays.as_array(op, "past_cache", past_cache)
     new = _arrays.cast(op, "update", update, "past_cache", past)
     window = None if write_indices is None else _arrays.as_indices(op, "write_indices", write_indices)

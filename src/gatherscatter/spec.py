@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core, cache, tree
 from gatherscatter.errors import OpTypeError, OpValueError, reduction_fault
+from gatherscatter.kinds import taken
 from gatherscatter.versions import REQUIRED, TABLE, Attribute, Input, OpVersion, element_type
 
 # The two specifications' words for the same reductions.
@@ -38,6 +39,11 @@ def call(
     IndexError
         An index out of range; the message says where it stands.
     """
+    if any(type(value) is not np.ndarray for value in inputs):
+        names = (each.name for each in row.inputs)
+        if foreign := taken(row.name, dict(zip(names, inputs, strict=False))):
+            result = call(row, tuple(foreign.values.values()), attributes, accumulate)
+            return foreign.give(result)  # type: ignore[no-any-return]
     _check_attribute_names(row, attributes)
     arrays = _as_arrays(row, inputs)
     _check_types(row, arrays)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core
 from gatherscatter.errors import OpTypeError, OpValueError, raise_indices
+from gatherscatter.kinds import taken
 
 
 def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike) -> np.ndarray:
@@ -40,6 +41,9 @@ def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLi
            [6, 5, 6],
            [7, 8, 9]])
     """
+    given = {"step_ids": step_ids, "parent_ids": parent_ids, "max_seq_len": max_seq_len, "end_token": end_token}
+    if foreign := taken("gather_tree", given):
+        return foreign.give(gather_tree(**foreign.values))  # type: ignore[no-any-return]
     steps = _arrays.as_array("gather_tree", "step_ids", step_ids)
     _working_type("gather_tree", steps.dtype)
     length, end = (

@@ -1,0 +1,191 @@
+"""Arrays of other libraries: taken as they lie in memory, and results given back in the caller's kind.
+
+A kind is PyTorch's tensors, JAX's arrays, or what else has ``__dlpack__``. Lists, numbers and whatever NumPy itself
+takes (buffers, ``__array__``) are of no kind and go with all of them; NumPy's own arrays go with each other only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter.errors import OpTypeError
+
+
+class Kind(NamedTuple):
+    """A library's arrays."""
+
+    name: str  # of one of them, as messages say it
+    take: Callable[[str, str, Any], np.ndarray]  # op, input, value: the same memory as a NumPy array
+    give: Callable[[np.ndarray, Any], Any]  # result, one of the inputs: the same memory in the kind of that
+
+
+class Taken(NamedTuple):
+    """Arguments whose arrays are NumPy's, and what makes a result the caller's kind."""
+
+    values: dict[str, Any]
+    give: Callable[[Any], Any]
+
+
+def any_kind(call: Callable[..., np.ndarray]) -> Callable[..., Any]:
+    """Let an array function take arrays of other libraries, and return their kind; the core then sees NumPy's."""
+    op = call.__name__
+    names = call.__code__.co_varnames
+
+    @wraps(call)
+    def with_any_kind(*inputs: Any, **options: Any) -> Any:
+        foreign = taken(op, {**dict(zip(names, inputs, strict=False)), **options})
+        return foreign.give(getattr(_core, op)(**foreign.values)) if foreign else call(*inputs, **options)
+
+    return with_any_kind
+
+
+def taken(op: str, given: dict[str, Any]) -> Taken | None:
+    """The arguments as NumPy arrays that share their memory; None if they were that, or of no kind, all along.
+
+    Raises
+    ------
+    TypeError
+        Kinds are mixed, or an array is not in the memory of the CPU, is sparse, or has a gradient that would be lost.
+    """
+    kinds = {name: kind for name, value in given.items() if (kind := kind_of(value)) is not None}
+    first = next((name for name, kind in kinds.items() if kind is not NUMPY), None)
+    if first is None:
+        return None
+    kind = kinds[first]
+    for name, other in kinds.items():
+        if other is not kind:
+            text = f"{op}: {first} is {kind.name}, but {name} is {other.name}; convert one of them"
+            raise OpTypeError(text, op=op, input=name)
+    arrays = {id(given[name]): kind.take(op, name, given[name]) for name in kinds}  # by identity: out may be data
+    values = {name: arrays.get(id(value), value) for name, value in given.items()}
+    out = given.get("out")
+    if out is not None:
+        return Taken(values, lambda result: out)
+    return Taken(values, lambda result: kind.give(result, given[first]))
+
+
+def kind_of(value: Any) -> Kind | None:
+    """The kind of an array; None for what belongs to none."""
+    if isinstance(value, np.ndarray):
+        return NUMPY
+    if value is None or isinstance(value, int | float | complex | bool | str | bytes | list | tuple | np.generic):
+        return None
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return TORCH
+    if jax is not None and isinstance(value, jax.Array):
+        return JAX
+    return DLPACK if hasattr(value, "__dlpack__") else None
+
+
+# ------------------------------------------------------------------------------------------------------------ NumPy
+
+NUMPY = Kind("a NumPy array", lambda op, name, value: value, lambda result, like: result)
+
+# ---------------------------------------------------------------------------------------------------------- PyTorch
+
+
+@cache
+def _torch_types() -> dict[Any, np.dtype[Any]]:
+    """Types that NumPy has from ml_dtypes only, and that PyTorch therefore does not hand over itself."""
+    import ml_dtypes
+
+    torch: Any = sys.modules["torch"]
+    names = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
+    return {getattr(torch, name): np.dtype(getattr(ml_dtypes, name)) for name in names if hasattr(torch, name)}
+
+
+def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
+    try:
+        array: np.ndarray = tensor.numpy()
+        return array
+    except (TypeError, RuntimeError):  # PyTorch says no to whatever is not plain, in many words
+        return _take_unusual_tensor(op, name, tensor)
+
+
+def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
+    torch: Any = sys.modules["torch"]
+    for fault, advice in (
+        (tensor.layout is not torch.strided and "is sparse", "use .to_dense()"),
+        (tensor.device.type != "cpu" and f"is on {tensor.device}, and the computing is done here", "use .cpu()"),
+        (tensor.requires_grad and torch.is_grad_enabled() and "has a gradient, which would be lost", "use .detach()"),
+    ):
+        if fault:
+            raise OpTypeError(f"{op}: {name} {fault}; {advice}", op=op, input=name)
+    try:
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        dtype = _torch_types().get(plain.dtype)
+        return np.asarray(plain.numpy() if dtype is None else plain.view(_bits(dtype)).numpy().view(dtype))
+    except (TypeError, RuntimeError) as error:
+        raise OpTypeError(f"{op}: {name} can't be taken from PyTorch: {error}", op=op, input=name) from None
+
+
+def _bits(dtype: np.dtype[Any]) -> Any:
+    torch: Any = sys.modules["torch"]
+    return torch.uint8 if dtype.itemsize == 1 else torch.uint16
+
+
+def _give_tensor(result: np.ndarray, like: Any) -> Any:
+    torch: Any = sys.modules["torch"]
+    own = _torch_types_of().get(result.dtype)
+    return torch.from_numpy(result) if own is None else torch.from_numpy(result.view(f"u{result.itemsize}")).view(own)
+
+
+@cache
+def _torch_types_of() -> dict[np.dtype[Any], Any]:
+    return {dtype: own for own, dtype in _torch_types().items()}
+
+
+TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor)
+
+# -------------------------------------------------------------------------------------------------------------- JAX
+
+
+def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
+    jax: Any = sys.modules["jax"]
+    if isinstance(array, jax.core.Tracer):
+        raise OpTypeError(f"{op}: {name} is being traced by JAX; call this outside of jit", op=op, input=name)
+    if name == "out":
+        raise OpTypeError(f"{op}: out is a JAX array, and those never change", op=op, input=name)
+    platforms = {device.platform for device in array.devices()}
+    if platforms != {"cpu"}:
+        raise OpTypeError(
+            f"{op}: {name} is on {' and '.join(platforms)}; use jax.device_get() and compute here", op=op, input=name
+        )
+    return np.asarray(array)
+
+
+def _give_jax(result: np.ndarray, like: Any) -> Any:
+    jax: Any = sys.modules["jax"]
+    return jax.numpy.asarray(result)
+
+
+JAX = Kind("a JAX array", _take_jax, _give_jax)
+
+# ----------------------------------------------------------------------------------------------------------- DLPack
+
+
+def _take_dlpack(op: str, name: str, value: Any) -> np.ndarray:
+    on_cpu = value.__dlpack_device__()[0] == 1 if hasattr(value, "__dlpack_device__") else True
+    if not on_cpu:
+        raise OpTypeError(f"{op}: {name} is not in the memory of the CPU; copy it there", op=op, input=name)
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise OpTypeError(f"{op}: {name} can't be taken by DLPack: {error}", op=op, input=name) from None
+
+
+def _give_dlpack(result: np.ndarray, like: Any) -> Any:
+    """In the namespace of the input, if that says what it is (array API standard); else a NumPy array."""
+    if not hasattr(like, "__array_namespace__"):
+        return result
+    return like.__array_namespace__().from_dlpack(result)
+
+
+DLPACK = Kind("an array with __dlpack__", _take_dlpack, _give_dlpack)

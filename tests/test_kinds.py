@@ -1,0 +1,142 @@
+"""Arrays of PyTorch, JAX and DLPack: taken without a copy, and results of the caller's kind."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.errors import OpIndexError, OpTypeError
+
+torch: Any = pytest.importorskip("torch")
+jax: Any = pytest.importorskip("jax")
+jnp = jax.numpy
+
+TORCH_TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+               "float32", "float64", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2"]  # fmt: skip
+JAX_TYPES = ["bool", "int8", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64"]
+
+
+class Holder:
+    """An array of a library that is known by DLPack alone."""
+
+    def __init__(self, values: np.ndarray, device: int = 1) -> None:
+        self.values, self.device = values, device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self.device, 0)
+
+
+def numbers(count: int, name: str) -> Any:
+    return torch.arange(count).to(getattr(torch, name)).reshape(-1, 4)
+
+
+@pytest.mark.parametrize("name", TORCH_TYPES)
+def test_every_type_of_pytorch(name: str) -> None:
+    data, rows = numbers(12, name), torch.tensor([2, 0, 2])
+    picked = gs.gather(data, rows)
+    assert isinstance(picked, torch.Tensor)
+    assert picked.dtype == data.dtype
+    assert picked.float().tolist() == data.float()[rows].tolist() if not data.is_complex() else True
+    written = gs.scatter_nd(data, torch.tensor([[0]]), data[2:])
+    assert written.dtype == data.dtype
+    assert written.to(torch.complex128).tolist()[0] == data.to(torch.complex128).tolist()[2]
+
+
+@pytest.mark.parametrize("name", JAX_TYPES)
+def test_every_type_of_jax(name: str) -> None:
+    data = jnp.arange(12).astype(name).reshape(3, 4)
+    picked = gs.gather(data, jnp.array([2, 0]))
+    assert isinstance(picked, jax.Array)
+    assert picked.dtype == data.dtype
+    assert picked.tolist() == data[jnp.array([2, 0])].tolist()
+
+
+def test_every_function_returns_the_callers_kind() -> None:
+    data, rows, updates = torch.ones(3, 4), torch.tensor([0, 2]), torch.full((2, 4), 5.0)
+    assert gs.scatter_update(data, rows, updates, reduction="add").tolist() == [[6] * 4, [1] * 4, [6] * 4]
+    assert gs.scatter_update(data=data, indices=rows, updates=updates)[0].tolist() == [5] * 4
+    assert gs.gather_elements(data, torch.zeros(2, 4, dtype=torch.int64)).shape == (2, 4)
+    assert gs.scatter_elements(data, torch.zeros(2, 4, dtype=torch.int32), updates).shape == (3, 4)
+    assert gs.gather_nd(data, torch.tensor([[0, 1]])).tolist() == [1]
+    assert isinstance(gs.onnx.Gather(data, rows), torch.Tensor)
+    assert isinstance(gs.openvino.Gather(data, rows, torch.tensor(0)), torch.Tensor)
+    steps = torch.ones(2, 1, 2, dtype=torch.int32)
+    tree = gs.gather_tree(steps, torch.zeros_like(steps), torch.tensor([2], dtype=torch.int32), 1)
+    assert isinstance(tree, torch.Tensor)
+    cache = torch.zeros(2, 3, 4)
+    assert gs.tensor_scatter(cache, torch.ones(2, 1, 4), torch.tensor([0, 2]), out=cache) is cache
+    assert cache.sum() == 8
+
+
+def test_memory_is_shared_with_the_caller() -> None:
+    data, rows = torch.zeros(3, 4, dtype=torch.bfloat16), torch.tensor([1])
+    same = gs.scatter_update(data, rows, torch.ones(1, 4, dtype=torch.bfloat16), reduction="add", out=data)
+    assert same is data
+    assert data.float().sum() == 4
+    out = torch.empty(1, 4, dtype=torch.bfloat16)
+    assert gs.gather(data.T.contiguous().T, rows, out=out) is out
+    assert out.tolist() == [[1] * 4]
+
+
+def test_lists_numbers_and_buffers_go_with_every_kind() -> None:
+    assert isinstance(gs.gather(torch.ones(3), [0, 1]), torch.Tensor)
+    assert isinstance(gs.gather(jnp.ones(3), array.array("q", [0, 1])), jax.Array)
+    assert isinstance(gs.gather(memoryview(np.ones(3)), [0]), np.ndarray)
+    assert isinstance(gs.scatter_nd(torch.ones(3), [[0]], [2.0]), torch.Tensor)
+
+
+def test_lazy_conjugates_and_no_grad() -> None:
+    data = torch.tensor([1 + 2j, 3 - 1j]).conj()
+    assert gs.gather(data, torch.tensor([0])).tolist() == [1 - 2j]
+    weight = torch.nn.Parameter(torch.ones(3))
+    with torch.no_grad():
+        assert gs.gather(weight, torch.tensor([0])).tolist() == [1]
+
+
+def test_dlpack() -> None:
+    assert gs.gather(Holder(np.arange(4.0)), [3]).tolist() == [3]
+    with pytest.raises(OpTypeError, match="data is not in the memory of the CPU"):
+        gs.gather(Holder(np.arange(4.0), device=2), [3])
+    with pytest.raises(OpTypeError, match="can't be taken by DLPack"):
+        gs.gather(Holder(np.arange(4.0).astype(">f8")), [3])
+
+
+ROWS, NUMPY_ROWS = torch.tensor([0]), np.array([0])
+FAULTS = {
+    "data is a PyTorch tensor, but indices is a NumPy array; convert one": lambda: gs.gather(torch.ones(3), NUMPY_ROWS),
+    "indices is a PyTorch tensor, but data is a NumPy array": lambda: gs.gather(np.ones(3), ROWS),
+    "data is a JAX array, but indices is a PyTorch tensor": lambda: gs.gather(jnp.ones(3), ROWS),
+    "data has a gradient, which would be lost; use .detach()": lambda: gs.gather(
+        torch.ones(3, requires_grad=True), ROWS
+    ),
+    "data is sparse; use .to_dense()": lambda: gs.gather(torch.eye(3).to_sparse(), ROWS),
+    "data is on meta": lambda: gs.gather(torch.ones(3, device="meta"), ROWS),
+    "data can't be taken from PyTorch": lambda: gs.gather(torch.ones(3, dtype=torch.complex32), ROWS),
+    "out is a JAX array, and those never change": lambda: gs.gather(jnp.ones(3), jnp.array([0]), out=jnp.ones(1)),
+    "data is being traced by JAX": lambda: jax.jit(lambda x: gs.gather(x, [0]))(jnp.ones(3)),
+    "cache is a PyTorch tensor, but update is a NumPy": lambda: gs.tensor_scatter(
+        torch.ones(1, 2, 3), np.ones((1, 1, 3))
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("text", FAULTS)
+def test_what_is_refused(text: str) -> None:
+    with pytest.raises(OpTypeError) as caught:
+        FAULTS[text]()
+    assert text in str(caught.value)
+
+
+def test_errors_are_those_of_numpy() -> None:
+    out = torch.zeros(1)
+    with pytest.raises(OpIndexError, match=r"indices\[0\] = 5 is out of range"):
+        gs.gather(torch.ones(3), torch.tensor([5]), out=out)
+    assert out.tolist() == [0]
