@@ -481,9 +481,6 @@ def call(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
     values = {k: v for k, v in row.attributes.items() if v is not REQUIRED} | attributes
     reduction = GENERIC.get(values.get("reduction", "none"), values.get("reduction", "none"))
     check_reduction(reduction, element_type(arrays[0].dtype), text=row.domain == "onnx")
-    for key in ("updates", "update"):
-        if key in given and is_bytes(given[key]) != is_bytes(arrays[0]):
-            raise TypeError(key)
     accumulate = "wide" if row.domain == "openvino" else "step"
     return dispatch(row, given, values, Reduce(reduction, values.get("use_init_val", True), accumulate))
 
@@ -516,9 +513,12 @@ def dispatch(row: Row, given: dict, values: dict, how: Reduce) -> np.ndarray:
     x = list(given.values())
     if row.kernel == "gather_tree":
         return gather_tree(*x)
+    axis = axis_input(given["axis"]) if "axis" in given else values.get("axis", 0)
+    for key in ("updates", "update"):
+        if key in given and is_bytes(given[key]) != is_bytes(x[0]):
+            raise TypeError(key)
     if row.kernel == "tensor_scatter":
         return tensor_scatter(x[0], x[1], given.get("write_indices"), values["axis"], values["mode"])
-    axis = axis_input(given["axis"]) if "axis" in given else values.get("axis", 0)
     if row.kernel == "gather":
         return gather(x[0], x[1], axis, values.get("batch_dims", 0), row.rule)
     if row.kernel == "gather_elements":
