@@ -85,6 +85,20 @@ def test_memory_is_shared_with_the_caller() -> None:
     assert out.tolist() == [[1] * 4]
 
 
+def test_prepared_indices_and_what_only_reads_them() -> None:
+    data, rows = torch.ones(3, 4, dtype=torch.bfloat16), torch.tensor([0, 2])
+    prepared = gs.prepare(rows, 3)
+    picked = prepared.gather(data)
+    assert isinstance(picked, torch.Tensor)
+    assert prepared.scatter(data, picked, reduction="add").float().tolist() == [[2] * 4, [1] * 4, [2] * 4]
+    assert prepared.sum(picked).float().tolist() == [[1] * 4, [0] * 4, [1] * 4]
+    assert isinstance(prepared.sum(jnp.ones((2, 1))), jax.Array)
+    with pytest.raises(OpTypeError, match="data is a PyTorch tensor, but updates is a NumPy array"):
+        prepared.scatter(data, np.ones((2, 4), np.float32))
+    assert gs.plan("gather", data, rows).threads == 1
+    assert gs.inspect(rows, data.shape, axis=0).count == 2
+
+
 def test_lists_numbers_and_buffers_go_with_every_kind() -> None:
     assert isinstance(gs.gather(torch.ones(3), [0, 1]), torch.Tensor)
     assert isinstance(gs.gather(jnp.ones(3), array.array("q", [0, 1])), jax.Array)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core, _strings
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.kinds import any_kind
+from gatherscatter.kinds import any_kind, kind_of
 
 
 @any_kind
@@ -133,8 +133,10 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
         raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
     if isinstance(value, np.ma.MaskedArray):
         raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
+    kind = kind_of(value)
     try:
-        return np.require(np.asarray(value), requirements=["ALIGNED"])
+        array = np.asarray(value) if kind is None else kind.take(op, name, value)
+        return np.require(np.asarray(array), requirements=["ALIGNED"])
     except (ValueError, OverflowError) as error:
         raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _arrays, _core
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.inspection import normalised_axis, sizes_of
+from gatherscatter.kinds import taken
 
 _OP = "prepare"
 
@@ -134,6 +135,8 @@ class Prepared:
         ValueError, TypeError
             Shapes or types don't fit.
         """
+        if type(data) is not np.ndarray and (foreign := taken(_OP, {"data": data, "out": out})):
+            return foreign.give(self.gather(**foreign.values, num_threads=num_threads))  # type: ignore[no-any-return]
         flat = self._flat("data", data)
         # "clip" leaves good indices as they are and has nothing left to check.
         return _arrays.execute(
@@ -167,6 +170,18 @@ class Prepared:
         ValueError, TypeError
             Shapes or types don't fit.
         """
+        if not type(data) is type(updates) is np.ndarray and (
+            foreign := taken(_OP, {"data": data, "updates": updates})
+        ):
+            return foreign.give(  # type: ignore[no-any-return]
+                self.scatter(
+                    **foreign.values,
+                    reduction=reduction,
+                    include_self=include_self,
+                    accumulate=accumulate,
+                    num_threads=num_threads,
+                )
+            )
         array = _arrays.as_array(_OP, "data", data)
         flat, new = self._flat("data", array), _arrays.cast(_OP, "updates", updates, "data", array)
         result: Any = NotImplemented
@@ -199,6 +214,9 @@ class Prepared:
         -------
         array, shape ``updates.shape[:axis] + dims + ...``, of updates' type: what `scatter` adds to zeros
         """
+        if type(updates) is not np.ndarray and (foreign := taken(_OP, {"updates": updates})):
+            summed = self.sum(**foreign.values, accumulate=accumulate, num_threads=num_threads)
+            return foreign.give(summed)  # type: ignore[no-any-return]
         new = _arrays.as_array(_OP, "updates", updates)
         before, after = new.shape[: self.axis], new.shape[self.axis + self.rows.ndim :]
         if new.shape != before + self.rows.shape + after:
