@@ -135,8 +135,8 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
         raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
     kind = kind_of(value)
     try:
-        array = np.asarray(value) if kind is None else kind.take(op, name, value)
-        return np.require(np.asarray(array), requirements=["ALIGNED"])
+        array = np.asarray(value if kind is None else kind.take(op, name, value))
+        return np.require(array, requirements=["ALIGNED"])
     except (ValueError, OverflowError) as error:
         raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
 
