@@ -38,7 +38,7 @@ from onnx import AttributeProto, TensorProto, TypeProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from onnx_graphs import function, graph, model, node, referring
+from onnx_graphs import function, graph, model, node, referring, scan_model
 
 SECONDS, MEMORY = 2.0, 200 << 20  # for one file; what the issue promises
 HANG = 10  # seconds, after which a process is ended
@@ -177,17 +177,7 @@ def onnx_loop() -> Files:
 
 
 def onnx_scan() -> Files:
-    body = graph(
-        [node("ScatterElements", "state at new", "next", axis=0), node("Gather", "next at", "seen")],
-        {"state": (F32, [3]), "at": (I64, [1]), "new": (F32, [1])},
-        {"next": (F32, [3]), "seen": (F32, [1])},
-        name="body",
-    )
-    made = model(
-        [node("Scan", "start at_all new_all", "end seen_all", num_scan_inputs=2, body=body)],
-        {"start": (F32, [3]), "at_all": (I64, [4, 1]), "new_all": (F32, [4, 1])},
-        {"end": (F32, [3]), "seen_all": (F32, [4, 1])},
-    )
+    made = scan_model()
     return as_files(made)
 
 

@@ -87,3 +87,18 @@ def _infos(declared: Declared) -> list[onnx.ValueInfoProto]:
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape)
         for name, (dtype, shape) in declared.items()
     ]
+
+
+def scan_model() -> onnx.ModelProto:
+    """A Scan that scatters into its state and gathers from it."""
+    body = graph(
+        [node("ScatterElements", "state at new", "next", axis=0), node("Gather", "next at", "seen")],
+        {"state": (np.float32, [3]), "at": (np.int64, [1]), "new": (np.float32, [1])},
+        {"next": (np.float32, [3]), "seen": (np.float32, [1])},
+        name="body",
+    )
+    return model(
+        [node("Scan", "start at_all new_all", "end seen_all", num_scan_inputs=2, body=body)],
+        {"start": (np.float32, [3]), "at_all": (np.int64, [4, 1]), "new_all": (np.float32, [4, 1])},
+        {"end": (np.float32, [3]), "seen_all": (np.float32, [4, 1])},
+    )

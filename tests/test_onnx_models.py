@@ -19,7 +19,7 @@ import gatherscatter as gs
 from gatherscatter.model_interface import ModelError, TensorInfo, name_inputs
 from gatherscatter.models import load, run
 from gatherscatter.onnx.model import load_onnx
-from onnx_graphs import function, graph, model, node, referring
+from onnx_graphs import function, graph, model, node, referring, scan_model
 
 F32, I64 = np.float32, np.int64
 RNG = np.random.default_rng(5)
@@ -245,17 +245,7 @@ def test_loop(trips: str, condition: str, count: int, go: bool, most: float) -> 
 
 
 def test_scan(versions_called: list[str]) -> None:
-    body = graph(
-        [node("ScatterElements", "state at new", "next", axis=0), node("Gather", "next at", "seen")],
-        {"state": (F32, [3]), "at": (I64, [1]), "new": (F32, [1])},
-        {"next": (F32, [3]), "seen": (F32, [1])},
-        name="body",
-    )
-    made = model(
-        [node("Scan", "start at_all new_all", "end seen_all", num_scan_inputs=2, body=body)],
-        {"start": (F32, [3]), "at_all": (I64, [4, 1]), "new_all": (F32, [4, 1])},
-        {"end": (F32, [3]), "seen_all": (F32, [4, 1])},
-    )
+    made = scan_model()
     inputs = {
         "start": np.zeros(3, F32),
         "at_all": np.array([[0], [2], [-1], [0]]),
