@@ -109,15 +109,25 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         return _take_unusual_tensor(op, name, tensor)
 
 
-def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
+def check_tensor(op: str, name: str, tensor: Any, *, on_cpu: bool) -> None:
+    """Raise TypeError unless a tensor of PyTorch is dense and, ``on_cpu`` or not, there."""
     torch: Any = sys.modules["torch"]
     for fault, advice in (
         (tensor.layout is not torch.strided and "is sparse", "use .to_dense()"),
-        (tensor.device.type != "cpu" and f"is on {tensor.device}, and the computing is done here", "use .cpu()"),
-        (tensor.requires_grad and torch.is_grad_enabled() and "has a gradient, which would be lost", "use .detach()"),
+        (not on_cpu and f"is on {tensor.device}, and the computing is done here", "use .cpu()"),
     ):
         if fault:
             raise OpTypeError(f"{op}: {name} {fault}; {advice}", op=op, input=name)
+
+
+def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
+    torch: Any = sys.modules["torch"]
+    check_tensor(op, name, tensor, on_cpu=tensor.device.type == "cpu")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        text = (
+            f"{op}: {name} has a gradient, which would be lost; use .detach(), or the functions of gatherscatter.torch"
+        )
+        raise OpTypeError(text, op=op, input=name)
     try:
         plain = tensor.detach().resolve_conj().resolve_neg()
         dtype = _torch_types().get(plain.dtype)

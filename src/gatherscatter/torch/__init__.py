@@ -1,0 +1,197 @@
+"""The array functions for PyTorch: with gradients, for `torch.func`, `torch.compile`, `torch.export` and ONNX export.
+
+The functions have the names and the arguments of those of `gatherscatter` and give the same bits. They take tensors in
+the memory of the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("gatherscatter.torch needs PyTorch: pip install 'gatherscatter[torch]'") from error
+import numpy as np
+from torch import Tensor
+
+import gatherscatter
+from gatherscatter.kinds import check_tensor
+from gatherscatter.torch import functions
+
+__all__ = ["gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "scatter_update"]
+
+
+def gather(
+    data: Tensor,
+    indices: Any,
+    axis: int = 0,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: Tensor | None = None,
+    num_threads: int | None = None,
+) -> Tensor:
+    """Take whole slices of ``data`` along ``axis``: `gatherscatter.gather`, whose arguments and errors it has.
+
+    The gradient of a slice that is taken several times is the sum of theirs.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> gst.gather(table, [1, 1, -2]).sum().backward()
+    >>> table.grad
+    tensor([[1., 1.],
+            [2., 2.]])
+    """
+    options = {"axis": axis, "batch_dims": batch_dims, "mode": mode, "num_threads": num_threads}
+    return _gather("gather", data, indices, out, options)
+
+
+def gather_elements(
+    data: Tensor,
+    indices: Any,
+    axis: int = 0,
+    *,
+    mode: str = "raise",
+    out: Tensor | None = None,
+    num_threads: int | None = None,
+) -> Tensor:
+    """Take single elements along ``axis``: `gatherscatter.gather_elements`, whose arguments and errors it has.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> gst.gather_elements(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[1], [0]]), axis=1)
+    tensor([[2.],
+            [3.]])
+    """
+    return _gather("gather_elements", data, indices, out, {"axis": axis, "mode": mode, "num_threads": num_threads})
+
+
+def gather_nd(
+    data: Tensor,
+    indices: Any,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: Tensor | None = None,
+    num_threads: int | None = None,
+) -> Tensor:
+    """Take elements or slices by index tuples: `gatherscatter.gather_nd`, whose arguments and errors it has.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> gst.gather_nd(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), [[0, 1], [1, -1]])
+    tensor([2., 4.])
+    """
+    options = {"batch_dims": batch_dims, "mode": mode, "num_threads": num_threads}
+    return _gather("gather_nd", data, indices, out, options)
+
+
+def scatter_update(
+    data: Tensor,
+    indices: Any,
+    updates: Any,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: Tensor | None = None,
+    num_threads: int | None = None,
+) -> Tensor:
+    """Write slices along ``axis``: `gatherscatter.scatter_update`, whose arguments and errors it has.
+
+    Gradients: of an update that a later one overwrites, zero; of equal contributions to a minimum or maximum, equal
+    parts, as PyTorch's `scatter_reduce` has it; of a factor, the product of the others, zeros or not.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> updates = torch.tensor([3.0, 5.0, 5.0], requires_grad=True)
+    >>> best = gst.scatter_update(torch.zeros(2), [0, 1, 1], updates, reduction="max")
+    >>> best
+    tensor([3., 5.], grad_fn=<_ScatterBackward>)
+    >>> best.sum().backward()
+    >>> updates.grad
+    tensor([1.0000, 0.5000, 0.5000])
+    """
+    how = _how(reduction, include_self, accumulate, mode, num_threads)
+    return _scatter("scatter_update", data, indices, updates, out, {"axis": axis, **how})
+
+
+def scatter_elements(
+    data: Tensor,
+    indices: Any,
+    updates: Any,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: Tensor | None = None,
+    num_threads: int | None = None,
+) -> Tensor:
+    """Write single elements along ``axis``: `gatherscatter.scatter_elements`; gradients as of `scatter_update`.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> gst.scatter_elements(torch.zeros(2, 2), torch.tensor([[1, 0]]), torch.ones(1, 2), reduction="add")
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    how = _how(reduction, include_self, accumulate, mode, num_threads)
+    return _scatter("scatter_elements", data, indices, updates, out, {"axis": axis, **how})
+
+
+def scatter_nd(
+    data: Tensor,
+    indices: Any,
+    updates: Any,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: Tensor | None = None,
+    num_threads: int | None = None,
+) -> Tensor:
+    """Write by index tuples: `gatherscatter.scatter_nd`, whose arguments and errors it has; gradients as of
+    `scatter_update`.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> gst.scatter_nd(torch.zeros(3), [[2], [0], [2]], torch.tensor([1.0, 2.0, 4.0]), reduction="add")
+    tensor([2., 0., 5.])
+    """
+    how = _how(reduction, include_self, accumulate, mode, num_threads)
+    return _scatter("scatter_nd", data, indices, updates, out, how)
+
+
+def _how(reduction: str, include_self: bool, accumulate: str, mode: str, num_threads: int | None) -> dict[str, Any]:
+    return {
+        "reduction": reduction,
+        "include_self": include_self,
+        "accumulate": accumulate,
+        "mode": mode,
+        "num_threads": num_threads,
+    }
+
+
+def _gather(name: str, data: Tensor, indices: Any, out: Tensor | None, options: dict[str, Any]) -> Tensor:
+    if out is not None:
+        return getattr(gatherscatter, name)(data, indices, out=out, **options)  # type: ignore[no-any-return]
+    return functions.gather(name, _tensor(name, "data", data), _tensor(name, "indices", indices), **options)
+
+
+def _scatter(
+    name: str, data: Tensor, indices: Any, updates: Any, out: Tensor | None, options: dict[str, Any]
+) -> Tensor:
+    if out is not None:
+        return getattr(gatherscatter, name)(data, indices, updates, out=out, **options)  # type: ignore[no-any-return]
+    inputs = {"data": data, "indices": indices, "updates": updates}
+    return functions.scatter(name, *(_tensor(name, each, value) for each, value in inputs.items()), **options)
+
+
+def _tensor(op: str, name: str, value: Any) -> Tensor:
+    """A dense tensor in the memory of the CPU, or of no memory at all; lists and numbers become one."""
+    if not isinstance(value, Tensor):
+        array = np.asarray(value)
+        return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name == "indices" else array)
+    check_tensor(op, name, value, on_cpu=value.device.type in ("cpu", "meta"))
+    return value

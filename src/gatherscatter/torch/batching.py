@@ -1,0 +1,96 @@
+"""What `torch.vmap` makes of an operator: one call for the whole batch, which becomes one more axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_Batched = tuple[Tensor, int]  # a result, and where its batch is
+
+
+def _ops() -> Any:
+    return torch.ops.gatherscatter
+
+
+def _in_front(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
+    """The tensor with the batch as its first axis; one that is the same for all is repeated without memory."""
+    return tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+def with_batch_columns(indices: Tensor, batch_dims: int) -> Tensor:
+    """Index tuples that name the place in the leading ``batch_dims`` axes, too."""
+    sizes = indices.shape[:batch_dims]
+    shape = (*indices.shape[:-1], 1)
+    columns = [
+        torch.arange(size, dtype=indices.dtype).reshape(-1, *(1,) * (indices.ndim - 1 - dim)).expand(shape)
+        for dim, size in enumerate(sizes)
+    ]
+    return torch.cat([*columns, indices], -1)
+
+
+def _gather(info: Any, in_dims: Any, data: Tensor, indices: Tensor, axis: int = 0, **options: Any) -> _Batched:
+    in_data, in_indices = in_dims[:2]
+    batch_dims = options.pop("batch_dims", 0)
+    axis %= data.ndim - (in_data is not None)
+    if in_indices is None and batch_dims == 0:
+        return _ops().gather(data.movedim(in_data, 0), indices, axis + 1, **options), 0
+    if in_data is None and batch_dims == 0:
+        return _ops().gather(data, indices.movedim(in_indices, 0), axis, **options), axis
+    if batch_dims < 0:
+        batch_dims += indices.ndim - (in_indices is not None)
+    both = _in_front(info, data, in_data), _in_front(info, indices, in_indices)
+    return _ops().gather(*both, axis + 1, batch_dims=batch_dims + 1, **options), 0
+
+
+def _gather_elements(info: Any, in_dims: Any, data: Tensor, indices: Tensor, axis: int = 0, **options: Any) -> _Batched:
+    axis %= data.ndim - (in_dims[0] is not None)
+    both = _in_front(info, data, in_dims[0]), _in_front(info, indices, in_dims[1])
+    return _ops().gather_elements(*both, axis + 1, **options), 0
+
+
+def _gather_nd(info: Any, in_dims: Any, data: Tensor, indices: Tensor, **options: Any) -> _Batched:
+    batch_dims = options.pop("batch_dims", 0)
+    if in_dims[0] is None and batch_dims == 0:
+        return _ops().gather_nd(data, indices.movedim(in_dims[1], 0), **options), 0
+    both = _in_front(info, data, in_dims[0]), _in_front(info, indices, in_dims[1])
+    return _ops().gather_nd(*both, batch_dims=batch_dims + 1, **options), 0
+
+
+def _scatter_update(
+    info: Any, in_dims: Any, data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, **options: Any
+) -> _Batched:
+    data, updates = _in_front(info, data, in_dims[0]), _in_front(info, updates, in_dims[2])
+    axis = axis % (data.ndim - 1) + 1
+    if in_dims[1] is None:
+        return _ops().scatter_update(data, indices, updates, axis, **options), 0
+    indices = indices.movedim(in_dims[1], 0)
+    index_axes = range(axis, axis + indices.ndim - 1)
+    tuples = with_batch_columns(indices.unsqueeze(-1), 1)
+    rows, moved = data.movedim(axis, 1), updates.movedim(tuple(index_axes), tuple(range(1, indices.ndim)))
+    return _ops().scatter_nd(rows, tuples, moved, **options).movedim(1, axis), 0
+
+
+def _scatter_elements(
+    info: Any, in_dims: Any, data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, **options: Any
+) -> _Batched:
+    axis %= data.ndim - (in_dims[0] is not None)
+    tensors = [_in_front(info, *each) for each in zip((data, indices, updates), in_dims, strict=False)]
+    return _ops().scatter_elements(*tensors, axis + 1, **options), 0
+
+
+def _scatter_nd(info: Any, in_dims: Any, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> _Batched:
+    data, indices, updates = (_in_front(info, *each) for each in zip((data, indices, updates), in_dims, strict=False))
+    return _ops().scatter_nd(data, with_batch_columns(indices, 1), updates, **options), 0
+
+
+RULES: dict[str, Callable[..., _Batched]] = {
+    "gather": _gather,
+    "gather_elements": _gather_elements,
+    "gather_nd": _gather_nd,
+    "scatter_update": _scatter_update,
+    "scatter_elements": _scatter_elements,
+    "scatter_nd": _scatter_nd,
+}

@@ -1,0 +1,190 @@
+"""Calls of the operators, with gradients: reverse mode, as often as one likes, and through `torch.func`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function, forward_ad
+
+from gatherscatter.torch.batching import with_batch_columns
+from gatherscatter.torch.gradients import FORMULAS, Movement, Values
+from gatherscatter.torch.library import GATHERS, SCATTERS, operator
+
+Options = tuple[tuple[str, Any], ...]
+
+# What becomes of a bad index has one name in gathers and another in scatters.
+_SCATTER_MODE = {"fill": "drop"}
+_GATHER_MODE = {"drop": "fill"}
+_GATHER_OF = dict(zip(SCATTERS, ("gather", "gather_elements", "gather_nd"), strict=True))
+
+
+_SCATTER_DEFAULTS = {
+    "reduction": "none",
+    "include_self": True,
+    "accumulate": "step",
+    "mode": "raise",
+    "num_threads": None,
+}
+
+
+def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
+    """Call a gather by name."""
+    if _is_differentiated(data):
+        return _Gather.apply(name, data, indices, tuple(options.items()))  # type: ignore[no-any-return, no-untyped-call]
+    return operator(name)(data, indices, **options)  # type: ignore[no-any-return]
+
+
+def scatter(name: str, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> Tensor:
+    """Call a scatter by name."""
+    options = _SCATTER_DEFAULTS | options
+    if _is_differentiated(data, updates):
+        return _Scatter.apply(name, data, indices, updates, tuple(options.items()))  # type: ignore[no-any-return, no-untyped-call]
+    return operator(name)(data, indices, updates, **options)  # type: ignore[no-any-return]
+
+
+def _is_differentiated(*tensors: Tensor) -> bool:
+    """Whether the call has to pass through autograd, the compiler or a transformation of `torch.func`."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return True
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        return True
+    # Forward mode is refused by a Function, where an operator would quietly give no derivative.
+    return any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)  # type: ignore[no-untyped-call]
+
+
+class _Gather(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(name: str, data: Tensor, indices: Tensor, options: Options) -> Tensor:
+        return operator(name)(data, indices, **dict(options))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.name, data, indices, ctx.options = inputs
+        ctx.shape = data.shape
+        ctx.save_for_backward(indices)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (indices,) = ctx.saved_tensors
+        return None, _of_gather(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None
+
+
+class _Scatter(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(name: str, data: Tensor, indices: Tensor, updates: Tensor, options: Options) -> Tensor:
+        return operator(name)(data, indices, updates, **dict(options))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.name, data, indices, updates, ctx.options = inputs
+        ctx.data_shape, ctx.updates_shape, ctx.updates_type = data.shape, updates.shape, updates.dtype
+        nonlinear = dict(ctx.options)["reduction"] in ("mul", "min", "max")
+        ctx.save_for_backward(indices, *((data, updates, output) if nonlinear else ()))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        indices, *saved = ctx.saved_tensors
+        options = dict(ctx.options)
+        move = _movement(ctx.name, ctx.data_shape, indices, ctx.updates_shape, options)
+        formula = FORMULAS[options["reduction"]]
+        of_data, of_updates = formula(move, Values(*saved) if saved else None, grad)
+        return None, of_data, None, of_updates.to(ctx.updates_type), None
+
+
+def _of_gather(name: str, shape: Sequence[int], indices: Tensor, grad: Tensor, options: dict[str, Any]) -> Tensor:
+    """What was read more than once has the sum of the gradients."""
+    axis, batch_dims, mode = options.get("axis", 0), options.get("batch_dims", 0), options["mode"]
+    common = {
+        "reduction": "add",
+        "accumulate": _for_sums(grad),
+        "mode": _SCATTER_MODE.get(mode, mode),
+        "num_threads": options["num_threads"],
+    }
+    zeros = grad.new_zeros(shape)
+    if name == "gather_elements":
+        return scatter("scatter_elements", zeros, indices, grad, axis=axis, **common)
+    if name == "gather_nd":
+        return scatter("scatter_nd", zeros, with_batch_columns(indices, batch_dims), grad, **common)
+    if batch_dims == 0:
+        return scatter("scatter_update", zeros, indices, grad, axis=axis, **common)
+    # Scatters have no batch dims, but tuples can name them. The axes between them and the indexed one go behind that.
+    axis, batch_dims = axis % len(shape), batch_dims % indices.ndim
+    places = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
+    tuples = with_batch_columns(indices.unsqueeze(-1), batch_dims)
+    rows = scatter("scatter_nd", zeros.movedim(axis, batch_dims), tuples, grad.movedim(*map(tuple, places)), **common)
+    return rows.movedim(batch_dims, axis)
+
+
+def _movement(
+    name: str, data_shape: Sequence[int], indices: Tensor, updates_shape: Sequence[int], options: dict[str, Any]
+) -> Movement:
+    """The scatter of a call and its gather, on other values."""
+    place: dict[str, Any] = {key: options[key] for key in ("axis", "num_threads") if key in options}
+    mode = options["mode"]
+
+    def put(data: Tensor, updates: Tensor, reduction: str = "none", include_self: bool = True) -> Tensor:
+        how = {"reduction": reduction, "include_self": include_self, "accumulate": _for_sums(data), "mode": mode}
+        return scatter(name, data, indices, updates, **place, **how)
+
+    def take(data: Tensor) -> Tensor:
+        return gather(_GATHER_OF[name], data, indices, **place, mode=_GATHER_MODE.get(mode, mode))
+
+    def at_end(which: str) -> Tensor:
+        return _at_end(which, name, data_shape, indices, len(updates_shape), place, mode)
+
+    return Movement(put, take, at_end, updates_shape, options["include_self"])
+
+
+def _at_end(
+    which: str, name: str, data_shape: Sequence[int], indices: Tensor, rank: int, place: dict[str, Any], mode: str
+) -> Tensor:
+    """Which updates are the first ("min") or the last ("max") of their place: those whose number comes back."""
+    places, count = tuple(data_shape), tuple(indices.shape)
+    behind = 0  # axes of updates that don't matter
+    if name == "scatter_nd":
+        places, count = (*places[: count[-1]], 1), (*count[:-1], 1)  # no data without axes
+        behind = rank - len(count)
+    elif name == "scatter_update":
+        axis = place["axis"] % len(places)
+        places, place = (places[axis],), place | {"axis": 0}
+        behind = len(data_shape) - axis - 1
+    numbers = torch.arange(1, math.prod(count) + 1).reshape(count)
+    ends = scatter(
+        name, numbers.new_zeros(places), indices, numbers, **place, reduction=which, include_self=False, mode=mode
+    )
+    found = gather(_GATHER_OF[name], ends, indices, **place, mode=_GATHER_MODE.get(mode, mode)) == numbers
+    return found[(..., *(None,) * behind)] if behind >= 0 else found.squeeze(-1)
+
+
+def _for_sums(values: Tensor) -> str:
+    """Gradients of 16 bits are added up in a wider type: rounded after each, a sum would soon stand still."""
+    return "wide" if values.dtype in (torch.float16, torch.bfloat16) else "step"
+
+
+def _register(name: str) -> None:
+    """Gradients of an operator that is called as such, as programs made by `torch.export` do."""
+    function: Any = _Gather if name in GATHERS else _Scatter
+    tensors = 2 if name in GATHERS else 3
+
+    def setup_context(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Tensor) -> None:
+        ctx.attributes = len(inputs) - tensors
+        axis = {"axis": inputs[tensors]} if ctx.attributes else {}
+        options = tuple({**axis, **keyword_only_inputs}.items())
+        function.setup_context(ctx, (name, *inputs[:tensors], options), output)
+
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return (*function.backward(ctx, grad)[1:-1], *(None,) * ctx.attributes)
+
+    torch.library.register_autograd(f"gatherscatter::{name}", backward, setup_context=setup_context)
+
+
+for _name in (*GATHERS, *SCATTERS):
+    _register(_name)

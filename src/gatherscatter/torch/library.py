@@ -1,0 +1,66 @@
+"""The movements as operators of ``torch.library``: ``torch.ops.gatherscatter.gather(data, indices, axis)`` and so on.
+
+The kernel for the CPU is the array function of the same name. A fake kernel tells shapes to the compiler. Gradients are
+in `functions`, what `torch.vmap` does in `batching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gatherscatter import _core
+from gatherscatter.torch import batching
+
+_OF_GATHERS = "str mode='raise', int? num_threads=None) -> Tensor"
+_OF_SCATTERS = "str reduction='none', bool include_self=True, str accumulate='step', " + _OF_GATHERS
+
+_SIGNATURES = {
+    "gather": "(Tensor data, Tensor indices, int axis=0, *, int batch_dims=0, " + _OF_GATHERS,
+    "gather_elements": "(Tensor data, Tensor indices, int axis=0, *, " + _OF_GATHERS,
+    "gather_nd": "(Tensor data, Tensor indices, *, int batch_dims=0, " + _OF_GATHERS,
+    "scatter_update": "(Tensor data, Tensor indices, Tensor updates, int axis=0, *, " + _OF_SCATTERS,
+    "scatter_elements": "(Tensor data, Tensor indices, Tensor updates, int axis=0, *, " + _OF_SCATTERS,
+    "scatter_nd": "(Tensor data, Tensor indices, Tensor updates, *, " + _OF_SCATTERS,
+}
+GATHERS, SCATTERS = tuple(_SIGNATURES)[:3], tuple(_SIGNATURES)[3:]
+
+
+def operator(name: str) -> Any:
+    """The operator with the name of an array function."""
+    return getattr(torch.ops.gatherscatter, name).default
+
+
+def _shape_of_gather(data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, **_: Any) -> Tensor:
+    axis, batch_dims = axis % data.ndim, batch_dims % max(indices.ndim, 1)
+    return data.new_empty(data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis + 1 :])
+
+
+def _shape_of_gather_elements(data: Tensor, indices: Tensor, axis: int = 0, **_: Any) -> Tensor:
+    return data.new_empty(indices.shape)
+
+
+def _shape_of_gather_nd(data: Tensor, indices: Tensor, *, batch_dims: int = 0, **_: Any) -> Tensor:
+    return data.new_empty(indices.shape[:-1] + data.shape[batch_dims + int(indices.shape[-1]) :])
+
+
+def _shape_of_scatter(data: Tensor, *_: Any, **__: Any) -> Tensor:
+    return data.new_empty(data.shape)
+
+
+_SHAPES: dict[str, Callable[..., Tensor]] = {
+    "gather": _shape_of_gather,
+    "gather_elements": _shape_of_gather_elements,
+    "gather_nd": _shape_of_gather_nd,
+    **dict.fromkeys(SCATTERS, _shape_of_scatter),
+}
+
+for _name, _signature in _SIGNATURES.items():
+    _qualified = f"gatherscatter::{_name}"
+    torch.library.define(_qualified, _signature, tags=(torch.Tag.pt2_compliant_tag,))
+    torch.library.impl(_qualified, "CPU", getattr(_core, _name))
+    torch.library.register_fake(_qualified, _SHAPES[_name])
+    torch.library.register_vmap(_qualified, batching.RULES[_name])

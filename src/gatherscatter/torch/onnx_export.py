@@ -1,0 +1,111 @@
+"""ONNX for the operators: what `torch.onnx.export` is to write where a program calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import onnxscript
+
+from gatherscatter.errors import OpValueError
+from gatherscatter.torch.library import GATHERS, SCATTERS, operator
+
+_ops: Any = onnxscript.opset18
+_INT64 = 7  # onnx.TensorProto.INT64
+
+
+def onnx_translations() -> dict[Any, Callable[..., Any]]:
+    """The table for ``torch.onnx.export(..., dynamo=True, custom_translation_table=onnx_translations())``.
+
+    Our operators become the ONNX operators that mean the same: Gather, GatherElements, GatherND, ScatterElements and
+    ScatterND of opset 18, with Transpose around them where an axis isn't the first.
+
+    Raises
+    ------
+    ValueError
+        While exporting: the call has no equal in ONNX (``mode`` other than "raise", "mean", ``include_self=False``,
+        ``accumulate`` other than "step").
+    """
+    return {operator(name): _TRANSLATIONS[name] for name in (*GATHERS, *SCATTERS)}
+
+
+def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, **options: Any) -> Any:
+    _check("gather", options)
+    rank, index_rank = len(data.shape), len(indices.shape)
+    axis, batch_dims = axis % rank, batch_dims % max(index_rank, 1)
+    if batch_dims == 0:
+        return _ops.Gather(data, indices, axis=axis)
+    rows = _moved(data, rank, axis, batch_dims, 1)
+    taken = _ops.GatherND(rows, _tuples(indices), batch_dims=batch_dims)
+    return _moved(taken, rank + index_rank - batch_dims - 1, batch_dims, axis, index_rank - batch_dims)
+
+
+def _gather_elements(data: Any, indices: Any, axis: int = 0, **options: Any) -> Any:
+    _check("gather_elements", options)
+    return _ops.GatherElements(data, _ops.Cast(indices, to=_INT64), axis=axis)
+
+
+def _gather_nd(data: Any, indices: Any, batch_dims: int = 0, **options: Any) -> Any:
+    _check("gather_nd", options)
+    return _ops.GatherND(data, _ops.Cast(indices, to=_INT64), batch_dims=batch_dims)
+
+
+def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
+    reduction, updates = _reduction("scatter_update", updates, options)
+    rank, index_rank = len(data.shape), len(indices.shape)
+    axis %= rank
+    rows = _moved(data, rank, axis, 0, 1)
+    new = _moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
+    return _moved(_ops.ScatterND(rows, _tuples(indices), new, reduction=reduction), rank, 0, axis, 1)
+
+
+def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
+    reduction, updates = _reduction("scatter_elements", updates, options)
+    return _ops.ScatterElements(data, _ops.Cast(indices, to=_INT64), updates, axis=axis, reduction=reduction)
+
+
+def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
+    reduction, updates = _reduction("scatter_nd", updates, options)
+    return _ops.ScatterND(data, _ops.Cast(indices, to=_INT64), updates, reduction=reduction)
+
+
+_TRANSLATIONS: dict[str, Callable[..., Any]] = {
+    "gather": _gather,
+    "gather_elements": _gather_elements,
+    "gather_nd": _gather_nd,
+    "scatter_update": _scatter_update,
+    "scatter_elements": _scatter_elements,
+    "scatter_nd": _scatter_nd,
+}
+
+# What ONNX has no attribute for, and the value that it always has there.
+_IN_ONNX = {"mode": "raise", "include_self": True, "accumulate": "step"}
+
+
+def _check(op: str, options: dict[str, Any]) -> None:
+    for name, only in _IN_ONNX.items():
+        if options.get(name, only) != only and not (name != "mode" and options.get("reduction", "none") == "none"):
+            text = f"{op}: ONNX has no {name}={options[name]!r}; only {name}={only!r} can be exported"
+            raise OpValueError(text, op=op, input=name)
+
+
+def _reduction(op: str, updates: Any, options: dict[str, Any]) -> tuple[str, Any]:
+    """The reduction as ONNX has it, and what it is done with: to subtract is to add what is negative."""
+    _check(op, options)
+    reduction = options.get("reduction", "none")
+    if reduction == "mean":
+        raise OpValueError(f"{op}: ONNX has no reduction 'mean'; divide sums by counts", op=op, input="reduction")
+    return ("add", _ops.Neg(updates)) if reduction == "sub" else (reduction, updates)
+
+
+def _tuples(indices: Any) -> Any:
+    return _ops.Unsqueeze(_ops.Cast(indices, to=_INT64), _ops.Constant(value_ints=[-1]))
+
+
+def _moved(tensor: Any, rank: int, source: int, target: int, count: int) -> Any:
+    """``count`` neighbouring axes moved from one place to another."""
+    if source == target:
+        return tensor
+    moved = list(range(source, source + count))
+    others = [axis for axis in range(rank) if axis not in moved]
+    return _ops.Transpose(tensor, perm=others[:target] + moved + others[target:])
