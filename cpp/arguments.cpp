@@ -302,6 +302,8 @@ PyMethodDef* array_functions() {
         {"group", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(group_call)), METH_FASTCALL, docs::group},
         {"scatter_groups", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scatter_groups_call)),
          METH_FASTCALL, docs::scatter_groups},
+        {"reduce_groups", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(reduce_groups_call)),
+         METH_FASTCALL, docs::reduce_groups},
         {"gather_tree", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_tree_call)), METH_FASTCALL,
          docs::gather_tree},
         {nullptr, nullptr, 0, nullptr},

@@ -206,6 +206,44 @@ GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const
     return true;
 }
 
+// Whether an update takes the place of a minimum or maximum: of equal ones, and of NaN, the first stays.
+template <class Op, class T>
+inline bool beats(T best, T update) {
+    constexpr bool minimum = std::same_as<Op, Min>;
+    if constexpr (Half<T>)
+        return beats<Op>(float(best), float(update));
+    else if constexpr (std::same_as<T, boolean>)
+        return minimum ? bool(best) && !bool(update) : !bool(best) && bool(update);
+    else if constexpr (Float<T>)
+        return (minimum ? update < best : update > best) | ((update != update) & (best == best));
+    else
+        return minimum ? update < best : update > best;
+}
+
+template <class T, class Op>
+GS_CLONES bool extremum_of_group(std::byte* row, int64_t* __restrict found, const std::byte* all_updates,
+                                 const Members& members, int64_t width, bool replace) {
+    T* __restrict best = reinterpret_cast<T*>(row);
+    const int64_t size = width * static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < members.n; ++i) {
+        prefetch_row(all_updates + members.order[std::min(i + rows_ahead, members.known - 1)] * size, size);
+        const int64_t member = read_once(members.order[i]);
+        if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
+        const T* __restrict update = reinterpret_cast<const T*>(all_updates) + member * width;
+        if (i == 0 && replace) {
+            std::copy_n(update, width, best);
+            std::fill_n(found, width, member);
+        } else {
+            for (int64_t w = 0; w < width; ++w) {
+                const bool better = beats<Op>(best[w], update[w]);
+                best[w] = better ? update[w] : best[w];
+                found[w] = better ? member : found[w];
+            }
+        }
+    }
+    return true;
+}
+
 ApplyRows setter(int64_t item_size, const How& how) {
     switch (item_size) {
         case 1: return element_applier<Bytes<1>, Bytes<1>, Set>(how);
@@ -235,6 +273,15 @@ CombineGroup group_combiner(const Combine& combine) {
                              else
                                  return CombineGroup{nullptr};
                          });
+}
+
+ExtremumOfGroup extremum_finder(const Combine& combine) {
+    return visit(combine.dtype, ExtremumOfGroup{nullptr}, [&]<class T>(std::type_identity<T>) -> ExtremumOfGroup {
+        if constexpr (Ordered<T>)
+            return combine.reduction == Reduction::min ? extremum_of_group<T, Min> : extremum_of_group<T, Max>;
+        else
+            return nullptr;
+    });
 }
 
 }  // namespace gs

@@ -255,6 +255,11 @@ inline constexpr const char* scatter_groups =
     "scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)\n--\n\n"
     "Combine groups of updates with data, or with zeros if it is None; NotImplemented if elements sum up elsewhere.";
 
+inline constexpr const char* reduce_groups =
+    "reduce_groups($module, starts, order, updates, reductions, num_threads, /)\n--\n\n"
+    "A list with what each reduction (add, mul, min, max) makes of the updates of each group; argmin and argmax give\n"
+    "pairs of values and numbers of updates. NotImplemented if elements have no such reduction.";
+
 inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
 --
 

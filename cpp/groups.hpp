@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "index.hpp"
 #include "kernels.hpp"
@@ -24,5 +25,18 @@ bool knows_groups(const Combine&);
 // False: the groups are not those of `group`, or to give up; and out is of no use.
 [[nodiscard]] bool scatter_groups(const Groups&, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
                                   const Combine&, Watch&);
+
+// What is made of the updates of every row.
+struct Reduced {
+    Combine combine;
+    std::byte* out;    // rows of `width` elements
+    int64_t* members;  // which update a minimum or maximum is; or null
+};
+bool knows_reduced(const Combine&, bool members);
+
+// All of it, in one pass over the updates. Of no updates the sum is zero, the product one, the minimum or maximum zero
+// and member number `count`. False: as above.
+[[nodiscard]] bool reduce_groups(const Groups&, const std::byte* updates, int64_t width, const std::vector<Reduced>&,
+                                 Watch&);
 
 }  // namespace gs

@@ -28,6 +28,24 @@ Shape row_shape(const Shape& shape, int64_t rows) {
     return result;
 }
 
+bool are_updates(PyObject* updates, int64_t count) {
+    return PyArray_CheckExact(updates) && PyArray_ISCARRAY_RO(array(updates)) && PyArray_NDIM(array(updates)) >= 1 &&
+           PyArray_DIM(array(updates), 0) == count;
+}
+
+// A reduction by its name, "argmin" and "argmax" too; what it can't be done with, and what is no name, is unknown.
+bool read_reduced(PyObject* name, PyArrayObject* updates, Combine& combine, bool& members) {
+    const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
+    members = is("argmin") || is("argmax");
+    const int reduction = !members       ? find_reduction(name)
+                          : is("argmin") ? static_cast<int>(Reduction::min)
+                                         : static_cast<int>(Reduction::max);
+    combine = {element_type(PyArray_DESCR(updates)), PyArray_ITEMSIZE(updates), static_cast<Reduction>(reduction),
+               false};
+    const bool wanted = reduction > 0 && combine.reduction != Reduction::sub && combine.reduction != Reduction::mean;
+    return wanted && knows_reduced(combine, members);
+}
+
 }  // namespace
 
 PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
@@ -60,9 +78,8 @@ PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t 
     PyObject *const data = arguments[0], *const updates = arguments[3];
     const bool zeros = data == Py_None;
     const int64_t rows = PyArray_SIZE(array(arguments[1])) - 1, count = PyArray_SIZE(array(arguments[2]));
-    bool ready = PyArray_CheckExact(updates) && PyArray_ISCARRAY_RO(array(updates)) &&
-                 PyArray_NDIM(array(updates)) >= 1 && PyArray_DIM(array(updates), 0) == count && rows >= 0;
-    if (!ready) return refuse("scatter_groups() wants one contiguous update an index");
+    if (rows < 0 || !are_updates(updates, count))
+        return refuse("scatter_groups() wants one contiguous update an index");
     const Shape shape = row_shape(shape_of(array(updates)), rows);
     if (!zeros &&
         (!PyArray_CheckExact(data) || !(shape_of(array(data)) == shape) || !same_type(array(data), array(updates))))
@@ -93,6 +110,56 @@ PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t 
         return PyErr_NoMemory();
     }
     return sound ? out.release() : refuse("scatter_groups() wants groups made by group()");
+}
+
+// reduce_groups(starts, order, updates, reductions, num_threads)
+PyObject* reduce_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 5 || !is_numbers(arguments[0]) || !is_numbers(arguments[1]) || !PyTuple_Check(arguments[3]))
+        return refuse("reduce_groups() wants groups, updates, reductions and num_threads");
+    PyObject *const updates = arguments[2], *const reductions = arguments[3];
+    const int64_t rows = PyArray_SIZE(array(arguments[0])) - 1, count = PyArray_SIZE(array(arguments[1]));
+    const Py_ssize_t wanted = PyTuple_GET_SIZE(reductions);
+    if (rows < 0 || wanted == 0 || !are_updates(updates, count))
+        return refuse("reduce_groups() wants one contiguous update an index, and reductions");
+    const Shape shape = row_shape(shape_of(array(updates)), rows);
+    const Ref op(PyUnicode_FromString("prepare"));
+    int threads = 0;
+    if (!op || !read_threads(op.get(), arguments[4], threads)) return nullptr;
+    Ref results(PyList_New(wanted));
+    if (!results) return nullptr;
+    try {
+        std::vector<Reduced> all;
+        for (Py_ssize_t i = 0; i < wanted; ++i) {
+            Combine combine{};
+            bool members = false;
+            PyObject* const name = PyTuple_GET_ITEM(reductions, i);
+            if (!PyUnicode_Check(name)) return refuse("reduce_groups() wants names of reductions");
+            if (!read_reduced(name, array(updates), combine, members)) Py_RETURN_NOTIMPLEMENTED;
+            Ref out = new_array(PyArray_DESCR(array(updates)), shape);
+            Ref found = members ? new_array(PyArray_DESCR(array(arguments[1])), shape) : Ref();
+            if (!out || (members && !found)) return nullptr;
+            all.push_back(
+                {combine, bytes(out.array()), members ? static_cast<int64_t*>(PyArray_DATA(found.array())) : nullptr});
+            PyObject* const result = members ? Py_BuildValue("(NN)", out.release(), found.release()) : out.release();
+            if (!result) return nullptr;
+            PyList_SET_ITEM(results.get(), i, result);
+        }
+        const Groups groups{numbers(arguments[0]), numbers(arguments[1]), rows, count};
+        int64_t width = 1;
+        for (int i = 1; i < shape.rank; ++i) width *= shape[i];
+        const ThreadsForCall limit(threads);
+        bool sound = true;
+        {
+            Unlocked unlocked(true);
+            Signals signals(unlocked, width * all[0].combine.item_size);
+            if (width > 0) sound = reduce_groups(groups, bytes(array(updates)), width, all, signals);
+            if (signals.stopped()) return nullptr;
+        }
+        if (!sound) return refuse("reduce_groups() wants groups made by group()");
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+    return results.release();
 }
 
 }  // namespace gs

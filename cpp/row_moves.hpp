@@ -91,6 +91,12 @@ struct Members {
 using CombineGroup = bool (*)(std::byte* row, const std::byte* updates, const Members&, int64_t width, bool replace);
 CombineGroup group_combiner(const Combine&);
 
+// The minimum or maximum of a group, and which member it is, the first of equal ones; `replace`: row and member begin
+// with this group. Null: the type has no order.
+using ExtremumOfGroup = bool (*)(std::byte* row, int64_t* member, const std::byte* updates, const Members&,
+                                 int64_t width, bool replace);
+ExtremumOfGroup extremum_finder(const Combine&);
+
 // How many lines of batch and outer take turns with the same block of indices: all of them if that is the only one.
 inline int64_t lines_together(int64_t count) { return count <= block ? INT64_MAX / 2 : most_lines; }
 

@@ -50,6 +50,9 @@ inline constexpr int64_t uniform_from = tiny ? 2 : 8;
 // Elements among which runs of one destination are looked for, at least.
 inline constexpr int64_t runs_from = tiny ? 4 : 16;
 
+// Updates of a group that stay in the cache while one result after the other is made of them.
+inline constexpr int64_t group_bytes = tiny ? 32 : 16 * 1024;
+
 // Halves that are widened at a time.
 inline constexpr int64_t halves_at_once = tiny ? 3 : 64;
 // Elements for which there is space, whoever owns them, while they are handed out to their owners.

@@ -457,6 +457,38 @@ def test_groups_that_lie_are_refused(changed: dict[str, Any], threads: int) -> N
             _core.scatter_groups(data, given["starts"], given["order"], given["updates"], "add", True, threads)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"starts": STARTS.astype(np.int32)},
+        {"order": ORDER.astype(np.uint64)},
+        {"order": np.array([1, 0, 3], I64)},
+        {"order": np.array([1, 0, -1], I64)},
+        {"starts": np.array([-1, 1, 1, 3], I64)},
+        {"starts": np.array([0, 2, 1, 3], I64)},
+        {"starts": np.array([0, 1, 1, 4], I64)},
+        {"starts": np.zeros(0, I64)},
+        {"updates": np.zeros((2, 1))},
+        {"updates": np.zeros((6, 1))[::2]},
+        {"updates": [[1.0]] * 3},
+        {"names": ["add"]},
+        {"names": ()},
+        {"names": (1,)},
+    ],
+)
+@pytest.mark.parametrize("name", ["add", "argmax"])
+@several_threads
+def test_groups_that_lie_are_not_reduced(changed: dict[str, Any], name: str, threads: int) -> None:
+    given = {"starts": STARTS, "order": ORDER, "updates": np.zeros((3, 1)), "names": (name,), **changed}
+    with pytest.raises(TypeError, match=r"^reduce_groups\(\) wants"):
+        _core.reduce_groups(given["starts"], given["order"], given["updates"], given["names"], threads)
+
+
+@pytest.mark.parametrize("name", ["none", "sub", "mean", "most", "argadd", "xxxmin", "arg"])
+def test_reductions_of_groups_that_there_are_not(name: str) -> None:
+    assert _core.reduce_groups(STARTS, ORDER, np.zeros((3, 1)), ("add", name), None) is NotImplemented
+
+
 # ---------------------------------------------------------------------------------------------------------- arguments
 
 

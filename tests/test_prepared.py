@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -129,3 +130,75 @@ def test_a_pickle_that_lies() -> None:
     for rows in (np.array([0, 3]), np.array([-1]), np.array([0.0])):
         with pytest.raises(OpTypeError, match="does not hold prepared indices"):
             gs.Prepared.__new__(gs.Prepared).__setstate__({**state, "rows": rows})
+
+
+# ------------------------------------------------------------------------------------------------------------ reduce
+
+OF_A_GROUP: dict[str, Callable[[np.ndarray], Any]] = {
+    "sum": lambda values: values.sum(0),
+    "mul": lambda values: values.prod(0),
+    "mean": lambda values: values.mean(0),
+    "min": lambda values: values.min(0),
+    "max": lambda values: values.max(0),
+}
+OF_NOTHING = {"mul": 1}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("width", [0, 1, 3, 40, 2000])
+def test_reduce_makes_of_each_group_what_numpy_makes(width: int, dtype: str, threads: int) -> None:
+    rng = np.random.default_rng(width)
+    rows = rng.integers(0, 9, 60)
+    updates = rng.integers(0, 2 if dtype == "?" else 3, (60, width)).astype(dtype)
+    names = ["argmin", "count", "max", "argmax", "min"]
+    if dtype[0] == "f":
+        names += ["mean", "sum", "mul"]
+    found = dict(zip(names, gs.prepare(rows, 10).reduce(updates, names, num_threads=threads), strict=True))
+    assert found["count"].tolist() == np.bincount(rows, minlength=10).tolist()
+    for place in range(10):
+        (members,) = np.nonzero(rows == place)
+        for name in set(names) - {"count"}:
+            if len(members) == 0:
+                expected = 60 if name.startswith("arg") else OF_NOTHING.get(name, 0)
+            elif name.startswith("arg"):
+                expected = members[getattr(updates[members], name)(0)]
+            else:
+                expected = OF_A_GROUP[name](updates[members])
+            np.testing.assert_allclose(found[name][place], expected, rtol=1e-3 if dtype == "f2" else 1e-6)
+
+
+def test_reduce_along_other_axes_and_by_tuples() -> None:
+    updates = np.arange(24.0).reshape(2, 4, 3)
+    total, number, best = gs.prepare([[0, 2], [2, 2]], (2, 5, 3), axis=1).reduce(
+        updates.reshape(2, 2, 2, 3), ("sum", "count", "argmax")
+    )
+    assert total.shape == (2, 5, 3)
+    assert total[1, 2].tolist() == updates[1, 1:].sum(0).tolist()
+    assert number.tolist() == [1, 0, 3, 0, 0]
+    assert best[0, :, 0].tolist() == [0, 4, 3, 4, 4]
+    (top,) = gs.prepare([[1, 0], [0, 1], [1, 0]], (2, 2)).reduce(np.array([3.0, 1.0, 2.0]), "max")
+    assert top.tolist() == [[0, 1], [3, 0]]
+
+
+def test_of_equal_values_the_first_counts_and_of_nan_too() -> None:
+    edges = gs.prepare([0, 0, 0, 1, 1], 2)
+    low, high = edges.reduce(np.array([1.0, np.nan, np.nan, 2.0, 2.0]), ("argmin", "argmax"))
+    assert low.tolist() == [1, 3]
+    assert high.tolist() == [1, 3]
+    zero, first = edges.reduce(np.array([0.0, -0.0, 0.0, 1.0, 1.0]), ("min", "argmin"))
+    assert (np.signbit(zero[0]), first[0]) == (False, 0)
+
+
+def test_reduce_refuses_what_it_does_not_know() -> None:
+    edges = gs.prepare([0, 1], 2)
+    with pytest.raises(ValueError, match=r"prepare: reductions must be some of 'sum', .* not 'median'"):
+        edges.reduce(np.ones(2), ("sum", "median"))
+    with pytest.raises(TypeError, match="the mean of int64 isn't made in one pass"):
+        edges.reduce(np.ones(2, int), "mean")
+    with pytest.raises(TypeError, match="complex128 have not all of the reductions sum, max"):
+        edges.reduce(np.ones(2, complex), ("sum", "max"))
+    with pytest.raises(TypeError, match="have not all of the reductions"):
+        edges.reduce(np.array(["a", "b"]), "sum")
+    with pytest.raises(ValueError, match="do not fit indices"):
+        edges.reduce(np.ones(3), "sum")

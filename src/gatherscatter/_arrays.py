@@ -115,7 +115,7 @@ def execute(
     if _strings.needs_numbers(array, update, reduction):
         result = _strings.execute(op, kernel, core, array, update, reduction, include_self, mode)
     elif update is not None and reduction != "none" and not array.dtype.isnative:
-        result = core(_native(array), _native(update)).astype(array.dtype)
+        result = core(native(array), native(update)).astype(array.dtype)
     elif out is not None and _can_write_directly(
         out, in_place, array, index, update, accumulates(reduction, accumulate, include_self)
     ):
@@ -148,10 +148,10 @@ def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise OpTypeError(f"{op}: {name} must be integers, not {array.dtype}", op=op, input=name)
-    return _native(array)
+    return native(array)
 
 
-def _native(array: np.ndarray) -> np.ndarray:
+def native(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

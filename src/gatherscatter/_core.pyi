@@ -115,6 +115,14 @@ def scatter_groups(
     num_threads: int | None,
     /,
 ) -> Any: ...
+def reduce_groups(
+    starts: np.ndarray,
+    order: np.ndarray,
+    updates: np.ndarray,
+    reductions: tuple[str, ...],
+    num_threads: int | None,
+    /,
+) -> Any: ...
 def gather_tree(
     step_ids: np.ndarray,
     parent_ids: np.ndarray,

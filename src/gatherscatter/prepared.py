@@ -15,6 +15,7 @@ from gatherscatter import _arrays, _core
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.inspection import normalised_axis, sizes_of
 from gatherscatter.kinds import taken
+from gatherscatter.reductions import reduced
 
 _OP = "prepare"
 
@@ -49,20 +50,25 @@ def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     >>> source.sum(target.gather(np.ones((3, 1)))).ravel()      # the gradient, back to the nodes
     array([1., 1., 2.])
     """
-    array = _arrays.as_indices(_OP, "indices", indices)
-    sizes = sizes_of(_OP, shape)
+    return prepared(_OP, indices, shape, axis)
+
+
+def prepared(op: str, indices: ArrayLike, shape: int | Sequence[int], axis: int | None = None) -> Prepared:
+    """`prepare` under the name ``op``."""
+    array = _arrays.as_indices(op, "indices", indices)
+    sizes = sizes_of(op, shape)
     if axis is None and not isinstance(shape, int | np.integer):
         if array.ndim == 0 or array.shape[-1] > len(sizes):
-            text = f"{_OP}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis="
-            raise OpValueError(text, op=_OP, input="indices")
+            text = f"{op}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis="
+            raise OpValueError(text, op=op, input="indices")
         first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
     else:
-        first = normalised_axis(_OP, axis or 0, sizes)
+        first = normalised_axis(op, axis or 0, sizes)
         dims, kernel = (sizes[first],), "gather"
     if math.prod(dims) >= 2**63:
-        raise OpValueError(f"{_OP}: a shape {sizes} has more elements than can be counted", op=_OP, input="shape")
+        raise OpValueError(f"{op}: a shape {sizes} has more elements than can be counted", op=op, input="shape")
     probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory: only to check the indices
-    _arrays.execute(_OP, kernel, probe, array, axis=first)
+    _arrays.execute(op, kernel, probe, array, axis=first)
     rows = _row_numbers(array if kernel == "gather_nd" else array[..., np.newaxis], dims)
     rows.flags.writeable = False
     return Prepared(first, dims, rows)
@@ -217,11 +223,8 @@ class Prepared:
         if type(updates) is not np.ndarray and (foreign := taken(_OP, {"updates": updates})):
             summed = self.sum(**foreign.values, accumulate=accumulate, num_threads=num_threads)
             return foreign.give(summed)  # type: ignore[no-any-return]
-        new = _arrays.as_array(_OP, "updates", updates)
+        new = self._checked(updates)
         before, after = new.shape[: self.axis], new.shape[self.axis + self.rows.ndim :]
-        if new.shape != before + self.rows.shape + after:
-            text = f"{_OP}: updates of shape {new.shape} do not fit indices of shape {self.rows.shape}"
-            raise OpValueError(text, op=_OP, input="updates")
         result: Any = NotImplemented
         if accumulate == "step" and self._is_grouped(new, "add"):
             result = self._combine(None, new, "add", True, num_threads)
@@ -233,6 +236,50 @@ class Prepared:
                 accumulate=accumulate, num_threads=num_threads,
             )  # fmt: skip
         return np.asarray(result).reshape(before + self.dims + after)
+
+    def reduce(
+        self, updates: ArrayLike, reductions: str | Sequence[str], *, num_threads: int | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """What several reductions make of the updates for each place, in one pass over the updates.
+
+        Parameters
+        ----------
+        updates : array of numbers, shape as the result of `gather`
+        reductions : any of 'sum', 'mul', 'mean', 'min', 'max', 'count', 'argmin', 'argmax', or several
+            Sums and products are made one step after the other in the order of the updates, as `scatter` does. 'argmin'
+            and 'argmax' say which update it is, by its number in row-major order of the indices: the first of equal
+            ones; NaN is the least and the greatest of all.
+        num_threads : see `gatherscatter.scatter_nd`
+
+        Returns
+        -------
+        tuple of arrays, in the order of the names, shape ``updates.shape[:axis] + dims + ...``
+            Of updates' type; 'count', 'argmin' and 'argmax' of int64, 'count' in the shape ``dims``. Where there are no
+            updates: 1 for 'mul', the number of all updates for 'argmin' and 'argmax', 0 for all others.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Shapes, types or names don't fit.
+
+        >>> import numpy as np, gatherscatter as gs
+        >>> sums, best = gs.prepare([0, 2, 2], 3).reduce(np.array([5.0, 4.0, 7.0]), ("sum", "argmax"))
+        >>> sums, best
+        (array([ 5.,  0., 11.]), array([0, 3, 2]))
+        """
+        if type(updates) is not np.ndarray and (foreign := taken(_OP, {"updates": updates})):
+            results = self.reduce(**foreign.values, reductions=reductions, num_threads=num_threads)
+            return tuple(map(foreign.give, results))
+        names = (reductions,) if isinstance(reductions, str) else tuple(reductions)
+        new = _arrays.native(self._checked(updates))
+        first = np.moveaxis(new, range(self.axis, self.axis + self.rows.ndim), range(self.rows.ndim))
+        flat = np.ascontiguousarray(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])
+        made = reduced(_OP, flat, self._groups, names, num_threads)
+        shape = self.dims + first.shape[self.rows.ndim :]
+        axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
+        return tuple(
+            self.counts if name == "count" else np.moveaxis(made[name].reshape(shape), *axes) for name in names
+        )
 
     @cached_property
     def _is_balanced(self) -> bool:
@@ -250,6 +297,14 @@ class Prepared:
     ) -> Any:
         flat = np.ascontiguousarray(updates).reshape(self.rows.size, *updates.shape[self.rows.ndim :])
         return _core.scatter_groups(data, *self._groups, flat, reduction, include_self, threads)
+
+    def _checked(self, updates: ArrayLike) -> np.ndarray:
+        """Updates in the shape that `gather` gives."""
+        new = _arrays.as_array(_OP, "updates", updates)
+        if new.shape[self.axis : self.axis + self.rows.ndim] != self.rows.shape:
+            text = f"{_OP}: updates of shape {new.shape} do not fit indices of shape {self.rows.shape}"
+            raise OpValueError(text, op=_OP, input="updates")
+        return new
 
     def _flat(self, name: str, value: ArrayLike) -> np.ndarray:
         """Data with the indexed axes merged."""
