@@ -53,7 +53,7 @@ def content(path: Path) -> object:
 
 def test_all_are_there() -> None:
     assert MAKERS == ["beam_search", "embedding", "kv_cache", "message_passing"]
-    assert len(COMMANDS) == 9
+    assert len(COMMANDS) == 10
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -70,6 +70,8 @@ def test_the_files_are_what_the_script_makes(name: str, tmp_path: Path) -> None:
 def test_the_commands_of_the_page_work(command: str, tmp_path: Path) -> None:
     if ".onnx" in command or "kv_cache" in command:
         pytest.importorskip("onnx")
+    if "karate_club" in command:
+        pytest.importorskip("torch")
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     program, *args = shlex.split(command)
     module = ["-m", "gatherscatter"] if program == "gatherscatter" else []
@@ -138,3 +140,11 @@ def test_voxels_agree_with_numpy() -> None:
     height = np.full(example.GRID[:2], -np.inf)
     np.maximum.at(height, at[:2], points[inside, 2])
     np.testing.assert_array_equal(voxels["height"], height)
+
+
+def test_the_karate_club_splits_as_it_did() -> None:
+    pytest.importorskip("torch")
+    example = load(EXAMPLES / "karate_club" / "train.py")
+    losses, found = example.train(50)
+    assert losses[-1] < losses[0] / 5
+    assert len(example.WITH_THE_INSTRUCTOR ^ set(found)) <= 2

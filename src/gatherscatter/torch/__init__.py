@@ -19,7 +19,19 @@ import gatherscatter
 from gatherscatter.kinds import check_tensor
 from gatherscatter.torch import functions
 
-__all__ = ["gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "scatter_update"]
+__all__ = [
+    "gather",
+    "gather_elements",
+    "gather_nd",
+    "gather_tree",
+    "scatter_elements",
+    "scatter_nd",
+    "scatter_update",
+    "tensor_scatter",
+]
+
+# These two take tensors as they are, and have no gradients: they serve inference.
+gather_tree, tensor_scatter = gatherscatter.gather_tree, gatherscatter.tensor_scatter
 
 
 def gather(

@@ -22,18 +22,14 @@ _GATHER_MODE = {"drop": "fill"}
 _GATHER_OF = dict(zip(SCATTERS, ("gather", "gather_elements", "gather_nd"), strict=True))
 
 
-_SCATTER_DEFAULTS = {
-    "reduction": "none",
-    "include_self": True,
-    "accumulate": "step",
-    "mode": "raise",
-    "num_threads": None,
-}
+_GATHER_DEFAULTS = {"mode": "raise", "num_threads": None}
+_SCATTER_DEFAULTS = {"reduction": "none", "include_self": True, "accumulate": "step", **_GATHER_DEFAULTS}
 
 
 def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
     """Call a gather by name."""
-    if _is_differentiated(data):
+    options = _GATHER_DEFAULTS | options
+    if is_differentiated(data):
         return _Gather.apply(name, data, indices, tuple(options.items()))  # type: ignore[no-any-return, no-untyped-call]
     return operator(name)(data, indices, **options)  # type: ignore[no-any-return]
 
@@ -41,12 +37,12 @@ def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
 def scatter(name: str, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> Tensor:
     """Call a scatter by name."""
     options = _SCATTER_DEFAULTS | options
-    if _is_differentiated(data, updates):
+    if is_differentiated(data, updates):
         return _Scatter.apply(name, data, indices, updates, tuple(options.items()))  # type: ignore[no-any-return, no-untyped-call]
     return operator(name)(data, indices, updates, **options)  # type: ignore[no-any-return]
 
 
-def _is_differentiated(*tensors: Tensor) -> bool:
+def is_differentiated(*tensors: Tensor) -> bool:
     """Whether the call has to pass through autograd, the compiler or a transformation of `torch.func`."""
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return True

@@ -1,0 +1,135 @@
+"""Several reductions of rows by place in one pass, with gradients: an operator of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from gatherscatter.errors import OpValueError
+from gatherscatter.prepared import prepared
+from gatherscatter.reductions import REDUCTIONS
+from gatherscatter.torch import functions
+
+_NAME = "gatherscatter::reduce"
+_OP = "scatter"
+_EXTREMA = ("min", "max")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise ValueError for what isn't made in one pass."""
+    for name in names:
+        if name not in REDUCTIONS or name == "mul":  # whose gradient takes more than one pass
+            known = ", ".join(repr(name) for name in REDUCTIONS if name != "mul")
+            raise OpValueError(f"{_OP}: reduce must be some of {known}, not {name!r}", op=_OP, input="reduce")
+
+
+def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tuple[Tensor, ...]:
+    """What `Prepared.reduce` makes of ``updates[i]``, which go to ``rows[i]`` of ``size``.
+
+    The gradient of a minimum or maximum goes to the one update that it is.
+    """
+    asked = tuple(dict.fromkeys(names))
+    if functions.is_differentiated(updates):
+        # Where a minimum or maximum is, its gradient goes.
+        asked = tuple(dict.fromkeys((*names, *(f"arg{name}" for name in names if name in _EXTREMA))))
+        results = _Reduce.apply(updates, rows, size, asked)  # type: ignore[no-untyped-call]
+    else:
+        results = torch.ops.gatherscatter.reduce(updates, rows, size, list(asked))
+    return tuple(results[asked.index(name)] for name in names)
+
+
+def _reduce(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[Tensor]:
+    with torch.no_grad():
+        return list(prepared(_OP, rows, size).reduce(updates, names))  # type: ignore[arg-type]
+
+
+def _shapes(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[Tensor]:
+    full = (size, *updates.shape[1:])
+    return [
+        updates.new_empty((size,) if name == "count" else full, dtype=updates.dtype if _is_value(name) else torch.int64)
+        for name in names
+    ]
+
+
+def _batched(info: Any, in_dims: Any, updates: Tensor, rows: Tensor, size: int, names: list[str]) -> Any:
+    """Every batch entry has places of its own."""
+    batch, count = info.batch_size, rows.shape[-1 if in_dims[1] is None else 1 - in_dims[1]]
+    updates = updates.expand(batch, *updates.shape) if in_dims[0] is None else updates.movedim(in_dims[0], 0)
+    rows = rows.expand(batch, count) if in_dims[1] is None else rows.movedim(in_dims[1], 0)
+    first = torch.arange(batch).reshape(-1, 1)
+    flat = torch.ops.gatherscatter.reduce(updates.flatten(0, 1), (rows + first * size).flatten(), batch * size, names)
+    results = [result.reshape(batch, size, *result.shape[1:]) for result in flat]
+    for i, name in enumerate(names):
+        if name.startswith("arg"):
+            own = results[i] - first.reshape(-1, *(1,) * (results[i].ndim - 1)) * count
+            results[i] = torch.where(results[i] == batch * count, count, own)
+    return results, [0] * len(results)
+
+
+def _is_value(name: str) -> bool:
+    return name != "count" and not name.startswith("arg")
+
+
+class _Reduce(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(updates: Tensor, rows: Tensor, size: int, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+        return tuple(torch.ops.gatherscatter.reduce(updates, rows, size, list(names)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(*(each for each in output if each.dtype == torch.int64))
+        _remember(ctx, inputs, output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return _of_updates(ctx, grads), None, None, None
+
+
+def _remember(ctx: Any, inputs: Any, output: Any) -> None:
+    updates, rows, _, ctx.names = inputs
+    ctx.shape = updates.shape
+    ctx.save_for_backward(rows, *(each for name, each in zip(ctx.names, output, strict=True) if name.startswith("arg")))
+
+
+def _of_updates(ctx: Any, grads: Sequence[Any]) -> Any:
+    rows, *members = ctx.saved_tensors
+    members_of = dict(zip((name for name in ctx.names if name.startswith("arg")), members, strict=True))
+    parts = []
+    for name, grad in zip(ctx.names, grads, strict=True):
+        if grad is None or not _is_value(name):
+            continue
+        if name in _EXTREMA:
+            zeros = grad.new_zeros(ctx.shape)
+            where = members_of[f"arg{name}"]
+            parts.append(functions.scatter("scatter_elements", zeros, where, grad, axis=0, mode="drop"))
+        else:
+            shares = _shared(grad, rows) if name == "mean" else grad
+            parts.append(functions.gather("gather", shares, rows, axis=0))
+    return sum(parts[1:], parts[0])
+
+
+def _shared(grad: Tensor, rows: Tensor) -> Tensor:
+    """The gradient of a mean, for each of its members."""
+    counts = torch.zeros(grad.shape[0], dtype=torch.int64)
+    counts = functions.scatter("scatter_update", counts, rows, torch.ones_like(rows), axis=0, reduction="add")
+    divisor = counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1))
+    return (grad / divisor).to(grad.dtype)
+
+
+torch.library.define(
+    _NAME, "(Tensor updates, Tensor rows, int size, str[] reductions) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,)
+)
+torch.library.impl(_NAME, "CPU", _reduce)
+torch.library.register_fake(_NAME, _shapes)
+torch.library.register_vmap(_NAME, _batched)
+torch.library.register_autograd(
+    _NAME,
+    lambda ctx, grads: (_of_updates(ctx, grads), None, None, None),
+    setup_context=lambda ctx, inputs, output: _remember(ctx, inputs, output),
+)

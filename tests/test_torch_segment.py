@@ -1,0 +1,380 @@
+"""gatherscatter.torch.segment: the functions of torch_scatter, against loops, PyTorch and the package itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.errors import OpIndexError
+
+torch: Any = pytest.importorskip("torch")
+segment: Any = pytest.importorskip("gatherscatter.torch.segment")
+from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
+from torch.func import grad, vmap  # noqa: E402
+
+SIZE = 5
+
+# Shape of src, dim, shape of index.
+FORMS = [
+    ((7,), 0, (7,)),
+    ((7, 3), 0, (7,)),
+    ((7, 12), 0, (7,)),
+    ((3, 7), -1, (7,)),
+    ((2, 7, 3), 1, (7,)),
+    ((2, 7, 9), 1, (7,)),
+    ((2, 7, 3), 1, (2, 7)),
+    ((7, 3), 0, (7, 3)),
+    ((2, 3, 7), -1, (2, 3, 7)),
+    ((0, 3), 0, (0,)),
+    ((2, 0), 1, (2, 0)),
+]
+
+
+def example(shape: tuple[int, ...], index_shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
+    """Values with many ties, and an index that leaves the last place out."""
+    generator = torch.Generator().manual_seed(len(shape) + sum(shape))
+    src = torch.randint(-3, 4, shape, generator=generator).to(dtype or torch.float64)
+    return src, torch.randint(0, SIZE - 1, index_shape, generator=generator)
+
+
+def distinct(shape: tuple[int, ...], index_shape: tuple[int, ...]) -> tuple[Any, Any]:
+    generator = torch.Generator().manual_seed(3)
+    src = torch.randperm(max(torch.Size(shape).numel(), 1), generator=generator)[: torch.Size(shape).numel()]
+    return src.reshape(shape).to(torch.float64) / 7 + 0.5, example(shape, index_shape)[1]
+
+
+def by_loops(src: Any, index: Any, dim: int, reduce: Callable[[Any], Any], empty: float) -> Any:
+    """Each lane and place on its own: ``reduce`` of its values, in order."""
+    dim %= src.ndim
+    if index.ndim == 1:
+        index = index.reshape(*(1,) * dim, -1)
+    index = index.reshape(*index.shape, *(1,) * (src.ndim - index.ndim)).expand(src.shape)
+    others = (*src.shape[:dim], *src.shape[dim + 1 :])
+    lanes, places = (each.movedim(dim, -1).reshape(torch.Size(others).numel(), src.shape[dim]) for each in (src, index))
+    result = [
+        [reduce(lane[place == number]) if (place == number).any() else torch.tensor(empty) for number in range(SIZE)]
+        for lane, place in zip(lanes, places, strict=True)
+    ]
+    flat = torch.stack([torch.stack([each.to(torch.float64) for each in row]) for row in result]) if result else src
+    return flat.reshape(*others, SIZE).movedim(-1, dim)
+
+
+def which(values: Any, best: Any) -> Any:
+    return (values == best).nonzero()[0, 0]
+
+
+REDUCTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "sum": (lambda values: values.sum(), 0),
+    "mul": (lambda values: values.prod(), 1),
+    "mean": (lambda values: values.mean(), 0),
+    "min": (lambda values: values.min(), 0),
+    "max": (lambda values: values.max(), 0),
+}
+
+
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+@pytest.mark.parametrize(("shape", "dim", "index_shape"), FORMS)
+def test_a_scatter(shape: Any, dim: int, index_shape: Any, reduce: str) -> None:
+    src, index = example(shape, index_shape)
+    expected = by_loops(src, index, dim, *REDUCTIONS[reduce])
+    found = segment.scatter(src, index, dim, dim_size=SIZE, reduce=reduce)
+    torch.testing.assert_close(found, expected)
+    own = getattr(segment, f"scatter_{reduce}")(src, index, dim, dim_size=SIZE)
+    assert torch.equal(own[0] if isinstance(own, tuple) else own, found)
+    # With a gradient another way is taken.
+    differentiated = segment.scatter(src.clone().requires_grad_(), index, dim, dim_size=SIZE, reduce=reduce)
+    assert torch.equal(differentiated.detach(), found)
+
+
+@pytest.mark.parametrize("which", ["min", "max"])
+@pytest.mark.parametrize(("shape", "dim", "index_shape"), FORMS)
+def test_where_an_extremum_is(shape: Any, dim: int, index_shape: Any, which: str) -> None:
+    src, index = example(shape, index_shape)
+    count = src.shape[dim]
+    positions = torch.arange(count).reshape(-1, *(1,) * (src.ndim - 1 - dim % src.ndim)).expand(src.shape)
+    # Values and positions in one number: of equal values, the first position is the better.
+    sign = 1 if which == "min" else -1
+    both = src * 100 + sign * positions
+    code = by_loops(both, index, dim, lambda values: values.min() if which == "min" else values.max(), 1e9)
+    expected = torch.where(code == 1e9, count, (sign * code) % 100).to(torch.int64)
+    values, members = getattr(segment, f"scatter_{which}")(src, index, dim, dim_size=SIZE)
+    assert torch.equal(members, expected)
+    torch.testing.assert_close(values, by_loops(src, index, dim, *REDUCTIONS[which]))
+
+
+@pytest.mark.parametrize(("shape", "dim", "index_shape"), FORMS)
+def test_several_at_once_are_the_same_as_each(shape: Any, dim: int, index_shape: Any) -> None:
+    src, index = example(shape, index_shape)
+    names = ("max", "sum", "count", "argmax", "mean", "argmin", "max")
+    found = segment.scatter(src, index, dim, dim_size=SIZE, reduce=names)
+    top, where = segment.scatter_max(src, index, dim, dim_size=SIZE)
+    for name, result in zip(names, found, strict=True):
+        if name == "count":
+            one = index if index.ndim == 1 else src
+            along = 0 if index.ndim == 1 else dim
+            assert torch.equal(
+                result, segment.scatter_sum(torch.ones_like(one, dtype=torch.int64), index, along, dim_size=SIZE)
+            )
+        elif name == "argmin":
+            assert torch.equal(result, segment.scatter_min(src, index, dim, dim_size=SIZE)[1])
+        else:
+            expected = {"max": top, "argmax": where}.get(name)
+            if expected is None:
+                expected = segment.scatter(src, index, dim, dim_size=SIZE, reduce=name)
+            torch.testing.assert_close(result, expected)
+
+
+@pytest.mark.parametrize(("shape", "dim", "index_shape"), FORMS[:9])
+def test_gradients(shape: Any, dim: int, index_shape: Any) -> None:
+    src, index = distinct(shape, index_shape)
+
+    def check(function: Callable[..., Any]) -> None:
+        inputs = (src.clone().requires_grad_(),)
+        assert gradcheck(function, inputs)
+        assert gradgradcheck(function, inputs)
+
+    for reduce in REDUCTIONS:
+        check(lambda src, reduce=reduce: segment.scatter(src, index, dim, dim_size=SIZE, reduce=reduce))
+    check(
+        lambda src: segment.scatter(
+            src, index, dim, dim_size=SIZE, reduce=("sum", "min", "count", "mean", "argmax", "max")
+        )[::3]
+    )
+    check(lambda src: segment.scatter_softmax(src, index, dim))
+    check(lambda src: segment.scatter_log_softmax(src, index, dim))
+    check(lambda src: segment.scatter_logsumexp(src, index, dim, dim_size=SIZE))
+
+
+def test_the_gradient_of_an_extremum_goes_to_the_first() -> None:
+    for width in (1, 9):
+        src = torch.ones(3, width, requires_grad=True)
+        segment.scatter(src, torch.tensor([0, 0, 0]), 0, reduce="max").sum().backward()
+        assert src.grad.tolist() == [[1.0] * width, [0.0] * width, [0.0] * width]
+
+
+@pytest.mark.parametrize("width", [1, 9])
+def test_nan_is_least_and_greatest_and_the_first_one_counts(width: int) -> None:
+    src = torch.tensor([1.0, torch.nan, 3.0, torch.nan]).reshape(-1, 1).expand(4, width)
+    for name in ("min", "max"):
+        values, members = getattr(segment, f"scatter_{name}")(src, torch.zeros(4, dtype=torch.int64), 0)
+        assert values.isnan().all()
+        assert members.tolist() == [[1] * width]
+
+
+def test_out_is_what_it_begins_with() -> None:
+    src, index = torch.tensor([1.0, 5.0, 2.0]), torch.tensor([0, 0, 2])
+    out = torch.tensor([3.0, 7.0, 2.0])
+    for name, expected in (("sum", [9, 7, 4]), ("mul", [15, 7, 4]), ("mean", [4.5, 7, 4]), ("max", [5, 7, 2])):
+        own = out.clone()
+        assert segment.scatter(src, index, 0, own, reduce=name) is own
+        assert own.tolist() == expected
+    values, members = segment.scatter_min(src, index, 0, out.clone())
+    assert values.tolist() == [1, 7, 2]
+    assert members.tolist() == [0, 3, 3]
+    whole = segment.scatter_logsumexp(src, index, 0, out.clone())
+    torch.testing.assert_close(whole[0], torch.tensor([3.0, 1.0, 5.0]).logsumexp(0))
+    torch.testing.assert_close(whole[1:], torch.stack([out[1], torch.tensor([2.0, 2.0]).logsumexp(0)]))
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_std_is_that_of_pytorch(unbiased: bool) -> None:
+    src, index = example((9, 2), (9,))
+    index = torch.tensor([0, 1, 0, 2, 2, 2, 0, 3, 2])
+    found = segment.scatter_std(src, index, 0, dim_size=SIZE, unbiased=unbiased)
+    expected = by_loops(
+        src, index, 0, lambda values: values.std(correction=int(unbiased)) if len(values) > 1 else torch.tensor(0.0), 0
+    )
+    torch.testing.assert_close(found, expected)
+    same = torch.ones(3, requires_grad=True)
+    segment.scatter_std(same, torch.tensor([0, 0, 1])).sum().backward()
+    assert same.grad.tolist() == [0, 0, 0]
+
+
+def test_softmax_and_its_like_are_those_of_pytorch_in_each_place() -> None:
+    src, index = example((2, 9), (2, 9))
+    src[0, :2] = torch.tensor([1000.0, -1000.0])
+    soft, log = segment.scatter_softmax(src, index), segment.scatter_log_softmax(src, index)
+    total = segment.scatter_logsumexp(src, index, dim_size=SIZE)
+    for lane in range(2):
+        for place in range(SIZE):
+            here = index[lane] == place
+            torch.testing.assert_close(soft[lane, here], src[lane, here].softmax(0))
+            torch.testing.assert_close(log[lane, here], src[lane, here].log_softmax(0))
+            if here.any():
+                torch.testing.assert_close(total[lane, place], src[lane, here].logsumexp(0))
+            else:
+                assert total[lane, place] == 0
+    with pytest.raises(ValueError, match="src must be floats"):
+        segment.scatter_softmax(src.to(torch.int64), index)
+
+
+# ---------------------------------------------------------------------------------------------------------- segments
+
+POINTERS = torch.tensor([1, 3, 3, 6, 8])  # the first and the last of nine are in no segment
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "min", "max"])
+@pytest.mark.parametrize("rest", [(), (3,), (12,)])
+def test_segments_by_pointers(rest: tuple[int, ...], reduce: str) -> None:
+    src, _ = example((9, *rest), (9,))
+    reducer = {"min": "amin", "max": "amax"}.get(reduce, reduce)
+    rows = [src[first:last] for first, last in itertools.pairwise(POINTERS)]
+    expected = torch.stack([getattr(row, reducer)(0) if len(row) else src.new_zeros(rest) for row in rows])
+    torch.testing.assert_close(segment.segment_csr(src, POINTERS, reduce=reduce), expected)
+    out = torch.empty_like(expected)
+    own = getattr(segment, f"segment_{reduce}_csr")(src, POINTERS, out)
+    values = own[0] if isinstance(own, tuple) else own
+    assert values is out
+    torch.testing.assert_close(out, expected)
+    if isinstance(own, tuple):
+        assert own[1][1].tolist() == src.new_full(rest, 9).tolist()
+        filled = [0, 2, 3]
+        assert torch.equal(src.gather(0, own[1][filled]), values[filled])
+
+
+def test_segments_of_batches() -> None:
+    src, _ = example((2, 6, 3), (6,))
+    pointers = torch.tensor([[0, 2, 6], [0, 5, 6]])
+    expected = torch.stack([torch.stack([src[0, :2].sum(0), src[0, 2:].sum(0)]),
+                            torch.stack([src[1, :5].sum(0), src[1, 5:].sum(0)])])  # fmt: skip
+    assert torch.equal(segment.segment_csr(src, pointers), expected)
+    assert torch.equal(segment.segment_csr(src, pointers[:1])[1, 1], src[1, 2:].sum(0))
+    repeated = segment.gather_csr(expected, pointers)
+    assert torch.equal(repeated[0], expected[0][[0, 0, 1, 1, 1, 1]])
+    assert torch.equal(repeated[1], expected[1][[0, 0, 0, 0, 0, 1]])
+
+
+def test_segments_by_index() -> None:
+    src, _ = example((2, 6, 3), (6,))
+    index = torch.tensor([[0, 0, 1, 1, 1, 3]])
+    expected = segment.scatter(src, index[0], 1, reduce="max")
+    assert torch.equal(segment.segment_coo(src, index, reduce="max"), expected)
+    values, members = segment.segment_max_coo(src, index, dim_size=4)
+    assert torch.equal(values, expected)
+    assert torch.equal(members, segment.scatter_max(src, index[0], 1)[1])
+    assert torch.equal(segment.segment_mean_coo(src, index), segment.scatter_mean(src, index[0], 1))
+    assert torch.equal(segment.gather_coo(expected, index), expected[:, index[0]])
+    out = torch.ones(2, 4, 3, dtype=torch.float64)
+    assert torch.equal(segment.segment_sum_coo(src, index, out.clone()), segment.scatter_sum(src, index[0], 1, out))
+
+
+def test_gradients_of_segments() -> None:
+    src, _ = distinct((9, 3), (9,))
+    for reduce in ("sum", "mean", "max"):
+
+        def there_and_back(src: Any, reduce: str = reduce) -> Any:
+            return segment.gather_csr(segment.segment_csr(src, POINTERS, reduce=reduce), torch.tensor([0, 1, 3, 4, 6]))
+
+        assert gradcheck(there_and_back, (src.clone().requires_grad_(),))
+
+
+# ------------------------------------------------------------------------------------------ transformations, promises
+
+
+def test_func_and_compiler() -> None:
+    src, index = distinct((7, 9), (7,))
+    indices = torch.stack([index, index.flip(0)])
+
+    def several(index: Any) -> Any:
+        return segment.scatter(src, index, 0, dim_size=SIZE, reduce=("sum", "argmax", "count"))
+
+    for found, *expected in zip(vmap(several)(indices), *map(several, indices), strict=True):
+        assert torch.equal(found, torch.stack(expected))
+    gradient = grad(lambda src, index: segment.scatter(src, index, 0, dim_size=SIZE, reduce="max").sin().sum())
+    assert torch.allclose(
+        vmap(gradient, (None, 0))(src, indices), torch.stack([gradient(src, each) for each in indices])
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_function() -> None:
+    torch._dynamo.reset()
+    src, index = distinct((7, 9), (7,))
+
+    def function(src: Any) -> Any:
+        total, top = segment.scatter(src * 2, index, 0, dim_size=SIZE, reduce=("sum", "max"))
+        return segment.scatter_softmax(total + top, torch.tensor([0, 1, 0, 1, 1]), 0, dim_size=2)
+
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    ours, plain = src.clone().requires_grad_(), src.clone().requires_grad_()
+    compiled(ours)[0].sum().backward()
+    function(plain)[0].sum().backward()
+    assert torch.allclose(ours.grad, plain.grad)
+
+
+def test_the_operator_passes_the_checks_of_pytorch() -> None:
+    src, index = distinct((7, 9), (7,))
+    operator = torch.ops.gatherscatter.reduce.default
+    arguments = (src.clone().requires_grad_(), index, SIZE, ["max", "argmax", "sum", "count"])
+    assert set(torch.library.opcheck(operator, arguments).values()) == {"SUCCESS"}
+
+
+def test_the_same_bits_for_any_number_of_threads() -> None:
+    src, index = torch.randn(200_000, 16), torch.randint(0, 5000, (200_000,))
+    names = ("sum", "mean", "max", "argmax")
+    before = gs.num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 7):
+            gs.set_num_threads(threads)
+            results.append([*segment.scatter(src, index, 0, reduce=names), segment.scatter_softmax(src, index, 0)])
+    finally:
+        gs.set_num_threads(before)
+    for one, *others in zip(*results, strict=True):
+        assert all(torch.equal(one, other) for other in others)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_sums_of_many_halves(dtype: Any) -> None:
+    ones = torch.ones(4096, dtype=dtype)
+    assert segment.scatter(ones, torch.zeros(4096, dtype=torch.int64)).item() == 4096
+    assert segment.scatter_mean(ones, torch.zeros(4096, dtype=torch.int64)).item() == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8, torch.float16, torch.bfloat16])
+def test_other_types(dtype: Any) -> None:
+    src, index = example((7, 9), (7,), torch.int64)
+    src = (src + 4).to(dtype)
+    for reduce in ("sum", "min", "max"):
+        found = segment.scatter(src, index, 0, dim_size=SIZE, reduce=reduce)
+        assert found.dtype == dtype
+        torch.testing.assert_close(found.double(), by_loops(src.double(), index, 0, *REDUCTIONS[reduce]))
+    assert torch.equal(segment.scatter_min(src, index, 0)[1], segment.scatter_min(src.double(), index, 0)[1])
+    whole = segment.scatter_mean(torch.tensor([-1, -2, 4]), torch.tensor([0, 0, 1]))
+    assert whole.tolist() == [-2, 4]
+
+
+def test_errors() -> None:
+    src = torch.zeros(3, 9)
+    for reduce in ("sum", "max", ("sum", "max")):
+        with pytest.raises(OpIndexError, match="7 is out of range"):
+            segment.scatter(src, torch.tensor([0, 7, 1]), 0, dim_size=3, reduce=reduce)
+    with pytest.raises(ValueError, match="reduce must be one of 'sum'"):
+        segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce="median")
+    with pytest.raises(ValueError, match="reduce must be some of"):
+        segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("sum", "median"))
+    with pytest.raises(IndexError, match="dim 2 is out of range"):
+        segment.scatter(src, torch.tensor([0, 1, 1]), 2)
+
+
+def test_torch_scatter_itself() -> None:
+    peer: Any = pytest.importorskip("torch_scatter")
+    for shape, dim, index_shape in FORMS[:9]:
+        src, index = example(shape, index_shape)
+        for name in ("sum", "mul", "mean", "min", "max"):
+            found, expected = (
+                getattr(module, f"scatter_{name}")(src, index, dim, dim_size=SIZE) for module in (segment, peer)
+            )
+            torch.testing.assert_close(found, expected)
+        for name in ("softmax", "log_softmax"):
+            found, expected = (getattr(module, f"scatter_{name}")(src, index, dim) for module in (segment, peer))
+            torch.testing.assert_close(found, expected)
+        for name in ("std", "logsumexp"):
+            found, expected = (
+                getattr(module, f"scatter_{name}")(src, index, dim, dim_size=SIZE) for module in (segment, peer)
+            )
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
