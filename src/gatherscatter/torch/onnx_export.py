@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import onnxscript
+try:
+    import onnxscript
+except ImportError as error:
+    raise ImportError("ONNX export needs onnxscript, as torch.onnx.export does: pip install onnxscript") from error
 
 from gatherscatter.errors import OpValueError
 from gatherscatter.torch.library import GATHERS, SCATTERS, operator
