@@ -16,7 +16,6 @@ import numpy as np
 from torch import Tensor
 
 import gatherscatter
-from gatherscatter.kinds import check_tensor
 from gatherscatter.torch import functions
 
 __all__ = [
@@ -188,7 +187,7 @@ def _how(reduction: str, include_self: bool, accumulate: str, mode: str, num_thr
 def _gather(name: str, data: Tensor, indices: Any, out: Tensor | None, options: dict[str, Any]) -> Tensor:
     if out is not None:
         return getattr(gatherscatter, name)(data, indices, out=out, **options)  # type: ignore[no-any-return]
-    return functions.gather(name, _tensor(name, "data", data), _tensor(name, "indices", indices), **options)
+    return functions.gather(name, _tensor("data", data), _tensor("indices", indices), **options)
 
 
 def _scatter(
@@ -196,14 +195,13 @@ def _scatter(
 ) -> Tensor:
     if out is not None:
         return getattr(gatherscatter, name)(data, indices, updates, out=out, **options)  # type: ignore[no-any-return]
-    inputs = {"data": data, "indices": indices, "updates": updates}
-    return functions.scatter(name, *(_tensor(name, each, value) for each, value in inputs.items()), **options)
+    tensors = _tensor("data", data), _tensor("indices", indices), _tensor("updates", updates)
+    return functions.scatter(name, *tensors, **options)
 
 
-def _tensor(op: str, name: str, value: Any) -> Tensor:
-    """A dense tensor in the memory of the CPU, or of no memory at all; lists and numbers become one."""
-    if not isinstance(value, Tensor):
-        array = np.asarray(value)
-        return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name == "indices" else array)
-    check_tensor(op, name, value, on_cpu=value.device.type in ("cpu", "meta"))
-    return value
+def _tensor(name: str, value: Any) -> Tensor:
+    """A tensor; lists and numbers become one."""
+    if isinstance(value, Tensor):
+        return value
+    array = np.asarray(value)
+    return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name == "indices" else array)

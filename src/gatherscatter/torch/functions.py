@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
+from gatherscatter.kinds import check_tensor
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, Movement, Values
 from gatherscatter.torch.library import GATHERS, SCATTERS, operator
@@ -28,18 +29,42 @@ _SCATTER_DEFAULTS = {"reduction": "none", "include_self": True, "accumulate": "s
 
 def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
     """Call a gather by name."""
-    options = _GATHER_DEFAULTS | options
-    if is_differentiated(data):
-        return _Gather.apply(name, data, indices, tuple(options.items()))  # type: ignore[no-any-return, no-untyped-call]
-    return operator(name)(data, indices, **options)  # type: ignore[no-any-return]
+    return _call(_Gather, name, (data, indices), _GATHER_DEFAULTS | options)
 
 
 def scatter(name: str, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> Tensor:
     """Call a scatter by name."""
-    options = _SCATTER_DEFAULTS | options
-    if is_differentiated(data, updates):
-        return _Scatter.apply(name, data, indices, updates, tuple(options.items()))  # type: ignore[no-any-return, no-untyped-call]
-    return operator(name)(data, indices, updates, **options)  # type: ignore[no-any-return]
+    return _call(_Scatter, name, (data, indices, updates), _SCATTER_DEFAULTS | options)
+
+
+def _call(function: Any, name: str, tensors: tuple[Tensor, ...], options: dict[str, Any]) -> Tensor:
+    try:
+        if is_differentiated(*tensors):
+            return apply(function, name, *tensors, tuple(options.items()))  # type: ignore[no-any-return]
+        return operator(name)(*tensors, **options)  # type: ignore[no-any-return]
+    except NotImplementedError:  # there is a kernel for dense tensors on the CPU alone
+        for each, tensor in zip(("data", "indices", "updates"), tensors, strict=False):
+            check_tensor(name, each, tensor, on_cpu=tensor.device.type == "cpu")
+        raise
+
+
+def apply(function: Any, *inputs: Any) -> Any:
+    """Apply a Function; without transformations its plain form, for which PyTorch does not inspect signatures."""
+    transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return (function if transformed else function.plain).apply(*inputs)
+
+
+def with_plain(function: Any) -> Any:
+    """Add ``plain``: a Function that does the same in one step, which transformations can't take apart."""
+
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        output = function.forward(*inputs)
+        function.setup_context(ctx, inputs, output)
+        return output
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(function.backward)}
+    function.plain = type(function.__name__, (Function,), methods)
+    return function
 
 
 def is_differentiated(*tensors: Tensor) -> bool:
@@ -52,6 +77,7 @@ def is_differentiated(*tensors: Tensor) -> bool:
     return any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)  # type: ignore[no-untyped-call]
 
 
+@with_plain
 class _Gather(Function):
     generate_vmap_rule = True
 
@@ -71,6 +97,7 @@ class _Gather(Function):
         return None, _of_gather(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None
 
 
+@with_plain
 class _Scatter(Function):
     generate_vmap_rule = True
 

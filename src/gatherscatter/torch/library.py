@@ -58,9 +58,25 @@ _SHAPES: dict[str, Callable[..., Tensor]] = {
     **dict.fromkeys(SCATTERS, _shape_of_scatter),
 }
 
+
+def _kernel(name: str) -> Callable[..., Tensor]:
+    """The array function, without a look at what its inputs are; whatever is unusual goes the long way."""
+    call = getattr(_core, name)
+    inputs = 2 if name in GATHERS else 3
+
+    def kernel(*arguments: Any, **options: Any) -> Tensor:
+        try:
+            arrays = [tensor.numpy() for tensor in arguments[:inputs]]
+        except (RuntimeError, TypeError):
+            return call(*arguments, **options)  # type: ignore[no-any-return]
+        return torch.from_numpy(call(*arrays, *arguments[inputs:], **options))
+
+    return kernel
+
+
 for _name, _signature in _SIGNATURES.items():
     _qualified = f"gatherscatter::{_name}"
     torch.library.define(_qualified, _signature, tags=(torch.Tag.pt2_compliant_tag,))
-    torch.library.impl(_qualified, "CPU", getattr(_core, _name))
+    torch.library.impl(_qualified, "CPU", _kernel(_name))
     torch.library.register_fake(_qualified, _SHAPES[_name])
     torch.library.register_vmap(_qualified, batching.RULES[_name])

@@ -36,7 +36,7 @@ def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tu
     if functions.is_differentiated(updates):
         # Where a minimum or maximum is, its gradient goes.
         asked = tuple(dict.fromkeys((*names, *(f"arg{name}" for name in names if name in _EXTREMA))))
-        results = _Reduce.apply(updates, rows, size, asked)  # type: ignore[no-untyped-call]
+        results = functions.apply(_Reduce, updates, rows, size, asked)
     else:
         results = torch.ops.gatherscatter.reduce(updates, rows, size, list(asked))
     return tuple(results[asked.index(name)] for name in names)
@@ -74,6 +74,7 @@ def _is_value(name: str) -> bool:
     return name != "count" and not name.startswith("arg")
 
 
+@functions.with_plain
 class _Reduce(Function):
     generate_vmap_rule = True
 
