@@ -202,3 +202,43 @@ def test_reduce_refuses_what_it_does_not_know() -> None:
         edges.reduce(np.array(["a", "b"]), "sum")
     with pytest.raises(ValueError, match="do not fit indices"):
         edges.reduce(np.ones(3), "sum")
+
+
+# Enough places with few updates each, so that groups are used.
+ROWS = np.array([3, 3, *range(30)])
+
+
+@pytest.mark.parametrize("how", ["scatter", "sum"])
+@pytest.mark.parametrize("accumulate", ["step", "exact"])
+def test_groups_leave_exact_sums_alone(how: str, accumulate: str) -> None:
+    values = np.zeros(32, np.float32)
+    values[ROWS == 3] = 2.0**24, 1, 1  # one after the other, the ones are lost
+    edges, zeros = gs.prepare(ROWS, 30), np.zeros(30, np.float32)
+    options: dict[str, Any] = {"accumulate": accumulate}
+    found = edges.sum(values, **options) if how == "sum" else edges.scatter(zeros, values, reduction="add", **options)
+    assert found[3] == 2.0**24 + (2 if accumulate == "exact" else 0)
+
+
+def test_groups_take_updates_of_any_layout_but_no_other_shape() -> None:
+    edges = gs.prepare(ROWS, 30)
+    updates = np.arange(96.0).reshape(3, 32)
+    assert edges.sum(updates.T).tolist() == edges.sum(updates.T.copy()).tolist()
+    swapped = updates.T.astype(">f8")
+    assert edges.scatter(np.zeros((30, 3), ">f8"), swapped, reduction="add").tolist() == edges.sum(updates.T).tolist()
+    with pytest.raises(OpValueError, match="updates"):
+        edges.scatter(np.zeros((30, 3)), updates.T[:, :2], reduction="add")
+
+
+def test_what_shapes_and_indices_may_be() -> None:
+    assert gs.prepare(np.array([3]), np.int64(5)).rows.tolist() == [3]
+    with pytest.raises(OpValueError, match="hold no tuples"):
+        gs.prepare(3, (5, 2))
+    with pytest.raises(OpValueError, match="more elements than can be counted"):
+        gs.prepare(np.zeros((1, 2), int), (2**32, 2**31))
+    nothing = gs.prepare([], 0)
+    assert nothing.sum(np.zeros((0, 2))).shape == (0, 2)
+    for edges in (gs.prepare([1], 2), pickle.loads(pickle.dumps(gs.prepare([1], 2)))):
+        with pytest.raises(ValueError, match="read-only"):
+            edges.rows[0] = 1
+    whole = gs.prepare(np.zeros((3, 0), int), (5, 2))
+    assert whole.sum(np.ones((3, 5, 2))).tolist() == np.full((5, 2), 3.0).tolist()
