@@ -1,8 +1,9 @@
-"""Writes the type stubs of the generated functions: ``python tests/stubs.py``. A test keeps them up to date."""
+"""Writes the type stubs of the packages of the two domains: ``python tests/stubs.py``. A test keeps them up to date."""
 
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from pathlib import Path
 
 from gatherscatter import families
@@ -13,7 +14,10 @@ PACKAGE = Path(__file__).parents[1] / "src" / "gatherscatter"
 
 def stub(domain: str) -> str:
     names = list(dict.fromkeys(row.op_type for row in TABLE if row.domain == domain))
+    package = f"gatherscatter.{domain}"
+    later = sorted(import_module(package)._LATER.items(), key=lambda item: item[1])
     lines = ["import numpy as np", "from numpy.typing import ArrayLike", ""]
+    lines += [*(f"from {package}.{module} import {name} as {name}" for name, module in later), ""]
     for name in names:
         rows = [row for row in TABLE if (row.domain, row.op_type) == (domain, name)]
         lines.append(f"def {name}(")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import unittest
 import warnings
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from onnx.backend.base import Backend as BackendBase
+from onnx.backend.base import BackendRep
+from onnx.backend.test import BackendTest
 from onnx.backend.test.case.test_case import TestCase as NodeCase
 from onnx.backend.test.loader import load_model_tests
 
@@ -144,6 +149,76 @@ def test_run_node_takes_the_opset() -> None:
     assert out.tolist() == [0, 7, 2, 3, 4]
     with pytest.raises(gs.OpValueError, match=r"onnx\.ScatterND-16: reduction must be one of 'none', 'add', 'mul'"):
         backend.run_node(node, [data, indices, np.array([7.0, 3.0])], opset_version=16)
+
+
+ADD = onnx.helper.make_node("Add", ["x", "y"], ["z"])
+
+
+def test_run_node_takes_inputs_as_it_gets_them() -> None:
+    x, y = np.array([1, 2], np.float32), np.array([4, 8], np.float32)
+    for inputs in ([x, y], (x, y), {"y": y, "x": x}):
+        results = backend.run_node(ADD, inputs)
+        assert results["z"].tolist() == [5, 10]
+    assert backend.run_node(onnx.helper.make_node("Neg", ["x"], ["z"]), x)[0].tolist() == [-1, -2]
+    assert backend.run_node(onnx.helper.make_node("Add", ["x", "x"], ["z"]), [x, x])[0].tolist() == [2, 4]
+    with pytest.raises(ModelError, match=r"the node has 2 inputs \(x, y\); 1 arrays were given"):
+        backend.run_node(ADD, x)
+
+
+def test_run_node_checks_what_it_is_told_about_outputs() -> None:
+    inputs = [np.ones(2, np.float32), np.ones(2, np.float32)]
+    backend.run_node(ADD, inputs, outputs_info=[(np.float32, (2,))])
+    backend.run_node(ADD, inputs, outputs_info=[(np.dtype("float32"), [2])])
+    for info, message in (
+        ([(np.float64, (2,))], r"output 0 is float32 \(2,\); outputs_info says float64 \(2,\)"),
+        ([(np.float32, (3,))], r"outputs_info says float32 \(3,\)"),
+        ([], "the node has 1 outputs; outputs_info has 0 entries"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            backend.run_node(ADD, inputs, outputs_info=info)
+
+
+def test_run_node_of_another_domain_takes_its_newest_opset() -> None:
+    node = onnx.helper.make_node("Binarizer", ["x"], ["y"], domain="ai.onnx.ml", threshold=1.5)
+    assert backend.run_node(node, [np.array([[1, 2]], np.float32)])[0].tolist() == [[0, 1]]
+
+
+def test_inputs_of_a_prepared_model_are_a_mapping_a_sequence_or_the_one_array(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 18]> g (float[n] x) => (float[n] y) {y = Neg (x)}'
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    x = np.array([1, 2], np.float32)
+    for prepared in (backend.prepare(model), backend.prepare(tmp_path / "model.onnx", "CPU:0")):
+        assert isinstance(prepared, BackendRep)
+        for inputs in (x, [x], (x,), {"x": x}):
+            assert prepared.run(inputs)["y"].tolist() == [-1, -2]
+
+
+@pytest.mark.parametrize("device", ["CUDA", "CUDA:1", "GPU", "cpu", ""])
+def test_there_is_only_the_cpu(device: str) -> None:
+    assert not backend.supports_device(device)
+    with pytest.raises(RuntimeError, match="there is only 'CPU'"):
+        backend.prepare(CASES[0].model, device)
+
+
+def test_the_module_has_all_that_the_interface_of_a_backend_has() -> None:
+    for name in vars(BackendBase):
+        if not name.startswith("_"):
+            assert callable(getattr(backend, name))
+    assert issubclass(backend.Backend, BackendBase)
+
+
+def test_the_runner_of_the_onnx_package_takes_it() -> None:
+    """As backends are tested: its cases for operators whose name begins with scatternd."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        runner = BackendTest(backend, __name__).include(r"^test_scatternd.*_cpu$")
+        cases = [case for case in runner.test_suite if "test_scatternd" in case.id() and case.id().endswith("_cpu")]
+    result = unittest.TestResult()
+    for case in cases:
+        case.run(result)
+    assert (result.testsRun, result.failures, result.errors, result.skipped) == (7, [], [], [])
 
 
 def test_run_node_with_an_optional_input_left_out() -> None:

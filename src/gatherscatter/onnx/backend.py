@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,10 @@ from gatherscatter.onnx.model import OnnxModel, load_onnx
 from onnx.backend.base import Backend as BackendBase
 from onnx.backend.base import BackendRep, namedtupledict
 
+# What a caller of run_node may say about outputs: element type and shape of each.
+OutputsInfo = Sequence[tuple[Any, tuple[int, ...]]]
+Model = onnx.ModelProto | str | os.PathLike[str]
+
 __all__ = ["Backend", "PreparedModel", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
 
 
@@ -27,9 +32,7 @@ class PreparedModel(BackendRep):
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
         """Outputs in the model's order (and by name); inputs a mapping, a sequence, or the one array."""
-        if not isinstance(inputs, Mapping | Sequence):
-            inputs = [inputs]
-        results = self.model.run(name_inputs(self.model.inputs, inputs))
+        results = self.model.run(name_inputs(self.model.inputs, _several(inputs)))
         return namedtupledict("Outputs", list(results))(*results.values())
 
 
@@ -37,7 +40,7 @@ class Backend(BackendBase):
     """Runs the gather and scatter operators on this package's kernels and all others on the reference evaluator."""
 
     @classmethod
-    def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> bool:
+    def is_compatible(cls, model: Model, device: str = "CPU", **_: Any) -> bool:
         """Whether `prepare` would succeed."""
         try:
             cls.prepare(model, device)
@@ -46,14 +49,14 @@ class Backend(BackendBase):
         return True
 
     @classmethod
-    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> PreparedModel:
-        """Load a model for repeated runs."""
+    def prepare(cls, model: Model, device: str = "CPU", **_: Any) -> PreparedModel:
+        """Load a model for repeated runs; RuntimeError if the device isn't a CPU."""
         if not cls.supports_device(device):
             raise RuntimeError(f"device {device!r} isn't supported; there is only 'CPU'")
         return PreparedModel(load_onnx(model))
 
     @classmethod
-    def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **options: Any) -> tuple[Any, ...]:
+    def run_model(cls, model: Model, inputs: Any, device: str = "CPU", **options: Any) -> tuple[Any, ...]:
         """Load a model and run it once."""
         return cls.prepare(model, device, **options).run(inputs)
 
@@ -63,25 +66,58 @@ class Backend(BackendBase):
         node: onnx.NodeProto,
         inputs: Any,
         device: str = "CPU",
-        outputs_info: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None = None,
+        outputs_info: OutputsInfo | None = None,
         **options: Any,
     ) -> tuple[Any, ...]:
-        """Run one node; ``opset_version=`` picks the version of its operator (default: the newest)."""
+        """Run one node; ``opset_version=`` picks the version of its operator (default: the newest).
+
+        ``outputs_info``: element type and shape of each output; ModelError where a result has others.
+        """
         names = [name for name in node.input if name]
-        arrays = inputs if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
+        arrays = inputs if isinstance(inputs, Mapping) else _by_name(names, _several(inputs))
         graph = onnx.helper.make_graph(
             [node],
             "node",
             [_value_info(name, np.asarray(arrays[name])) for name in dict.fromkeys(names)],
             [onnx.helper.make_empty_tensor_value_info(name) for name in node.output if name],
         )
-        opset = onnx.helper.make_opsetid(node.domain, options.get("opset_version", onnx.defs.onnx_opset_version()))
-        return cls.run_model(onnx.helper.make_model(graph, opset_imports=[opset]), arrays, device)
+        opset = onnx.helper.make_opsetid(node.domain, options.pop("opset_version", None) or _newest(node.domain))
+        results = cls.run_model(onnx.helper.make_model(graph, opset_imports=[opset]), arrays, device, **options)
+        _check_outputs(results, outputs_info)
+        return results
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
         """Only the CPU."""
         return device.split(":")[0] == "CPU"
+
+
+def _several(inputs: Any) -> Any:
+    return inputs if isinstance(inputs, Mapping | Sequence) else [inputs]
+
+
+def _by_name(names: list[str], inputs: Sequence[Any]) -> dict[str, Any]:
+    if len(names) != len(inputs):
+        raise ModelError(f"the node has {len(names)} inputs ({', '.join(names)}); {len(inputs)} arrays were given")
+    return dict(zip(names, inputs, strict=True))
+
+
+def _newest(domain: str) -> int:
+    """The newest opset of a domain that the onnx package has."""
+    if domain in ("", "ai.onnx"):
+        return onnx.defs.onnx_opset_version()
+    return max((schema.since_version for schema in onnx.defs.get_all_schemas() if schema.domain == domain), default=1)
+
+
+def _check_outputs(results: tuple[Any, ...], outputs_info: OutputsInfo | None) -> None:
+    if outputs_info is None:
+        return
+    if len(results) != len(outputs_info):
+        raise ModelError(f"the node has {len(results)} outputs; outputs_info has {len(outputs_info)} entries")
+    for position, (result, (dtype, shape)) in enumerate(zip(results, outputs_info, strict=True)):
+        if result.dtype != np.dtype(dtype) or result.shape != tuple(shape):
+            found, said = f"{result.dtype} {result.shape}", f"{np.dtype(dtype)} {tuple(shape)}"
+            raise ModelError(f"output {position} is {found}; outputs_info says {said}")
 
 
 def _value_info(name: str, array: np.ndarray) -> onnx.ValueInfoProto:

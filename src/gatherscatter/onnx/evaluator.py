@@ -1,47 +1,26 @@
 """The onnx package's reference evaluator, with the gather and scatter operators on this package's kernels.
 
-One `OpRun` class is made for every ONNX operator type of the registry; which version it runs is decided by the
-opset of the model or function that the node is in. Subgraphs and functions get the same classes.
+Which version of an operator runs is decided by the opset of the model or function that the node is in. Subgraphs and
+functions get the same classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
 
-from gatherscatter import versions
 from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.corrections import corrected_ops
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
-from gatherscatter.onnx.loop import Loop
+from gatherscatter.onnx.reference import reference_ops
 
 # isort: split
 # After the module that says which extra is missing:
 from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpRun
-
-
-class RegistryOp(OpRun):
-    """A node of the family: looks its version up when it is loaded, and calls it when it runs."""
-
-    op_domain = ""
-
-    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
-        # False, not None: no defaults from the newest schema. What the node leaves out is up to the row.
-        super().__init__(onnx_node, run_params, schema=False)
-        self.row = versions.find("onnx", onnx_node.op_type, run_params["opsets"][""])
-
-    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
-        return (self.row(*inputs, **attributes),)
-
-
-def operator_classes() -> list[type[OpRun]]:
-    """Classes for ``ReferenceEvaluator(new_ops=...)``, one for each ONNX operator type of the registry."""
-    op_types = dict.fromkeys(row.op_type for row in versions.ops() if row.domain == "onnx")
-    return [type(op_type, (RegistryOp,), {"__module__": __name__}) for op_type in op_types]
 
 
 class Evaluator(ReferenceEvaluator):
@@ -52,7 +31,7 @@ class Evaluator(ReferenceEvaluator):
 
     def __init__(self, proto: Any, **options: Any) -> None:
         # Given here because the parent passes its new_ops on to subgraphs, but not to functions.
-        options["new_ops"] = [*operator_classes(), Loop]
+        options["new_ops"] = [*reference_ops(), *corrected_ops(_opset(proto, **options))]
         super().__init__(proto, **options)
         nodes = self.rt_nodes_
         self.rt_nodes_ = [
@@ -75,6 +54,13 @@ class Evaluator(ReferenceEvaluator):
         reporter = copy(self)
         reporter.rt_nodes_ = [LabelledNode(node.node, node.label, progress) for node in self.rt_nodes_]
         return reporter
+
+
+def _opset(proto: Any, opsets: Mapping[str, int] | None = None, **_: Any) -> int:
+    """The opset of the default domain: a function says its own, a graph is told."""
+    if opsets is None:
+        opsets = {entry.domain: entry.version for entry in proto.opset_import}
+    return opsets.get("", onnx.defs.onnx_opset_version())
 
 
 # What running a model may raise: errors of operators, and what has nothing to do with the model.

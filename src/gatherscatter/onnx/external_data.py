@@ -59,13 +59,18 @@ class ExternalData:
         tensor.ClearField("data_location")
         tensor.ClearField("external_data")
 
+    def file(self, tensor: onnx.TensorProto, where: str) -> Path:
+        """The file that the data is in, links resolved."""
+        location = "".join(entry.value for entry in tensor.external_data if entry.key == "location")
+        return self._locate(location, where)
+
     def _region(self, tensor: onnx.TensorProto, form: Layout, where: str) -> Region:
         if tensor.data_type == onnx.TensorProto.STRING:
             raise ModelError(f"{where}: strings can't be external data")
         if self._folder is None:
             raise ModelError(f"{where}: its data is in another file; give the model's path instead of a ModelProto")
         entries = {entry.key: entry.value for entry in tensor.external_data}
-        path = self._locate(entries.get("location", ""), where)
+        path = self.file(tensor, where)
         offset = _number(entries.get("offset", "0"), "offset", where)
         length = _number(entries.get("length", str(form.nbytes)), "length", where)
         size = path.stat().st_size
