@@ -30,7 +30,7 @@ def arrays(folder: Path) -> Path:
     return folder
 
 
-COMMANDS = ("apply", "inspect", "ops", "run", "bench")
+COMMANDS = ("apply", "convert", "inspect", "ops", "run", "bench")
 
 
 def help_pages() -> list[tuple[str, ...]]:

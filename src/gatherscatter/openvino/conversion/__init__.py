@@ -1,0 +1,108 @@
+"""`convert`: models between ONNX and OpenVINO's IR, with the same meaning."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.extra import onnx
+
+from ..ir_write import IRWriter
+from .from_onnx import from_onnx
+from .to_onnx import to_onnx
+
+__all__ = ["Converted", "convert"]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What `convert` gives: ``model`` is an ``onnx.ModelProto``, or the `IRWriter` of an IR."""
+
+    model: onnx.ModelProto | IRWriter
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the .onnx file, or the .xml file and its .bin; return the path."""
+        file = Path(path)
+        suffix = ".xml" if isinstance(self.model, IRWriter) else ".onnx"
+        if file.suffix != suffix:
+            raise ModelError(f"{file.name}: the name of the converted model must end in {suffix}")
+        if isinstance(self.model, IRWriter):
+            return self.model.save(file)
+        file.write_bytes(self.model.SerializeToString())
+        return file
+
+
+def convert(
+    model: str | os.PathLike[str] | onnx.ModelProto | Any,
+    to: str | os.PathLike[str] | None = None,
+    *,
+    indices: str = "any",
+) -> Converted:
+    """Convert a model around gathers and scatters between ONNX and OpenVINO's IR, exactly or not at all.
+
+    Where the operators of the two mean different things (negative indices, indices out of range, rounding, types)
+    the conversion inserts what makes up for it, and refuses what nothing makes up for. docs/openvino.md has the table.
+
+    Parameters
+    ----------
+    model : path, onnx.ModelProto or openvino.Model
+        An ``.onnx`` file or a ModelProto becomes an IR, an ``.xml`` file with its ``.bin`` or a Model becomes ONNX.
+    to : path, optional
+        Where to save the result: ``.xml`` (and a ``.bin`` beside it) or ``.onnx``.
+    indices : {'any', 'valid', 'nonnegative'}
+        What you know of indices that are no constants. 'any': nothing, so that wrong ones remain errors and negative
+        ones mean the same; 'valid': none is outside the range of its operator; 'nonnegative': nor is one negative.
+        The more you know, the less is inserted.
+
+    Returns
+    -------
+    Converted
+        ``save(path)`` writes it, ``model`` is the ``onnx.ModelProto`` or the `IRWriter`.
+
+    Raises
+    ------
+    ModelError
+        The model can't be read, or a node can't be converted exactly; the message names it and says why.
+    ImportError
+        The ``onnx`` package is missing; the message names the extra.
+
+    >>> import numpy as np, onnx, gatherscatter as gs
+    >>> model = onnx.parser.parse_model(
+    ...     '<ir_version: 8, opset_import: ["": 18]>'
+    ...     'sums (float[n] data, int64[k, 1] indices, float[k] updates) => (float[n] out)'
+    ...     '{ out = ScatterND <reduction = "add"> (data, indices, updates) }')
+    >>> path = gs.openvino.convert(model).save("sums.xml")
+    >>> gs.run(path, [np.zeros(3, np.float32), np.array([[2], [-1]]), np.ones(2, np.float32)])
+    {'out': array([0., 0., 2.], dtype=float32)}
+    >>> [node.op_type for node in gs.openvino.convert(path).model.graph.node]
+    ['ScatterND', 'Identity']
+    """
+    converted = Converted(_convert(model, indices))
+    if to is not None:
+        converted.save(to)
+    return converted
+
+
+def _convert(model: Any, indices: str) -> onnx.ModelProto | IRWriter:
+    if isinstance(model, onnx.ModelProto):
+        return from_onnx(model, indices)
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        return to_onnx(path, indices) if path.suffix.lower() == ".xml" else from_onnx(path, indices)
+    return _of_openvino(model, indices)
+
+
+def _of_openvino(model: Any, indices: str) -> onnx.ModelProto:
+    """An `openvino.Model`, by way of the files that OpenVINO writes."""
+    from ..package import openvino
+
+    if not isinstance(model, openvino.Model):
+        raise TypeError(f"model must be a path, an onnx.ModelProto or an openvino.Model, not {type(model).__name__}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.xml"
+        openvino.serialize(model, path)
+        return to_onnx(path, indices)

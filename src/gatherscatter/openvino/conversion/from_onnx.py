@@ -1,0 +1,129 @@
+"""An ONNX model as an OpenVINO IR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import versions
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.check import check_model, opset_versions
+from gatherscatter.onnx.external_data import ExternalData
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.labels import node_label, one_line
+from gatherscatter.onnx.model import load_onnx, tensor_info
+from gatherscatter.onnx.rewrite import normalise, without_initializers
+from gatherscatter.onnx.tensors import is_external, to_array
+
+from .. import element_types
+from ..ir_write import IRWriter, Output
+from .from_onnx_family import Input, family_from_onnx
+from .from_onnx_nodes import constant_of, node_from_onnx
+from .ir_builder import IrBuilder
+from .known import Known
+from .mapping import check_knowledge
+
+# isort: split
+# After the module that says which extra is missing:
+from onnx import inliner
+
+
+def from_onnx(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
+    """The IR of an ONNX model; see `gatherscatter.openvino.convert`."""
+    check_knowledge(indices)
+    proto, constants = _read(model)
+    walk = _Walk(proto, constants, indices)
+    for position, node in enumerate(proto.graph.node, 1):
+        label = node_label(node, position, len(proto.graph.node))
+        try:
+            walk.node(node)
+        except (ModelError, ValueError, TypeError) as error:
+            raise ModelError(f"{label}: {one_line(error)}") from None
+    for value in proto.graph.output:
+        walk.writer.result(value.name, walk.tensor(value.name).output)
+    return walk.writer
+
+
+def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """The model, checked as if it were to run, functions inlined; and its initializers."""
+    load_onnx(model)
+    if isinstance(model, Path):
+        proto, files = onnx.load(model, load_external_data=False), ExternalData(model)
+    else:
+        proto, files = model, ExternalData(None)
+    constants = {
+        tensor.name: files.array(tensor, tensor.name) if is_external(tensor) else to_array(tensor, tensor.name)
+        for tensor in proto.graph.initializer
+    }
+    proto = without_initializers(proto)
+    normalise(proto)
+    check_model(proto, constants, files)
+    if proto.functions:
+        proto = inliner.inline_local_functions(proto)
+    return proto, constants
+
+
+class _Walk:
+    """The layers made so far, and which of them gives a tensor of the ONNX graph."""
+
+    def __init__(self, model: onnx.ModelProto, constants: dict[str, np.ndarray], indices: str) -> None:
+        self.writer = IrBuilder(model.graph.name or "model")
+        self._opset = opset_versions(model)[""]
+        self._known = Known(self._opset)
+        self._indices = indices
+        self._outputs: dict[str, Output] = {}
+        for value in model.graph.input:
+            if value.name not in constants:
+                self._input(value)
+            elif model.ir_version >= 4:  # before, every constant had to be an input
+                raise ModelError(f"input {value.name!r} has a default, and an IR has none")
+        for name, array in constants.items():
+            self._constant(name, array)
+
+    def _input(self, value: onnx.ValueInfoProto) -> None:
+        info = tensor_info(value)
+        try:
+            dtype = element_types.STRING if info.element_type == "string" else np.dtype(info.element_type)
+            kind = element_types.of_dtype(dtype)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"input {value.name!r}: {one_line(error)}") from None
+        shape = None if info.shape is None else [dim if isinstance(dim, int) else None for dim in info.shape]
+        self._outputs[value.name] = self.writer.parameter(value.name, kind.name, shape)
+        self._known.declared(value)
+
+    def _constant(self, name: str, array: np.ndarray) -> None:
+        self._known.constant(name, array)
+        try:
+            self._outputs[name] = self.writer.constant(array, name)
+        except ValueError as error:
+            raise ModelError(f"constant {name!r}: {one_line(error)}") from None
+
+    def tensor(self, name: str) -> Input:
+        """A tensor of the ONNX graph."""
+        return Input(self._outputs[name], self._known.shape(name), self._known.value(name))
+
+    def node(self, node: onnx.NodeProto) -> None:
+        """Convert a node."""
+        attributes = {one.name: _plain(onnx.helper.get_attribute_value(one)) for one in node.attribute}
+        if node.domain:
+            raise ModelError(f"convert does not know nodes of domain {node.domain}")
+        if node.op_type == "Constant":
+            self._constant(node.output[0], constant_of(attributes))
+            return
+        inputs = [self.tensor(name) if name else None for name in node.input]
+        made = self._layers(node, inputs, attributes)
+        self._known.node(node)
+        self._outputs.update(zip(node.output, made, strict=True))
+
+    def _layers(self, node: onnx.NodeProto, inputs: list[Input | None], attributes: dict[str, Any]) -> list[Output]:
+        try:
+            row = versions.find("onnx", node.op_type, self._opset)
+        except LookupError:
+            return node_from_onnx(self.writer, node.op_type, inputs, attributes, len(node.output))
+        return [family_from_onnx(self.writer, row, inputs, attributes, self._indices)]
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value

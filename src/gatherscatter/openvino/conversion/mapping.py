@@ -1,0 +1,89 @@
+"""What ONNX and OpenVINO have in common under other names: the one table for both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter.model_interface import ModelError
+from gatherscatter.spec import REDUCTIONS
+from gatherscatter.versions import OpVersion, element_type
+
+# What is known of indices that are not constants.
+KNOWLEDGE = ("any", "valid", "nonnegative")
+
+REDUCTIONS_TO_OPENVINO = {ours: theirs for theirs, ours in REDUCTIONS.items()}
+
+# Element-wise operators that mean the same: ONNX's name, and OpenVINO's with the operation set that brought it.
+ELEMENTWISE = {
+    "Abs": ("Abs", "opset1"),
+    "Add": ("Add", "opset1"),
+    "And": ("LogicalAnd", "opset1"),
+    "Equal": ("Equal", "opset1"),
+    "Greater": ("Greater", "opset1"),
+    "GreaterOrEqual": ("GreaterEqual", "opset1"),
+    "Less": ("Less", "opset1"),
+    "LessOrEqual": ("LessEqual", "opset1"),
+    "Mul": ("Multiply", "opset1"),
+    "Neg": ("Negative", "opset1"),
+    "Not": ("LogicalNot", "opset1"),
+    "Or": ("LogicalOr", "opset1"),
+    "Sub": ("Subtract", "opset1"),
+    "Where": ("Select", "opset1"),
+    "Xor": ("LogicalXor", "opset1"),
+}
+COMPARISONS = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+# Over integers only, where the order of the contributions does not matter.
+REDUCTIONS_OF_AXES = ("ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum")
+
+CONVERT_KNOWS = "convert knows gathers, scatters, and what computes shapes and indices, but no"
+
+Shape = tuple[int | None, ...] | None
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether sums of this type are rounded after every step in ONNX, and once in OpenVINO."""
+    return dtype.name in ("float16", "bfloat16")
+
+
+def refuse(reason: str) -> ModelError:
+    """A conversion that can't be exact."""
+    return ModelError(f"it can't be converted exactly: {reason}")
+
+
+def check_types(row: OpVersion, dtypes: Sequence[np.dtype[Any]], reduction: str) -> None:
+    """Types that an op version refuses must not become types that another one takes."""
+    data = dtypes[0]
+    for known, dtype in zip(row.inputs, dtypes, strict=False):
+        if known.kind == "data" and (dtype != data or element_type(dtype) not in row.element_types):
+            raise ModelError(f"{row.name} does not take {known.name} of type {element_type(dtype)} here")
+        if known.kind == "indices" and element_type(dtype) not in row.index_types:
+            raise ModelError(f"{row.name} takes no {element_type(dtype)} as {known.name}")
+    if reduction != "none" and not _core.knows(data, REDUCTIONS.get(reduction, reduction)):
+        raise ModelError(f"{row.name} has no reduction {reduction!r} of {element_type(data)}")
+
+
+def check_knowledge(indices: str) -> str:
+    """One of `KNOWLEDGE`."""
+    if indices not in KNOWLEDGE:
+        raise ValueError(f"indices must be one of {', '.join(map(repr, KNOWLEDGE))}, not {indices!r}")
+    return indices
+
+
+def rank_of(shape: Shape, what: str) -> int:
+    """The rank, where what is to be inserted depends on it."""
+    if shape is None:
+        raise ModelError(f"the rank of its {what} must be known for this conversion: declare shapes of the inputs")
+    return len(shape)
+
+
+def one_integer(value: np.ndarray | None, what: str) -> int:
+    """The value of a constant that the other format has as an attribute."""
+    if value is None:
+        raise ModelError(f"its {what} is made at run time, and an attribute in the other format")
+    if value.size != 1 or value.ndim > 1 or value.dtype.kind not in "iu":
+        raise ModelError(f"its {what} must be one integer, not {value.dtype} of shape {value.shape}")
+    return int(value.reshape(()))

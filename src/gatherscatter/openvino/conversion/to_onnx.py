@@ -1,0 +1,70 @@
+"""An OpenVINO IR as an ONNX model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.versions import OpVersion
+
+from .. import element_types
+from ..ir import IrModel
+from ..ir_call import bind
+from ..ir_graph import Graph, Source, build_graph
+from ..ir_read import one_line, printable, read_net
+from ..ir_weights import Weights
+from ..layers.table import ALIASES
+from .mapping import check_knowledge
+from .onnx_builder import OnnxBuilder, Tensor, input_shape
+from .to_onnx_family import family_to_onnx
+from .to_onnx_layers import layer_to_onnx
+
+
+def to_onnx(path: Path, indices: str) -> onnx.ModelProto:
+    """The ONNX model of an IR file; see `gatherscatter.openvino.convert`."""
+    check_knowledge(indices)
+    try:
+        if not path.is_file():
+            raise ModelError("there is no such file")
+        graph = build_graph(read_net(path), lambda layer: layer.type == "Result")
+        weights = Weights(path.with_suffix(".bin"))
+        return _convert(path.stem, graph, IrModel(graph, weights), weights, indices)
+    except ModelError as error:
+        raise ModelError(f"{printable(path.name)}: {error}") from None
+
+
+def _convert(name: str, graph: Graph, model: IrModel, weights: Weights, indices: str) -> onnx.ModelProto:
+    """Layer by layer; making an `IrModel` of it has checked names, ports and attributes."""
+    builder = OnnxBuilder(name)
+    builder.reserve([info.name for info in model.outputs])
+    tensors: dict[Source, Tensor] = {}
+    parameters = [i for i, layer in enumerate(graph.layers) if layer.type == "Parameter"]
+    for position, info in zip(parameters, model.inputs, strict=True):
+        element_type = element_types.named(graph.layers[position].attributes["element_type"])
+        tensors[Source(position, 0)] = builder.input(info.name, element_type.dtype, input_shape(info))
+    for position in graph.order:
+        layer = graph.layers[position]
+        if layer.type in ("Parameter", "Result"):
+            continue
+        if layer.type in ("Const", "Constant"):
+            tensors[Source(position, 0)] = builder.constant(weights.constant(layer)())
+            continue
+        builder.name_nodes(layer.name)
+        try:
+            made = _layer(builder, layer, [tensors[source] for source in graph.sources[position]], indices)
+        except (ModelError, ValueError, TypeError) as error:
+            raise ModelError(f"{layer}: {one_line(error)}") from None
+        tensors.update((Source(position, i), tensor) for i, tensor in enumerate(made))
+    results = [i for i, layer in enumerate(graph.layers) if layer.type == "Result"]
+    for position, info in zip(results, model.outputs, strict=True):
+        builder.output(info.name, tensors[graph.sources[position][0]])
+    return builder.model()
+
+
+def _layer(builder: OnnxBuilder, layer: Any, inputs: list[Tensor], indices: str) -> list[Tensor]:
+    call = bind(layer)
+    if isinstance(call.function, OpVersion):
+        return [family_to_onnx(builder, call.function, inputs, call.attributes, indices)]
+    return layer_to_onnx(builder, ALIASES.get(layer.type, layer.type), inputs, call.attributes)

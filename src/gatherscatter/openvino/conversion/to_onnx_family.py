@@ -1,0 +1,59 @@
+"""Gather and scatter layers of an IR as ONNX nodes of the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.versions import OpVersion
+
+from .mapping import check_types, one_integer, refuse
+from .onnx_builder import OnnxBuilder, Tensor
+from .to_onnx_gathers import gather, gather_elements, gather_nd
+from .to_onnx_scatters import scatter_elements, scatter_nd, scatter_update
+
+# Beyond every axis, also for a runtime that keeps only the lower 32 bits of it.
+NOWHERE = np.int64(0x7FFFFFFF_7FFFFFFF)
+
+Attributes = Mapping[str, Any]
+
+
+def family_to_onnx(
+    builder: OnnxBuilder, row: OpVersion, inputs: list[Tensor], attributes: Attributes, indices: str
+) -> Tensor:
+    """The nodes for one layer; ``indices`` is what is known of its indices (see `gatherscatter.openvino.convert`)."""
+    rule = _RULES.get(row.op_type)
+    if rule is None:
+        raise refuse(f"ONNX has no operator like {row.op_type}")
+    values = {attribute.name: attributes.get(attribute.name, attribute.default) for attribute in row.attributes}
+    check_types(row, [one.dtype for one in inputs], values.get("reduction", "none"))
+    if "axis" in (kinds := [known.kind for known in row.inputs]):
+        values["axis"] = one_integer(inputs.pop(kinds.index("axis")).value, "axis")
+    inputs[1] = _int64(builder, row, inputs[1], indices)
+    return rule(builder, row, inputs, values, indices)
+
+
+def _int64(b: OnnxBuilder, row: OpVersion, indices: Tensor, known: str) -> Tensor:
+    """The indices as int64; where a negative one is an error in OpenVINO it becomes one in ONNX, too."""
+    unsigned = indices.dtype.kind == "u"
+    wide = b.cast(indices, np.int64)
+    # uint64 beyond int64 comes out negative: no axis has so many elements.
+    can_be_wrong = indices.dtype == np.uint64 if unsigned else row.index_range == "nonnegative"
+    if wide.value is not None:
+        bad = wide.value < 0
+        return b.constant(np.where(bad, NOWHERE, wide.value)) if can_be_wrong and bad.any() else wide
+    if not can_be_wrong or known != "any":
+        return wide
+    return b.node("Where", b.node("Less", wide, np.array(0, np.int64)), np.array(NOWHERE), wide)
+
+
+_RULES: dict[str, Callable[[OnnxBuilder, OpVersion, list[Tensor], Attributes, str], Tensor]] = {
+    "Gather": gather,
+    "GatherElements": gather_elements,
+    "GatherND": gather_nd,
+    "ScatterElementsUpdate": scatter_elements,
+    "ScatterNDUpdate": scatter_nd,
+    "ScatterUpdate": scatter_update,
+}
