@@ -222,7 +222,8 @@ def test_an_npz_whose_directory_claims_too_much(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
         archive.writestr("a.npy", content.getvalue() + b"x" * 100)
         archive.filelist[0].file_size = archive.filelist[0].compress_size = 2**62
-    assert "array 'a.npy'" in refusal(tmp_path / "x.npz")
+    text = refusal(tmp_path / "x.npz")
+    assert "array 'a.npy'" in text or "zip bomb" in text  # newer versions of Python see it, too
 
 
 def test_bad_npz(tmp_path: Path) -> None:
