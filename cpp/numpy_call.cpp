@@ -5,6 +5,7 @@
 #include <new>
 
 #include "call.hpp"
+#include "float_mode.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "route.hpp"
@@ -262,6 +263,7 @@ Outcome run(const Call& given, PyObject*& result) {
     if (!takes(call, type)) return Outcome::not_plain;
     if (always && !headers.hold(call)) return Outcome::failed;
     const ThreadsForCall threads(call.threads);
+    const WithSubnormals subnormals;
     if (const Outcome known = check_reduction(call); known != Outcome::done) return known;
     Plan plan;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);

@@ -1,0 +1,79 @@
+"""``vmap``: a batch of calls is one call of the kernel, with one batch dim more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+
+from gatherscatter.jax.calls import Call, execute, is_traced
+
+
+def run(call: Call, *arrays: Any) -> Any:
+    """The result of a call, on arrays with or without values."""
+    if not is_traced(*arrays):
+        return execute(call, *arrays)
+
+    @custom_vmap
+    def one(*arrays: Any) -> Any:
+        return execute(call, *arrays)
+
+    @one.def_vmap
+    def many(size: int, batched: list[bool], *arrays: Any) -> tuple[Any, bool]:
+        rule = _gathers if len(arrays) == 2 else _scatters
+        return rule(call, size, batched, *arrays), True
+
+    return one(*arrays)
+
+
+def _gathers(call: Call, size: int, batched: list[bool], data: Any, indices: Any) -> Any:
+    data_batched, indices_batched = batched
+    if not data_batched:
+        return _gathers_from_one(call, data, indices)
+    if not indices_batched and not _shares_indices(call):
+        indices = _repeated(indices, size)
+        indices_batched = True
+    return run(_with_batch(call, indices_batched), data, indices)
+
+
+def _gathers_from_one(call: Call, data: Any, indices: Any) -> Any:
+    """From data that all share: more of the same indices, and the batch of the result goes to its front."""
+    if call.by_elements:
+        lines = jnp.moveaxis(indices, 0, call.axis)
+        merged = lines.reshape(*lines.shape[: call.axis], -1, *lines.shape[call.axis + 2 :])
+        return jnp.moveaxis(run(call, data, merged).reshape(lines.shape), call.axis, 0)
+    result = run(call, data, jnp.moveaxis(indices, 0, call.batch_dims))
+    return jnp.moveaxis(result, call.batch_dims if call.by_tuples else call.axis, 0)
+
+
+def _scatters(call: Call, size: int, batched: list[bool], data: Any, indices: Any, updates: Any) -> Any:
+    data_batched, indices_batched, updates_batched = batched
+    if not indices_batched and not _shares_indices(call):
+        indices = _repeated(indices, size)
+        indices_batched = True
+    return run(
+        _with_batch(call, indices_batched),
+        data if data_batched else _repeated(data, size),
+        indices,
+        updates if updates_batched else _repeated(updates, size),
+    )
+
+
+def _shares_indices(call: Call) -> bool:
+    """Whether all lines of data before the axis have the same indices anyway."""
+    return call.kernel in ("gather", "scatter_update") and call.batch_dims == 0
+
+
+def _with_batch(call: Call, indices_batched: bool) -> Call:
+    """The call for data with one dim more at the front."""
+    return replace(
+        call,
+        axis=call.axis if call.by_tuples else call.axis + 1,
+        batch_dims=call.batch_dims + (indices_batched and not call.by_elements),
+    )
+
+
+def _repeated(array: Any, size: int) -> Any:
+    return jnp.broadcast_to(array, (size, *array.shape))

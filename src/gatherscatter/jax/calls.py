@@ -1,0 +1,141 @@
+"""Calls of the kernels: on arrays that are there, and on arrays of a program that JAX is tracing."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gatherscatter import _core, errors, kinds
+from gatherscatter.errors import OpTypeError
+from gatherscatter.jax import ffi
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an array function but for its arrays: static values, by which JAX knows compiled programs again."""
+
+    kernel: str
+    axis: int = 0
+    batch_dims: int = 0
+    reduction: str = "none"
+    include_self: bool = True
+    accumulate: str = "step"
+    mode: str = "raise"
+    num_threads: int | None = None
+    of: str = ""
+
+    @property
+    def op(self) -> str:
+        """What messages call it: the function whose gradient it belongs to, if it does."""
+        return self.of or self.kernel
+
+    @property
+    def by_tuples(self) -> bool:
+        return self.kernel.endswith("_nd")
+
+    @property
+    def by_elements(self) -> bool:
+        return self.kernel.endswith("_elements")
+
+    def on_numpy(self, data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None = None) -> np.ndarray:
+        return _core.apply(
+            self.op, self.kernel, data, indices, updates, self.axis, self.batch_dims, self.reduction,
+            self.include_self, self.accumulate, self.mode, True, None, self.num_threads,
+        )  # fmt: skip
+
+    def slots(self, data: Shape, indices: Shape, updates: Shape | None = None) -> Shape:
+        """The shape of a gather's result and of a scatter's updates; ValueError as of the array function."""
+        shape_fault = partial(errors.shape_fault, self.op, self.kernel)
+        try:
+            slots: Shape = _core.plan(self.kernel, data, indices, self.axis, self.batch_dims)["slots"]
+        except ValueError as fault:
+            shape_fault(str(fault), data, indices, updates, None, (), self.axis, self.batch_dims)
+        if updates is not None and updates != slots:
+            shape_fault("updates_shape", data, indices, updates, None, slots, self.axis, self.batch_dims)
+        return slots
+
+
+def is_traced(*arrays: Any) -> bool:
+    """Whether there are no values yet, for some of the arrays."""
+    return any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+
+def checked(call: Call, data: Any, indices: Any, updates: Any = None) -> Call:
+    """The call with axis and batch dims counted from the front; raises what the array function would raise."""
+    call = replace(call, axis=_integer(call, "axis"), batch_dims=_integer(call, "batch_dims"))
+    check_types(call, data.dtype)
+    call.slots(data.shape, indices.shape, None if updates is None else updates.shape)
+    return replace(
+        call,
+        axis=call.axis + (len(data.shape) if call.axis < 0 else 0),
+        batch_dims=call.batch_dims + (len(indices.shape) if call.batch_dims < 0 else 0),
+        include_self=bool(call.include_self),
+        num_threads=None if call.num_threads is None else int(call.num_threads),
+    )
+
+
+def _integer(call: Call, name: str) -> int:
+    try:
+        return operator.index(getattr(call, name))
+    except TypeError:
+        errors.integer_fault(call.op, name, getattr(call, name))
+
+
+def check_types(call: Call, dtype: Any) -> None:
+    """Whether there is such a call for the type of data: asked of the core, with empty arrays."""
+    if jnp.issubdtype(dtype, jax.dtypes.extended) or dtype.name.endswith(("int2", "int4", "e2m1fn")):
+        text = f"{call.op}: data of type {dtype} can't be computed with in traced programs; convert it before"
+        raise OpTypeError(text, op=call.op, input="data")
+    data, indices = np.empty(0, dtype), np.empty((0, 1) if call.by_tuples else 0, np.int32)
+    updates = data if call.kernel.startswith("scatter") else None
+    replace(call, axis=0, batch_dims=0).on_numpy(data, indices, updates)
+
+
+def execute(call: Call, data: Any, indices: Any, *updates: Any) -> Any:
+    """The result, or what stands for it in the program that is being traced; nothing of it can be transformed."""
+    arrays = (data, indices, *updates)
+    if not is_traced(*arrays):
+        return _now(call, *arrays)
+    check_types(call, data.dtype)
+    slots = call.slots(*(array.shape for array in arrays))
+    shape = data.shape if updates else slots
+    result = jax.ShapeDtypeStruct(shape, data.dtype)  # type: ignore[no-untyped-call]
+    if not ffi.is_available():
+        return jax.pure_callback(partial(_from_callback, call), result, *arrays)
+    skips = call.mode in ("fill", "drop")
+    # A scatter writes to the memory of data: XLA copies it first, unless nobody needs it any more.
+    return jax.ffi.ffi_call(ffi.TARGET, result, input_output_aliases={0: 0} if updates else None)(
+        *arrays,
+        op=call.op,
+        kernel=call.kernel,
+        axis=np.int64(call.axis),
+        batch_dims=np.int64(call.batch_dims),
+        reduction=call.reduction,
+        include_self=call.include_self,
+        accumulate=call.accumulate,
+        mode="skip" if skips else call.mode,
+        num_threads=np.int64(call.num_threads or 0),
+    )
+
+
+def _now(call: Call, *arrays: Any) -> jax.Array:
+    names = ("data", "indices", "updates")
+    plain = (
+        kinds.JAX.take(call.op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
+        for name, array in zip(names, arrays, strict=False)
+    )
+    result = call.on_numpy(*plain)
+    # The memory is taken over as it is; copying small arrays is faster.
+    return jax.device_put(result) if result.nbytes > 1 << 16 else jnp.asarray(result)
+
+
+def _from_callback(call: Call, *arrays: Any) -> np.ndarray:
+    return call.on_numpy(*map(np.asarray, arrays))

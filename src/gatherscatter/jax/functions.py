@@ -1,0 +1,276 @@
+"""The array functions, on arrays of JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from gatherscatter.jax import gradients, inputs
+from gatherscatter.jax.calls import Call, checked, execute, is_traced
+
+
+def gather(
+    data: Any,
+    indices: Any,
+    axis: int = 0,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> jax.Array:
+    """Take whole slices of ``data`` along ``axis``, as `gatherscatter.gather` does.
+
+    Parameters
+    ----------
+    data : array, shape (d0, ..., dn), rank >= 1, any type of JAX but those of 4 bits
+    indices : array of any integer type, any shape; a scalar drops the axis
+    axis : int in [-r, r-1], r the rank of ``data``
+    batch_dims : int
+        How many leading dims ``data`` and ``indices`` share; at most ``axis``.
+    mode : {'raise', 'wrap', 'clip', 'fill'}
+        What becomes of a bad index. 'raise': an error, in compiled programs JaxRuntimeError; 'fill': zeros.
+    num_threads : int >= 1, optional
+        At most so many threads for this call. Results do not depend on it.
+
+    Returns
+    -------
+    jax.Array, shape ``data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]``, of data's type
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; the message says where.
+    ValueError, TypeError
+        Shapes or attributes, or types, don't fit; or values need 64-bit types, and those are switched off in JAX.
+
+    Sources: ONNX Gather-13; OpenVINO Gather-8. The gradient adds cotangents to where data were taken from.
+
+    >>> import jax, jax.numpy as jnp, gatherscatter.jax as gsj
+    >>> table = jnp.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> jax.jit(gsj.gather)(table, jnp.array([2, 0, -1]))
+    Array([[5., 6.],
+           [1., 2.],
+           [5., 6.]], dtype=float32)
+    >>> jax.grad(lambda table: gsj.gather(table, [2, 0, -1]).sum())(table)
+    Array([[1., 1.],
+           [0., 0.],
+           [2., 2.]], dtype=float32)
+    """
+    return _gather(Call("gather", axis, batch_dims, mode=mode, num_threads=num_threads), data, indices)
+
+
+def gather_elements(
+    data: Any, indices: Any, axis: int = 0, *, mode: str = "raise", num_threads: int | None = None
+) -> jax.Array:
+    """Take single elements: each index names its own position along ``axis``, as `gatherscatter.gather_elements` does.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1
+    indices : array of rank r and any integer type, off the axis no longer than ``data``
+    axis : int in [-r, r-1]
+    mode, num_threads : see `gather`
+
+    Returns
+    -------
+    jax.Array with the shape of ``indices`` and the type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: ONNX GatherElements-13; OpenVINO GatherElements-6.
+
+    >>> import jax.numpy as jnp, gatherscatter.jax as gsj
+    >>> gsj.gather_elements(jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 0], [1, 0]]), axis=1)
+    Array([[1, 1],
+           [4, 3]], dtype=int32)
+    """
+    return _gather(Call("gather_elements", axis, mode=mode, num_threads=num_threads), data, indices)
+
+
+def gather_nd(
+    data: Any, indices: Any, *, batch_dims: int = 0, mode: str = "raise", num_threads: int | None = None
+) -> jax.Array:
+    """Take elements or slices named by index tuples, as `gatherscatter.gather_nd` does.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1
+    indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - batch_dims
+    batch_dims : int in [0, min(r, rank of indices)), leading dims that ``data`` and ``indices`` share
+    mode, num_threads : see `gather`
+
+    Returns
+    -------
+    jax.Array, shape ``indices.shape[:-1] + data.shape[batch_dims + k:]``, of data's type
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: ONNX GatherND-13; OpenVINO GatherND-8.
+
+    >>> import jax.numpy as jnp, gatherscatter.jax as gsj
+    >>> gsj.gather_nd(jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 0], [1, 0]]))
+    Array([1, 3], dtype=int32)
+    """
+    return _gather(Call("gather_nd", batch_dims=batch_dims, mode=mode, num_threads=num_threads), data, indices)
+
+
+def scatter_update(
+    data: Any,
+    indices: Any,
+    updates: Any,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> jax.Array:
+    """Write whole slices along ``axis``, as `gatherscatter.scatter_update` does: the reverse of `gather`.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1; it is not changed
+    indices : array of any integer type, any shape
+    updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``, of data's type or one
+        that data's can hold
+    axis : int in [-r, r-1]
+    reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
+        'none' overwrites; of several updates to one place the last in row-major order wins, and alone has a gradient.
+        In 'min' and 'max' equal contributions share the gradient equally.
+    include_self : bool
+        Whether the element of ``data`` is one of the contributions. Places that no update names keep it in any case.
+    accumulate : {'step', 'wide', 'exact'}
+        How floats are added up: see `gatherscatter.scatter_update`.
+    mode : {'raise', 'wrap', 'clip', 'drop'}
+        What becomes of a bad index: see `gather`; 'drop' skips its update.
+    num_threads : int >= 1, optional
+        At most so many threads for this call. Results do not depend on it.
+
+    Returns
+    -------
+    jax.Array with the shape and type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: OpenVINO ScatterUpdate-3; the reductions as in ONNX ScatterND-18 and OpenVINO ScatterElementsUpdate-12.
+
+    >>> import jax, jax.numpy as jnp, gatherscatter.jax as gsj
+    >>> updates = jnp.array([1.0, 2.0, 4.0])
+    >>> gsj.scatter_update(jnp.zeros(4), [3, 1, 3], updates)
+    Array([0., 2., 0., 4.], dtype=float32)
+    >>> jax.grad(lambda updates: gsj.scatter_update(jnp.zeros(4), [3, 1, 3], updates).sum())(updates)
+    Array([0., 1., 1.], dtype=float32)
+    """
+    call = Call("scatter_update", axis, 0, reduction, include_self, accumulate, mode, num_threads)
+    return _scatter(call, data, indices, updates)
+
+
+def scatter_elements(
+    data: Any,
+    indices: Any,
+    updates: Any,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> jax.Array:
+    """Write single elements, as `gatherscatter.scatter_elements` does: the reverse of `gather_elements`.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1; it is not changed
+    indices : array of rank r and any integer type, off the axis no longer than ``data``
+    updates : array with the shape of ``indices``
+    axis : int in [-r, r-1]
+    reduction, include_self, accumulate, mode, num_threads : see `scatter_update`
+
+    Returns
+    -------
+    jax.Array with the shape and type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: ONNX ScatterElements-18; OpenVINO ScatterElementsUpdate-12.
+
+    >>> import jax.numpy as jnp, gatherscatter.jax as gsj
+    >>> gsj.scatter_elements(jnp.zeros((2, 3)), jnp.array([[1, 0, 1]]), jnp.array([[1.0, 2.0, 3.0]]))
+    Array([[0., 2., 0.],
+           [1., 0., 3.]], dtype=float32)
+    """
+    call = Call("scatter_elements", axis, 0, reduction, include_self, accumulate, mode, num_threads)
+    return _scatter(call, data, indices, updates)
+
+
+def scatter_nd(
+    data: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> jax.Array:
+    """Write elements or slices named by index tuples, as `gatherscatter.scatter_nd` does: the reverse of `gather_nd`.
+
+    Parameters
+    ----------
+    data : array of rank r >= 1; it is not changed
+    indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
+    updates : array, shape exactly ``indices.shape[:-1] + data.shape[k:]``
+    reduction, include_self, accumulate, mode, num_threads : see `scatter_update`
+
+    Returns
+    -------
+    jax.Array with the shape and type of ``data``
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError : see `gather`
+
+    Sources: ONNX ScatterND-18; OpenVINO ScatterNDUpdate-15.
+
+    >>> import jax.numpy as jnp, gatherscatter.jax as gsj
+    >>> gsj.scatter_nd(jnp.zeros(4), jnp.array([[1], [3], [1]]), jnp.array([1.0, 2.0, 4.0]), reduction="add")
+    Array([0., 5., 0., 2.], dtype=float32)
+    """
+    call = Call("scatter_nd", 0, 0, reduction, include_self, accumulate, mode, num_threads)
+    return _scatter(call, data, indices, updates)
+
+
+def _gather(call: Call, data: Any, indices: Any) -> jax.Array:
+    data = inputs.as_data(call.op, data)
+    indices = inputs.as_indices(call.op, indices, is_traced(data))
+    if is_traced(data, indices):
+        call = checked(call, data, indices)
+        result: jax.Array = gradients.gather(call, data.shape, jnp.asarray(data), jnp.asarray(indices))
+    else:
+        result = execute(call, data, indices)
+    return result
+
+
+def _scatter(call: Call, data: Any, indices: Any, updates: Any) -> jax.Array:
+    data = inputs.as_data(call.op, data)
+    updates = inputs.as_updates(call.op, updates, data)
+    indices = inputs.as_indices(call.op, indices, is_traced(data, updates))
+    if is_traced(data, indices, updates):
+        call = checked(call, data, indices, updates)
+        result: jax.Array = gradients.scatter(call, jnp.asarray(data), jnp.asarray(indices), jnp.asarray(updates))
+    else:
+        result = execute(call, data, indices, updates)
+    return result

@@ -1,0 +1,199 @@
+"""``grad``: what the cotangent of a result says of data and updates. Written with the functions themselves, so that
+second derivatives come by themselves, and once for all kinds of scatters: each reads with its gather."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gatherscatter.jax.batching import run
+from gatherscatter.jax.calls import Call, Shape
+
+_PAIRS = (("gather", "scatter_update"), ("gather_elements", "scatter_elements"), ("gather_nd", "scatter_nd"))
+_SISTERS = {**dict(_PAIRS), **{scatter: gather for gather, scatter in _PAIRS}}
+_SISTER_MODES = {"fill": "drop", "drop": "fill"}
+
+
+def sister(call: Call, reduction: str = "none", accumulate: str = "step") -> Call:
+    """The scatter that writes where a gather reads, or the gather that reads where a scatter writes."""
+    mode = _SISTER_MODES.get(call.mode, call.mode)
+    kernel = _SISTERS[call.kernel]
+    return replace(call, kernel=kernel, reduction=reduction, accumulate=accumulate, mode=mode, of=call.op)
+
+
+# --------------------------------------------------------------------------------------------------------- gathers
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def gather(call: Call, shape: Shape, data: Any, indices: Any) -> Any:
+    """A gather from data of a shape."""
+    return run(call, data, indices)
+
+
+def _gather_forward(call: Call, shape: Shape, data: Any, indices: Any) -> tuple[Any, Any]:
+    return gather(call, shape, data, indices), indices
+
+
+def _gather_backward(call: Call, shape: Shape, indices: Any, cotangent: Any) -> tuple[Any, None]:
+    # A sum of many 16-bit floats would soon stand still.
+    accumulate = "wide" if cotangent.dtype.itemsize == 2 else "step"
+    call = sister(call, "add", accumulate)
+    return scatter(call, jnp.zeros(shape, cotangent.dtype), indices, cotangent), None
+
+
+gather.defvjp(_gather_forward, _gather_backward)
+
+# -------------------------------------------------------------------------------------------------------- scatters
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def scatter(call: Call, data: Any, indices: Any, updates: Any) -> Any:
+    """A scatter."""
+    return run(call, data, indices, updates)
+
+
+def _scatter_forward(call: Call, data: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
+    result = scatter(call, data, indices, updates)
+    return result, (indices, (data, updates, result) if call.reduction in ("mul", "min", "max") else ())
+
+
+def _scatter_backward(call: Call, saved: Any, cotangent: Any) -> tuple[Any, None, Any]:
+    indices, values = saved
+    places = _Places(call, indices, cotangent.shape)
+    of_data, of_updates = _RULES[call.reduction](places, cotangent, *values)
+    if call.reduction == "none" or not call.include_self:
+        of_data = places.erase(cotangent)
+    return of_data, None, of_updates
+
+
+scatter.defvjp(_scatter_forward, _scatter_backward)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The places of data that a scatter writes to."""
+
+    call: Call
+    indices: Any
+    shape: Shape  # of data
+
+    def take(self, data: Any) -> Any:
+        """What stands where each update goes; zeros where it goes nowhere."""
+        return gather(sister(self.call), data.shape, data, self.indices)
+
+    def put(self, data: Any, updates: Any, reduction: str) -> Any:
+        call = replace(self.call, reduction=reduction, include_self=True, accumulate="step")
+        return scatter(call, data, self.indices, updates)
+
+    def count(self, of_data: Any, of_updates: Any) -> Any:
+        """How many contributions to each place there are of those that are marked."""
+        own = of_data if self.call.include_self else jnp.zeros_like(of_data)
+        return self.put(own.astype(np.int32), of_updates.astype(np.int32), "add")
+
+    def erase(self, data: Any) -> Any:
+        slots = self.call.slots(data.shape, self.indices.shape)
+        return self.put(data, jnp.zeros(slots, data.dtype), "none")
+
+    # What depends on the indices alone is the same all along a row: these have one element for each row.
+
+    @property
+    def row_shape(self) -> Shape:
+        call = self.call
+        if call.by_elements:
+            return self.shape
+        last = call.batch_dims + self.indices.shape[-1] if call.by_tuples else call.batch_dims
+        named = {*range(last), *(() if call.by_tuples else (call.axis,))}
+        return tuple(n if d in named else 1 for d, n in enumerate(self.shape))
+
+    @property
+    def row_slots(self) -> Shape:
+        return self.call.slots(self.row_shape, self.indices.shape)
+
+    def count_rows(self) -> Any:
+        return self.count(jnp.ones(self.row_shape, bool), jnp.ones(self.row_slots, bool))
+
+    def are_written(self) -> Any:
+        return self.put(jnp.zeros(self.row_shape, bool), jnp.ones(self.row_slots, bool), "none")
+
+    def are_kept(self) -> Any:
+        """Whether updates go anywhere."""
+        return self.take(jnp.ones(self.row_shape, bool))
+
+    def is_chosen(self, reduction: str) -> Any:
+        """Whether an update is the one of its place: the last for "none", the first for "min"."""
+        order = jnp.arange(np.prod(self.row_slots, dtype=np.int64), dtype=np.int32).reshape(self.row_slots)
+        beyond = jnp.full(self.row_shape, np.iinfo(np.int32).max, np.int32)
+        return self.take(self.put(beyond, order, reduction)) == order
+
+
+def _none(places: _Places, cotangent: Any) -> tuple[Any, Any]:
+    return cotangent, jnp.where(places.is_chosen("none"), places.take(cotangent), 0)
+
+
+def _add(places: _Places, cotangent: Any) -> tuple[Any, Any]:
+    return cotangent, places.take(cotangent)
+
+
+def _sub(places: _Places, cotangent: Any) -> tuple[Any, Any]:
+    taken = places.take(cotangent)
+    if places.call.include_self:
+        return cotangent, -taken
+    return cotangent, jnp.where(places.is_chosen("min"), taken, -taken)  # from the first the others are subtracted
+
+
+def _mean(places: _Places, cotangent: Any) -> tuple[Any, Any]:
+    share = cotangent / jnp.maximum(places.count_rows(), 1).astype(cotangent.dtype)
+    return share, places.take(share)
+
+
+def _extreme(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
+    """Contributions that are equal to the result share its cotangent; NaN equals NaN."""
+    data_hit, updates_hit = _same(data, result), _same(updates, places.take(result))
+    hits = places.count(data_hit, updates_hit)
+    share = cotangent / jnp.maximum(hits, 1).astype(cotangent.dtype)
+    return jnp.where(data_hit, share, 0), jnp.where(updates_hit, places.take(share), 0)
+
+
+def _same(a: Any, b: Any) -> Any:
+    return (a == b) | ((a != a) & (b != b))
+
+
+def _mul(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
+    """To each contribution the product of the others. What is not zero is divided out of the product of those; zeros
+    are counted, and added up: of the others' zeros a single one is a factor that can still change."""
+    data_zero, updates_zero = data == 0, updates == 0
+    # What takes no part may be infinite or NaN.
+    data_factor = jnp.where(data_zero | ~places.are_written(), 1, data)
+    updates_factor = jnp.where(updates_zero | ~places.are_kept(), 1, updates)
+    product = scatter(places.call, data_factor, places.indices, updates_factor)
+    zeros = places.count(data_zero, updates_zero)
+    zero_data = jnp.where(data_zero, data, 0) if places.call.include_self else jnp.zeros_like(data)
+    zero_sum = places.put(zero_data, jnp.where(updates_zero, updates, 0), "add")
+    of_data = cotangent * _others(data, data_factor, product, zeros, zero_sum)
+    taken = (places.take(whole) for whole in (product, zeros, zero_sum))
+    return of_data, places.take(cotangent) * _others(updates, updates_factor, *taken)
+
+
+def _others(own: Any, factor: Any, product: Any, zeros: Any, zero_sum: Any) -> Any:
+    """The product of all contributions to a place but one's own."""
+    is_zero = own == 0
+    other_zeros = zeros - is_zero.astype(zeros.dtype)
+    other_zero = zero_sum - jnp.where(is_zero, own, 0)
+    return product / factor * jnp.where(other_zeros == 0, 1, jnp.where(other_zeros == 1, other_zero, 0))
+
+
+_RULES: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "none": _none,
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "min": _extreme,
+    "max": _extreme,
+    "mean": _mean,
+}
