@@ -185,6 +185,13 @@ ApplyRows element_applier(const How& how) {
     return how.far ? combine_all_elements<T, A, Op, true, false> : combine_all_elements<T, A, Op, false, false>;
 }
 
+// Asks for the update of a member further on; its number is not checked yet.
+inline void prefetch_member(const std::byte* updates, const Members& members, int64_t i, int64_t size) {
+    const int64_t member = members.order[std::min(i, members.known - 1)];
+    if (static_cast<uint64_t>(member) < static_cast<uint64_t>(members.count))
+        prefetch_row(updates + member * size, size);
+}
+
 template <class T, class Op>
 GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
                              bool replace) {
@@ -193,8 +200,7 @@ GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
     const Op op;
     for (int64_t i = 0; i < members.n; ++i) {
-        const int64_t next = members.order[std::min(i + rows_ahead, members.known - 1)];
-        prefetch_row(all_updates + next * size, size);
+        prefetch_member(all_updates, members, i + rows_ahead, size);
         const int64_t member = read_once(members.order[i]);
         if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
         const T* __restrict update = updates + member * width;
@@ -226,7 +232,7 @@ GS_CLONES bool extremum_of_group(std::byte* row, int64_t* __restrict found, cons
     T* __restrict best = reinterpret_cast<T*>(row);
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
     for (int64_t i = 0; i < members.n; ++i) {
-        prefetch_row(all_updates + members.order[std::min(i + rows_ahead, members.known - 1)] * size, size);
+        prefetch_member(all_updates, members, i + rows_ahead, size);
         const int64_t member = read_once(members.order[i]);
         if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
         const T* __restrict update = reinterpret_cast<const T*>(all_updates) + member * width;

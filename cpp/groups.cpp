@@ -54,10 +54,11 @@ bool each_group(const Groups& groups, int64_t row_size, Watch& watch, F f) {
     run_tasks(threads, threads, [&](int i) {
         const int64_t last = i + 1 == threads ? groups.rows : bound(i + 1);
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
-            const int64_t first = read_once(groups.starts[r]), n = read_once(groups.starts[r + 1]) - first;
-            if (first < 0 || n < 0 || n > groups.count - first || watch.stop()) sound = false;
+            const int64_t first = read_once(groups.starts[r]), next = read_once(groups.starts[r + 1]);
+            // Compared before they are subtracted: whatever they are, nothing overflows.
+            if (first < 0 || next < first || next > groups.count || watch.stop()) sound = false;
             if (!sound) return;
-            if (!f(r, Members{groups.order + first, n, groups.count - first, groups.count})) sound = false;
+            if (!f(r, Members{groups.order + first, next - first, groups.count - first, groups.count})) sound = false;
         }
     });
     return sound;

@@ -152,6 +152,16 @@ def test_products_with_zeros_have_both_derivatives(factors: list[float]) -> None
     assert torch.allclose(jacrev(grad(ours))(values), jacrev(grad(by_hand))(values))
 
 
+def test_a_product_without_data_asks_nothing_of_data() -> None:
+    def call(data: Any, updates: Any) -> Any:
+        return gst.scatter_update(data, [1, 1], updates, reduction="mul", include_self=False)
+
+    values = tensors(torch.tensor([0.0, 2.0, 0.0], dtype=torch.float64), torch.tensor([3.0, 4.0], dtype=torch.float64))
+    assert gradients(call, *values) == [[1, 0, 1], [4, 3]]
+    zero = tensors(torch.zeros(3, dtype=torch.float64), values[1].detach())
+    assert gradgradcheck(call, zero)
+
+
 def test_complex_gradients() -> None:
     data, updates = randoms(3, dtype=torch.complex128), randoms(4, seed=1, dtype=torch.complex128)
     for reduction in ("none", "add", "sub", "mul"):
@@ -359,6 +369,13 @@ EXPORTS: list[tuple[Callable[..., Any], tuple[Any, ...], set[str]]] = [
      (NUMBERS, torch.tensor([[0, 1], [0, 1]]), randoms(2, 4, dtype=torch.float32)), {"ScatterND"}),
     (lambda data, rows, new: gst.scatter_elements(data, rows, new, -2, reduction="mul"),
      (NUMBERS, torch.ones(2, 2, 4, dtype=torch.int64), randoms(2, 2, 4, dtype=torch.float32)), {"ScatterElements"}),
+    (lambda data, rows, new: gst.scatter_nd(data, rows, new, reduction="sub"),
+     (torch.tensor([5, 1], dtype=torch.uint8), torch.tensor([[0], [0]]), torch.tensor([2, 250], dtype=torch.uint8)),
+     {"ScatterND", "Sub"}),
+    *((lambda data, rows, new, how=how: gst.scatter_update(data, rows, new, 1, reduction=how, include_self=False),
+       (NUMBERS.to(dtype), torch.tensor([2, 0, 2]), randoms(2, 3, 4).to(dtype)),
+       {"ScatterND", "Unsqueeze", "Transpose"})
+      for how, dtype in (("add", torch.float32), ("mul", torch.float64), ("max", torch.float32), ("min", torch.int32))),
 ]  # fmt: skip
 
 
@@ -373,7 +390,7 @@ def test_export_to_standard_onnx_nodes(function: Any, inputs: Any, nodes: set[st
 
 
 @pytest.mark.parametrize(
-    "options", [{"reduction": "mean"}, {"reduction": "add", "include_self": False}, {"mode": "drop"}]
+    "options", [{"reduction": "mean"}, {"reduction": "sub", "include_self": False}, {"mode": "drop"}]
 )
 def test_what_onnx_has_no_words_for_is_not_exported(options: Any) -> None:
     pytest.importorskip("onnxscript")
@@ -408,6 +425,32 @@ def test_out_and_empty_lists_and_threads() -> None:
     assert gst.gather(data, []).tolist() == []
     assert gst.scatter_update(data, [1], [5.0], out=data, num_threads=1) is data
     assert data.tolist() == [0, 5, 2]
+
+
+def test_out_is_a_tensor_of_its_own_and_autograd_knows_of_it() -> None:
+    data = torch.full((3,), 1 + 2j)
+    for out in (torch.zeros(3, dtype=data.dtype).conj(), torch.zeros(1, dtype=data.dtype).expand(3)):
+        with pytest.raises(ValueError, match="out is a view"):
+            gst.gather(data, [0, 1, 2], out=out)
+        assert not out.any()
+    factor, out = torch.ones(2, requires_grad=True), torch.ones(2)
+    product = factor * out
+    gst.gather(torch.zeros(2), [0, 1], out=out)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+def test_indices_of_numpy_may_change_before_the_backward_pass() -> None:
+    data, rows = torch.zeros(3, requires_grad=True), np.array([2, 0])[::-1]
+    result = gst.gather(data, rows)
+    rows[:] = 1
+    result.sum().backward()
+    assert data.grad.tolist() == [1, 0, 1]
+
+
+def test_tensors_of_several_devices_are_refused() -> None:
+    with pytest.raises(TypeError, match="data is on cpu, but another input on meta"):
+        gst.gather(torch.ones(2), torch.zeros(1, dtype=torch.int64, device="meta"))
 
 
 def test_meta_tensors_have_shapes() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gatherscatter as gs
@@ -109,7 +111,7 @@ def test_where_an_extremum_is(shape: Any, dim: int, index_shape: Any, which: str
 @pytest.mark.parametrize(("shape", "dim", "index_shape"), FORMS)
 def test_several_at_once_are_the_same_as_each(shape: Any, dim: int, index_shape: Any) -> None:
     src, index = example(shape, index_shape)
-    names = ("max", "sum", "count", "argmax", "mean", "argmin", "max")
+    names = ("max", "sum", "count", "argmax", "mean", "argmin")
     found = segment.scatter(src, index, dim, dim_size=SIZE, reduce=names)
     top, where = segment.scatter_max(src, index, dim, dim_size=SIZE)
     for name, result in zip(names, found, strict=True):
@@ -208,7 +210,7 @@ def test_softmax_and_its_like_are_those_of_pytorch_in_each_place() -> None:
                 torch.testing.assert_close(total[lane, place], src[lane, here].logsumexp(0))
             else:
                 assert total[lane, place] == 0
-    with pytest.raises(ValueError, match="src must be floats"):
+    with pytest.raises(TypeError, match="src must be floats"):
         segment.scatter_softmax(src.to(torch.int64), index)
 
 
@@ -262,6 +264,52 @@ def test_segments_by_index() -> None:
     assert torch.equal(segment.segment_sum_coo(src, index, out.clone()), segment.scatter_sum(src, index[0], 1, out))
 
 
+@pytest.mark.parametrize("pointers", [[0, 2, 7], [-1, 2, 3], [2, 1, 3]])
+@pytest.mark.parametrize("batches", [1, 2])
+def test_pointers_are_checked(pointers: list[int], batches: int) -> None:
+    src, indptr = torch.ones(2, 3), torch.tensor([pointers] * batches)
+    with pytest.raises(OpIndexError, match=r"is out of range for 3 values|must ascend"):
+        segment.segment_csr(src, indptr)
+    with pytest.raises(OpIndexError, match=r"is out of range for 3 values|must ascend"):
+        segment.segment_csr(src[0], indptr[0])
+    with pytest.raises(TypeError, match="indptr must be integers"):
+        segment.segment_csr(src[0], indptr[0].double())
+    assert segment.segment_csr(src[0], torch.tensor([0, 2, 3], dtype=torch.int16)).tolist() == [2, 1]
+
+
+def test_results_are_contiguous() -> None:
+    src, index = example((2, 7, 9), (7,))
+    pointers = torch.tensor([[0, 3, 7]])
+    results = [segment.segment_csr(src, pointers), *segment.segment_max_csr(src, pointers),
+               *segment.scatter_max(src, index, 1), *segment.scatter(src, index, 1, reduce=("sum", "max"))]  # fmt: skip
+    assert all(result.is_contiguous() for result in results)
+
+
+def test_gradients_with_out() -> None:
+    index = torch.tensor([0, 0, 1])
+    for reduce in ("sum", "mul", "mean", "min", "max"):
+
+        def call(src: Any, start: Any, reduce: str = reduce) -> Any:
+            return segment.scatter(src, index, 0, start * 1, reduce=reduce)
+
+        values = torch.tensor([2.0, 3.5, 5.0], dtype=torch.float64), torch.tensor([3.0, 4.5], dtype=torch.float64)
+        assert gradcheck(call, tuple(value.requires_grad_() for value in values))
+        assert gradcheck(partial(call, values[0].detach()), (values[1],))
+
+
+def test_one_index_stands_for_all_and_negative_ones_count_from_the_end() -> None:
+    assert segment.scatter(torch.ones(4), torch.tensor([1])).tolist() == [0, 4]
+    assert segment.scatter(torch.ones(3), torch.tensor([0, -1, 1]), dim_size=4).tolist() == [1, 1, 0, 1]
+
+
+def test_logarithms_of_nothing() -> None:
+    src, index = torch.tensor([-torch.inf, -torch.inf, torch.inf, 1.0]), torch.tensor([0, 0, 1, 1])
+    assert segment.scatter_logsumexp(src, index, dim_size=3).tolist() == [-torch.inf, torch.inf, 0]
+    single = torch.tensor([-torch.inf, 2.0], requires_grad=True)
+    segment.scatter_logsumexp(single, torch.tensor([0, 1])).sum().backward()
+    assert single.grad.tolist() == [0, 1]
+
+
 def test_gradients_of_segments() -> None:
     src, _ = distinct((9, 3), (9,))
     for reduce in ("sum", "mean", "max"):
@@ -284,6 +332,9 @@ def test_func_and_compiler() -> None:
 
     for found, *expected in zip(vmap(several)(indices), *map(several, indices), strict=True):
         assert torch.equal(found, torch.stack(expected))
+    with pytest.raises(IndexError, match="out of range"):  # not the next entry's
+        vmap(several)(torch.stack([index, index + 3]))
+    assert torch.equal(vmap(several)(indices - SIZE)[0], vmap(several)(indices)[0])
     gradient = grad(lambda src, index: segment.scatter(src, index, 0, dim_size=SIZE, reduce="max").sin().sum())
     assert torch.allclose(
         vmap(gradient, (None, 0))(src, indices), torch.stack([gradient(src, each) for each in indices])
@@ -304,6 +355,20 @@ def test_a_compiled_function() -> None:
     compiled(ours)[0].sum().backward()
     function(plain)[0].sum().backward()
     assert torch.allclose(ours.grad, plain.grad)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sizes_that_only_a_run_knows() -> None:
+    class Module(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, src: Any, index: Any, like: Any) -> Any:
+            return segment.scatter(src, index, 0, dim_size=like.shape[0], reduce=("max", "count"))
+
+    inputs = (*distinct((7, 9), (7,)), torch.zeros(5))
+    dims = ({0: torch.export.Dim("m")}, {0: torch.export.Dim("m")}, {0: torch.export.Dim("n")})
+    program = torch.export.export(Module(), inputs, dynamic_shapes=dims).module()
+    more = (*distinct((11, 9), (11,)), torch.zeros(6))
+    for found, expected in zip(program(*more), Module()(*more), strict=True):
+        assert torch.equal(found, expected)
 
 
 def test_the_operator_passes_the_checks_of_pytorch() -> None:
@@ -330,9 +395,21 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_sums_of_many_halves(dtype: Any) -> None:
-    ones = torch.ones(4096, dtype=dtype)
-    assert segment.scatter(ones, torch.zeros(4096, dtype=torch.int64)).item() == 4096
-    assert segment.scatter_mean(ones, torch.zeros(4096, dtype=torch.int64)).item() == 1
+    nowhere = torch.zeros(4096, dtype=torch.int64)
+    for width in (1, 9):
+        ones = torch.ones(4096, width, dtype=dtype)
+        assert segment.scatter(ones, nowhere, 0).tolist() == [[4096.0] * width]
+        assert segment.scatter_mean(ones, nowhere, 0).tolist() == [[1.0] * width]
+        total, mean = segment.scatter(ones, nowhere, 0, reduce=("sum", "mean"))
+        assert (total.tolist(), mean.tolist()) == ([[4096.0] * width], [[1.0] * width])
+
+
+def test_more_halves_than_a_half_can_count() -> None:
+    many, nowhere = torch.ones(70_000, dtype=torch.float16), torch.zeros(70_000, dtype=torch.int64)
+    many[0] = 2
+    assert segment.scatter_std(many, nowhere).item() == pytest.approx(70_000**-0.5, rel=1e-3)
+    assert segment.scatter_log_softmax(many, nowhere)[1].item() == pytest.approx(-np.log(70_000), rel=1e-3)
+    assert segment.scatter_softmax(many, nowhere)[1].item() == pytest.approx(1 / 70_000, rel=0.02)
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8, torch.float16, torch.bfloat16])
@@ -344,8 +421,13 @@ def test_other_types(dtype: Any) -> None:
         assert found.dtype == dtype
         torch.testing.assert_close(found.double(), by_loops(src.double(), index, 0, *REDUCTIONS[reduce]))
     assert torch.equal(segment.scatter_min(src, index, 0)[1], segment.scatter_min(src.double(), index, 0)[1])
-    whole = segment.scatter_mean(torch.tensor([-1, -2, 4]), torch.tensor([0, 0, 1]))
-    assert whole.tolist() == [-2, 4]
+    for width in (1, 9):
+        whole = torch.tensor([[-1] * width, [-2] * width, [4] * width])
+        for mean in (segment.scatter_mean(whole, torch.tensor([0, 0, 1]), 0),
+                     segment.scatter(whole, torch.tensor([0, 0, 1]), 0, reduce=("mean",))[0]):  # fmt: skip
+            assert mean.tolist() == [[-2] * width, [4] * width]
+    found = segment.scatter_std(torch.tensor([1, 2, 4, 9]), torch.tensor([0, 0, 1, 1]))
+    torch.testing.assert_close(found, torch.tensor([0.5, 12.5]).sqrt())
 
 
 def test_errors() -> None:
@@ -357,6 +439,10 @@ def test_errors() -> None:
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce="median")
     with pytest.raises(ValueError, match="reduce must be some of"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("sum", "median"))
+    with pytest.raises(ValueError, match="reduce has 'max' twice"):
+        segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("max", "max"))
+    with pytest.raises(ValueError, match="can't begin with one out"):
+        segment.scatter(src, torch.tensor([0, 1, 1]), 0, torch.zeros(2, 9), reduce=("max", "sum"))
     with pytest.raises(IndexError, match="dim 2 is out of range"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 2)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.errors import OpTypeError
+from gatherscatter.errors import OpTypeError, OpValueError
 
 
 class Kind(NamedTuple):
@@ -23,6 +23,7 @@ class Kind(NamedTuple):
     name: str  # of one of them, as messages say it
     take: Callable[[str, str, Any], np.ndarray]  # op, input, value: the same memory as a NumPy array
     give: Callable[[np.ndarray, Any], Any]  # result, one of the inputs: the same memory in the kind of that
+    written: Callable[[Any], Any] = lambda out: out  # an ``out`` that has been written to
 
 
 class Taken(NamedTuple):
@@ -66,7 +67,7 @@ def taken(op: str, given: dict[str, Any]) -> Taken | None:
     values = {name: arrays.get(id(value), value) for name, value in given.items()}
     out = given.get("out")
     if out is not None:
-        return Taken(values, lambda result: out)
+        return Taken(values, lambda result: kind.written(out))
     return Taken(values, lambda result: kind.give(result, given[first]))
 
 
@@ -102,6 +103,9 @@ def _torch_types() -> dict[Any, np.dtype[Any]]:
 
 
 def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
+    if name == "out" and (tensor.is_conj() or tensor.is_neg() or _repeats(tensor)):
+        text = f"{op}: out is a view in which elements share memory, or are conjugated; give a tensor of its own"
+        raise OpValueError(text, op=op, input=name)
     try:
         array: np.ndarray = tensor.numpy()
         return array
@@ -118,6 +122,10 @@ def check_tensor(op: str, name: str, tensor: Any, *, on_cpu: bool) -> None:
     ):
         if fault:
             raise OpTypeError(f"{op}: {name} {fault}; {advice}", op=op, input=name)
+
+
+def _repeats(tensor: Any) -> bool:
+    return any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
@@ -152,7 +160,15 @@ def _torch_types_of() -> dict[np.dtype[Any], Any]:
     return {dtype: own for own, dtype in _torch_types().items()}
 
 
-TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor)
+def _written_tensor(out: Any) -> Any:
+    """Autograd is to know that values it may have kept are gone."""
+    torch: Any = sys.modules["torch"]
+    if not out.is_inference():
+        torch.autograd.graph.increment_version(out)
+    return out
+
+
+TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor, _written_tensor)
 
 # -------------------------------------------------------------------------------------------------------------- JAX
 
@@ -173,7 +189,8 @@ def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
 
 def _give_jax(result: np.ndarray, like: Any) -> Any:
     jax: Any = sys.modules["jax"]
-    return jax.numpy.asarray(result)
+    # The memory is taken over as it is; copying small arrays is faster.
+    return jax.device_put(result) if result.nbytes > 1 << 16 else jax.numpy.asarray(result)
 
 
 JAX = Kind("a JAX array", _take_jax, _give_jax)

@@ -278,7 +278,7 @@ class Prepared:
         shape = self.dims + first.shape[self.rows.ndim :]
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
         return tuple(
-            self.counts if name == "count" else np.moveaxis(made[name].reshape(shape), *axes) for name in names
+            self.counts.copy() if name == "count" else np.moveaxis(made[name].reshape(shape), *axes) for name in names
         )
 
     @cached_property

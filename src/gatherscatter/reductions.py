@@ -58,6 +58,8 @@ def _wanted(op: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[str,
         if name not in _IN_CORE:
             text = f"{op}: reductions must be some of {', '.join(map(repr, REDUCTIONS))}, not {name!r}"
             raise OpValueError(text, op=op, input="reductions")
+        if names.count(name) > 1:
+            raise OpValueError(f"{op}: reductions has {name!r} twice", op=op, input="reductions")
     if "mean" in names and dtype.kind in "biu":
         text = f"{op}: the mean of {dtype} isn't made in one pass; use reduction='mean' of a scatter"
         raise OpTypeError(text, op=op, input="reductions")

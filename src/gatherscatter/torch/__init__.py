@@ -200,8 +200,9 @@ def _scatter(
 
 
 def _tensor(name: str, value: Any) -> Tensor:
-    """A tensor; lists and numbers become one."""
+    """A tensor; of lists, numbers and arrays of NumPy a copy, since a backward pass may need it later."""
     if isinstance(value, Tensor):
         return value
-    array = np.asarray(value)
-    return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name == "indices" else array)
+    array = np.array(value)
+    empty_list = array.size == 0 and not isinstance(value, np.ndarray)
+    return torch.from_numpy(array.astype(np.int64) if empty_list and name == "indices" else array)

@@ -25,7 +25,9 @@ def with_batch_columns(indices: Tensor, batch_dims: int) -> Tensor:
     sizes = indices.shape[:batch_dims]
     shape = (*indices.shape[:-1], 1)
     columns = [
-        torch.arange(size, dtype=indices.dtype).reshape(-1, *(1,) * (indices.ndim - 1 - dim)).expand(shape)
+        torch.arange(size, dtype=indices.dtype, device=indices.device)
+        .reshape(-1, *(1,) * (indices.ndim - 1 - dim))
+        .expand(shape)
         for dim, size in enumerate(sizes)
     ]
     return torch.cat([*columns, indices], -1)

@@ -13,7 +13,7 @@ from torch.autograd import Function, forward_ad
 from gatherscatter.kinds import check_tensor
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, Movement, Values
-from gatherscatter.torch.library import GATHERS, SCATTERS, operator
+from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
 
 Options = tuple[tuple[str, Any], ...]
 
@@ -41,6 +41,8 @@ def _call(function: Any, name: str, tensors: tuple[Tensor, ...], options: dict[s
     try:
         if is_differentiated(*tensors):
             return apply(function, name, *tensors, tuple(options.items()))  # type: ignore[no-any-return]
+        if _is_unobserved(tensors):
+            return KERNELS[name](*tensors, **options)
         return operator(name)(*tensors, **options)  # type: ignore[no-any-return]
     except NotImplementedError:  # there is a kernel for dense tensors on the CPU alone
         for each, tensor in zip(("data", "indices", "updates"), tensors, strict=False):
@@ -50,8 +52,17 @@ def _call(function: Any, name: str, tensors: tuple[Tensor, ...], options: dict[s
 
 def apply(function: Any, *inputs: Any) -> Any:
     """Apply a Function; without transformations its plain form, for which PyTorch does not inspect signatures."""
-    transformed = torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    return (function if transformed else function.plain).apply(*inputs)
+    return (function if is_transformed() else function.plain).apply(*inputs)
+
+
+def is_transformed() -> bool:
+    """Whether the compiler or a transformation of `torch.func` is at work."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def _is_unobserved(tensors: tuple[Tensor, ...]) -> bool:
+    """Whether nothing could see, or is to take part in, a call of the operator; its dispatch takes 6 microseconds."""
+    return torch._C._len_torch_dispatch_stack() == 0 and all(type(each) is Tensor and each.is_cpu for each in tensors)
 
 
 def with_plain(function: Any) -> Any:
@@ -69,7 +80,7 @@ def with_plain(function: Any) -> Any:
 
 def is_differentiated(*tensors: Tensor) -> bool:
     """Whether the call has to pass through autograd, the compiler or a transformation of `torch.func`."""
-    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+    if is_transformed():
         return True
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         return True
@@ -179,7 +190,7 @@ def _at_end(
         axis = place["axis"] % len(places)
         places, place = (places[axis],), place | {"axis": 0}
         behind = len(data_shape) - axis - 1
-    numbers = torch.arange(1, math.prod(count) + 1).reshape(count)
+    numbers = torch.arange(1, math.prod(count) + 1, device=indices.device).reshape(count)
     ends = scatter(
         name, numbers.new_zeros(places), indices, numbers, **place, reduction=which, include_self=False, mode=mode
     )

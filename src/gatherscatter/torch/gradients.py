@@ -62,7 +62,7 @@ def of_mean(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
     """As `of_add`, divided by the number of contributions."""
     own = torch.full_like(grad, int(move.include_self), dtype=torch.int64)
     counts = move.put(own, move.all(1, own), "add")
-    return of_add(move, values, _divided(grad, counts.clamp(min=1)))
+    return of_add(move, values, divided(grad, counts.clamp(min=1)))
 
 
 def of_extremum(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
@@ -73,7 +73,7 @@ def of_extremum(move: Movement, values: Values | None, grad: Tensor) -> Gradient
     if not move.include_self:
         ties = move.without_written(ties)
     ties = move.put(ties, new.to(torch.int64), "add")
-    of_data, of_updates = of_add(move, values, _divided(grad, ties.clamp(min=1)))
+    of_data, of_updates = of_add(move, values, divided(grad, ties.clamp(min=1)))
     return _where(own, of_data), _where(new, of_updates)
 
 
@@ -84,19 +84,18 @@ def of_mul(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
     remain. Those are kept as a sum: of one zero that is the zero itself, with its derivative; of more nothing is left.
     """
     assert values is not None
-    zero_data, zero_updates = values.data == 0, values.updates == 0
-    if not move.include_self:
-        zero_data = torch.zeros_like(zero_data)
-    data, updates = values.data.masked_fill(zero_data, 1), values.updates.masked_fill(zero_updates, 1)
+    data = values.data if move.include_self else torch.ones_like(values.data)  # ones take no part
+    zero_data, zero_updates = data == 0, values.updates == 0
     whole = Product(
-        move.put(data, updates, "mul", move.include_self),
+        move.put(data.masked_fill(zero_data, 1), values.updates.masked_fill(zero_updates, 1), "mul"),
         move.put(zero_data.to(torch.int64), zero_updates.to(torch.int64), "add"),
-        move.put(_where(zero_data, values.data), _where(zero_updates, values.updates), "add"),
+        move.put(_where(zero_data, data), _where(zero_updates, values.updates), "add"),
     )
-    of_data = grad * whole.without(values.data, zero_data).conj()
     parts = Product(*(move.take(each) for each in whole))
     of_updates = move.take(grad) * parts.without(values.updates, zero_updates).conj()
-    return of_data if move.include_self else move.without_written(of_data), of_updates
+    if not move.include_self:
+        return move.without_written(grad), of_updates
+    return grad * whole.without(data, zero_data).conj(), of_updates
 
 
 class Product(NamedTuple):
@@ -125,7 +124,7 @@ FORMULAS = {
 }
 
 
-def _divided(values: Tensor, counts: Tensor) -> Tensor:
+def divided(values: Tensor, counts: Tensor) -> Tensor:
     """Counts can be larger than a half float."""
     if values.dtype in (torch.float16, torch.bfloat16):
         return (values.to(torch.float32) / counts).to(values.dtype)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter import _core
+from gatherscatter.errors import OpTypeError
 from gatherscatter.torch import batching
 
 _OF_GATHERS = "str mode='raise', int? num_threads=None) -> Tensor"
@@ -51,6 +52,20 @@ def _shape_of_scatter(data: Tensor, *_: Any, **__: Any) -> Tensor:
     return data.new_empty(data.shape)
 
 
+def _fake(name: str) -> Callable[..., Tensor]:
+    """What stands for the operator where there are shapes, but no values."""
+    shape = _SHAPES[name]
+
+    def fake(data: Tensor, *others: Any, **options: Any) -> Tensor:
+        for other in others:
+            if isinstance(other, Tensor) and other.device != data.device:
+                text = f"{name}: data is on {data.device}, but another input on {other.device}"
+                raise OpTypeError(text, op=name, input="data")
+        return shape(data, *others, **options)
+
+    return fake
+
+
 _SHAPES: dict[str, Callable[..., Tensor]] = {
     "gather": _shape_of_gather,
     "gather_elements": _shape_of_gather_elements,
@@ -74,9 +89,12 @@ def _kernel(name: str) -> Callable[..., Tensor]:
     return kernel
 
 
+KERNELS: dict[str, Callable[..., Tensor]] = {}
+
 for _name, _signature in _SIGNATURES.items():
     _qualified = f"gatherscatter::{_name}"
     torch.library.define(_qualified, _signature, tags=(torch.Tag.pt2_compliant_tag,))
-    torch.library.impl(_qualified, "CPU", _kernel(_name))
-    torch.library.register_fake(_qualified, _SHAPES[_name])
+    KERNELS[_name] = _kernel(_name)
+    torch.library.impl(_qualified, "CPU", KERNELS[_name])
+    torch.library.register_fake(_qualified, _fake(_name))
     torch.library.register_vmap(_qualified, batching.RULES[_name])

@@ -10,6 +10,8 @@ try:
 except ImportError as error:
     raise ImportError("ONNX export needs onnxscript, as torch.onnx.export does: pip install onnxscript") from error
 
+import numpy as np
+
 from gatherscatter.errors import OpValueError
 from gatherscatter.torch.library import GATHERS, SCATTERS, operator
 
@@ -26,8 +28,8 @@ def onnx_translations() -> dict[Any, Callable[..., Any]]:
     Raises
     ------
     ValueError
-        While exporting: the call has no equal in ONNX (``mode`` other than "raise", "mean", ``include_self=False``,
-        ``accumulate`` other than "step").
+        While exporting: the call has no equal in ONNX (``mode`` other than "raise", ``accumulate`` other than "step",
+        the reduction "mean", and "sub" with ``include_self=False``).
     """
     return {operator(name): _TRANSLATIONS[name] for name in (*GATHERS, *SCATTERS)}
 
@@ -54,22 +56,66 @@ def _gather_nd(data: Any, indices: Any, batch_dims: int = 0, **options: Any) -> 
 
 
 def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
-    reduction, updates = _reduction("scatter_update", updates, options)
     rank, index_rank = len(data.shape), len(indices.shape)
     axis %= rank
-    rows = _moved(data, rank, axis, 0, 1)
-    new = _moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
-    return _moved(_ops.ScatterND(rows, _tuples(indices), new, reduction=reduction), rank, 0, axis, 1)
+
+    def put(data: Any, updates: Any, reduction: str) -> Any:
+        rows, new = _moved(data, rank, axis, 0, 1), _moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
+        return _moved(_ops.ScatterND(rows, _tuples(indices), new, reduction=reduction), rank, 0, axis, 1)
+
+    return _scattered("scatter_update", put, data, updates, options)
 
 
 def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
-    reduction, updates = _reduction("scatter_elements", updates, options)
-    return _ops.ScatterElements(data, _ops.Cast(indices, to=_INT64), updates, axis=axis, reduction=reduction)
+    def put(data: Any, updates: Any, reduction: str) -> Any:
+        return _ops.ScatterElements(data, _ops.Cast(indices, to=_INT64), updates, axis=axis, reduction=reduction)
+
+    return _scattered("scatter_elements", put, data, updates, options)
 
 
 def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
-    reduction, updates = _reduction("scatter_nd", updates, options)
-    return _ops.ScatterND(data, _ops.Cast(indices, to=_INT64), updates, reduction=reduction)
+    def put(data: Any, updates: Any, reduction: str) -> Any:
+        return _ops.ScatterND(data, _ops.Cast(indices, to=_INT64), updates, reduction=reduction)
+
+    return _scattered("scatter_nd", put, data, updates, options)
+
+
+def _scattered(op: str, put: Callable[..., Any], data: Any, updates: Any, options: dict[str, Any]) -> Any:
+    """A scatter; where data takes no part, what changes nothing is written in its place first."""
+    _check(op, options)
+    reduction, include_self = options.get("reduction", "none"), options.get("include_self", True)
+    if reduction == "mean" or (reduction == "sub" and not include_self):
+        text = f"{op}: ONNX has no reduction {reduction!r}{'' if include_self else ' without data'}"
+        raise OpValueError(text, op=op, input="reduction")
+    updates = _ops.CastLike(updates, data)
+    if reduction == "sub":
+        negative = _ops.Neg(updates) if _is_signed(data) else _ops.Sub(_like(data, 0), updates)
+        return put(data, negative, "add")
+    if reduction != "none" and not include_self:
+        neutral = _ops.Expand(_like(data, _neutral(reduction, data)), _ops.Shape(updates))
+        data = put(data, neutral, "none")
+    return put(data, updates, reduction)
+
+
+def _like(data: Any, value: float) -> Any:
+    """A number of data's type."""
+    number = _ops.Constant(value_float=value) if isinstance(value, float) else _ops.Constant(value_int=value)
+    return _ops.CastLike(number, data)
+
+
+def _is_signed(data: Any) -> bool:
+    return not data.dtype.name.startswith("UINT")
+
+
+def _neutral(reduction: str, data: Any) -> float:
+    """What a reduction may begin with."""
+    if reduction in ("add", "mul"):
+        return int(reduction == "mul")
+    dtype = np.dtype(data.dtype.numpy())
+    if dtype.kind not in "iu":
+        return float("-inf") if reduction == "max" else float("inf")
+    limits = np.iinfo(dtype)
+    return int(limits.min if reduction == "max" else min(limits.max, 2**63 - 1))
 
 
 _TRANSLATIONS: dict[str, Callable[..., Any]] = {
@@ -82,23 +128,14 @@ _TRANSLATIONS: dict[str, Callable[..., Any]] = {
 }
 
 # What ONNX has no attribute for, and the value that it always has there.
-_IN_ONNX = {"mode": "raise", "include_self": True, "accumulate": "step"}
+_IN_ONNX = {"mode": "raise", "accumulate": "step"}
 
 
 def _check(op: str, options: dict[str, Any]) -> None:
     for name, only in _IN_ONNX.items():
-        if options.get(name, only) != only and not (name != "mode" and options.get("reduction", "none") == "none"):
+        if options.get(name, only) != only and not (name == "accumulate" and options.get("reduction") == "none"):
             text = f"{op}: ONNX has no {name}={options[name]!r}; only {name}={only!r} can be exported"
             raise OpValueError(text, op=op, input=name)
-
-
-def _reduction(op: str, updates: Any, options: dict[str, Any]) -> tuple[str, Any]:
-    """The reduction as ONNX has it, and what it is done with: to subtract is to add what is negative."""
-    _check(op, options)
-    reduction = options.get("reduction", "none")
-    if reduction == "mean":
-        raise OpValueError(f"{op}: ONNX has no reduction 'mean'; divide sums by counts", op=op, input="reduction")
-    return ("add", _ops.Neg(updates)) if reduction == "sub" else (reduction, updates)
 
 
 def _tuples(indices: Any) -> Any:

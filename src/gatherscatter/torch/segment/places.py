@@ -10,6 +10,8 @@ from torch import Tensor
 from gatherscatter.torch import functions
 from gatherscatter.torch.functions import is_differentiated
 
+HALVES = (torch.float16, torch.bfloat16)
+
 
 @dataclass(frozen=True)
 class Places:
@@ -26,7 +28,7 @@ class Places:
         if size is None:
             size = int(index.max()) + 1 if index.numel() else 0
         if index.ndim == 1:
-            return Places(index, dim, size)
+            return Places(index.expand(src.shape[dim]) if index.shape[0] == 1 else index, dim, size)
         return Places(index.reshape(*index.shape, *(1,) * (src.ndim - index.ndim)).expand(src.shape), dim, size)
 
     @property
@@ -43,7 +45,7 @@ class Places:
         # Sums may begin with zeros, which then need no memory.
         data = values.new_zeros(()).expand(self.shape(values)) if start is None else start
         include_self = start is not None or reduction == "add"
-        wide = "wide" if values.dtype in (torch.float16, torch.bfloat16) and reduction in ("add", "mean") else "step"
+        wide = "wide" if values.dtype in HALVES and reduction in ("add", "mean") else "step"
         options = {"axis": self.dim, "reduction": reduction, "include_self": include_self, "accumulate": wide}
         return functions.scatter(scatter, data, self.index, values, **options)
 
@@ -52,6 +54,13 @@ class Places:
         gather = "gather" if self.is_line else "gather_elements"
         return functions.gather(gather, values, self.index, axis=self.dim)
 
+    def counts(self, values: Tensor) -> Tensor:
+        """How many values come to each place, in a shape that goes with what values become."""
+        if not self.is_line:
+            return self.put(torch.ones_like(values, dtype=torch.int64), "add")
+        counted = Places(self.index, 0, self.size).put(torch.ones_like(self.index, dtype=torch.int64), "add")
+        return counted.reshape(self.size, *(1,) * (values.ndim - 1 - self.dim))
+
     def extremum(self, values: Tensor, which: str) -> tuple[Tensor, Tensor]:
         """The "min" or "max" of each place, and the first that it is along ``dim``: ``values.shape[dim]`` if none."""
         count = values.shape[self.dim]
@@ -59,7 +68,7 @@ class Places:
             best = self.put(values, which)
             taken = self.take(best)
             first = (values == taken) | ((values != values) & (taken != taken))
-            numbers = torch.arange(count).reshape(-1, *(1,) * (values.ndim - 1 - self.dim))
+            numbers = torch.arange(count, device=values.device).reshape(-1, *(1,) * (values.ndim - 1 - self.dim))
             none = torch.full((), count).expand(self.shape(values))
             members = self.put(torch.where(first, numbers, count), "min", none)
         return self.named(values, members) if is_differentiated(values) else best, members

@@ -13,6 +13,7 @@ from gatherscatter.errors import OpValueError
 from gatherscatter.prepared import prepared
 from gatherscatter.reductions import REDUCTIONS
 from gatherscatter.torch import functions
+from gatherscatter.torch.gradients import divided
 
 _NAME = "gatherscatter::reduce"
 _OP = "scatter"
@@ -25,6 +26,8 @@ def check_names(names: Sequence[str]) -> None:
         if name not in REDUCTIONS or name == "mul":  # whose gradient takes more than one pass
             known = ", ".join(repr(name) for name in REDUCTIONS if name != "mul")
             raise OpValueError(f"{_OP}: reduce must be some of {known}, not {name!r}", op=_OP, input="reduce")
+        if list(names).count(name) > 1:
+            raise OpValueError(f"{_OP}: reduce has {name!r} twice", op=_OP, input="reduce")
 
 
 def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tuple[Tensor, ...]:
@@ -32,7 +35,7 @@ def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tu
 
     The gradient of a minimum or maximum goes to the one update that it is.
     """
-    asked = tuple(dict.fromkeys(names))
+    asked = tuple(names)
     if functions.is_differentiated(updates):
         # Where a minimum or maximum is, its gradient goes.
         asked = tuple(dict.fromkeys((*names, *(f"arg{name}" for name in names if name in _EXTREMA))))
@@ -60,13 +63,16 @@ def _batched(info: Any, in_dims: Any, updates: Tensor, rows: Tensor, size: int, 
     batch, count = info.batch_size, rows.shape[-1 if in_dims[1] is None else 1 - in_dims[1]]
     updates = updates.expand(batch, *updates.shape) if in_dims[0] is None else updates.movedim(in_dims[0], 0)
     rows = rows.expand(batch, count) if in_dims[1] is None else rows.movedim(in_dims[1], 0)
-    first = torch.arange(batch).reshape(-1, 1)
-    flat = torch.ops.gatherscatter.reduce(updates.flatten(0, 1), (rows + first * size).flatten(), batch * size, names)
+    first = torch.arange(batch, device=rows.device).reshape(-1, 1)
+    own = torch.where(rows < 0, rows + size, rows)
+    # What is out of range in its entry is so in the batch, too.
+    own = torch.where((own < 0) | (own >= size), batch * size, own + first * size)
+    flat = torch.ops.gatherscatter.reduce(updates.flatten(0, 1), own.flatten(), batch * size, names)
     results = [result.reshape(batch, size, *result.shape[1:]) for result in flat]
     for i, name in enumerate(names):
         if name.startswith("arg"):
-            own = results[i] - first.reshape(-1, *(1,) * (results[i].ndim - 1)) * count
-            results[i] = torch.where(results[i] == batch * count, count, own)
+            numbers = results[i] - first.reshape(-1, *(1,) * (results[i].ndim - 1)) * count
+            results[i] = torch.where(results[i] == batch * count, count, numbers)
     return results, [0] * len(results)
 
 
@@ -117,14 +123,15 @@ def _of_updates(ctx: Any, grads: Sequence[Any]) -> Any:
 
 def _shared(grad: Tensor, rows: Tensor) -> Tensor:
     """The gradient of a mean, for each of its members."""
-    counts = torch.zeros(grad.shape[0], dtype=torch.int64)
+    counts = torch.zeros(grad.shape[0], dtype=torch.int64, device=rows.device)
     counts = functions.scatter("scatter_update", counts, rows, torch.ones_like(rows), axis=0, reduction="add")
-    divisor = counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1))
-    return (grad / divisor).to(grad.dtype)
+    return divided(grad, counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1)))
 
 
 torch.library.define(
-    _NAME, "(Tensor updates, Tensor rows, int size, str[] reductions) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,)
+    _NAME,
+    "(Tensor updates, Tensor rows, SymInt size, str[] reductions) -> Tensor[]",
+    tags=(torch.Tag.pt2_compliant_tag,),
 )
 torch.library.impl(_NAME, "CPU", _reduce)
 torch.library.register_fake(_NAME, _shapes)

@@ -1,0 +1,82 @@
+"""Functions made of several scatters. Those of 16-bit floats are computed in 32 bits and rounded once."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gatherscatter.errors import OpTypeError
+from gatherscatter.torch.segment.places import HALVES, Places
+from gatherscatter.torch.segment.scatters import into, places_for
+
+
+def scatter_std(
+    src: Tensor,
+    index: Tensor,
+    dim: int = -1,
+    out: Tensor | None = None,
+    dim_size: int | None = None,
+    unbiased: bool = True,
+) -> Tensor:
+    """The standard deviations; 0, with a gradient of 0, where all values are the same. ``out`` is only written to."""
+    places = places_for(src, index, dim, out, dim_size)
+    values = _wide(src if src.is_floating_point() else src.to(torch.get_default_dtype()))
+    off = values - places.take(places.put(values, "mean"))
+    counts = places.counts(values)
+    squares = places.put(off * off, "add") / (counts - 1 if unbiased else counts).clamp(min=1)
+    same = squares == 0
+    result = squares.masked_fill(same, 1).sqrt().masked_fill(same, 0)
+    return into(out, result.to(src.dtype) if src.is_floating_point() else result)
+
+
+def scatter_softmax(src: Tensor, index: Tensor, dim: int = -1, dim_size: int | None = None) -> Tensor:
+    """Softmax over the values that have the same index, in the shape of ``src``."""
+    places, values = _of_floats("scatter_softmax", src, index, dim, dim_size)
+    powers = (values - places.take(_top(places, values))).exp()
+    return (powers / places.take(places.put(powers, "add"))).to(src.dtype)
+
+
+def scatter_log_softmax(
+    src: Tensor, index: Tensor, dim: int = -1, eps: float = 1e-12, dim_size: int | None = None
+) -> Tensor:
+    """The logarithm of `scatter_softmax`; ``eps`` is added to the sum of powers."""
+    places, values = _of_floats("scatter_log_softmax", src, index, dim, dim_size)
+    off = values - places.take(_top(places, values))
+    return (off - places.take((places.put(off.exp(), "add") + eps).log())).to(src.dtype)
+
+
+def scatter_logsumexp(
+    src: Tensor,
+    index: Tensor,
+    dim: int = -1,
+    out: Tensor | None = None,
+    dim_size: int | None = None,
+    eps: float = 1e-12,
+) -> Tensor:
+    """``log(sum(exp(src)))`` of the values with the same index, and of ``out``; where nothing comes, ``out`` or 0."""
+    places, values = _of_floats("scatter_logsumexp", src, index, dim, dim_size if out is None else out.shape[dim])
+    top, start, empty = _top(places, values), None, torch.zeros((), dtype=values.dtype)
+    if out is not None:
+        empty = _wide(out.clone())
+        top = torch.maximum(top, empty.detach().nan_to_num(neginf=torch.finfo(values.dtype).min))
+        start = (empty - top).exp()
+    powers = places.put((values - places.take(top)).exp(), "add", start)
+    nothing = powers == 0  # of minus infinities alone
+    found = ((powers.masked_fill(nothing, 1) + eps).log() + top).masked_fill(nothing, -torch.inf)
+    return into(out, torch.where(places.counts(values) > 0, found, empty).to(src.dtype))
+
+
+def _wide(values: Tensor) -> Tensor:
+    return values.to(torch.float32) if values.dtype in HALVES else values
+
+
+def _of_floats(op: str, src: Tensor, index: Tensor, dim: int, size: int | None) -> tuple[Places, Tensor]:
+    if not src.is_floating_point():
+        raise OpTypeError(f"{op}: src must be floats, not {src.dtype}", op=op, input="src")
+    return Places.of(src, index, dim, size), _wide(src)
+
+
+def _top(places: Places, values: Tensor) -> Tensor:
+    """The largest value of each place, which only keeps powers in range and has no gradient; 0 instead of infinity."""
+    with torch.no_grad():
+        return places.put(values, "max").nan_to_num(posinf=0, neginf=0)
