@@ -580,3 +580,26 @@ def test_without_ffi_python_is_called_back() -> None:
     done = subprocess.run([sys.executable, "-c", FALLBACK], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "OpIndexError: gather: indices[1] = 9 is out of range for axis 0 of data with size 3" in done.stdout
+
+
+def test_gradients_of_sharded_programs() -> None:
+    """On two devices, which JAX is to make of the processor before anything else: in a process of its own."""
+    code = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax, jax.numpy as jnp
+import gatherscatter.jax as gsj
+from jax.sharding import Mesh, PartitionSpec
+halves = PartitionSpec("half")
+x, rows = jnp.arange(8.0).reshape(4, 2), jnp.array([3, 0, 0, 1]) % 2
+def of(call):
+    sharded = jax.shard_map(call, mesh=Mesh(jax.devices(), ("half",)), in_specs=(halves, halves), out_specs=halves)
+    return jax.jit(jax.grad(lambda x: sharded(x, rows).sum()))(x).tolist()
+assert of(gsj.gather) == of(lambda x, rows: jnp.take(x, rows, axis=0))
+for reduction, own in (("add", "add"), ("none", "set"), ("mul", "mul"), ("max", "max")):
+    found = of(lambda x, rows: gsj.scatter_update(x, rows, jnp.cos(x), reduction=reduction))
+    expected = of(lambda x, rows: getattr(x.at[rows], own)(jnp.cos(x), unique_indices=True))
+    assert jnp.allclose(jnp.array(found), jnp.array(expected), atol=1e-6), (reduction, found, expected)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

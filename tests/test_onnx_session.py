@@ -940,3 +940,69 @@ def quiet() -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     return options
+
+
+# What a review found.
+
+SUMS = """<ir_version: 10, opset_import: ["": 18]>
+    g (float[n] data, int64[m, 1] indices, float[m] updates) => (float[n] out)
+    { sums = ScatterND <reduction = "add"> (data, indices, updates)  out = %s (sums) }"""
+
+
+def test_arrays_of_ort_values_outlive_them() -> None:
+    session = InferenceSession(onnx.parser.parse_model(SUMS % "Identity"))
+    feeds = {"data": np.zeros(4, np.float32), "indices": np.array([[0]]), "updates": np.ones(1, np.float32)}
+    values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
+    view = session.run_with_ort_values(None, values)[0].numpy()
+    others = [np.full(4, 7, np.float32) for _ in range(100)]
+    assert view.tolist() == [1, 0, 0, 0]
+    assert len(others) == 100
+
+
+def test_options_are_the_caller_s_again(tmp_path: Path) -> None:
+    def model(folder: str, first: float) -> Path:
+        made = onnx.parser.parse_model(
+            """<ir_version: 10, opset_import: ["": 18]>
+            g (int64[m, 1] indices, float[m] updates) => (float[n] out)
+            { a = Relu (weights)  z = ScatterND <reduction = "max"> (a, indices, updates)  out = Add (z, weights) }"""
+        )
+        weights = np.arange(5000, dtype=np.float32) + first
+        made.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
+        path = tmp_path / folder / "model.onnx"
+        path.parent.mkdir()
+        onnx.save(made, path, save_as_external_data=True, location="weights.bin")
+        return path
+
+    options = onnxruntime.SessionOptions()
+    feeds = {"indices": np.array([[0]]), "updates": np.array([1], np.float32)}
+    one, other = model("one", 0), model("other", 70)
+    for path, first in ((one, 1), (other, 140), (one, 1)):
+        assert InferenceSession(path, options).run(None, feeds)[0][0] == first
+        assert onnxruntime.InferenceSession(path, options).run(None, feeds)[0][0] == first
+
+
+@pytest.mark.parametrize("opset", [16, 18])
+def test_functions_of_another_opset_are_expanded(opset: int) -> None:
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 10, opset_import: ["": 18, "my": 1]>
+        g (float[n] x, int64[m, 1] i, float[m] u) => (float[n] out) {{ out = my.f (x, i, u) }}
+        <domain: "my", opset_import: ["": {opset}]>
+        f (a, b, c) => (r) {{ q = ScatterND <reduction = "add"> (a, b, c)  r = Neg (q) }}"""
+    )
+    session = InferenceSession(model)
+    assert "gatherscatter" in [part.runs_on for part in session.plan.parts]
+    feeds = {"x": np.zeros(2, np.float32), "i": np.array([[1], [1]]), "u": np.ones(2, np.float32)}
+    assert session.run(None, feeds)[0].tolist() == [0, -2]
+
+
+def test_types_that_only_onnx_runtime_knows() -> None:
+    model = onnx.parser.parse_model(SUMS.replace('["": 18]', '["": 18, "com.microsoft": 1]') % "com.microsoft.Gelu")
+    model.graph.output[0].ClearField("type")
+    [output] = InferenceSession(model).get_outputs()
+    assert (output.name, output.type) == ("out", "tensor(float)")
+
+
+def test_names_of_outputs_may_come_one_by_one() -> None:
+    session = InferenceSession(onnx.parser.parse_model(SUMS % "Neg"))
+    feeds = {"data": np.zeros(2, np.float32), "indices": np.array([[0]]), "updates": np.ones(1, np.float32)}
+    assert session.run((name for name in ["out"]), feeds)[0].tolist() == [-1, 0]

@@ -588,3 +588,16 @@ def test_shapes_that_openvino_refuses_stay_errors(tmp_path: Path) -> None:
     narrower = [np.eye(3, dtype=np.float32), np.array([[0, 1]])]
     result = layer_in_onnx("GatherElements", 6, narrower, {"axis": 0}, tmp_path)
     assert isinstance(result, (*ERRORS, RuntimeError)), result
+
+
+def test_what_no_ir_can_have() -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 18]> g (float[n] x, int64[k] i) => (float[k] y) { y = Gather (x, i) }'
+    )
+    twice, none, odd = (onnx.ModelProto.FromString(model.SerializeToString()) for _ in range(3))
+    twice.graph.output.append(model.graph.output[0])
+    del none.graph.output[:]
+    odd.graph.name = "\x01"
+    for bad, text in ((twice, "'y' is listed twice"), (none, "no output"), (odd, "has a character")):
+        with pytest.raises(ModelError, match=text):
+            gs.openvino.convert(bad)

@@ -106,13 +106,18 @@ def execute(call: Call, data: Any, indices: Any, *updates: Any) -> Any:
         return _now(call, *arrays)
     check_types(call, data.dtype)
     slots = call.slots(*(array.shape for array in arrays))
-    shape = data.shape if updates else slots
-    result = jax.ShapeDtypeStruct(shape, data.dtype)  # type: ignore[no-untyped-call]
-    if not ffi.is_available():
-        return jax.pure_callback(partial(_from_callback, call), result, *arrays)
+    traced = jax.ShapeDtypeStruct(data.shape if updates else slots, data.dtype)  # type: ignore[no-untyped-call]
+    if ffi.is_available():
+        return _varying_like(arrays, _by_ffi(call, traced, arrays))
+    return _varying_like(arrays, jax.pure_callback(partial(_from_callback, call), traced, *arrays))
+
+
+def _by_ffi(call: Call, result: Any, arrays: tuple[Any, ...]) -> Any:
     skips = call.mode in ("fill", "drop")
     # A scatter writes to the memory of data: XLA copies it first, unless nobody needs it any more.
-    return jax.ffi.ffi_call(ffi.TARGET, result, input_output_aliases={0: 0} if updates else None)(
+    aliases = {0: 0} if len(arrays) == 3 else None
+    target: Any = jax.ffi.ffi_call(ffi.TARGET, result, input_output_aliases=aliases)
+    return target(
         *arrays,
         op=call.op,
         kernel=call.kernel,
@@ -124,6 +129,19 @@ def execute(call: Call, data: Any, indices: Any, *updates: Any) -> Any:
         mode="skip" if skips else call.mode,
         num_threads=np.int64(call.num_threads or 0),
     )
+
+
+def _varying_like(arrays: tuple[Any, ...], result: Any) -> Any:
+    """Within `jax.shard_map`, a result differs between the devices where any of the arrays does."""
+    axes = frozenset[str]().union(*map(_varying, arrays)) - _varying(result)
+    return jax.lax.pcast(result, tuple(axes), to="varying") if axes else result
+
+
+def _varying(array: Any) -> frozenset[str]:
+    """The axes of a mesh along which an array differs, as newer versions of JAX know them."""
+    of = getattr(jax.typeof(array), "manual_axis_type", None) if hasattr(jax, "typeof") else None
+    found: frozenset[str] = getattr(of, "varying", frozenset())
+    return found
 
 
 def _now(call: Call, *arrays: Any) -> jax.Array:

@@ -13,6 +13,10 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import one_line
 
+# isort: split
+# After the module that says which extra is missing:
+import onnx.inliner
+
 FunctionKey = tuple[str, str]
 DEEPEST = 64  # calls of functions within functions
 MOST_NODES = 100_000  # with all functions expanded: few bytes can say very many
@@ -40,6 +44,14 @@ def normalise(model: onnx.ModelProto) -> None:
             called = functions.get((node.domain, node.op_type))
             if called is not None:
                 _complete(node, called)
+
+
+def expanded(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without its functions; those of other opsets are converted if they can be, else they stay."""
+    try:
+        return onnx.inliner.inline_local_functions(model, convert_version=True)
+    except Exception:  # the converter of versions doesn't know all operators, and says so in many ways
+        return onnx.inliner.inline_local_functions(model)
 
 
 def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:

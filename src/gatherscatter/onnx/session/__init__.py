@@ -20,7 +20,7 @@ from gatherscatter.onnx.session.facts import FAMILY, Facts, UncuttableError
 from gatherscatter.onnx.session.family_nodes import family_nodes
 from gatherscatter.onnx.session.interface import node_arg
 from gatherscatter.onnx.session.model_plan import ModelPlan, make_plan, whole_plan
-from gatherscatter.onnx.session.ort_values import to_ort
+from gatherscatter.onnx.session.ort_values import owned
 from gatherscatter.onnx.session.part_sessions import FOLDER, PartSessions, config_entry
 from gatherscatter.onnx.session.partition import partition
 from gatherscatter.onnx.session.runtime import onnxruntime
@@ -113,6 +113,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         self._overridable_initializers = [node_arg(value) for value in cut.overridable]
         self._model_meta = cut.metadata
         self._providers = [CPU]
+        self._input_meminfos = self._output_meminfos = self._input_epdevices = None
         self._provider_options: dict[str, dict[str, str]] = {CPU: {}}
         self._inputs = SessionInputs(
             *([tensor_info(value) for value in kind] for kind in (cut.inputs, cut.overridable))
@@ -128,7 +129,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         if self._cut is None:
             return super().run(output_names, input_feed, run_options)  # type: ignore[no-any-return]
         known = [value.name for value in self._outputs_meta]
-        names = output_names or known
+        names = known if output_names is None else list(output_names) or known
         for name in names:
             if name not in known:
                 raise InputError(f"the model has no output {name!r}; its outputs are {', '.join(map(repr, known))}")
@@ -144,7 +145,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         """As `run`, with ``onnxruntime.OrtValue`` instead of arrays."""
         if self._cut is None:
             return super().run_with_ort_values(output_names, input_dict_ort_values, run_options)  # type: ignore[no-any-return]
-        return [to_ort(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
+        return [owned(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
 
     def io_binding(self) -> Any:
         """Only for models in one part."""
@@ -192,14 +193,14 @@ def _cut(model: onnx.ModelProto, path: Path, sessions: PartSessions) -> tuple[Cu
     whole."""
     bodies = [model.graph.node, *(function.node for function in model.functions)]
     if not any(node.op_type in FAMILY for body in bodies for node in walk(body)):
-        return None, whole_plan(model.graph)
+        return None, whole_plan(model)
     try:
         facts = Facts(model, path)
         known = family_nodes(facts, sessions.num_threads)
         ours = {position for position, node in known.items() if node.needed}
         parts = partition(facts.model.graph, ours, known.keys() - ours, facts.given, [*facts.constants])
         if not any(part.ours for part in parts):
-            return None, whole_plan(facts.model.graph)
-        return CutModel(facts, parts, known, sessions), make_plan(facts.model.graph, parts, known)
+            return None, whole_plan(facts.model)
+        return CutModel(facts, parts, known, sessions), make_plan(facts.model, parts, known)
     except Exception as error:  # damage, for which ONNX Runtime has words, and what the onnx package doesn't know
         raise UncuttableError(one_line(error)) from error

@@ -28,14 +28,15 @@ class CutModel:
         graph = facts.model.graph
         self.inputs = facts.inputs
         self.overridable = [value for value in graph.input if value.name in facts.overridable]
-        self.outputs = [node_arg(value, facts.types.get(value.name)) for value in graph.output]
         self.metadata = model_metadata(facts.model)
         self._sessions = sessions  # keeps what they share
         outputs = {value.name for value in graph.output}
         self._copied = outputs & ({*facts.given} | facts.constants.keys())  # not made by a step: a caller gets copies
         shared = _shared(facts, parts) if sessions.can_share else set()
         self._kept = {name: facts.array(name) for name in _needed_arrays(facts, parts) | shared}
-        self._steps = _steps(facts, parts, ours, sessions, {name: self._kept[name] for name in shared})
+        types = dict(facts.types)
+        self._steps = _steps(facts, parts, ours, sessions, {name: self._kept[name] for name in shared}, types)
+        self.outputs = [node_arg(value, types.get(value.name)) for value in graph.output]
         last_uses = _last(dict.fromkeys((*step.inputs, *step.outputs)) for step in self._steps)
         self._done = [[name for name in names if name not in outputs] for names in last_uses]
 
@@ -55,9 +56,10 @@ def _steps(
     ours: Mapping[int, FamilyNode],
     sessions: PartSessions,
     shared: Mapping[str, np.ndarray],
+    types: dict[str, onnx.TypeProto],
 ) -> list[OrtStep | KernelStep]:
+    """The steps of all parts; types that become known on the way are added."""
     steps: list[OrtStep | KernelStep] = []
-    types = dict(facts.types)
     writable = _writable(facts, parts)
     for part in parts:
         if part.ours:

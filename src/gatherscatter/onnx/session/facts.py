@@ -9,13 +9,9 @@ import numpy as np
 
 from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.rewrite import normalise, walk, without_initializers
+from gatherscatter.onnx.rewrite import expanded, normalise, walk, without_initializers
 from gatherscatter.onnx.tensors import is_external, to_array, type_name
 from gatherscatter.versions import ops
-
-# isort: split
-# After the module that says which extra is missing:
-import onnx.inliner
 
 FAMILY = {row.op_type for row in ops() if row.domain == "onnx"}
 SMALL = 1024  # bytes of a tensor whose values may matter for shapes
@@ -46,7 +42,7 @@ class Facts:
         normalise(skeleton)
         skeleton.graph.initializer.extend(_outline(tensor) for tensor in tensors.values())
         if any(node.op_type in FAMILY for function in skeleton.functions for node in walk(function.node)):
-            skeleton = onnx.inliner.inline_local_functions(skeleton)
+            skeleton = expanded(skeleton)
         self.model = without_initializers(skeleton)
         self.inputs = [value for value in self.model.graph.input if value.name not in tensors]
         self.given = [*(value.name for value in self.inputs), *self.overridable]
@@ -121,14 +117,15 @@ def _types(skeleton: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     types = {
         tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims) for tensor in graph.initializer
     }
-    types |= {value.name: value.type for value in (*graph.value_info, *graph.output, *graph.input) if _is_typed(value)}
+    types |= {value.name: value.type for value in (*graph.value_info, *graph.output, *graph.input) if is_typed(value)}
     for value in (*skeleton.graph.value_info, *skeleton.graph.output):
-        if value.name not in types and _is_typed(value):
+        if value.name not in types and is_typed(value):
             types[value.name] = _without_shape(value.type)
     return types
 
 
-def _is_typed(value: onnx.ValueInfoProto) -> bool:
+def is_typed(value: onnx.ValueInfoProto) -> bool:
+    """Whether a type is given, and not only its place."""
     kind = value.type.WhichOneof("value")
     return kind is not None and (kind != "tensor_type" or value.type.tensor_type.elem_type != 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.session.facts import is_typed
 
 NO_VERSION = 2**63 - 1  # what ONNX Runtime says of a model without one
 
@@ -36,7 +37,7 @@ def node_arg(value: onnx.ValueInfoProto, inferred: onnx.TypeProto | None = None)
 
     What the model leaves open is as it was inferred.
     """
-    of = value.type if value.type.WhichOneof("value") or inferred is None else inferred
+    of = value.type if is_typed(value) or inferred is None else inferred
     shape = _dims(of)
     other = shape if inferred is None else _dims(inferred)
     if len(shape) == len(other):

@@ -35,8 +35,9 @@ class ModelPlan:
                          + [f"note: {note}" for note in self.notes])  # fmt: skip
 
 
-def make_plan(graph: onnx.GraphProto, parts: Iterable[Part], ours: Mapping[int, FamilyNode]) -> ModelPlan:
-    """The plan of a graph cut into parts."""
+def make_plan(model: onnx.ModelProto, parts: Iterable[Part], ours: Mapping[int, FamilyNode]) -> ModelPlan:
+    """The plan of a model cut into parts."""
+    graph = model.graph
     labels = [node_label(node, position, len(graph.node)) for position, node in enumerate(graph.node, 1)]
     plans = [
         PartPlan(
@@ -46,22 +47,26 @@ def make_plan(graph: onnx.GraphProto, parts: Iterable[Part], ours: Mapping[int, 
         )
         for part in parts
     ]
-    return ModelPlan(tuple(plans), _inner_nodes(graph, labels))
+    return ModelPlan(tuple(plans), _inner_nodes(model, labels))
 
 
-def whole_plan(graph: onnx.GraphProto, *notes: str) -> ModelPlan:
-    """The plan of a graph that ONNX Runtime runs alone."""
+def whole_plan(model: onnx.ModelProto, *notes: str) -> ModelPlan:
+    """The plan of a model that ONNX Runtime runs alone."""
+    graph = model.graph
     labels = [node_label(node, position, len(graph.node)) for position, node in enumerate(graph.node, 1)]
-    return ModelPlan((PartPlan("onnxruntime", tuple(labels)),), notes + _inner_nodes(graph, labels))
+    return ModelPlan((PartPlan("onnxruntime", tuple(labels)),), notes + _inner_nodes(model, labels))
 
 
-def _inner_nodes(graph: onnx.GraphProto, labels: list[str]) -> tuple[str, ...]:
-    notes = []
-    for node, label in zip(graph.node, labels, strict=True):
-        inner = sorted({each.op_type for each in walk([node]) if each is not node and each.op_type in FAMILY})
-        if inner:
-            notes.append(f"{', '.join(inner)} within {label} stays with ONNX Runtime")
-    return tuple(notes)
+def _inner_nodes(model: onnx.ModelProto, labels: list[str]) -> tuple[str, ...]:
+    """Notes of nodes of the family in subgraphs and in functions."""
+    bodies = [([node], label) for node, label in zip(model.graph.node, labels, strict=True)]
+    found = [({each.op_type for each in walk(body)} - {body[0].op_type}, label) for body, label in bodies]
+    found += [({each.op_type for each in walk(each.node)}, f"function {each.name}") for each in model.functions]
+    return tuple(
+        f"{', '.join(sorted(kinds & FAMILY))} within {where} stays with ONNX Runtime"
+        for kinds, where in found
+        if kinds & FAMILY
+    )
 
 
 def _lines(number: int, part: PartPlan) -> list[str]:

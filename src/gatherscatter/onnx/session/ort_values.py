@@ -37,6 +37,17 @@ def to_ort(value: Any) -> Any:
     return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, kind)
 
 
+def owned(value: Any) -> Any:
+    """An OrtValue with memory of its own, a copy: views that others make of it don't keep an array of ours alive."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind in "OSUT":
+        return to_ort(value)
+    foreign = value.dtype.isbuiltin == 2
+    kind = onnx.helper.np_dtype_to_tensor_dtype(value.dtype) if foreign else value.dtype.type
+    result = onnxruntime.OrtValue.ortvalue_from_shape_and_type(value.shape, kind)
+    result.update_inplace(value.view(f"u{value.itemsize}") if foreign else value)
+    return result
+
+
 def to_array(value: Any) -> Any:
     """The array of an OrtValue's memory; what is no tensor, or of a packed type, stays what it is."""
     if not isinstance(value, onnxruntime.OrtValue) or not value.is_tensor():

@@ -29,16 +29,31 @@ class PartSessions:
     def make(self, model: bytes, shared: Mapping[str, np.ndarray], folder: str | None) -> onnxruntime.InferenceSession:
         """A session; it reads the ``shared`` initializers where they lie, and files of external data in ``folder``."""
         options = onnxruntime.SessionOptions() if self._given is None else self._given
-        if config_entry(options, _STOP) is None:
+        before = {_STOP: config_entry(options, _STOP), FOLDER: config_entry(options, FOLDER)}
+        if before[_STOP] is None:
             options.add_session_config_entry(_STOP, "1")
-        if folder is not None and config_entry(options, FOLDER) != folder:
+        if folder is not None and before[FOLDER] != folder:
             options.add_session_config_entry(FOLDER, folder)
         for name, array in shared.items():
             self._shared.append(onnxruntime.OrtValue.ortvalue_from_numpy(array))  # ONNX Runtime doesn't keep it
             options.add_initializer(name, self._shared[-1])
-        session = onnxruntime.InferenceSession(model, options, self._providers, **self._others)
+        try:
+            session = onnxruntime.InferenceSession(model, options, self._providers, **self._others)
+        finally:
+            if self._given is not None:  # the caller may use them for other models
+                _restore(options, before)
         session._model_bytes = b""  # kept for a change of providers, which there won't be
         return session
+
+
+# What ONNX Runtime takes where there is no entry: entries can't be removed.
+_DEFAULTS = {_STOP: "0", FOLDER: ""}
+
+
+def _restore(options: Any, entries: Mapping[str, str | None]) -> None:
+    for key, value in entries.items():
+        if config_entry(options, key) not in (value, None):
+            options.add_session_config_entry(key, _DEFAULTS[key] if value is None else value)
 
 
 def config_entry(options: Any, key: str) -> str | None:

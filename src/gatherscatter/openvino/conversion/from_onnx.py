@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
 from gatherscatter.onnx.model import load_onnx, tensor_info
-from gatherscatter.onnx.rewrite import normalise, without_initializers
+from gatherscatter.onnx.rewrite import expanded, normalise, without_initializers
 from gatherscatter.onnx.tensors import is_external, to_array
 
 from .. import element_types
@@ -25,15 +27,12 @@ from .ir_builder import IrBuilder
 from .known import Known
 from .mapping import check_knowledge
 
-# isort: split
-# After the module that says which extra is missing:
-from onnx import inliner
-
 
 def from_onnx(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
     """The IR of an ONNX model; see `gatherscatter.openvino.convert`."""
     check_knowledge(indices)
     proto, constants = _read(model)
+    _check_names(proto.graph, constants)
     walk = _Walk(proto, constants, indices)
     for position, node in enumerate(proto.graph.node, 1):
         label = node_label(node, position, len(proto.graph.node))
@@ -61,8 +60,24 @@ def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.
     normalise(proto)
     check_model(proto, constants, files)
     if proto.functions:
-        proto = inliner.inline_local_functions(proto)
+        proto = expanded(proto)
     return proto, constants
+
+
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _check_names(graph: onnx.GraphProto, constants: Iterable[str]) -> None:
+    """Refuse what an IR can't have: no output, one twice, names with control characters."""
+    outputs = [value.name for value in graph.output]
+    if not outputs:
+        raise ModelError("the graph has no output, and an IR has one at least")
+    twice = [name for name in outputs if outputs.count(name) > 1]
+    if twice:
+        raise ModelError(f"the output {twice[0]!r} is listed twice, and in an IR each has a name of its own")
+    for name in (graph.name, *outputs, *(value.name for value in graph.input), *constants):
+        if _NOT_IN_XML.search(name):
+            raise ModelError(f"the name {name!r} has a character that an IR can't have")
 
 
 class _Walk:
