@@ -57,7 +57,7 @@ def test_an_array_function_says_shapes_errors_and_source_and_has_an_example(name
 
 
 # What the examples of a page need that the tests do without.
-PAGES_OF = {"pytorch.md": "torch", "jax.md": "jax"}
+PAGES_OF = {"pytorch.md": "torch", "jax.md": "jax", "dask.md": "dask", "zarr.md": "icechunk"}
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)

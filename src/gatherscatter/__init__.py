@@ -1,5 +1,8 @@
 """The gather and scatter operators of ONNX and OpenVINO: exact, deterministic, on arrays and on model files."""
 
+from importlib import import_module
+from typing import Any
+
 from gatherscatter import _threadpoolctl, onnx, openvino
 from gatherscatter._core import (
     gather,
@@ -60,3 +63,11 @@ __all__ = [
     "set_pool_limit",
     "tensor_scatter",
 ]
+
+_LATER = ("dask", "jax", "torch", "zarr")  # imported when first used, with the frameworks that they are for
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

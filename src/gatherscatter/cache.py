@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault, raise_indices
-from gatherscatter.kinds import taken
+from gatherscatter.kinds import is_lazy, taken
 
 
 def tensor_scatter(
@@ -61,6 +63,12 @@ def tensor_scatter(
         error = OpValueError if isinstance(mode, str) else OpTypeError
         text = f"tensor_scatter: mode must be one of 'linear', 'circular', not {mode!r}"
         raise error(text, op="tensor_scatter", input="mode")
+    arrays: dict[str, Any] = {"past_cache": past_cache, "update": update, "write_indices": write_indices}
+    if is_lazy("tensor_scatter", arrays):
+        from gatherscatter import dask
+
+        lazy: Any = dask.tensor_scatter
+        return lazy(**arrays, axis=axis, mode=mode, out=out, num_threads=num_threads)  # type: ignore[no-any-return]
     return run(
         "tensor_scatter", past_cache, update, write_indices, axis=axis, mode=mode, out=out, num_threads=num_threads
     )
@@ -89,9 +97,9 @@ def run(
     past = _arrays.as_array(op, "past_cache", past_cache)
     new = _arrays.cast(op, "update", update, "past_cache", past)
     window = None if write_indices is None else _arrays.as_indices(op, "write_indices", write_indices)
-    axis = _normalised(op, axis, past.ndim)
-    _check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
-    positions = _positions(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
+    axis = normalised(op, axis, past.ndim)
+    check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
+    positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
     target = past_cache if out is past_cache else past  # `execute` recognises in-place by identity
     return _arrays.execute(
         op, "scatter_update", target, positions, new, axis=axis, batch_dims=1, out=out, num_threads=num_threads
@@ -125,7 +133,7 @@ def _one_position(
         return None
 
 
-def _normalised(op: str, axis: int, rank: int) -> int:
+def normalised(op: str, axis: int, rank: int) -> int:
     if rank < 2:
         raise OpValueError(f"{op}: past_cache must have at least 2 dimensions, not {rank}", op=op, input="past_cache")
     if not isinstance(axis, int | np.integer):
@@ -137,7 +145,7 @@ def _normalised(op: str, axis: int, rank: int) -> int:
     return axis % rank
 
 
-def _check_shapes(
+def check_shapes(
     op: str, past: tuple[int, ...], update: tuple[int, ...], axis: int, window: tuple[int, ...] | None
 ) -> None:
     fits = len(past) == len(update) and update[axis] <= past[axis]
@@ -149,7 +157,7 @@ def _check_shapes(
         raise OpValueError(text, op=op, input="write_indices")
 
 
-def _positions(op: str, window: np.ndarray | None, batch: int, size: int, length: int, mode: str) -> np.ndarray:
+def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, length: int, mode: str) -> np.ndarray:
     """Where each of the updates goes, shape (batch, length)."""
     if window is None:
         window = np.zeros(batch, np.int64)

@@ -1,7 +1,8 @@
 """Arrays of other libraries: taken as they lie in memory, and results given back in the caller's kind.
 
-A kind is PyTorch's tensors, JAX's arrays, or what else has ``__dlpack__``. Lists, numbers and whatever NumPy itself
-takes (buffers, ``__array__``) are of no kind and go with all of them; NumPy's own arrays go with each other only.
+A kind is PyTorch's tensors, the arrays of JAX or of Dask, or what else has ``__dlpack__``. Lists, numbers and whatever
+NumPy itself takes (buffers, ``__array__``) are of no kind and go with all of them; NumPy's own arrays go with each
+other, and with those of Dask.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ def any_kind(call: Callable[..., np.ndarray]) -> Callable[..., Any]:
 
     @wraps(call)
     def with_any_kind(*inputs: Any, **options: Any) -> Any:
-        foreign = taken(op, {**dict(zip(names, inputs, strict=False)), **options})
+        given = {**dict(zip(names, inputs, strict=False)), **options}
+        if is_lazy(op, given):
+            from gatherscatter import dask
+
+            return getattr(dask, op)(**given)
+        foreign = taken(op, given)
         return foreign.give(getattr(_core, op)(**foreign.values)) if foreign else call(*inputs, **options)
 
     return with_any_kind
@@ -77,11 +83,13 @@ def kind_of(value: Any) -> Kind | None:
         return NUMPY
     if value is None or isinstance(value, int | float | complex | bool | str | bytes | list | tuple | np.generic):
         return None
-    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    torch, jax, dask = sys.modules.get("torch"), sys.modules.get("jax"), sys.modules.get("dask.array")
     if torch is not None and isinstance(value, torch.Tensor):
         return TORCH
     if jax is not None and isinstance(value, jax.Array):
         return JAX
+    if dask is not None and isinstance(value, dask.Array):
+        return DASK
     return DLPACK if hasattr(value, "__dlpack__") else None
 
 
@@ -194,6 +202,31 @@ def _give_jax(result: np.ndarray, like: Any) -> Any:
 
 
 JAX = Kind("a JAX array", _take_jax, _give_jax)
+
+# ------------------------------------------------------------------------------------------------------------- Dask
+
+
+def is_lazy(op: str, given: dict[str, Any]) -> bool:
+    """Whether an argument is a Dask array; NumPy's arrays, and what has no kind, go with it."""
+    if "dask.array" not in sys.modules:
+        return False
+    kinds = {name: kind for name, value in given.items() if (kind := kind_of(value)) not in (None, NUMPY)}
+    lazy = next((name for name, kind in kinds.items() if kind is DASK), None)
+    if lazy is None:
+        return False
+    for name, kind in kinds.items():
+        if kind is not DASK:
+            text = f"{op}: {lazy} is {DASK.name}, but {name} is {kind.name}; convert one of them"
+            raise OpTypeError(text, op=op, input=name)
+    return True
+
+
+def _take_dask(op: str, name: str, array: Any) -> np.ndarray:
+    """Only the array functions are lazy; nothing else computes an array that may not fit in memory."""
+    raise OpTypeError(f"{op}: {name} is a Dask array, and this is not lazy; use .compute()", op=op, input=name)
+
+
+DASK = Kind("a Dask array", _take_dask, lambda result, like: result)
 
 # ----------------------------------------------------------------------------------------------------------- DLPack
 

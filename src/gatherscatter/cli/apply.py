@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gatherscatter.cli import apply_zarr
 from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.ops import default_text, input_text, is_required
 
@@ -52,7 +54,10 @@ What an operator takes: gatherscatter apply OPERATOR --help
 )
 @traceback_option
 def command() -> None:
-    """Apply one operator version to files (.npy, .pb, or .npz with one array) and print or write the result."""
+    """Apply one operator version to files (.npy, .pb, or .npz with one array) and print or write the result.
+
+    Data may also be a .zarr array: scatters change it in place, gathers read it, and both chunk by chunk.
+    """
 
 
 def operator_command(row: OpVersion) -> click.Command:
@@ -62,7 +67,7 @@ def operator_command(row: OpVersion) -> click.Command:
     if any(one.kind == "axis" for one in row.inputs):
         options.append(click.Option(["--axis", AXIS_OPTION], metavar="INT|FILE", help="The axis, in place of AXIS."))
     output = click.Option(
-        ["-o", "--output"], type=click.Path(dir_okay=False, path_type=Path), help="Write the result (.npy, .npz, .pb)."
+        ["-o", "--output"], type=click.Path(path_type=Path), help="Write the result (.npy, .npz, .pb, .zarr)."
     )
 
     def call(output: Path | None, **values: Any) -> None:
@@ -71,7 +76,7 @@ def operator_command(row: OpVersion) -> click.Command:
     made = click.Command(
         row.name,
         callback=call,
-        params=[*files, *options, output],
+        params=[*files, *options, output, *apply_zarr.options()],
         help=_help(row),
         short_help=", ".join(map(input_text, row.inputs)) + (" (deprecated)" if row.deprecated else ""),
         epilog=f"\b\nExample:\n  gatherscatter apply {_example(row)}",
@@ -81,14 +86,23 @@ def operator_command(row: OpVersion) -> click.Command:
 
 def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) -> None:
     """Read the inputs, call the operator, and print the result or write it."""
+    from gatherscatter.cli.input_files import read_one
     from gatherscatter.cli.output_files import checked
     from gatherscatter.cli.tables import preview, shape_text, type_text
     from gatherscatter.tensor_files import write_tensors
 
+    attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] is not None}
+    terms = {name: values[name] for name in ("memory_limit", "resume", "dry_run")}
+    data = values[f"input_{row.inputs[0].name}"]
+    if apply_zarr.is_zarr(data):
+        inputs = [_array(one, values, apply_zarr.read_mapped) for one in row.inputs[1:]]
+        apply_zarr.apply_to_zarr(row, Path(data), inputs, attributes, output, **terms)
+        return
+    if any(terms.values()):
+        raise click.UsageError("--memory-limit, --resume and --dry-run are for data in a .zarr array")
     if output is not None:
         checked(output)
-    arrays = [_array(one, values) for one in row.inputs]
-    attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] is not None}
+    arrays = [_array(one, values, read_one) for one in row.inputs]
     result = row(*arrays, **attributes)
     if output is None:
         click.echo(f"{row.output} {type_text(result)} {shape_text(result.shape)} =\n{preview(result)}")
@@ -111,14 +125,12 @@ def _option(attribute: Attribute) -> click.Option:
     return click.Option([*names, attribute.name], type=kind, default=attribute.default, show_default=True)
 
 
-def _array(one: Input, values: dict[str, Any]) -> np.ndarray | None:
+def _array(one: Input, values: dict[str, Any], read: Callable[[Path], np.ndarray]) -> np.ndarray | None:
     """The array of an input: from its file, or for an axis from a number."""
-    from gatherscatter.cli.input_files import read_one
-
     text: str | None = values[f"input_{one.name}"]
     if one.kind == "axis":
         return _axis(text, values[AXIS_OPTION])
-    return None if text is None else read_one(Path(text))
+    return None if text is None else read(Path(text))
 
 
 def _axis(argument: str | None, option: str | None) -> np.ndarray:

@@ -1,0 +1,94 @@
+"""tensor_scatter for Dask: a scatter along an axis, each batch entry at positions of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.array import Array
+
+from gatherscatter import _arrays, cache
+from gatherscatter.dask import calls, inputs
+from gatherscatter.errors import OpIndexError
+
+OP = "tensor_scatter"
+
+
+def tensor_scatter(
+    past_cache: Any,
+    update: Any,
+    write_indices: Any = None,
+    *,
+    axis: int = -2,
+    mode: str = "linear",
+    plan: str = "lazy",
+    out: None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """Write ``update`` into a cache, lazily: `gatherscatter.tensor_scatter`, whose arguments and errors it has.
+
+    ``plan`` as in `gather`. The result has the chunks of ``past_cache``; a window that does not fit raises at once or,
+    where ``write_indices`` is a Dask array, when its chunk is computed.
+
+    >>> import dask.array as da, numpy as np, gatherscatter.dask as gsd
+    >>> past = da.zeros((2, 3, 1), chunks=(1, 2, 1))
+    >>> gsd.tensor_scatter(past, np.array([[[1.0]], [[2.0]]]), np.array([0, 2])).compute().squeeze()
+    array([[1., 0., 0.],
+           [0., 0., 2.]])
+    """
+    inputs.check_plan(OP, plan, out)
+    past, update = inputs.as_dask(OP, "past_cache", past_cache), inputs.as_dask(OP, "update", update)
+    _check_options(past, update, mode, num_threads)
+    axis = cache.normalised(OP, axis, past.ndim)
+    window = write_indices
+    if window is not None:
+        window = inputs.as_indices(OP, window, "write_indices")
+    cache.check_shapes(OP, past.shape, update.shape, axis, None if window is None else window.shape)
+    if isinstance(window, Array):
+        window = window.rechunk(past.chunks[:1])  # type: ignore[no-untyped-call]
+    if update.size == 0:  # then positions stay in the chunks of the window, which is checked all the same
+        update = da.zeros(update.shape, dtype=update.dtype, chunks=(past.chunks[0], *update.shape[1:]))
+    positions = _positions(window, past.shape[0], past.shape[axis], update.shape[axis], mode)
+    data, updates = da.moveaxis(past, axis, 1), da.moveaxis(update, axis, 1)
+    combine = {"reduction": "none", "include_self": True, "accumulate": "step"}
+    made = calls.scatter_checked(OP, data, positions, updates, 1, 1, "raise", plan, combine)
+    return da.moveaxis(made, 1, axis)  # type: ignore[no-any-return]
+
+
+def _check_options(past: Array, update: Array, mode: str, num_threads: int | None) -> None:
+    """What does not depend on shapes is checked by a call that has nothing to do."""
+    empty = np.empty((0, 1), past.dtype), np.empty((0, 1), update.dtype)
+    cache.tensor_scatter(*empty, axis=1, mode=mode, num_threads=num_threads)
+
+
+def _positions(window: Array | np.ndarray | None, batch: int, size: int, length: int, mode: str) -> Array | np.ndarray:
+    """Where each of the updates goes, shape (batch, length)."""
+    if not isinstance(window, Array):
+        return cache.positions_of(OP, window, batch, size, length, mode)
+    chunks = (window.chunks[0], (length,))
+    options = {"new_axis": 1, "chunks": chunks, "dtype": np.int64, "meta": np.empty((0, 0), np.int64)}
+    return da.map_blocks(_positions_of_chunk, window, size, length, mode, **options)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _positions_of_chunk(window: np.ndarray, size: int, length: int, mode: str, block_info: Any = None) -> np.ndarray:
+    try:
+        return cache.positions_of(OP, _arrays.native(window), len(window), size, length, mode)
+    except OpIndexError as error:
+        raise _in_whole(error, block_info[0]["array-location"][0][0], block_info[0]["chunk-location"]) from None
+
+
+def _in_whole(error: OpIndexError, start: int, chunk: tuple[int, ...]) -> OpIndexError:
+    """The error of a chunk with the positions in the whole."""
+    positions = tuple((start + place,) for (place,) in error.positions)
+    text = str(error).replace(f"write_indices[{error.positions[0][0]}]", f"write_indices[{positions[0][0]}]", 1)
+    return OpIndexError(
+        f"{text}, in chunk {chunk} of write_indices",
+        op=OP,
+        input="write_indices",
+        count=error.count,
+        positions=positions,
+        values=error.values,
+        axis=error.axis,
+        allowed=error.allowed,
+    )

@@ -1,0 +1,112 @@
+"""Inputs of calls: Dask arrays whose chunks are known, and everything checked that can be without computing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.array import Array
+
+from gatherscatter import _arrays, _core, _strings
+from gatherscatter.dask.chunks import Movement
+from gatherscatter.errors import OpTypeError, OpValueError, index_fault, reduction_fault
+
+PLANS = ("lazy", "eager")
+
+
+def check_plan(op: str, plan: str, out: object) -> None:
+    """What only calls with Dask arrays can get wrong."""
+    if plan not in PLANS:
+        text = f"{op}: plan must be one of {', '.join(map(repr, PLANS))}, not {plan!r}"
+        raise (OpValueError if isinstance(plan, str) else OpTypeError)(text, op=op, input="plan")
+    if out is not None:
+        raise OpTypeError(f"{op}: out can't be given with Dask arrays, which never change", op=op, input="out")
+    if "_array_expr" in Array.__module__:
+        text = f"{op}: Dask's array expressions are not supported; set array.query-planning to False"
+        raise OpTypeError(text, op=op)
+
+
+def as_dask(op: str, name: str, value: Any) -> Array:
+    """A Dask array with chunks of known sizes."""
+    if not isinstance(value, Array):
+        array = _arrays.as_array(op, name, value)
+        # Dask can't say how large a chunk of objects should be.
+        value = da.from_array(array, chunks=-1 if array.dtype.hasobject else "auto")  # type: ignore[no-untyped-call]
+    if any(math.isnan(size) for sizes in value.chunks for size in sizes):
+        text = f"{op}: {name} has chunks of unknown sizes; call {name}.compute_chunk_sizes() first"
+        raise OpValueError(text, op=op, input=name)
+    if not isinstance(value._meta, np.ndarray | np.generic) or isinstance(value._meta, np.ma.MaskedArray):
+        text = f"{op}: {name} has chunks of {type(value._meta).__name__}, not of plain NumPy arrays"
+        raise OpTypeError(text, op=op, input=name)
+    return value  # type: ignore[no-any-return]
+
+
+def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray:
+    """Indices of an integer type, in memory or not."""
+    if not isinstance(value, Array):
+        return _arrays.as_indices(op, name, value)
+    _arrays.as_indices(op, name, np.empty(0, value.dtype))
+    return as_dask(op, name, value)
+
+
+def as_updates(op: str, value: Any, data: Array) -> Array | np.ndarray:
+    """Updates of a type that can be stored in data; those in memory have data's then."""
+    like = np.empty(0, data.dtype)
+    if not isinstance(value, Array):
+        return _arrays.cast(op, "updates", value, "data", like)
+    _arrays.cast(op, "updates", np.empty(0, value.dtype), "data", like)
+    return as_dask(op, "updates", value)
+
+
+def check(
+    op: str,
+    data: Array,
+    indices: Array | np.ndarray,
+    updates: Array | np.ndarray | None,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str,
+    num_threads: int | None,
+) -> None:
+    """What a call in memory checks, values aside: on arrays of the same shapes that hold one element each."""
+    array, index = _stand_in(data, data.dtype), _stand_in(indices, indices.dtype)
+    update = None if updates is None else _stand_in(updates, data.dtype)
+    if _strings.needs_numbers(array, update, reduction):
+        if reduction not in ("none", "add"):
+            reduction_fault(op, reduction, data.dtype)
+        number = np.dtype(np.int64)
+        array, update = _stand_in(data, number), None if updates is None else _stand_in(updates, number)
+    _core.explain(op, op, array, index, update, axis, batch_dims, reduction, include_self, accumulate, mode,
+                  True, None, num_threads)  # fmt: skip
+
+
+def _stand_in(array: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    return np.broadcast_to(_arrays.native(np.zeros((), dtype)), array.shape)
+
+
+def check_range(move: Movement, data: tuple[int, ...], indices: np.ndarray) -> None:
+    """Raise for indices in memory what a call in memory raises; ``data`` is the shape of that."""
+    columns = indices if move.op.endswith("_nd") else indices[..., np.newaxis]
+    sizes = [axis.size for axis in move.axes if axis.along is None]
+    if columns.size == 0 or move.mode in ("fill", "drop") or (move.mode != "raise" and 0 not in sizes):
+        return
+    for column, size in enumerate(sizes):
+        values = columns[..., column]
+        if size == 0 or values.min() < -size or values.max() >= size:
+            index_fault(move.op, move.op, data, indices, move.axis, move.batch_dims, True, move.mode != "raise")
+
+
+def result_type(op: str, data: np.dtype[Any], updates: np.dtype[Any], reduction: str) -> np.dtype[Any]:
+    """The type of data; text becomes as wide as the updates are."""
+    if data.kind not in "US":
+        return data
+    if reduction != "none":
+        text = f"{op}: text of a fixed width can't be concatenated lazily, as the width of the result is not known"
+        raise OpTypeError(f"{text}; convert data to StringDType or objects", op=op, input="data")
+    return np.promote_types(data, updates) if updates.kind == data.kind else data

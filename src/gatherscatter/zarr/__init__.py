@@ -1,0 +1,332 @@
+"""Gathers and scatters on Zarr arrays that are larger than memory: chunk by chunk, in place, and safe against crashes.
+
+The functions have the names of the array functions and give the same bits. Scatters change the array; indices and
+updates are in memory, or mapped into it.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any, TypedDict, Unpack
+
+try:
+    import filelock  # noqa: F401
+    import zarr  # noqa: F401
+except ImportError as error:
+    raise ImportError("gatherscatter.zarr needs Zarr and filelock: pip install 'gatherscatter[zarr]'") from error
+from numpy.typing import ArrayLike
+
+from gatherscatter.zarr.call import Options, Stored, Terms, checked_call
+from gatherscatter.zarr.gather import gather as _gather
+from gatherscatter.zarr.journal import JobError
+from gatherscatter.zarr.progress import ChunkProgress
+from gatherscatter.zarr.report import Progress, Report
+from gatherscatter.zarr.scatter import scatter as _scatter
+
+__all__ = [
+    "JobError",
+    "Report",
+    "gather",
+    "gather_elements",
+    "gather_nd",
+    "scatter_elements",
+    "scatter_nd",
+    "scatter_update",
+]
+
+
+class CallOptions(TypedDict, total=False):
+    """What gathers and scatters have in common; `scatter_update` describes it."""
+
+    mode: str
+    num_threads: int | None
+    workers: int
+    memory_limit: int | None
+    lock_timeout: float | None
+    progress: bool | Progress
+    dry_run: bool
+
+
+class ScatterOptions(CallOptions, total=False):
+    """What scatters have beside that; `scatter_update` describes it."""
+
+    reduction: str
+    include_self: bool
+    accumulate: str
+    job: str | None
+    resume: bool | None
+
+
+def scatter_update(
+    array: Stored, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Unpack[ScatterOptions]
+) -> Report:
+    """Write whole slices of a stored array along ``axis``: `gatherscatter.scatter_update` in place.
+
+    Everything is checked before the first write. Each chunk (each shard, where there are shards) that updates fall into
+    is read, changed and written whole.
+
+    Parameters
+    ----------
+    array : array of Zarr, rank >= 1, opened for reading and writing: in a local directory, in memory, or in a session
+        of Icechunk, where the call makes one commit
+    indices : array of any integer type, any shape
+    updates : array, shape exactly ``array.shape[:axis] + indices.shape + array.shape[axis+1:]``
+    axis : int in [-r, r-1], r the rank of ``array``
+    reduction, include_self, accumulate, mode : see `gatherscatter.scatter_update`
+    job : str, optional
+        A name for the job. It is remembered in the array's directory, and a call with the name of a job that is done
+        does nothing.
+    resume : bool, optional
+        None: take up this job if it was interrupted, else begin it. True: only take it up. False: only begin it.
+    num_threads : int >= 1, optional
+        How many threads work on a chunk, as for the array functions.
+    workers : int >= 1, default 4
+        How many chunks are under way at a time.
+    memory_limit : int, optional
+        About how many bytes of memory the call may take beside indices and updates.
+    lock_timeout : float, optional
+        How many seconds to wait for another process that writes to the array; without it, as long as it takes.
+    progress : bool or callable, default False
+        True: a bar on stderr, if that is a terminal. A callable gets the number of chunks done, of chunks in all, and
+        of bytes moved.
+    dry_run : bool, default False
+        Change nothing: only say what would be touched.
+
+    Returns
+    -------
+    `Report`
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError
+        What `gatherscatter.scatter_update` raises; a store without locks; a memory limit below what a chunk needs.
+    JobError
+        Another job was interrupted on the array, or this one was and a chunk was changed since; another process holds
+        the lock; a commit has changed the same chunks.
+
+    Sources: OpenVINO ScatterUpdate-3.
+
+    >>> import zarr, gatherscatter.zarr as gsz
+    >>> counts = zarr.create_array("counts.zarr", shape=(6,), chunks=(2,), dtype="int64", overwrite=True)
+    >>> report = gsz.scatter_update(counts, [5, 0, 5], [1, 2, 4], reduction="add")
+    >>> report.chunks, counts[:]
+    (2, array([2, 0, 0, 0, 0, 5]))
+    """
+    return _change("scatter_update", array, indices, updates, axis, **options)
+
+
+def scatter_elements(
+    array: Stored, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Unpack[ScatterOptions]
+) -> Report:
+    """Write single elements of a stored array: `gatherscatter.scatter_elements` in place.
+
+    Parameters
+    ----------
+    array : array of Zarr, rank r >= 1
+    indices : array of rank r, any integer type; off the axis no dimension is longer than that of ``array``
+    updates : array, shape exactly ``indices.shape``
+    axis : int in [-r, r-1]
+    options : see `scatter_update`
+
+    Returns
+    -------
+    `Report`
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError, JobError : see `scatter_update`
+
+    Sources: ONNX ScatterElements-18; OpenVINO ScatterElementsUpdate-12.
+
+    >>> import zarr, gatherscatter.zarr as gsz
+    >>> z = zarr.create_array("z.zarr", shape=(2, 3), chunks=(1, 2), dtype="int64", overwrite=True)
+    >>> print(gsz.scatter_elements(z, [[2, 0], [1, 1]], [[1, 2], [3, 4]], axis=1, reduction="max"))
+    scatter_elements max: 4 index tuples touch 3 of 4 chunks; 40 bytes read, 40 bytes written
+    >>> z[:]
+    array([[2, 0, 1],
+           [0, 4, 0]])
+    """
+    return _change("scatter_elements", array, indices, updates, axis, **options)
+
+
+def scatter_nd(array: Stored, indices: ArrayLike, updates: ArrayLike, **options: Unpack[ScatterOptions]) -> Report:
+    """Write elements or slices of a stored array that index tuples name: `gatherscatter.scatter_nd` in place.
+
+    Parameters
+    ----------
+    array : array of Zarr, rank r >= 1
+    indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
+    updates : array, shape exactly ``indices.shape[:-1] + array.shape[k:]``
+    options : see `scatter_update`
+
+    Returns
+    -------
+    `Report`
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError, JobError : see `scatter_update`
+
+    Sources: ONNX ScatterND-18; OpenVINO ScatterNDUpdate-15.
+
+    >>> import zarr, gatherscatter.zarr as gsz
+    >>> z = zarr.create_array("z.zarr", shape=(4, 4), chunks=(2, 2), dtype="float32", overwrite=True)
+    >>> print(gsz.scatter_nd(z, [[3, 3], [0, 1], [3, 3]], [1.0, 2.0, 4.0], reduction="add", dry_run=True))
+    scatter_nd add: 3 index tuples touch 2 of 4 chunks; 32 bytes read, 32 bytes written; nothing was done
+    """
+    return _change("scatter_nd", array, indices, updates, **options)
+
+
+def gather(
+    array: Stored,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    batch_dims: int = 0,
+    out: Any = None,
+    **options: Unpack[CallOptions],
+) -> Any:
+    """Take whole slices of a stored array along ``axis``: `gatherscatter.gather`.
+
+    Each chunk that is needed is read once for each part of the result that is made in memory: all of it, or with a
+    stored ``out`` some chunks of that.
+
+    Parameters
+    ----------
+    array : array of Zarr, rank >= 1, in any store
+    indices, axis, batch_dims, mode : see `gatherscatter.gather`
+    out : NumPy array or array of Zarr, optional
+        Where to write the result: its exact shape and type. An array of Zarr is written chunk by chunk, in a store that
+        `scatter_update` takes; a call that was interrupted has to be made again.
+    num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `scatter_update`
+
+    Returns
+    -------
+    NumPy array, or ``out``; with ``dry_run`` a `Report`
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError
+        What `gatherscatter.gather` raises.
+
+    Sources: ONNX Gather-13; OpenVINO Gather-8.
+
+    >>> import numpy as np, zarr, gatherscatter.zarr as gsz
+    >>> z = zarr.create_array("z.zarr", data=np.arange(12).reshape(4, 3), chunks=(2, 2), overwrite=True)
+    >>> gsz.gather(z, [3, 0])
+    array([[ 9, 10, 11],
+           [ 0,  1,  2]])
+    """
+    return _take("gather", array, indices, out, {"axis": axis, "batch_dims": batch_dims}, **options)
+
+
+def gather_elements(
+    array: Stored, indices: ArrayLike, axis: int = 0, *, out: Any = None, **options: Unpack[CallOptions]
+) -> Any:
+    """Take single elements of a stored array: `gatherscatter.gather_elements`.
+
+    Parameters
+    ----------
+    array : array of Zarr, rank >= 1, in any store
+    indices, axis, mode : see `gatherscatter.gather_elements`
+    out, num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `gather`
+
+    Returns
+    -------
+    NumPy array of the shape of ``indices``, or ``out``; with ``dry_run`` a `Report`
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError
+        What `gatherscatter.gather_elements` raises.
+
+    Sources: ONNX GatherElements-13; OpenVINO GatherElements-6.
+
+    >>> import numpy as np, zarr, gatherscatter.zarr as gsz
+    >>> z = zarr.create_array("z.zarr", data=np.arange(6).reshape(2, 3), chunks=(1, 2), overwrite=True)
+    >>> gsz.gather_elements(z, [[2, 0], [1, 1]], axis=1)
+    array([[2, 0],
+           [4, 4]])
+    """
+    return _take("gather_elements", array, indices, out, {"axis": axis}, **options)
+
+
+def gather_nd(
+    array: Stored, indices: ArrayLike, *, batch_dims: int = 0, out: Any = None, **options: Unpack[CallOptions]
+) -> Any:
+    """Take elements or slices of a stored array that index tuples name: `gatherscatter.gather_nd`.
+
+    Parameters
+    ----------
+    array : array of Zarr, rank >= 1, in any store
+    indices, batch_dims, mode : see `gatherscatter.gather_nd`
+    out, num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `gather`
+
+    Returns
+    -------
+    NumPy array, or ``out``; with ``dry_run`` a `Report`
+
+    Raises
+    ------
+    IndexError, ValueError, TypeError
+        What `gatherscatter.gather_nd` raises.
+
+    Sources: ONNX GatherND-13; OpenVINO GatherND-8.
+
+    >>> import numpy as np, zarr, gatherscatter.zarr as gsz
+    >>> z = zarr.create_array("z.zarr", data=np.arange(6).reshape(2, 3), chunks=(1, 2), overwrite=True)
+    >>> gsz.gather_nd(z, [[1, 2], [0, 0]])
+    array([5, 0])
+    """
+    return _take("gather_nd", array, indices, out, {"batch_dims": batch_dims}, **options)
+
+
+def _change(
+    op: str,
+    array: Stored,
+    indices: ArrayLike,
+    updates: ArrayLike,
+    axis: int = 0,
+    *,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    job: str | None = None,
+    resume: bool | None = None,
+    dry_run: bool = False,
+    progress: bool | Progress = False,
+    **terms: Any,
+) -> Report:
+    carried_out = Terms(**terms)
+    carried_out.check(op)
+    options = Options(reduction, include_self, accumulate)
+    call = checked_call(op, op, array, indices, updates, axis=axis, mode=mode, options=options)
+    with _shown(op, progress) as shown:
+        return _scatter(call, carried_out, shown, dry_run=dry_run, job=job, resume=resume)
+
+
+def _take(
+    op: str,
+    array: Stored,
+    indices: ArrayLike,
+    out: Any,
+    where: dict[str, Any],
+    *,
+    mode: str = "raise",
+    dry_run: bool = False,
+    progress: bool | Progress = False,
+    **terms: Any,
+) -> Any:
+    carried_out = Terms(**terms)
+    carried_out.check(op)
+    call = checked_call(op, op, array, indices, mode=mode, **where)
+    with _shown(op, progress) as shown:
+        return _gather(call, out, carried_out, shown, dry_run=dry_run)
+
+
+def _shown(op: str, progress: bool | Progress) -> Any:
+    """A context whose value is told about progress."""
+    if callable(progress):
+        return nullcontext(progress)
+    return ChunkProgress(op) if progress else nullcontext(lambda done, total, moved: None)

@@ -1,0 +1,128 @@
+"""Gathers from a stored array: into memory, or chunk by chunk into another stored array."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import zarr
+
+from gatherscatter import _arrays
+from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.zarr.blocks import Grid, Part, Window, free_windows, route, volume
+from gatherscatter.zarr.call import Call, Stored, Terms
+from gatherscatter.zarr.report import Progress, Report
+from gatherscatter.zarr.stores import check_writable, is_same
+from gatherscatter.zarr.tuples import Shape
+from gatherscatter.zarr.workers import in_threads
+from gatherscatter.zarr.writers import Writer, writing
+
+REGION_BYTES = 1 << 28  # of a stored result, made in memory at a time
+
+
+def gather(call: Call, out: Any, terms: Terms, progress: Progress, *, dry_run: bool) -> Any:
+    """Carry out a checked call: the result, or with ``dry_run`` a report."""
+    _check_out(call, out)
+    budget, workers = call.budgets(terms.memory_limit, terms.workers)
+    if dry_run:
+        chunks = len(call.route.numbers) * len(free_windows(call.grid, call.free, call.free_ranges))
+        written = math.prod(call.slots) * call.dtype.itemsize
+        return Report(call.op, call.tuples.count, chunks, call.grid.size, call.touched_bytes, written, dry_run=True)
+    reader = _Reader(call, budget, workers, terms.num_threads)
+    if isinstance(out, zarr.Array):
+        region = max(terms.memory_limit // 4, 1) if terms.memory_limit else REGION_BYTES
+        with writing(
+            call.op, out, f"{call.op} of {call.tuples.count} index tuples", None, terms.lock_timeout
+        ) as writer:
+            _to_store(reader, out, writer, region, progress)
+        return out
+    result = np.empty(call.slots, call.dtype) if out is None else out
+    reader.read(tuple(slice(0, n) for n in call.slots), result, progress)
+    return result
+
+
+class _Reader:
+    """Reads parts of the result of a gather."""
+
+    def __init__(self, call: Call, budget: int, workers: int, num_threads: int | None) -> None:
+        self._call, self._budget, self._workers, self._num_threads = call, budget, workers, num_threads
+
+    def read(self, region: Window, result: np.ndarray, progress: Progress | None = None) -> int:
+        """Put a region of the slots into an array of its shape: how many bytes were read for it."""
+        call = self._call
+        tuples = call.tuples.within(tuple(region[a] for a in call.tuples.slots_axes) or (slice(0, 1),))
+        in_free = tuple(s for a, s in enumerate(region) if a not in call.tuples.slots_axes)
+        made = call.route if tuples is call.tuples else route(tuples, call.grid)
+        origin = [s.start for s in in_free]
+        windows = [window for _, window in free_windows(call.grid, call.free, in_free)]
+        if tuples.mode == "fill":
+            result[...] = np.zeros((), call.dtype)
+        slots = tuples.in_front(result)
+
+        def take(part: Part, free: Window) -> int:
+            window = call.window(part.block, free)
+            values = self._values(window, part)
+            there = tuple(slice(s.start - o, s.stop - o) for s, o in zip(free, origin, strict=True))
+            slots[(*tuples.at(part.positions), *there)] = values
+            return volume(window) * call.dtype.itemsize
+
+        pieces = ((part, free) for part in made.parts(self._budget) for free in windows)
+        done = moved = 0
+        with closing(in_threads(lambda piece: take(*piece), pieces, self._workers)) as taken:
+            for size in taken:
+                done, moved = done + 1, moved + size
+                if progress is not None:
+                    progress(done, len(made.numbers) * len(windows), moved)
+        return moved
+
+    def _values(self, window: Window, part: Part) -> np.ndarray:
+        call, axes = self._call, self._call.tuples.axes
+        block = np.moveaxis(np.asarray(call.array[window]), axes, range(len(axes)))
+        return _arrays.execute(call.op, "gather_nd", block, part.places, num_threads=self._num_threads)
+
+
+def _to_store(reader: _Reader, out: Stored, writer: Writer, region_bytes: int, progress: Progress) -> None:
+    """Fill a stored array in regions of whole chunks."""
+    regions = Grid(
+        out.shape, _region(Grid(out.shape, out.shards or out.chunks), np.dtype(out.dtype).itemsize, region_bytes)
+    )
+    moved = 0
+    for done, window in enumerate(regions.windows(), 1):
+        result = np.empty(tuple(s.stop - s.start for s in window), out.dtype)
+        moved += reader.read(window, result) + result.nbytes
+        writer.overwrite(window, result)
+        progress(done, regions.size, moved)
+
+
+def _region(grid: Grid, itemsize: int, limit: int) -> Shape:
+    """Some chunks side by side, from the last axis on, that take no more bytes than the limit; one at least."""
+    region = list(grid.block)
+    for axis in reversed(range(len(region))):
+        chunks = limit // max(math.prod(region) * itemsize, 1)
+        region[axis] *= min(max(chunks, 1), max(grid.counts[axis], 1))
+        if region[axis] < grid.shape[axis]:
+            break
+    return tuple(region)
+
+
+def _check_out(call: Call, out: Any) -> None:
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray | zarr.Array):
+        text = f"{call.op}: out must be a NumPy array or an array of Zarr, not {type(out).__name__}"
+        raise OpTypeError(text, op=call.op, input="out")
+    if out.shape != call.slots:
+        text = f"{call.op}: out has shape {out.shape}, but the result has {call.slots}"
+        raise OpValueError(text, op=call.op, input="out")
+    if out.dtype != call.dtype:
+        text = f"{call.op}: out has type {out.dtype}, but the result has {call.dtype}"
+        raise OpTypeError(text, op=call.op, input="out")
+    if isinstance(out, np.ndarray):
+        if not out.flags.writeable:
+            raise OpValueError(f"{call.op}: out is read-only", op=call.op, input="out")
+        return
+    check_writable(call.op, "out", out, journal=False)
+    if is_same(out, call.array):
+        raise OpValueError(f"{call.op}: out is the array that is read; give another one", op=call.op, input="out")
