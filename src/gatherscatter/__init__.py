@@ -64,7 +64,7 @@ __all__ = [
     "tensor_scatter",
 ]
 
-_LATER = ("dask", "jax", "torch", "zarr")  # imported when first used, with the frameworks that they are for
+_LATER = ("dask", "jax", "torch", "xarray", "zarr")  # imported when first used, with the frameworks that they are for
 
 
 def __getattr__(name: str) -> Any:
