@@ -57,12 +57,12 @@ def test_an_array_function_says_shapes_errors_and_source_and_has_an_example(name
 
 
 # What the examples of a page need that the tests do without.
-PAGES_OF = {"pytorch.md": "torch", "jax.md": "jax", "dask.md": "dask", "zarr.md": "icechunk"}
+PAGES_OF = {"pytorch.md": "torch", "jax.md": "jax", "dask.md": "dask", "zarr.md": "icechunk", "scale.md": "dask zarr"}
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
 def test_python_examples_of_a_page(path: Path) -> None:
-    if path.name in PAGES_OF:
-        pytest.importorskip(PAGES_OF[path.name])
+    for needed in PAGES_OF.get(path.name, "").split():
+        pytest.importorskip(needed)
     blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
     _run(path.name, "\n".join(blocks))
