@@ -12,7 +12,7 @@ from torch.autograd import Function, forward_ad
 
 from gatherscatter.kinds import check_tensor
 from gatherscatter.torch.batching import with_batch_columns
-from gatherscatter.torch.gradients import FORMULAS, Movement, Values
+from gatherscatter.torch.gradients import FORMULAS, HALVES, Movement, Values
 from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
 
 Options = tuple[tuple[str, Any], ...]
@@ -200,7 +200,7 @@ def _at_end(
 
 def _for_sums(values: Tensor) -> str:
     """Gradients of 16 bits are added up in a wider type: rounded after each, a sum would soon stand still."""
-    return "wide" if values.dtype in (torch.float16, torch.bfloat16) else "step"
+    return "wide" if values.dtype in HALVES else "step"
 
 
 def _register(name: str) -> None:

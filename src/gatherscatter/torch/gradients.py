@@ -12,6 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+HALVES = (torch.float16, torch.bfloat16)
+
 
 class Movement(NamedTuple):
     """A scatter to certain places, and the gather from there."""
@@ -68,7 +70,7 @@ def of_mean(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
 def of_extremum(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
     """Contributions that are equal to the result share its gradient in equal parts, as in PyTorch."""
     assert values is not None
-    own, new = _same(values.data, values.out), _same(values.updates, move.take(values.out))
+    own, new = same(values.data, values.out), same(values.updates, move.take(values.out))
     ties = own.to(torch.int64)
     if not move.include_self:
         ties = move.without_written(ties)
@@ -126,12 +128,12 @@ FORMULAS = {
 
 def divided(values: Tensor, counts: Tensor) -> Tensor:
     """Counts can be larger than a half float."""
-    if values.dtype in (torch.float16, torch.bfloat16):
+    if values.dtype in HALVES:
         return (values.to(torch.float32) / counts).to(values.dtype)
     return values / counts
 
 
-def _same(values: Tensor, others: Tensor) -> Tensor:
+def same(values: Tensor, others: Tensor) -> Tensor:
     """Equal, or both NaN."""
     return (values == others) | ((values != values) & (others != others))
 

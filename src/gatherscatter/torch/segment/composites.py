@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from gatherscatter.errors import OpTypeError
-from gatherscatter.torch.segment.places import HALVES, Places
+from gatherscatter.torch.gradients import HALVES
+from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.scatters import into, places_for
 
 

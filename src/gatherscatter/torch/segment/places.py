@@ -9,8 +9,7 @@ from torch import Tensor
 
 from gatherscatter.torch import functions
 from gatherscatter.torch.functions import is_differentiated
-
-HALVES = (torch.float16, torch.bfloat16)
+from gatherscatter.torch.gradients import HALVES, same
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,7 @@ class Places:
         count = values.shape[self.dim]
         with torch.no_grad():
             best = self.put(values, which)
-            taken = self.take(best)
-            first = (values == taken) | ((values != values) & (taken != taken))
+            first = same(values, self.take(best))
             numbers = torch.arange(count, device=values.device).reshape(-1, *(1,) * (values.ndim - 1 - self.dim))
             none = torch.full((), count).expand(self.shape(values))
             members = self.put(torch.where(first, numbers, count), "min", none)

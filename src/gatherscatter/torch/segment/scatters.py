@@ -12,8 +12,8 @@ from torch import Tensor
 
 from gatherscatter.errors import OpValueError
 from gatherscatter.torch.functions import is_differentiated
-from gatherscatter.torch.gradients import divided
-from gatherscatter.torch.segment.places import HALVES, Places
+from gatherscatter.torch.gradients import HALVES, divided
+from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.reduce import check_names
 from gatherscatter.torch.segment.reduce import reduce as reduce_rows
 
