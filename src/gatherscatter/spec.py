@@ -44,20 +44,32 @@ def call(
         if foreign := taken(row.name, dict(zip(names, inputs, strict=False))):
             result = call(row, tuple(foreign.values.values()), attributes, accumulate)
             return foreign.give(result)  # type: ignore[no-any-return]
-    _check_attribute_names(row, attributes)
-    arrays = _as_arrays(row, inputs)
-    _check_types(row, arrays)
-    values = _values(row, attributes)
+    arrays, values = checked_inputs(row, inputs, attributes)
     if row.deprecated:
         warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=3)
     if row.kernel == "tensor_scatter":
         return cache.run(row.name, *arrays, **values)
     if row.kernel == "gather_tree":
         return tree.run(row.name, *arrays)
-    return _run_kernel(row, arrays, values, accumulate or _own_way(row, arrays[0]))
+    inner, keywords = kernel_arguments(row, arrays, values, accumulate)
+    result = _arrays.execute(row.name, row.kernel, *inner, **keywords)
+    return result if row.finish is None else row.finish(tuple(inner), values, result)
 
 
-def _run_kernel(row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str) -> np.ndarray:
+def checked_inputs(
+    row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Inputs as arrays of types that the version has, and the values of all its attributes."""
+    _check_attribute_names(row, attributes)
+    arrays = _as_arrays(row, inputs)
+    _check_types(row, arrays)
+    return arrays, _values(row, attributes)
+
+
+def kernel_arguments(
+    row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arrays and keywords with which the kernel of a version does what the version does."""
     reduction = values.get("reduction", "none")
     reduction = REDUCTIONS.get(reduction, reduction)
     _check_reduction(row, reduction, arrays[0].dtype)
@@ -65,21 +77,19 @@ def _run_kernel(row: OpVersion, arrays: list[Any], values: dict[str, Any], accum
     if row.inputs[-1].kind == "axis":
         axis = _axis_input(row, arrays.pop())
     rank = arrays[0].ndim
+    accumulate = accumulate or _own_way(row, arrays[0])
     if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
         arrays = list(row.prepare(row.name, tuple(arrays), axis % rank))
-    result = _arrays.execute(
-        row.name,
-        row.kernel,
-        *arrays,
-        axis=axis,
-        batch_dims=values.get("batch_dims", 0),
-        reduction=reduction,
-        include_self=values.get("use_init_val", True),
-        mode="fill" if row.index_range == "zeros" else "raise",
-        negative=row.index_range != "nonnegative",
-        accumulate=accumulate,
-    )
-    return result if row.finish is None else row.finish(tuple(arrays), values, result)
+    keywords = {
+        "axis": axis,
+        "batch_dims": values.get("batch_dims", 0),
+        "reduction": reduction,
+        "include_self": values.get("use_init_val", True),
+        "mode": "fill" if row.index_range == "zeros" else "raise",
+        "negative": row.index_range != "nonnegative",
+        "accumulate": accumulate,
+    }
+    return arrays, keywords
 
 
 def _own_way(row: OpVersion, data: np.ndarray) -> str:

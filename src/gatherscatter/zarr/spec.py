@@ -26,25 +26,8 @@ def version_call(
     """
     if row.kernel in ("gather_tree", "tensor_scatter") or row.finish is not None:
         raise OpTypeError(f"{row.name} can't be applied to an array of Zarr", op=row.name, input=row.inputs[0].name)
-    spec._check_attribute_names(row, attributes)
     probe = np.broadcast_to(np.zeros((), np.dtype(array.dtype)), array.shape)  # no memory
-    arrays = spec._as_arrays(row, (probe, *inputs))
-    spec._check_types(row, arrays)
-    values = spec._values(row, attributes)
-    axis = spec._axis_input(row, arrays.pop()) if row.inputs[-1].kind == "axis" else values.get("axis", 0)
-    if row.prepare is not None and -array.ndim <= axis < array.ndim:
-        arrays = list(row.prepare(row.name, tuple(arrays), axis % array.ndim))
-    reduction = values.get("reduction", "none")
-    reduction = spec.REDUCTIONS.get(reduction, reduction)
-    spec._check_reduction(row, reduction, probe.dtype)
-    return checked_call(
-        row.name,
-        row.kernel,
-        array,
-        *arrays[1:],
-        axis=axis,
-        batch_dims=values.get("batch_dims", 0),
-        mode="fill" if row.index_range == "zeros" else "raise",
-        negative=row.index_range != "nonnegative",
-        options=Options(reduction, values.get("use_init_val", True), spec._own_way(row, probe)),
-    )
+    arrays, values = spec.checked_inputs(row, (probe, *inputs), attributes)
+    arrays, how = spec.kernel_arguments(row, arrays, values)
+    options = Options(*(how.pop(name) for name in ("reduction", "include_self", "accumulate")))
+    return checked_call(row.name, row.kernel, array, *arrays[1:], options=options, **how)
