@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import calls
 import judge
-import oracle
-from calls import Traits
-from choices import Choices
+from gatherscatter.conformance import calls, oracle
+from gatherscatter.conformance.calls import Traits
+from gatherscatter.conformance.choices import Choices
 
 # Where out= may lie; the other layouts can't be written to, or not in place.
 OUT_LAYOUTS = ("C", "F", "steps", "reversed", "unaligned")

@@ -53,7 +53,7 @@ class Case(NamedTuple):
     def run(self) -> None:
         """Make the call and judge it; AssertionError if it was wrong."""
         from cases import CASES
-        from choices import Read
+        from gatherscatter.conformance.choices import Read
 
         CASES[self.name](Read(self.data))
 

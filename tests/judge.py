@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import gatherscatter as gs
-import oracle
-from calls import Call, laid_out
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.calls import Call, laid_out
 
 ERRORS = (TypeError, ValueError, IndexError)
 

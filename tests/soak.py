@@ -47,9 +47,9 @@ import numpy as np
 import onnx
 
 import gatherscatter as gs
-import oracle
 from cases import CASES
-from choices import Read
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.choices import Read
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 WARM_UP = 0.2  # this share of the time, and of the samples, is not judged

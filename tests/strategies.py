@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-import calls
-from calls import Call, Traits
-from choices import Drawn
+from gatherscatter.conformance import calls
+from gatherscatter.conformance.calls import Call, Traits
+from gatherscatter.conformance.choices import Drawn
 
 
 @st.composite

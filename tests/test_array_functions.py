@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-import oracle
-from calls import filled
 from cases import CASES
-from choices import Drawn
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.calls import filled
+from gatherscatter.conformance.choices import Drawn
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 
 NAN, INF = float("nan"), float("inf")

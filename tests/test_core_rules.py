@@ -19,9 +19,9 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import _core
+from gatherscatter.conformance.rationals import exact_sum
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.plans import movement
-from rationals import exact_sum
 
 HALVES = (np.float16, ml_dtypes.bfloat16)
 each_half = pytest.mark.parametrize("dtype", HALVES)

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import calls
 import gatherscatter as gs
 import judge
-import oracle
-from choices import Choices, Drawn
+from gatherscatter.conformance import calls, oracle
+from gatherscatter.conformance.choices import Choices, Drawn
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 
 dask: Any = pytest.importorskip("dask")

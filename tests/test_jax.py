@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-import oracle
-from calls import Traits
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.calls import Traits
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from judge import outcome
 from strategies import kernel_calls

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-import oracle
-from calls import Call, Traits, dtype_of
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.calls import Call, Traits, dtype_of
 from strategies import arrays, kernel_calls, shapes
 
 # Text and the smallest storage types are moved by the same laws; one of each stands for its kind.

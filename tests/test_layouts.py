@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-import oracle
-from calls import LAYOUTS, dtype_of, filled, laid_out
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.calls import LAYOUTS, dtype_of, filled, laid_out
 from gatherscatter.errors import OpValueError
 
 # One type per width and per path: bytes, halves, words, text of fixed width.

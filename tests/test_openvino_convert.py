@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import calls
 import gatherscatter as gs
-import oracle
-from choices import Choices, Drawn
 from command_line import INPUTS, MODEL, fail, succeed
+from gatherscatter.conformance import calls, oracle
+from gatherscatter.conformance.choices import Choices, Drawn
 from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.element_types import of_dtype
 from gatherscatter.openvino.ir_write import IRWriter

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import calls
 import gatherscatter as gs
-import oracle
-from choices import Choices, Drawn
+from gatherscatter.conformance import calls, oracle
+from gatherscatter.conformance.choices import Choices, Drawn
 from gatherscatter.openvino.element_types import BFLOAT16, of_dtype
 from gatherscatter.openvino.extension_ops import LOSSY
 from gatherscatter.openvino.result_shapes import result_shape

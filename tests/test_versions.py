@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-import oracle
-from calls import dtype_of, filled, representations
 from cases import CASES
-from choices import Drawn
 from gatherscatter import versions
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.calls import dtype_of, filled, representations
+from gatherscatter.conformance.choices import Drawn
 from gatherscatter.errors import OpValueError
 from judge import check_version, error_class, outcome, run_version
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-import oracle
-from choices import Choices
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.choices import Choices
 
 # ------------------------------------------------------------------------------------------------------ dtypes
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rationals import exact_sum
+from gatherscatter.conformance.rationals import exact_sum
 
 # ------------------------------------------------------------------------------------------------ element types
 
