@@ -155,7 +155,8 @@ def test_tasks_of_known_indices(hundred: Any) -> None:
     assert tasks(one) == 200
     assert sum(isinstance(task, Alias) for task in dict(one.__dask_graph__()).values()) == 99
     assert tasks(gs.scatter_nd(hundred, everywhere, da.from_array(ones, chunks=5000))) <= 306
-    assert tasks(gs.gather_nd(hundred, everywhere), hundred) == 101
+    assert tasks(gs.gather_nd(hundred, everywhere[::2]), hundred) == 101
+    assert tasks(gs.gather_nd(hundred, everywhere), hundred) == 1  # all chunks of data are no larger than the result
     assert tasks(gs.gather_nd(hundred, everywhere[:5]), hundred) == 1
     assert tasks(gs.gather(hundred, places(50, below=100)), hundred) <= 110
     assert tasks(gs.scatter_update(hundred, [0, 99], numbers(2, 100)), hundred) == 100

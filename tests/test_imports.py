@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import gatherscatter as gs
 
 FRAMEWORKS = ["onnx", "onnxruntime", "openvino", "torch", "jax", "dask", "xarray", "zarr", "click", "rich", "ml_dtypes"]
 
@@ -42,3 +45,8 @@ def test_a_missing_framework_is_named_with_its_extra(extra: str, tmp_path: Path)
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert f"pip install 'gatherscatter[{extra}]'" in done.stdout
+
+
+def test_every_public_function_can_be_sent_to_another_process() -> None:
+    functions = [getattr(gs, name) for name in gs.__all__ if callable(getattr(gs, name))]
+    assert pickle.loads(pickle.dumps(functions)) == functions

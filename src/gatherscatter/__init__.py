@@ -4,19 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from gatherscatter import _threadpoolctl, onnx, openvino
-from gatherscatter._core import (
-    gather,
-    gather_elements,
-    gather_nd,
-    num_threads,
-    pool_limit,
-    pool_size,
-    scatter_elements,
-    scatter_nd,
-    scatter_update,
-    set_num_threads,
-    set_pool_limit,
-)
+from gatherscatter._core import gather, gather_elements, gather_nd, scatter_elements, scatter_nd, scatter_update
 from gatherscatter.cache import tensor_scatter
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
 from gatherscatter.inspection import IndexReport, inspect
@@ -24,6 +12,7 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.models import run
 from gatherscatter.plans import CallPlan, plan
 from gatherscatter.prepared import Prepared, prepare
+from gatherscatter.settings import num_threads, pool_limit, pool_size, set_num_threads, set_pool_limit
 from gatherscatter.tree import gather_tree
 from gatherscatter.versions import OpVersion, op, ops
 

@@ -51,20 +51,42 @@ def assemble(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], *piec
     found = [piece for piece in pieces if piece is not None]
     if len(found) == 1 and found[0][1] is None:
         return found[0][0].reshape(shape)
-    out = np.zeros(shape, dtype) if move.mode == "fill" else np.empty(shape, dtype)
+    out = _blank(move, shape, dtype)
     if dtype.kind == "O" and all(_strings.text_kind(rows) for rows, _ in found):
         out[...] = ""  # as in memory
-    view = as_rows(out, move, len(move.positions))
-    for rows, positions in found:
-        _core.scatter_update(view, positions, rows, 1, out=view, num_threads=1)  # type: ignore[arg-type]
+    for piece in found:
+        _put(move, out, piece)
     return out
 
 
-def gather_one(
-    move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], block: np.ndarray, rows_of: Route, number: int
+def gather_at_once(
+    move: Movement,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    routes: list[Route],
+    numbers: list[int],
+    *blocks: np.ndarray,
 ) -> np.ndarray:
-    """A chunk of a gather's output that needs one chunk of data."""
-    return assemble(move, shape, dtype, take(move, block, rows_of, number))
+    """A chunk of a gather's output, from all the chunks of data that it needs."""
+    named = [each for each in zip(blocks, routes, numbers, strict=True) if each[2] in each[1]]
+    if len(named) <= 1 or dtype.hasobject:
+        return assemble(move, shape, dtype, *(take(move, *each) for each in named))
+    out = _blank(move, shape, dtype)
+    for each in named:  # one after the other: there is one piece at a time in memory
+        _put(move, out, take(move, *each))
+    return out
+
+
+def _blank(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    return np.zeros(shape, dtype) if move.mode == "fill" else np.empty(shape, dtype)
+
+
+def _put(move: Movement, out: np.ndarray, piece: Taken) -> None:
+    if piece is None:
+        return
+    rows, positions = piece
+    view = as_rows(out, move, len(move.positions))
+    _core.scatter_update(view, positions, rows, 1, out=view, num_threads=1)  # type: ignore[arg-type]
 
 
 def pick(move: Movement, updates: np.ndarray, rows_of: Route, number: int, start: tuple[int, ...] | None) -> Piece:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any
 
 import numpy as np
-from dask._task_spec import Alias, Task, TaskRef
+from dask._task_spec import Alias, List, Task, TaskRef
 from dask.array import Array
 from dask.highlevelgraph import HighLevelGraph
 
@@ -16,25 +17,31 @@ from gatherscatter.dask.routes import Routes
 
 
 def gather(move: Movement, data: Array, routes: Routes, positions: Chunks, name: str) -> Array:
-    """For each chunk of output, one task per chunk of data that it takes rows from, and one that puts them together."""
+    """For each chunk of output, one task per chunk of data that it takes rows from, and one that puts them together.
+
+    Where those chunks of data are together no larger than what is made of them, one task does it all.
+    """
     graph = dict(routes.graph)
     chunks = (*move.outer, *positions, *move.inner)
     grid = _grid(move)
+    rows = {number: math.prod(shape_of(_along(move), block)) for number, block in grid.items()}
     for chunk in blocks_of(positions):
         numbers = routes.blocks(chunk)
+        at_once = len(numbers) == 1 or sum(rows[number] for number in numbers) <= math.prod(shape_of(positions, chunk))
         for before, behind in move.tails():
             place = (*before, *chunk, *behind)
             key: Any = (name, *place)
             shape = shape_of(chunks, place)
-            taken = [
-                (TaskRef((data.name, *before, *grid[number], *behind)), routes.argument(chunk, number), number)
-                for number in numbers
-            ]
-            if len(taken) == 1:
-                graph[key] = Task(key, apply.gather_one, move, shape, data.dtype, *taken[0])
+            sources = [TaskRef((data.name, *before, *grid[number], *behind)) for number in numbers]
+            arguments = [routes.argument(chunk, number) for number in numbers]
+            if at_once:
+                graph[key] = Task(
+                    key, apply.gather_at_once, move, shape, data.dtype, List(*arguments), numbers, *sources
+                )
                 continue
             keys: list[Any] = [(f"take-{name}", *place, number) for number in numbers]
-            graph |= {each: Task(each, apply.take, move, *args) for each, args in zip(keys, taken, strict=True)}
+            taken = zip(keys, sources, arguments, numbers, strict=True)
+            graph |= {each: Task(each, apply.take, move, *args) for each, *args in taken}
             graph[key] = Task(key, apply.assemble, move, shape, data.dtype, *map(TaskRef, keys))
     return _array(graph, name, chunks, data, [data, *routes.sources])
 
@@ -125,4 +132,8 @@ def _array(graph: dict[Any, Any], name: str, chunks: Chunks, like: Array, source
 
 def _grid(move: Movement) -> dict[int, Block]:
     """The numbers along the axes of each chunk of data, by its flat number."""
-    return {ravel(block, move.grid): block for block in blocks_of(tuple(axis.chunks for axis in move.axes))}
+    return {ravel(block, move.grid): block for block in blocks_of(_along(move))}
+
+
+def _along(move: Movement) -> Chunks:
+    return tuple(axis.chunks for axis in move.axes)
