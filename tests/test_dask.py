@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gatherscatter as gs
@@ -63,14 +64,19 @@ def test_random_calls(kernel: str, data: Any) -> None:
         return result
 
     result = judge.outcome(compute)
-    if isinstance(expected, IndexError) and lazy & 2:  # whichever chunk of the indices is looked at first
-        assert isinstance(result, OpIndexError), result
-        low, high = result.allowed
-        for position, value in zip(result.positions, result.values, strict=True):
-            assert inputs[1][position] == value
-            assert not low <= value <= high
+    if isinstance(expected, IndexError) and lazy & 2:
+        check_bad_chunk(result, inputs[1])
         return
     judge._compare(result, expected, kernel, inputs, keywords)
+
+
+def check_bad_chunk(error: Any, indices: np.ndarray) -> None:
+    """Bad indices of whichever chunk was looked at first."""
+    assert isinstance(error, OpIndexError), error
+    low, high = error.allowed
+    for position, value in zip(error.positions, error.values, strict=True):
+        assert indices[position] == value
+        assert not low <= value <= high
 
 
 @pytest.mark.parametrize("mode", ["linear", "circular"])
@@ -105,6 +111,39 @@ def places(*shape: int, below: int, seed: int = 0) -> np.ndarray:
 def tasks(array: Any, *sources: Any) -> int:
     """How many tasks a call added to those of its arrays."""
     return len(dict(array.__dask_graph__())) - sum(len(dict(source.__dask_graph__())) for source in sources)
+
+
+VERSIONS = [row for row in oracle.ROWS.values() if row.kernel != "gather_tree"]
+
+
+@pytest.mark.filterwarnings("ignore:onnx.Scatter-11 is deprecated")
+@pytest.mark.parametrize("row", VERSIONS, ids=lambda row: row.name)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_random_calls_of_versions(row: oracle.Row, data: Any) -> None:
+    """Types, attributes, ranges and results of the specification, with any of the arrays in chunks."""
+    c = Drawn(data.draw)
+    inputs, attributes = calls.version_call(c, row)
+    lazy = c.integer(1, 7)
+    assume(all(array.dtype.kind not in "OUS" for array in inputs))
+    arrays = [chunked(c, array) if lazy & 1 << n and n < 3 else array for n, array in enumerate(inputs)]
+    if "axis" in row.inputs:  # it decides about the graph
+        at = row.inputs.index("axis")
+        arrays[at:] = inputs[at:]
+    assume(any(isinstance(array, da.Array) for array in arrays))
+    expected = judge.outcome(oracle.call, row.name, *inputs, **attributes)
+
+    def compute() -> np.ndarray:
+        with dask.config.set(scheduler="synchronous"):
+            return gs.op(row.name)(*arrays, **attributes).compute()
+
+    result = judge.outcome(compute)
+    if isinstance(expected, IndexError) and lazy & 2 and row.kernel != "tensor_scatter":
+        check_bad_chunk(result, inputs[1])
+    elif isinstance(expected, Exception):
+        judge.check_error(result, row.name, expected)
+    else:
+        oracle.assert_same(result, expected, inputs[0], attributes.get("reduction") not in ("min", "max"))
 
 
 # ------------------------------------------------------------------------------------------------------- chunks
@@ -248,6 +287,12 @@ def test_known_indices_raise_at_once_what_memory_raises(bad: list[int]) -> None:
     assert str(lazy.value) == str(memory.value)
 
 
+def test_versions_without_negative_indices() -> None:
+    for indices in (np.array([-1]), da.from_array(np.array([-1]))):
+        with pytest.raises(OpIndexError, match=r"openvino.GatherElements-6: indices\[0\] = -1 .*valid: 0..2"):
+            gs.openvino.GatherElements(da.ones(3, chunks=2), indices, axis=0).compute()
+
+
 LAZY_FAULT = (
     r"scatter_nd: indices\[5, 0\] = 12 is out of range for axis 0 of data with size 8 \(valid: -8..7\), "
     r"in chunk \(1,\) of the indices"
@@ -305,7 +350,15 @@ REFUSED: dict[str, Any] = {
     ),
     "not of plain NumPy arrays": lambda: gs.gather(da.ma.masked_equal(da.ones(3), 1), [0]),
     "data is a Dask array, but indices is an array with __dlpack__": lambda: gs.gather(da.ones(3), Foreign()),
-    "data is a Dask array, and this is not lazy; use .compute()": lambda: gs.onnx.Gather(da.ones(3), [0]),
+    "step_ids is a Dask array, and this is not lazy; use .compute()": lambda: gs.gather_tree(da.ones(3), [0], [0], 0),
+    "openvino.GatherTree-1 is not lazy": lambda: gs.openvino.GatherTree(da.ones((1, 1, 1)), [[[0]]], [1], 0),
+    "axis is a Dask array, but the graph depends on": lambda: gs.openvino.Gather(
+        da.ones(3), [0], da.zeros(1, dtype=int)
+    ),
+    "data can't be of type int4": lambda: gs.onnx.Gather(da.zeros(3, dtype=ml_dtypes.int4), [0]),
+    "onnx.ScatterND-13 has no attribute 'reduction'": lambda: gs.op("onnx.ScatterND-13")(
+        da.ones(3), [[0]], np.ones(1), reduction="add"
+    ),
     "num_threads must be at least 1": lambda: gs.gather(da.ones(3), [0], num_threads=0),
 }
 

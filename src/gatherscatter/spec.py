@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core, cache, tree
 from gatherscatter.errors import OpTypeError, OpValueError, reduction_fault
-from gatherscatter.kinds import taken
+from gatherscatter.kinds import is_lazy, taken
 from gatherscatter.versions import REQUIRED, TABLE, Attribute, Input, OpVersion, element_type
 
 # The two specifications' words for the same reductions.
@@ -40,13 +40,16 @@ def call(
         An index out of range; the message says where it stands.
     """
     if any(type(value) is not np.ndarray for value in inputs):
-        names = (each.name for each in row.inputs)
-        if foreign := taken(row.name, dict(zip(names, inputs, strict=False))):
+        named = dict(zip((each.name for each in row.inputs), inputs, strict=False))
+        if is_lazy(row.name, named):
+            from gatherscatter.dask import spec
+
+            return spec.call(row, inputs, attributes, accumulate)  # type: ignore[return-value]
+        if foreign := taken(row.name, named):
             result = call(row, tuple(foreign.values.values()), attributes, accumulate)
             return foreign.give(result)  # type: ignore[no-any-return]
     arrays, values = checked_inputs(row, inputs, attributes)
-    if row.deprecated:
-        warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=3)
+    warn_if_deprecated(row)
     if row.kernel == "tensor_scatter":
         return cache.run(row.name, *arrays, **values)
     if row.kernel == "gather_tree":
@@ -54,6 +57,12 @@ def call(
     inner, keywords = kernel_arguments(row, arrays, values, accumulate)
     result = _arrays.execute(row.name, row.kernel, *inner, **keywords)
     return result if row.finish is None else row.finish(tuple(inner), values, result)
+
+
+def warn_if_deprecated(row: OpVersion) -> None:
+    """Warn the caller of the caller (ruling O24)."""
+    if row.deprecated:
+        warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=4)
 
 
 def checked_inputs(

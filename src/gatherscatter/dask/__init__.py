@@ -15,6 +15,7 @@ except ImportError as error:
 
 from gatherscatter.dask import calls
 from gatherscatter.dask.caches import tensor_scatter
+from gatherscatter.dask.chunks import Rule
 
 __all__ = [
     "gather",
@@ -73,7 +74,7 @@ def gather(
     array([ 7, 11,  0])
     """
     return calls.gather(
-        "gather", data, indices, axis=axis, batch_dims=batch_dims, mode=mode, plan=plan, out=out,
+        Rule("gather", "gather", mode), data, indices, axis=axis, batch_dims=batch_dims, plan=plan, out=out,
         num_threads=num_threads,
     )  # fmt: skip
 
@@ -98,8 +99,9 @@ def gather_elements(
            [4, 4]])
     """
     return calls.gather(
-        "gather_elements", data, indices, axis=axis, mode=mode, plan=plan, out=out, num_threads=num_threads
-    )
+        Rule("gather_elements", "gather_elements", mode), data, indices, axis=axis, plan=plan, out=out,
+        num_threads=num_threads,
+    )  # fmt: skip
 
 
 def gather_nd(
@@ -119,8 +121,9 @@ def gather_nd(
     array([2., 5.])
     """
     return calls.gather(
-        "gather_nd", data, indices, batch_dims=batch_dims, mode=mode, plan=plan, out=out, num_threads=num_threads
-    )
+        Rule("gather_nd", "gather_nd", mode), data, indices, batch_dims=batch_dims, plan=plan, out=out,
+        num_threads=num_threads,
+    )  # fmt: skip
 
 
 def scatter_update(
@@ -161,8 +164,8 @@ def scatter_update(
     array([0., 2., 0., 5.])
     """
     return calls.scatter(
-        "scatter_update", data, indices, updates, axis=axis, reduction=reduction, include_self=include_self,
-        accumulate=accumulate, mode=mode, plan=plan, out=out, num_threads=num_threads,
+        Rule("scatter_update", "scatter_update", mode), data, indices, updates, axis=axis, reduction=reduction,
+        include_self=include_self, accumulate=accumulate, plan=plan, out=out, num_threads=num_threads,
     )  # fmt: skip
 
 
@@ -189,8 +192,8 @@ def scatter_elements(
            [1., 0., 3.]])
     """
     return calls.scatter(
-        "scatter_elements", data, indices, updates, axis=axis, reduction=reduction, include_self=include_self,
-        accumulate=accumulate, mode=mode, plan=plan, out=out, num_threads=num_threads,
+        Rule("scatter_elements", "scatter_elements", mode), data, indices, updates, axis=axis, reduction=reduction,
+        include_self=include_self, accumulate=accumulate, plan=plan, out=out, num_threads=num_threads,
     )  # fmt: skip
 
 
@@ -214,6 +217,6 @@ def scatter_nd(
     array([0., 2., 0., 4.])
     """
     return calls.scatter(
-        "scatter_nd", data, indices, updates, reduction=reduction, include_self=include_self,
-        accumulate=accumulate, mode=mode, plan=plan, out=out, num_threads=num_threads,
+        Rule("scatter_nd", "scatter_nd", mode), data, indices, updates, reduction=reduction,
+        include_self=include_self, accumulate=accumulate, plan=plan, out=out, num_threads=num_threads,
     )  # fmt: skip

@@ -30,8 +30,8 @@ def directly(
     """The whole call, on a chunk of data that a chunk of indices names all its places in."""
     try:
         return _arrays.execute(
-            move.op, move.kernel, block, indices, updates, axis=move.axis, batch_dims=move.batch_dims, mode=move.mode,
-            num_threads=1, **combine,
+            move.rule.op, move.rule.kernel, block, indices, updates, axis=move.axis, batch_dims=move.batch_dims,
+            mode=move.rule.mode, negative=move.rule.negative, num_threads=1, **combine,
         )  # fmt: skip
     except OpIndexError:
         route(move, indices, start, chunk)  # raises the same with positions in the whole
@@ -78,7 +78,7 @@ def gather_at_once(
 
 
 def _blank(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    return np.zeros(shape, dtype) if move.mode == "fill" else np.empty(shape, dtype)
+    return np.zeros(shape, dtype) if move.rule.mode == "fill" else np.empty(shape, dtype)
 
 
 def _put(move: Movement, out: np.ndarray, piece: Taken) -> None:
@@ -118,7 +118,7 @@ def scatter(move: Movement, combine: dict[str, Any], block: np.ndarray, *pieces:
             line = np.argsort(np.concatenate([piece[2] for piece in found]), kind="stable")
             rows, updates = rows[line], _core.gather(updates, line, 1, num_threads=1)
     data = as_rows(block, move, len(move.axes))
-    out = _arrays.execute(move.op, "scatter_update", data, rows, updates, axis=1, num_threads=1, **combine)
+    out = _arrays.execute(move.rule.op, "scatter_update", data, rows, updates, axis=1, num_threads=1, **combine)
     return out.reshape(block.shape)
 
 

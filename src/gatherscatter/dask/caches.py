@@ -10,9 +10,11 @@ from dask.array import Array
 
 from gatherscatter import _arrays, cache
 from gatherscatter.dask import calls, inputs
+from gatherscatter.dask.chunks import Rule
 from gatherscatter.errors import OpIndexError
 
 OP = "tensor_scatter"
+RULE = Rule(OP, "scatter_update")
 
 
 def tensor_scatter(
@@ -38,21 +40,37 @@ def tensor_scatter(
            [0., 0., 2.]])
     """
     inputs.check_plan(OP, plan, out)
-    past, update = inputs.as_dask(OP, "past_cache", past_cache), inputs.as_dask(OP, "update", update)
+    return run(RULE, past_cache, update, write_indices, axis=axis, mode=mode, plan=plan, num_threads=num_threads)
+
+
+def run(
+    rule: Rule,
+    past_cache: Any,
+    update: Any,
+    write_indices: Any = None,
+    *,
+    axis: int,
+    mode: str,
+    plan: str = "lazy",
+    num_threads: int | None = None,
+) -> Array:
+    """The same for any name of it."""
+    op = rule.op
+    past, update = inputs.as_dask(op, "past_cache", past_cache), inputs.as_dask(op, "update", update)
     _check_options(past, update, mode, num_threads)
-    axis = cache.normalised(OP, axis, past.ndim)
+    axis = cache.normalised(op, axis, past.ndim)
     window = write_indices
     if window is not None:
-        window = inputs.as_indices(OP, window, "write_indices")
-    cache.check_shapes(OP, past.shape, update.shape, axis, None if window is None else window.shape)
+        window = inputs.as_indices(op, window, "write_indices")
+    cache.check_shapes(op, past.shape, update.shape, axis, None if window is None else window.shape)
     if isinstance(window, Array):
         window = window.rechunk(past.chunks[:1])  # type: ignore[no-untyped-call]
     if update.size == 0:  # then positions stay in the chunks of the window, which is checked all the same
         update = da.zeros(update.shape, dtype=update.dtype, chunks=(past.chunks[0], *update.shape[1:]))
-    positions = _positions(window, past.shape[0], past.shape[axis], update.shape[axis], mode)
+    positions = _positions(op, window, past.shape[0], past.shape[axis], update.shape[axis], mode)
     data, updates = da.moveaxis(past, axis, 1), da.moveaxis(update, axis, 1)
     combine = {"reduction": "none", "include_self": True, "accumulate": "step"}
-    made = calls.scatter_checked(OP, data, positions, updates, 1, 1, "raise", plan, combine)
+    made = calls.scatter_checked(rule, data, positions, updates, 1, 1, plan, combine)
     return da.moveaxis(made, 1, axis)  # type: ignore[no-any-return]
 
 
@@ -62,18 +80,22 @@ def _check_options(past: Array, update: Array, mode: str, num_threads: int | Non
     cache.tensor_scatter(*empty, axis=1, mode=mode, num_threads=num_threads)
 
 
-def _positions(window: Array | np.ndarray | None, batch: int, size: int, length: int, mode: str) -> Array | np.ndarray:
+def _positions(
+    op: str, window: Array | np.ndarray | None, batch: int, size: int, length: int, mode: str
+) -> Array | np.ndarray:
     """Where each of the updates goes, shape (batch, length)."""
     if not isinstance(window, Array):
-        return cache.positions_of(OP, window, batch, size, length, mode)
+        return cache.positions_of(op, window, batch, size, length, mode)
     chunks = (window.chunks[0], (length,))
     options = {"new_axis": 1, "chunks": chunks, "dtype": np.int64, "meta": np.empty((0, 0), np.int64)}
-    return da.map_blocks(_positions_of_chunk, window, size, length, mode, **options)  # type: ignore[no-any-return, no-untyped-call]
+    return da.map_blocks(_positions_of_chunk, window, size, length, mode, op, **options)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _positions_of_chunk(window: np.ndarray, size: int, length: int, mode: str, block_info: Any = None) -> np.ndarray:
+def _positions_of_chunk(
+    window: np.ndarray, size: int, length: int, mode: str, op: str, block_info: Any = None
+) -> np.ndarray:
     try:
-        return cache.positions_of(OP, _arrays.native(window), len(window), size, length, mode)
+        return cache.positions_of(op, _arrays.native(window), len(window), size, length, mode)
     except OpIndexError as error:
         raise _in_whole(error, block_info[0]["array-location"][0][0], block_info[0]["chunk-location"]) from None
 
@@ -84,7 +106,7 @@ def _in_whole(error: OpIndexError, start: int, chunk: tuple[int, ...]) -> OpInde
     text = str(error).replace(f"write_indices[{error.positions[0][0]}]", f"write_indices[{positions[0][0]}]", 1)
     return OpIndexError(
         f"{text}, in chunk {chunk} of write_indices",
-        op=OP,
+        op=error.op,
         input="write_indices",
         count=error.count,
         positions=positions,

@@ -12,39 +12,37 @@ from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
 from gatherscatter.dask import graphs, inputs
-from gatherscatter.dask.chunks import Chunks, Movement, movement
+from gatherscatter.dask.chunks import Chunks, Movement, Rule, movement
 from gatherscatter.dask.routes import Known, Lazy, Routes
 
 
 def gather(
-    op: str,
+    rule: Rule,
     data: Any,
     indices: Any,
     *,
     axis: int = 0,
     batch_dims: int = 0,
-    mode: str,
     plan: str,
     out: None,
     num_threads: int | None,
 ) -> Array:
-    """A lazy gather; ``op`` is the name of the array function."""
+    """A lazy gather."""
+    op = rule.op
     inputs.check_plan(op, plan, out)
     data, indices = inputs.as_dask(op, "data", data), inputs.as_indices(op, indices)
-    inputs.check(op, data, indices, None, axis=axis, batch_dims=batch_dims, mode=mode, num_threads=num_threads)
+    inputs.check(rule, data, indices, None, axis=axis, batch_dims=batch_dims, num_threads=num_threads)
     axis, batch_dims = axis % data.ndim, batch_dims + (indices.ndim if batch_dims < 0 else 0)
-    if op == "gather" and 0 < batch_dims < axis:  # the axes between go behind the indexed one for the while
-        moved = _gather(op, da.moveaxis(data, axis, batch_dims), indices, batch_dims, batch_dims, mode, plan)
+    if rule.kernel == "gather" and 0 < batch_dims < axis:  # the axes between go behind the indexed one for the while
+        moved = _gather(rule, da.moveaxis(data, axis, batch_dims), indices, batch_dims, batch_dims, plan)
         places = range(batch_dims, indices.ndim), range(axis, axis + indices.ndim - batch_dims)
         return da.moveaxis(moved, *places)  # type: ignore[no-any-return]
-    return _gather(op, data, indices, axis, batch_dims, mode, plan)
+    return _gather(rule, data, indices, axis, batch_dims, plan)
 
 
-def _gather(
-    op: str, data: Array, indices: Array | np.ndarray, axis: int, batch_dims: int, mode: str, plan: str
-) -> Array:
-    move = movement(op, data.chunks, indices.shape, axis, batch_dims, mode)
-    name = f"{op}-{tokenize(data, indices, axis, batch_dims, mode, plan)}"
+def _gather(rule: Rule, data: Array, indices: Array | np.ndarray, axis: int, batch_dims: int, plan: str) -> Array:
+    move = movement(rule, data.chunks, indices.shape, axis, batch_dims)
+    name = f"{rule.op}-{tokenize(rule, data, indices, axis, batch_dims, plan)}"
     positions = _output_chunks(move, data, indices)
     indices = _ready(move, data, indices, positions)
     if move.is_direct(positions, scatter=False) and not _looks(indices, plan):
@@ -53,7 +51,7 @@ def _gather(
 
 
 def scatter(
-    op: str,
+    rule: Rule,
     data: Any,
     indices: Any,
     updates: Any,
@@ -62,36 +60,35 @@ def scatter(
     reduction: str,
     include_self: bool,
     accumulate: str,
-    mode: str,
     plan: str,
     out: None,
     num_threads: int | None,
 ) -> Array:
-    """A lazy scatter; ``op`` is the name of the array function."""
+    """A lazy scatter."""
+    op = rule.op
     inputs.check_plan(op, plan, out)
     data, indices = inputs.as_dask(op, "data", data), inputs.as_indices(op, indices)
     updates = inputs.as_updates(op, updates, data)
     combine: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
-    inputs.check(op, data, indices, updates, axis=axis, mode=mode, num_threads=num_threads, **combine)
-    return scatter_checked(op, data, indices, updates, axis % data.ndim, 0, mode, plan, combine)
+    inputs.check(rule, data, indices, updates, axis=axis, num_threads=num_threads, **combine)
+    return scatter_checked(rule, data, indices, updates, axis % data.ndim, 0, plan, combine)
 
 
 def scatter_checked(
-    op: str,
+    rule: Rule,
     data: Array,
     indices: Array | np.ndarray,
     updates: Array | np.ndarray,
     axis: int,
     batch_dims: int,
-    mode: str,
     plan: str,
     combine: dict[str, Any],
 ) -> Array:
     """A scatter whose arguments are known to fit; ``batch_dims`` is the axis or 0."""
-    dtype = inputs.result_type(op, data.dtype, updates.dtype, combine["reduction"])
+    dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, combine["reduction"])
     data = data.astype(dtype)  # type: ignore[no-untyped-call]
-    move = movement(op, data.chunks, indices.shape, axis, batch_dims, mode)
-    name = f"{op}-{tokenize(data, indices, updates, axis, mode, plan, combine)}"
+    move = movement(rule, data.chunks, indices.shape, axis, batch_dims)
+    name = f"{rule.op}-{tokenize(rule, data, indices, updates, axis, plan, combine)}"
     positions = _update_chunks(move, indices, updates)
     indices = _ready(move, data, indices, positions)
     slots = (*move.outer, *positions, *move.inner)

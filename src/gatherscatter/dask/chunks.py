@@ -57,22 +57,31 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """The operator: what messages call it, the array function that does it, and what it makes of indices."""
+
+    op: str
+    kernel: str
+    mode: str = "raise"
+    negative: bool = True  # whether -1 is the last
+
+    @property
+    def takes_tuples(self) -> bool:
+        """Whether the last axis of the indices holds index tuples."""
+        return self.kernel.endswith("_nd")
+
+
+@dataclass(frozen=True)
 class Movement:
     """What an operator does with chunked data."""
 
-    op: str
+    rule: Rule
     axis: int
     batch_dims: int
-    mode: str
     axes: tuple[Axis, ...]
     outer: Chunks
     inner: Chunks
     positions: tuple[int, ...]  # the shape of the indices, index tuples counting as one
-
-    @property
-    def kernel(self) -> str:
-        """The array function that does the same within a chunk."""
-        return "scatter_update" if self.op == "tensor_scatter" else self.op
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -120,20 +129,20 @@ class Movement:
         return all(len(sizes) == 1 for sizes in free[1:])
 
 
-def movement(op: str, data: Chunks, indices: tuple[int, ...], axis: int, batch_dims: int, mode: str) -> Movement:
+def movement(rule: Rule, data: Chunks, indices: tuple[int, ...], axis: int, batch_dims: int) -> Movement:
     """The movement of a call that was found valid; ``axis`` is not negative, and ``batch_dims`` if that is not 0."""
     rank = len(data)
-    if op.endswith("_elements"):
+    if rule.kernel.endswith("_elements"):
         along = [None if d == axis else d for d in range(rank)]
         first, positions = 0, indices
-    elif op.endswith("_nd"):
+    elif rule.takes_tuples:
         along = [*range(batch_dims), *[None] * indices[-1]]
         first, positions = 0, indices[:-1]
     else:
         along = [*range(batch_dims), None]
         first, positions = axis - batch_dims, indices
     axes = tuple(Axis(d, data[d], dim) for d, dim in enumerate(along, first))
-    return Movement(op, axis, batch_dims, mode, axes, data[:first], data[first + len(axes) :], positions)
+    return Movement(rule, axis, batch_dims, axes, data[:first], data[first + len(axes) :], positions)
 
 
 def blocks_of(chunks: Chunks) -> Iterator[Block]:

@@ -10,7 +10,7 @@ import numpy as np
 from dask.array import Array
 
 from gatherscatter import _arrays, _core, _strings
-from gatherscatter.dask.chunks import Movement
+from gatherscatter.dask.chunks import Movement, Rule
 from gatherscatter.errors import OpTypeError, OpValueError, index_fault, reduction_fault
 
 PLANS = ("lazy", "eager")
@@ -61,7 +61,7 @@ def as_updates(op: str, value: Any, data: Array) -> Array | np.ndarray:
 
 
 def check(
-    op: str,
+    rule: Rule,
     data: Array,
     indices: Array | np.ndarray,
     updates: Array | np.ndarray | None,
@@ -71,7 +71,6 @@ def check(
     reduction: str = "none",
     include_self: bool = True,
     accumulate: str = "step",
-    mode: str,
     num_threads: int | None,
 ) -> None:
     """What a call in memory checks, values aside: on arrays of the same shapes that hold one element each."""
@@ -79,11 +78,11 @@ def check(
     update = None if updates is None else _stand_in(updates, data.dtype)
     if _strings.needs_numbers(array, update, reduction):
         if reduction not in ("none", "add"):
-            reduction_fault(op, reduction, data.dtype)
+            reduction_fault(rule.op, reduction, data.dtype)
         number = np.dtype(np.int64)
         array, update = _stand_in(data, number), None if updates is None else _stand_in(updates, number)
-    _core.explain(op, op, array, index, update, axis, batch_dims, reduction, include_self, accumulate, mode,
-                  True, None, num_threads)  # fmt: skip
+    _core.explain(rule.op, rule.kernel, array, index, update, axis, batch_dims, reduction, include_self, accumulate,
+                  rule.mode, rule.negative, None, num_threads)  # fmt: skip
 
 
 def _stand_in(array: Any, dtype: np.dtype[Any]) -> np.ndarray:
@@ -92,14 +91,16 @@ def _stand_in(array: Any, dtype: np.dtype[Any]) -> np.ndarray:
 
 def check_range(move: Movement, data: tuple[int, ...], indices: np.ndarray) -> None:
     """Raise for indices in memory what a call in memory raises; ``data`` is the shape of that."""
-    columns = indices if move.op.endswith("_nd") else indices[..., np.newaxis]
+    rule = move.rule
+    columns = indices if rule.takes_tuples else indices[..., np.newaxis]
     sizes = [axis.size for axis in move.axes if axis.along is None]
-    if columns.size == 0 or move.mode in ("fill", "drop") or (move.mode != "raise" and 0 not in sizes):
+    if columns.size == 0 or rule.mode in ("fill", "drop") or (rule.mode != "raise" and 0 not in sizes):
         return
     for column, size in enumerate(sizes):
         values = columns[..., column]
-        if size == 0 or values.min() < -size or values.max() >= size:
-            index_fault(move.op, move.op, data, indices, move.axis, move.batch_dims, True, move.mode != "raise")
+        if size == 0 or values.min() < (-size if rule.negative else 0) or values.max() >= size:
+            index_fault(rule.op, rule.kernel, data, indices, move.axis, move.batch_dims, rule.negative,
+                        rule.mode != "raise")  # fmt: skip
 
 
 def result_type(op: str, data: np.dtype[Any], updates: np.dtype[Any], reduction: str) -> np.dtype[Any]:

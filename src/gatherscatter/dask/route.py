@@ -23,9 +23,9 @@ def route(move: Movement, indices: np.ndarray, start: Block, chunk: Block | None
     ``start`` is where these indices stand in the whole, ``chunk`` the numbers of their chunk for messages.
     """
     shape = indices.shape[: len(move.positions)]
-    if not move.op.endswith("_nd"):
+    if not move.rule.takes_tuples:
         indices = indices[..., np.newaxis]
-    skipped = np.zeros(shape, bool) if move.mode in ("fill", "drop") else None
+    skipped = np.zeros(shape, bool) if move.rule.mode in ("fill", "drop") else None
     block: np.ndarray | None = None
     row: np.ndarray | None = None
     column = 0
@@ -86,13 +86,14 @@ def _places(
         return values.astype(np.int64)
     if size == 0 and skipped is None:
         _refuse(move, axis, indices, column, np.ones(values.shape, bool), start, chunk)
-    if move.mode == "clip":
+    if move.rule.mode == "clip":
         return np.asarray(np.clip(values, 0, min(size - 1, np.iinfo(values.dtype).max)), np.int64)
-    if move.mode == "wrap":
+    if move.rule.mode == "wrap":
         wide = values if size <= np.iinfo(values.dtype).max else values.astype(np.int64)
         return np.asarray(np.mod(wide, size), np.int64)
-    if low < -size or high >= size:
-        bad = (values < -size) | (values >= size)
+    lowest = -size if move.rule.negative else 0
+    if low < lowest or high >= size:
+        bad = (values < lowest) | (values >= size)
         if skipped is None:
             _refuse(move, axis, indices, column, bad, start, chunk)
         skipped |= bad
@@ -106,18 +107,18 @@ def _refuse(
     move: Movement, axis: Axis, indices: np.ndarray, column: int, bad: np.ndarray, start: Block, chunk: Block | None
 ) -> NoReturn:
     """The error of a chunk of indices, with positions in the whole."""
-    low, high = -axis.size, axis.size - 1
+    low, high = -axis.size if move.rule.negative else 0, axis.size - 1
     found = np.argwhere(bad)
-    ending = (column,) if move.op.endswith("_nd") else ()
+    ending = (column,) if move.rule.takes_tuples else ()
     positions = tuple((*(found[n] + start).tolist(), *ending) for n in range(min(len(found), 10)))
     values = tuple(indices[(*place, column)].item() for place in found[:10].tolist())
     where = f"indices[{', '.join(map(str, positions[0]))}]" if positions[0] else "indices"
     valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
-    text = f"{move.op}: {where} = {values[0]} is out of range for axis {axis.number} of data with size {axis.size}"
+    text = f"{move.rule.op}: {where} = {values[0]} is out of range for axis {axis.number} of data with size {axis.size}"
     more = f"; {len(found)} indices of this chunk are out of range" if len(found) > 1 else ""
     raise OpIndexError(
         f"{text} ({valid}), in chunk {chunk} of the indices{more}",
-        op=move.op,
+        op=move.rule.op,
         input="indices",
         count=len(found),
         positions=positions,
