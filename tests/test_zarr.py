@@ -638,6 +638,46 @@ def test_apply_resumes_when_asked_to(files: Path, monkeypatch: pytest.MonkeyPatc
     assert "there is nothing to resume" in fail(*line, "--resume")
 
 
+def test_chunks_of_a_result(files: Path) -> None:
+    succeed(*["apply", "onnx.Gather", "data.zarr", "rows.npy", "-o", "out.zarr", "--chunks", "1,-1"])
+    assert zarr.open_array("out.zarr").chunks == (1, 3)
+
+
+ADDED = [[21, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 52]]
+
+
+def test_a_cluster_of_this_machine_makes_a_new_array(files: Path) -> None:
+    pytest.importorskip("distributed")
+    line = (*SCATTER.split(), "-o", "out.zarr", "--scheduler", "local")
+    facts = "onnx.ScatterND-18: output float32 (4, 3) in 4 chunks of up to 2x2"
+    assert succeed(*line, "--dry-run").startswith(facts)
+    assert not Path("out.zarr").exists()
+    assert succeed(*line, "--memory-limit", "1GB") == "written: out.zarr\n"
+    made = zarr.open_array("out.zarr")
+    assert made[...].tolist() == ADDED
+    assert made.chunks == (2, 2)
+    assert zarr.open_array("data.zarr")[...].tolist() == np.arange(1, 13).reshape(4, 3).tolist()
+
+
+def test_a_cluster_elsewhere_reads_the_files_itself(files: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    np.save("data.npy", np.arange(1, 13, dtype="f4").reshape(4, 3))
+    for name in ("indices", "updates"):
+        array = np.load(f"{name}.npy")
+        stored(f"{name}.zarr", array, (2, *array.shape[1:]))
+    zarr.open_array("indices.zarr", mode="r+")[2, 0] = 4
+    line = "apply onnx.ScatterND-18 data.npy {}.zarr updates.zarr --reduction add --chunks 3 -o {} --scheduler"
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        text = fail(*line.format("indices", "bad.zarr").split(), address)
+        assert "onnx.ScatterND-18: indices[2, 0] = 4 is out of range for axis 0" in text
+        assert not Path("bad.zarr").exists()
+        zarr.open_array("indices.zarr", mode="r+")[2, 0] = 3
+        succeed(*line.format("indices", "out.zarr").split(), address)
+    assert zarr.open_array("out.zarr")[...].tolist() == ADDED
+    assert zarr.open_array("out.zarr").chunks == (3, 3)
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [
@@ -650,6 +690,13 @@ def test_apply_resumes_when_asked_to(files: Path, monkeypatch: pytest.MonkeyPatc
         ("apply openvino.GatherND-5 data.zarr indices.npy", "GatherND-5 can't be applied to an array of Zarr"),
         ("apply openvino.ScatterUpdate-3 data.zarr rows.npy data.zarr --axis 0", "updates has shape"),
         ("apply onnx.ScatterND indices.npy indices.npy updates.npy --resume", "are for data in a .zarr array"),
+        (f"{SCATTER} --chunks 2", "--chunks is for a result that goes to a .zarr array"),
+        (f"{SCATTER} --chunks two", "'two' are no sizes of chunks: write them as 1000 or 1000,500"),
+        (f"{SCATTER} --scheduler local", "--scheduler makes a new array: give --output a name that ends in .zarr"),
+        (f"{SCATTER} --scheduler local -o data.zarr", "data.zarr: there is something of that name already"),
+        (f"{SCATTER} --scheduler local -o o.zarr --resume", "--resume is for scatters in place"),
+        (f"{SCATTER} --scheduler local -o o.zarr --chunks 1,2,3", "--chunks has 3 sizes, but the array has 2 axes"),
+        (f"{SCATTER} --scheduler tcp://x:1 -o o.zarr --memory-limit 1GB", "--memory-limit is for --scheduler local"),
     ],
 )
 def test_mistakes_give_one_line(files: Path, line: str, text: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli import apply_zarr
+from gatherscatter.cli import apply_dask, apply_options, apply_zarr
 from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.ops import default_text, input_text, is_required
 
@@ -56,7 +57,8 @@ What an operator takes: gatherscatter apply OPERATOR --help
 def command() -> None:
     """Apply one operator version to files (.npy, .pb, or .npz with one array) and print or write the result.
 
-    Data may also be a .zarr array: scatters change it in place, gathers read it, and both chunk by chunk.
+    Data may also be a .zarr array: scatters change it in place, gathers read it, and both chunk by chunk. With
+    --scheduler all is done by Dask, on this machine or on many, and the result is a new .zarr array.
     """
 
 
@@ -76,7 +78,7 @@ def operator_command(row: OpVersion) -> click.Command:
     made = click.Command(
         row.name,
         callback=call,
-        params=[*files, *options, output, *apply_zarr.options()],
+        params=[*files, *options, output, *apply_options.options()],
         help=_help(row),
         short_help=", ".join(map(input_text, row.inputs)) + (" (deprecated)" if row.deprecated else ""),
         epilog=f"\b\nExample:\n  gatherscatter apply {_example(row)}",
@@ -92,14 +94,20 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
     from gatherscatter.tensor_files import write_tensors
 
     attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] is not None}
-    terms = {name: values[name] for name in ("memory_limit", "resume", "dry_run")}
+    terms = {name: values[name] for name in ("memory_limit", "resume", "dry_run", "chunks")}
     data = values[f"input_{row.inputs[0].name}"]
+    if scheduler := values["scheduler"]:
+        first, *others = row.inputs
+        lazy = [_array(first, values, partial(apply_dask.read_lazily, chunks=terms.pop("chunks")))]
+        lazy += [_array(one, values, apply_dask.read_if_small) for one in others]
+        apply_dask.apply_with_dask(row, lazy, attributes, output, scheduler, **terms)
+        return
     if apply_zarr.is_zarr(data):
         inputs = [_array(one, values, apply_zarr.read_mapped) for one in row.inputs[1:]]
         apply_zarr.apply_to_zarr(row, Path(data), inputs, attributes, output, **terms)
         return
     if any(terms.values()):
-        raise click.UsageError("--memory-limit, --resume and --dry-run are for data in a .zarr array")
+        raise click.UsageError("--memory-limit, --resume, --dry-run and --chunks are for data in a .zarr array")
     if output is not None:
         checked(output)
     arrays = [_array(one, values, read_one) for one in row.inputs]
@@ -125,7 +133,7 @@ def _option(attribute: Attribute) -> click.Option:
     return click.Option([*names, attribute.name], type=kind, default=attribute.default, show_default=True)
 
 
-def _array(one: Input, values: dict[str, Any], read: Callable[[Path], np.ndarray]) -> np.ndarray | None:
+def _array(one: Input, values: dict[str, Any], read: Callable[[Path], Any]) -> Any:
     """The array of an input: from its file, or for an axis from a number."""
     text: str | None = values[f"input_{one.name}"]
     if one.kind == "axis":

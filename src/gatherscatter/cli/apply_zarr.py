@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gatherscatter.cli.apply_options import chunk_sizes
+
 if TYPE_CHECKING:
     import numpy as np
 
     from gatherscatter.versions import OpVersion
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
-    """A number of bytes: 500MB, 2GiB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes that a text stands for."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(value).strip(), re.IGNORECASE)
-        if found is None:
-            self.fail(f"{value!r} is no size: write it as 500MB or 2GiB", param, ctx)
-        return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
-
-
-OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--memory-limit",), {"type": Size(), "metavar": "SIZE", "help": "With .zarr: take about so much memory (2GiB)."}),
-    (("--resume",), {"is_flag": True, "help": "With .zarr: finish a scatter that was interrupted."}),
-    (("--dry-run",), {"is_flag": True, "help": "With .zarr: only say what would be touched."}),
-)
-
-
-def options() -> list[click.Option]:
-    """What there is to choose for data in Zarr alone."""
-    return [click.Option(list(names), **facts) for names, facts in OPTIONS]
 
 
 def is_zarr(path: str) -> bool:
@@ -83,6 +57,7 @@ def apply_to_zarr(
     memory_limit: int | None,
     resume: bool,
     dry_run: bool,
+    chunks: tuple[int, ...] | None,
 ) -> None:
     """Call the operator and say what was done; a gather's result is printed or written."""
     scatter = "updates" in [one.name for one in row.inputs]
@@ -90,6 +65,8 @@ def apply_to_zarr(
         raise click.UsageError("a scatter changes the .zarr array in place: leave out --output")
     if resume and not scatter:
         raise click.UsageError("--resume is for scatters: a gather that was interrupted is made again")
+    if chunks is not None and (output is None or output.suffix != ".zarr"):
+        raise click.UsageError("--chunks is for a result that goes to a .zarr array, and for --scheduler")
     array = open_array(data, "r+" if scatter else "r")
     from gatherscatter.zarr.call import Terms
     from gatherscatter.zarr.progress import ChunkProgress
@@ -103,14 +80,16 @@ def apply_to_zarr(
         if scatter:
             result = run_scatter(call, terms, progress, dry_run=dry_run, job=None, resume=resume)
         else:
-            result = _gathered(call, output, terms, progress, dry_run)
+            result = _gathered(call, output, chunks, terms, progress, dry_run)
     if scatter or dry_run:
         click.echo(str(result))
     else:
         _deliver(row, result, output)
 
 
-def _gathered(call: Any, output: Path | None, terms: Any, progress: Any, dry_run: bool) -> Any:
+def _gathered(
+    call: Any, output: Path | None, chunks: tuple[int, ...] | None, terms: Any, progress: Any, dry_run: bool
+) -> Any:
     """The result; a .zarr is made for it if it is to go to one."""
     from gatherscatter.cli.output_files import checked
     from gatherscatter.zarr.gather import gather
@@ -119,7 +98,8 @@ def _gathered(call: Any, output: Path | None, terms: Any, progress: Any, dry_run
     if output is not None and output.suffix != ".zarr":
         checked(output)
     elif output is not None and not dry_run:
-        out = _zarr().create_array(output, shape=call.slots, dtype=call.array.dtype)
+        sizes = chunk_sizes(chunks, call.slots) or "auto"
+        out = _zarr().create_array(output, shape=call.slots, dtype=call.array.dtype, chunks=sizes)
     return gather(call, out, terms, progress, dry_run=dry_run)
 
 

@@ -1,0 +1,144 @@
+"""``gatherscatter apply --scheduler``: the call as a graph of Dask, computed by a cluster, into a new .zarr array."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gatherscatter.cli.apply_options import LOCAL, chunk_sizes
+from gatherscatter.cli.apply_zarr import is_zarr, open_array
+
+if TYPE_CHECKING:
+    import dask.array
+    import numpy as np
+    from distributed import Client
+
+    from gatherscatter.versions import OpVersion
+
+
+class NpyFile:
+    """A .npy file that is read where its parts are needed: on the workers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        mapped = self._mapped()
+        self.shape, self.dtype, self.ndim = mapped.shape, mapped.dtype, mapped.ndim
+
+    def __getitem__(self, where: Any) -> np.ndarray:
+        import numpy as np
+
+        return np.array(self._mapped()[where])
+
+    def _mapped(self) -> np.ndarray:
+        import numpy as np
+
+        mapped: np.ndarray = np.load(self._path, mmap_mode="r", allow_pickle=False)
+        return mapped
+
+
+def read_lazily(path: Path, chunks: tuple[int, ...] | None = None) -> dask.array.Array:
+    """An array of Zarr in its own chunks, or a .npy file, as a Dask array; other files are read."""
+    import dask.array as da
+
+    from gatherscatter.cli.input_files import read_one
+
+    source: Any
+    if is_zarr(str(path)):
+        source = open_array(path, "r")
+        own = source.shards or source.chunks
+    else:
+        source = NpyFile(path) if path.suffix == ".npy" else read_one(path)
+        source = read_one(path) if source.dtype.kind in "OV" else source
+        own = "auto"
+    sizes = chunk_sizes(chunks, source.shape) or own
+    return da.from_array(source, chunks=sizes)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def read_if_small(path: Path) -> Any:
+    """Indices and updates: lazy if they are an array of Zarr, or larger than Dask's usual chunk."""
+    from dask import config
+    from dask.utils import parse_bytes
+
+    from gatherscatter.cli.input_files import read_one
+
+    largest = parse_bytes(config.get("array.chunk-size"))
+    return read_lazily(path) if is_zarr(str(path)) or path.stat().st_size > largest else read_one(path)
+
+
+def apply_with_dask(
+    row: OpVersion,
+    inputs: list[Any],
+    attributes: dict[str, Any],
+    output: Path | None,
+    scheduler: str,
+    memory_limit: int | None,
+    resume: bool,
+    dry_run: bool,
+) -> None:
+    """Make the graph, and have the scheduler compute it into ``output``."""
+    if resume:
+        raise click.UsageError("--resume is for scatters in place, without --scheduler: a new array is made again")
+    if output is None or output.suffix != ".zarr":
+        raise click.UsageError("--scheduler makes a new array: give --output a name that ends in .zarr")
+    if output.exists():
+        raise FileExistsError(17, "there is something of that name already", str(output))
+    if memory_limit is not None and scheduler != LOCAL:
+        raise click.UsageError(f"--memory-limit is for --scheduler {LOCAL}: the workers of a cluster have their own")
+    result: Any = row(*inputs, **attributes)  # of Dask, as data is
+    if dry_run:
+        facts = f"{result.npartitions} chunks of up to {'x'.join(map(str, result.chunksize)) or 'one element'}"
+        click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {len(result.dask)} tasks")
+        return
+    with _client(scheduler, memory_limit) as client:
+        _store(row.name, result, output, client)
+    click.echo(f"written: {output}")
+
+
+@contextmanager
+def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
+    """A client of the scheduler at an address, or of one process on this machine with as many threads as cores."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ImportError(
+            "--scheduler needs Dask's scheduler: pip install 'gatherscatter[dask]' distributed"
+        ) from error
+    if scheduler != LOCAL:
+        with Client(scheduler, timeout="10s") as client:  # type: ignore[no-untyped-call]
+            yield client
+        return
+    options = {"n_workers": 1, "threads_per_worker": len(os.sched_getaffinity(0)), "dashboard_address": None}
+    with (
+        LocalCluster(**options, memory_limit=memory_limit or "auto", silence_logs=50) as cluster,  # type: ignore[no-untyped-call]
+        Client(cluster) as client,  # type: ignore[no-untyped-call]
+    ):
+        yield client
+
+
+def _store(op: str, result: dask.array.Array, output: Path, client: Client) -> None:
+    """Chunk after chunk into a new array, which is removed again if the computation fails."""
+    import dask.array as da
+    import zarr
+    from distributed import as_completed, futures_of
+
+    from gatherscatter.zarr.progress import ChunkProgress
+
+    chunks = tuple(max(*sizes, 1) for sizes in result.chunks)
+    target: Any = zarr.create_array(output.absolute(), shape=result.shape, chunks=chunks, dtype=result.dtype)
+    try:
+        aligned = result.rechunk(chunks) if result.size else result  # type: ignore[no-untyped-call]
+        stored = da.store(aligned, target, lock=False, compute=False, return_stored=True, load_stored=False)
+        futures = futures_of(client.persist(stored)[0])  # type: ignore[no-untyped-call]
+        with ChunkProgress(op) as progress:
+            for done, future in enumerate(as_completed(futures), 1):  # type: ignore[no-untyped-call]
+                future.result()
+                progress(done, len(futures), int(result.nbytes) * done // len(futures))
+    except BaseException:
+        shutil.rmtree(output)
+        raise
