@@ -20,6 +20,7 @@ from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 dask: Any = pytest.importorskip("dask")
 da: Any = pytest.importorskip("dask.array")
 gsd: Any = pytest.importorskip("gatherscatter.dask")
+exchange: Any = pytest.importorskip("gatherscatter.dask.exchange")
 from dask._task_spec import Alias  # noqa: E402
 
 SCHEDULERS = ("synchronous", "threads")
@@ -40,10 +41,17 @@ def blocks_and_shapes(array: Any, scheduler: str) -> Any:
     return zip(dask.compute(*array.to_delayed().flat, scheduler=scheduler), shapes, strict=True)
 
 
+@pytest.mark.parametrize("in_two_steps", [False, True])
 @pytest.mark.parametrize("kernel", calls.ARRAY_KERNELS)
 @given(data=st.data())
-def test_random_calls(kernel: str, data: Any) -> None:
+def test_random_calls(kernel: str, in_two_steps: bool, data: Any) -> None:
     """All modes, reductions, index and element types, with any of the arrays in chunks, against the oracle."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchange, "is_worth_two_steps", lambda *facts: in_two_steps)  # however few there are
+        _check_random_call(kernel, data)
+
+
+def _check_random_call(kernel: str, data: Any) -> None:
     c = Drawn(data.draw)
     many = c.pick((False, False, True))
     inputs, keywords = calls.array_call(c, kernel, calls.FIXED if many else calls.EVERY_FORM, many=many)
@@ -205,12 +213,29 @@ def test_tasks_of_lazy_indices(hundred: Any) -> None:
     tuples = da.from_array(np.sort(places(1000, 2, below=100) % 100, axis=0), chunks=(100, 2))
     updates = da.ones(1000, chunks=100, dtype=np.float32)
     every = gs.scatter_nd(hundred, tuples, updates)
-    assert tasks(every, hundred, tuples, updates) == 10 + 10 * 100 + 100
-    assert tasks(gs.gather_nd(hundred, tuples), hundred, tuples) == 10 + 10 * 100 + 10
+    routed, sent, collected, received, applied = 10, 10 * 10, 10, 100, 100
+    assert tasks(every, hundred, tuples, updates) == routed + sent + collected + received + applied
+    sent, collected, received, assembled = 100 * 3, 3, 10, 10  # the 10 chunks of output in groups of 4
+    assert tasks(gs.gather_nd(hundred, tuples), hundred, tuples) == routed + sent + collected + received + assembled
     needed = gsd.scatter_nd(hundred, tuples, updates, plan="eager")
     met = sum(len(np.unique(block // 10, axis=0)) for block in np.split(tuples.compute(), 10))
     assert tasks(needed, hundred, tuples, updates) == 10 + met + 100
     assert np.array_equal(needed.compute(), every.compute())
+
+
+def test_large_pieces_move_once() -> None:
+    data, rows = da.zeros((100, 1 << 22), chunks=(1, -1)), da.from_array(places(100, below=100), chunks=10)
+    updates = da.ones((100, 1 << 22), chunks=(10, -1))
+    assert tasks(gs.scatter_update(data, rows, updates), data, rows, updates) == 10 + 10 * 100 + 100
+
+
+def test_two_steps_keep_the_order(hundred: Any) -> None:
+    tuples = da.from_array(places(1000, 2, below=100), chunks=(100, 2))
+    updates = da.from_array(numbers(1000), chunks=100)
+    result = gs.scatter_nd(hundred, tuples % 7, updates, reduction="add")
+    expected = gs.scatter_nd(hundred.compute(), tuples.compute() % 7, updates.compute(), reduction="add")
+    assert any(str(key[0]).startswith("collect-") for key in result.dask)
+    assert result.compute().tobytes() == expected.tobytes()
 
 
 def test_elements_meet_only_in_line(hundred: Any) -> None:

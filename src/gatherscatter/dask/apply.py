@@ -9,13 +9,13 @@ import numpy as np
 
 from gatherscatter import _arrays, _core, _strings
 from gatherscatter.dask.chunks import Block, Movement
-from gatherscatter.dask.route import Route, route
+from gatherscatter.dask.route import Part, Route, route
 from gatherscatter.errors import OpIndexError
 
-# Rows and where they go in a chunk of output; None where nothing is named.
-Taken = tuple[np.ndarray, np.ndarray | None] | None
+# Rows and where they go in a chunk of output; None: they are all of it.
+Taken = tuple[np.ndarray, np.ndarray | None]
 # Rows of a chunk, their updates and, if they do not come in row-major order, their places in that.
-Piece = tuple[np.ndarray, np.ndarray, np.ndarray | None] | None
+Piece = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
 def directly(
@@ -38,23 +38,33 @@ def directly(
         raise
 
 
-def take(move: Movement, block: np.ndarray, rows_of: Route, number: int) -> Taken:
-    """The rows of a chunk of data that a chunk of indices names."""
-    if number not in rows_of:
-        return None
-    rows, positions = rows_of[number]
+def take(
+    move: Movement, block: np.ndarray, number: int, outputs: list[int], routes: list[Route]
+) -> dict[int, list[Taken]]:
+    """The rows of a chunk of data that chunks of indices name, for the ``outputs`` that these stand for."""
+    named = {output: rows_of for output, rows_of in zip(outputs, routes, strict=True) if number in rows_of}
+    return {output: [_rows(move, block, rows_of[number])] for output, rows_of in named.items()}
+
+
+def _rows(move: Movement, block: np.ndarray, part: Part) -> Taken:
+    rows, positions = part
     return _core.gather(as_rows(block, move, len(move.axes)), rows, 1, num_threads=1), positions
 
 
-def assemble(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], *pieces: Taken) -> np.ndarray:
+def assemble(
+    move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], output: int, *sent: dict[int, list[Taken]]
+) -> np.ndarray:
     """A chunk of a gather's output."""
-    found = [piece for piece in pieces if piece is not None]
-    if len(found) == 1 and found[0][1] is None:
-        return found[0][0].reshape(shape)
+    return _put_together(move, shape, dtype, [piece for parcels in sent for piece in parcels.get(output, ())])
+
+
+def _put_together(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], pieces: list[Taken]) -> np.ndarray:
+    if len(pieces) == 1 and pieces[0][1] is None:
+        return pieces[0][0].reshape(shape)
     out = _blank(move, shape, dtype)
-    if dtype.kind == "O" and all(_strings.text_kind(rows) for rows, _ in found):
+    if dtype.kind == "O" and all(_strings.text_kind(rows) for rows, _ in pieces):
         out[...] = ""  # as in memory
-    for piece in found:
+    for piece in pieces:
         _put(move, out, piece)
     return out
 
@@ -68,12 +78,13 @@ def gather_at_once(
     *blocks: np.ndarray,
 ) -> np.ndarray:
     """A chunk of a gather's output, from all the chunks of data that it needs."""
-    named = [each for each in zip(blocks, routes, numbers, strict=True) if each[2] in each[1]]
+    each = zip(blocks, routes, numbers, strict=True)
+    named = [(block, rows_of[number]) for block, rows_of, number in each if number in rows_of]
     if len(named) <= 1 or dtype.hasobject:
-        return assemble(move, shape, dtype, *(take(move, *each) for each in named))
+        return _put_together(move, shape, dtype, [_rows(move, *one) for one in named])
     out = _blank(move, shape, dtype)
-    for each in named:  # one after the other: there is one piece at a time in memory
-        _put(move, out, take(move, *each))
+    for one in named:  # one after the other: there is one piece at a time in memory
+        _put(move, out, _rows(move, *one))
     return out
 
 
@@ -82,18 +93,20 @@ def _blank(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.n
 
 
 def _put(move: Movement, out: np.ndarray, piece: Taken) -> None:
-    if piece is None:
-        return
     rows, positions = piece
     view = as_rows(out, move, len(move.positions))
     _core.scatter_update(view, positions, rows, 1, out=view, num_threads=1)  # type: ignore[arg-type]
 
 
-def pick(move: Movement, updates: np.ndarray, rows_of: Route, number: int, start: tuple[int, ...] | None) -> Piece:
-    """The updates for one chunk of data, of one chunk of updates, whose ``start`` is given where order needs it."""
-    if number not in rows_of:
-        return None
-    rows, positions = rows_of[number]
+def pick(
+    move: Movement, updates: np.ndarray, rows_of: Route, start: tuple[int, ...] | None, numbers: list[int]
+) -> dict[int, list[Piece]]:
+    """The updates for chunks of data, of one chunk of updates, whose ``start`` is given where order needs it."""
+    return {number: [_piece(move, updates, rows_of[number], start)] for number in numbers if number in rows_of}
+
+
+def _piece(move: Movement, updates: np.ndarray, part: Part, start: tuple[int, ...] | None) -> Piece:
+    rows, positions = part
     lead = len(move.outer)
     shape = updates.shape[lead : lead + len(move.positions)]
     flat = as_rows(updates, move, len(move.positions))
@@ -106,9 +119,11 @@ def pick(move: Movement, updates: np.ndarray, rows_of: Route, number: int, start
     return rows, flat, np.ravel_multi_index(places, move.positions)
 
 
-def scatter(move: Movement, combine: dict[str, Any], block: np.ndarray, *pieces: Piece) -> np.ndarray:
+def scatter(
+    move: Movement, combine: dict[str, Any], number: int, block: np.ndarray, *sent: dict[int, list[Piece]]
+) -> np.ndarray:
     """A chunk of data with all of its updates, in row-major order, at once: the bits are those of a call in memory."""
-    found = [piece for piece in pieces if piece is not None]
+    found = [piece for parcels in sent for piece in parcels.get(number, ())]
     if not found:
         return block
     rows, updates, order = found[0]

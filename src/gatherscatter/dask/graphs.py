@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,37 +14,68 @@ from dask.highlevelgraph import HighLevelGraph
 
 from gatherscatter.dask import apply
 from gatherscatter.dask.chunks import Block, Chunks, Movement, blocks_of, part_of, ravel, shape_of, start_of
+from gatherscatter.dask.exchange import exchange
 from gatherscatter.dask.routes import Routes
+
+Tail = tuple[Block, Block]  # a chunk off the axes: its numbers before and behind these
 
 
 def gather(move: Movement, data: Array, routes: Routes, positions: Chunks, name: str) -> Array:
-    """For each chunk of output, one task per chunk of data that it takes rows from, and one that puts them together.
+    """Each chunk of data sends each chunk of output the rows that are taken from it, and these are put together.
 
-    Where those chunks of data are together no larger than what is made of them, one task does it all.
+    A chunk of output that is as large as all the chunks of data it needs is made by one task.
     """
-    graph = dict(routes.graph)
-    chunks = (*move.outer, *positions, *move.inner)
-    grid = _grid(move)
-    rows = {number: math.prod(shape_of(_along(move), block)) for number, block in grid.items()}
-    for chunk in blocks_of(positions):
-        numbers = routes.blocks(chunk)
-        at_once = len(numbers) == 1 or sum(rows[number] for number in numbers) <= math.prod(shape_of(positions, chunk))
-        for before, behind in move.tails():
-            place = (*before, *chunk, *behind)
-            key: Any = (name, *place)
-            shape = shape_of(chunks, place)
-            sources = [TaskRef((data.name, *before, *grid[number], *behind)) for number in numbers]
-            arguments = [routes.argument(chunk, number) for number in numbers]
-            if at_once:
-                graph[key] = Task(
-                    key, apply.gather_at_once, move, shape, data.dtype, List(*arguments), numbers, *sources
-                )
-                continue
-            keys: list[Any] = [(f"take-{name}", *place, number) for number in numbers]
-            taken = zip(keys, sources, arguments, numbers, strict=True)
-            graph |= {each: Task(each, apply.take, move, *args) for each, *args in taken}
-            graph[key] = Task(key, apply.assemble, move, shape, data.dtype, *map(TaskRef, keys))
-    return _array(graph, name, chunks, data, [data, *routes.sources])
+    made = _Gather(move, data, routes, positions, name)
+    for tail in move.tails():
+        made.add(tail)
+    return _array(made.graph, name, made.slots, data, [data, *routes.sources])
+
+
+class _Gather:
+    """The graph of a gather while it is made. Chunks of output are numbered as they come."""
+
+    def __init__(self, move: Movement, data: Array, routes: Routes, positions: Chunks, name: str) -> None:
+        self.graph = dict(routes.graph)
+        self.slots = (*move.outer, *positions, *move.inner)
+        self._move, self._data, self._routes, self._name = move, data, routes, name
+        self._grid = _grid(move)
+        self._outputs = list(blocks_of(positions))
+        self._needs = [routes.blocks(chunk) for chunk in self._outputs]
+        self._sizes = [math.prod(shape_of(positions, chunk)) for chunk in self._outputs]
+        self._at_once = [self._is_made_at_once(*each) for each in zip(self._needs, self._sizes, strict=True)]
+        self._meetings: dict[int, list[int]] = defaultdict(list)
+        for n, numbers in enumerate(self._needs):
+            for number in () if self._at_once[n] else numbers:
+                self._meetings[number].append(n)
+
+    def _is_made_at_once(self, numbers: list[int], size: int) -> bool:
+        rows = (math.prod(shape_of(_along(self._move), self._grid[number])) for number in numbers)
+        return len(numbers) == 1 or sum(rows) <= size
+
+    def add(self, tail: Tail) -> None:
+        """The tasks for all chunks of output at one place off the axes."""
+        before, behind = tail
+        width = math.prod(shape_of((*self._move.outer, *self._move.inner), (*before, *behind)))
+        rows = sum(size for size, at_once in zip(self._sizes, self._at_once, strict=True) if not at_once)
+        volume = rows * width * self._data.dtype.itemsize
+        sent = exchange(self.graph, self._name, (*before, *behind), self._meetings, volume, partial(self._take, tail))
+        for n, chunk in enumerate(self._outputs):
+            key: Any = (self._name, *before, *chunk, *behind)
+            facts = self._move, shape_of(self.slots, key[1:]), self._data.dtype
+            if self._at_once[n]:
+                routes = List(*(self._routes.argument(chunk, [number]) for number in self._needs[n]))
+                blocks = (self._block(tail, number) for number in self._needs[n])
+                self.graph[key] = Task(key, apply.gather_at_once, *facts, routes, self._needs[n], *blocks)
+            else:
+                self.graph[key] = Task(key, apply.assemble, *facts, n, *sent.get(n, ()))
+
+    def _take(self, tail: Tail, number: int, outputs: list[int]) -> tuple[Any, ...]:
+        routes = List(*(self._routes.argument(self._outputs[n], [number]) for n in outputs))
+        return apply.take, self._move, self._block(tail, number), number, outputs, routes
+
+    def _block(self, tail: Tail, number: int) -> TaskRef:
+        before, behind = tail
+        return TaskRef((self._data.name, *before, *self._grid[number], *behind))
 
 
 def scatter(
@@ -55,36 +87,53 @@ def scatter(
     combine: dict[str, Any],
     name: str,
 ) -> Array:
-    """For each chunk of data that is touched, one task that applies all of its updates; the others are passed on."""
-    graph = dict(routes.graph)
-    grid = _grid(move)
-    meeting: dict[int, list[Block]] = defaultdict(list)
-    for chunk in blocks_of(positions):
-        for number in routes.blocks(chunk):
-            meeting[number].append(chunk)
-    ordered = move.in_order(positions)
-    slots = (*move.outer, *positions, *move.inner)
-    for number, block in grid.items():
-        for before, behind in move.tails():
+    """Each chunk of updates sends each chunk of data its part, which is applied; untouched chunks are passed on."""
+    made = _Scatter(move, routes, updates, positions, name)
+    for before, behind in move.tails():
+        sent = made.sent((before, behind))
+        for number, block in _grid(move).items():
             key: Any = (name, *before, *block, *behind)
             source: Any = (data.name, *key[1:])
-            if number not in meeting:
-                graph[key] = Alias(key, source)
-                continue
-            pieces: list[Any] = []
-            for chunk in meeting[number]:
-                place = (*before, *chunk, *behind)
-                start = None if ordered else start_of(positions, chunk)
-                args: Any = (move, _part(updates, slots, place), routes.argument(chunk, number), number, start)
-                if isinstance(updates, np.ndarray):
-                    pieces.append(apply.pick(*args))
-                    continue
-                each: Any = (f"pick-{name}", *place, number)
-                graph[each] = Task(each, apply.pick, *args)
-                pieces.append(TaskRef(each))
-            graph[key] = Task(key, apply.scatter, move, combine, TaskRef(source), *pieces)
+            if number in sent:
+                made.graph[key] = Task(key, apply.scatter, move, combine, number, TaskRef(source), *sent[number])
+            else:
+                made.graph[key] = Alias(key, source)
     sources = [data, *routes.sources, *([updates] if isinstance(updates, Array) else [])]
-    return _array(graph, name, data.chunks, data, sources)
+    return _array(made.graph, name, data.chunks, data, sources)
+
+
+class _Scatter:
+    """The graph of a scatter while it is made, as far as updates are concerned."""
+
+    def __init__(
+        self, move: Movement, routes: Routes, updates: Array | np.ndarray, positions: Chunks, name: str
+    ) -> None:
+        self.graph = dict(routes.graph)
+        self._move, self._routes, self._updates, self._positions, self._name = move, routes, updates, positions, name
+        self._meetings = {chunk: routes.blocks(chunk) for chunk in blocks_of(positions)}
+        self._ordered = move.in_order(positions)
+
+    def sent(self, tail: Tail) -> dict[int, list[Any]]:
+        """What the chunks of data get, by their numbers, at one place off the axes."""
+        before, behind = tail
+        if isinstance(self._updates, Array):
+            volume = int(self._updates.nbytes) // math.prod(map(len, (*self._move.outer, *self._move.inner)))
+            place = (*before, *behind)
+            return exchange(self.graph, self._name, place, self._meetings, volume, partial(self._pick, tail))
+        parcels: dict[int, list[Any]] = defaultdict(list)
+        for chunk, numbers in self._meetings.items():
+            for number in numbers:
+                function, *arguments = self._pick(tail, chunk, [number])
+                parcels[number].append(function(*arguments))
+        return parcels
+
+    def _pick(self, tail: Tail, chunk: Block, numbers: list[int]) -> tuple[Any, ...]:
+        before, behind = tail
+        updates = _part(
+            self._updates, (*self._move.outer, *self._positions, *self._move.inner), (*before, *chunk, *behind)
+        )
+        start = None if self._ordered else start_of(self._positions, chunk)
+        return apply.pick, self._move, updates, self._routes.argument(chunk, numbers), start, numbers
 
 
 def direct(

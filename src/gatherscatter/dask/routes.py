@@ -24,8 +24,8 @@ class Routes(Protocol):
     def blocks(self, chunk: Block) -> list[int]:
         """Flat numbers of chunks of data, ascending."""
 
-    def argument(self, chunk: Block, number: int) -> Any:
-        """What a task gets as its `Route`."""
+    def argument(self, chunk: Block, numbers: list[int]) -> Any:
+        """What a task gets as its `Route`, for these chunks of data."""
 
 
 class Known:
@@ -42,8 +42,8 @@ class Known:
     def blocks(self, chunk: Block) -> list[int]:
         return sorted(self._routes[chunk])
 
-    def argument(self, chunk: Block, number: int) -> Route:
-        return {number: self._routes[chunk][number]}
+    def argument(self, chunk: Block, numbers: list[int]) -> Route:
+        return {number: self._routes[chunk][number] for number in numbers}
 
 
 class Lazy:
@@ -77,5 +77,5 @@ class Lazy:
     def blocks(self, chunk: Block) -> list[int]:
         return self._touched[chunk]
 
-    def argument(self, chunk: Block, number: int) -> TaskRef:
+    def argument(self, chunk: Block, numbers: list[int]) -> TaskRef:
         return TaskRef((self._name, *chunk))
