@@ -7,6 +7,7 @@ from gatherscatter import _threadpoolctl, onnx, openvino
 from gatherscatter._core import gather, gather_elements, gather_nd, scatter_elements, scatter_nd, scatter_update
 from gatherscatter.cache import tensor_scatter
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
+from gatherscatter.indexing import at
 from gatherscatter.inspection import IndexReport, inspect
 from gatherscatter.model_interface import ModelError
 from gatherscatter.models import run
@@ -30,6 +31,7 @@ __all__ = [
     "OpValueError",
     "OpVersion",
     "Prepared",
+    "at",
     "gather",
     "gather_elements",
     "gather_nd",

@@ -111,7 +111,7 @@ def execute(
                            mode, negative, out, num_threads)  # fmt: skip
 
     if out is not None:
-        _check_out(op, out, array, update)
+        check_out(op, out, array, update)
     if _strings.needs_numbers(array, update, reduction):
         result = _strings.execute(op, kernel, core, array, update, reduction, include_self, mode)
     elif update is not None and reduction != "none" and not array.dtype.isnative:
@@ -210,7 +210,8 @@ def _narrowed(op: str, name: str, array: np.ndarray, target: str, dtype: np.dtyp
     return array.astype(dtype)
 
 
-def _check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
+def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
+    """Whether a result with the type of data, and for a scatter with its shape, can be written to ``out``."""
     if not isinstance(out, np.ndarray):
         raise OpTypeError(f"{op}: out must be a NumPy array, not {type(out).__name__}", op=op, input="out")
     if not out.flags.writeable:

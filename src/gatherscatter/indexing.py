@@ -1,0 +1,230 @@
+"""`at`: NumPy's indexing notation for gathers and scatters, with the guarantees of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _arrays
+from gatherscatter.keys import Selection, select
+from gatherscatter.kinds import taken
+
+
+def at(data: Any) -> At:
+    """Index an array as NumPy does, then read, write or combine: ``at(x)[i, j].add(v)``.
+
+    ``x[key]`` of NumPy says which elements: integers, integer and boolean arrays, slices, ``...`` and ``None``, in any
+    mix, and where the axes of arrays go in the result. What is done with them follows this package: repeated places
+    combine every update, in row-major order, `set` keeps the last one, a bad index raises before anything is written,
+    and ``data`` never changes unless it is given as ``out=``.
+
+    Parameters
+    ----------
+    data : array of any element type, of NumPy, PyTorch, JAX or with ``__dlpack__``
+
+    Returns
+    -------
+    At
+        ``at(data)[key]`` has the methods ``get()``, ``set(values)``, ``add(values)``, ``sub``, ``mul``, ``min``,
+        ``max`` and ``mean``. ``values`` are broadcast to the shape of ``data[key]``.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; before anything is written.
+    TypeError, ValueError
+        A key that is no index or names more axes than there are, values that do not broadcast or that data can't hold.
+
+    Source: NumPy's user guide, "Indexing on ndarrays"; `gatherscatter.scatter_nd`.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> x = np.zeros((3, 4), int)
+    >>> gs.at(x)[[0, 2, 0], 1:3].add([[1], [10], [100]])
+    array([[  0, 101, 101,   0],
+           [  0,   0,   0,   0],
+           [  0,  10,  10,   0]])
+    >>> gs.at(x)[..., -1].set(7, out=x)[:, -1]
+    array([7, 7, 7])
+    >>> gs.at([10.0, 20.0, 30.0])[[2, 0]].get()
+    array([30., 10.])
+    """
+    return At(data)
+
+
+class At:
+    """An array that waits for a key; see `at`."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def __getitem__(self, key: Any) -> Place:
+        return Place(self._data, key if isinstance(key, tuple) else (key,))
+
+    def __repr__(self) -> str:
+        return f"at({self._data!r})"
+
+
+class Place:
+    """Some elements of an array. Every method returns a new array, of the kind that was given, or ``out``."""
+
+    def __init__(self, data: Any, key: tuple[Any, ...]) -> None:
+        self._data, self._key = data, key
+
+    def get(self, *, out: Any = None, num_threads: int | None = None) -> Any:
+        """What ``data[key]`` is, always as a copy.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([[1, 2], [3, 4]])[:, [1, 1, 0]].get()
+        array([[2, 2, 1],
+               [4, 4, 3]])
+        """
+        given = self._given(out=out)
+        if foreign := taken("at.get", given):
+            return foreign.give(_place(foreign.values).get(out=foreign.values["out"], num_threads=num_threads))
+        data = _arrays.as_array("at.get", "data", self._data)
+        chosen = select("at.get", data.shape, self._key)
+        where = {"axis": chosen.axis, "num_threads": num_threads}
+        made = _arrays.execute("at.get", chosen.gather, chosen.of(data), chosen.indices, **where)  # type: ignore[arg-type]
+        result = chosen.as_result(made)
+        return result if out is None else _copied("at.get", result, out)
+
+    def set(self, values: ArrayLike, *, out: Any = None, num_threads: int | None = None) -> Any:
+        """Data with ``values`` at these places; of several for one place the last remains.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([0, 0, 0])[[1, 1]].set([5, 6])
+        array([0, 6, 0])
+        """
+        return self._scatter("at.set", values, out, reduction="none", num_threads=num_threads)
+
+    def add(
+        self,
+        values: ArrayLike,
+        *,
+        include_self: bool = True,
+        accumulate: str = "step",
+        out: Any = None,
+        num_threads: int | None = None,
+    ) -> Any:
+        """Data with ``values`` added; ``include_self`` and ``accumulate`` as in `gatherscatter.scatter_nd`.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([0, 0, 0])[[1, 1]].add([5, 6])
+        array([ 0, 11,  0])
+        """
+        return self._scatter(
+            "at.add",
+            values,
+            out,
+            reduction="add",
+            include_self=include_self,
+            accumulate=accumulate,
+            num_threads=num_threads,
+        )
+
+    def sub(
+        self, values: ArrayLike, *, accumulate: str = "step", out: Any = None, num_threads: int | None = None
+    ) -> Any:
+        """Data with ``values`` subtracted.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([9, 9])[0].sub(4)
+        array([5, 9])
+        """
+        return self._scatter("at.sub", values, out, reduction="sub", accumulate=accumulate, num_threads=num_threads)
+
+    def mul(
+        self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
+    ) -> Any:
+        """Data multiplied by ``values``.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([1, 2])[[1, 1]].mul([3, 5])
+        array([ 1, 30])
+        """
+        return self._scatter("at.mul", values, out, reduction="mul", include_self=include_self, num_threads=num_threads)
+
+    def min(
+        self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
+    ) -> Any:
+        """The least of data and ``values``; NaN passes through.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([5, 5])[[0, 0]].min([7, 3])
+        array([3, 5])
+        """
+        return self._scatter("at.min", values, out, reduction="min", include_self=include_self, num_threads=num_threads)
+
+    def max(
+        self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
+    ) -> Any:
+        """The greatest of data and ``values``; NaN passes through.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([5, 5])[[0, 0]].max([7, 3])
+        array([7, 5])
+        """
+        return self._scatter("at.max", values, out, reduction="max", include_self=include_self, num_threads=num_threads)
+
+    def mean(
+        self,
+        values: ArrayLike,
+        *,
+        include_self: bool = True,
+        accumulate: str = "step",
+        out: Any = None,
+        num_threads: int | None = None,
+    ) -> Any:
+        """The mean of data, if ``include_self``, and of all ``values`` that come to a place.
+
+        >>> import gatherscatter as gs
+        >>> gs.at([0.0, 8.0])[[1, 1]].mean([1.0, 3.0])
+        array([0., 4.])
+        """
+        return self._scatter(
+            "at.mean",
+            values,
+            out,
+            reduction="mean",
+            include_self=include_self,
+            accumulate=accumulate,
+            num_threads=num_threads,
+        )
+
+    def _given(self, **others: Any) -> dict[str, Any]:
+        """All arrays by the names that messages have for them."""
+        return {"data": self._data, **{f"key[{n}]": part for n, part in enumerate(self._key)}, **others}
+
+    def _scatter(self, op: str, values: Any, out: Any, **how: Any) -> Any:
+        if foreign := taken(op, self._given(values=values, out=out)):
+            known = foreign.values
+            return foreign.give(_place(known)._scatter(op, known["values"], known["out"], **how))
+        data = _arrays.as_array(op, "data", self._data)
+        chosen = select(op, data.shape, self._key)
+        updates = chosen.as_updates(op, _arrays.cast(op, "values", values, "data", data))
+        if out is None or out is not self._data:
+            result = data.copy()
+            _write(op, chosen, result, updates, how)
+            return result if out is None else _copied(op, result, out)
+        _arrays.check_out(op, out, data, None)
+        _write(op, chosen, out, updates, how)
+        return out
+
+
+def _place(given: dict[str, Any]) -> Place:
+    """The same, of NumPy's arrays."""
+    return Place(given["data"], tuple(part for name, part in given.items() if name.startswith("key[")))
+
+
+def _write(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> None:
+    """In place: everything that can be wrong is found out before."""
+    part = chosen.of(array)
+    _arrays.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+
+
+def _copied(op: str, result: np.ndarray, out: Any) -> Any:
+    _arrays.check_out(op, out, result, result)
+    out[...] = result
+    return out

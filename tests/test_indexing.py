@@ -1,0 +1,175 @@
+"""`gs.at` against NumPy: indexing for what is read and set, ufunc.at for what is combined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gatherscatter as gs
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+
+UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+@st.composite
+def keys(draw: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A key with parts of every kind, whose arrays broadcast, for data of that shape."""
+    common = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
+    named = draw(st.integers(0, len(shape)))
+    front = draw(st.integers(0, named)) if draw(st.booleans()) else None  # axes before the ellipsis
+    axes = list(range(named)) if front is None else [*range(front), *range(len(shape) - named + front, len(shape))]
+    key: list[Any] = []
+    for n, axis in enumerate(axes):
+        key += [Ellipsis] if n == front else []
+        key += [None] if draw(st.integers(0, 5)) == 0 else []
+        key.append(draw(parts(shape[axis], common)))
+    return (*key, *([Ellipsis] if front == named else []))
+
+
+@st.composite
+def parts(draw: Callable[..., Any], size: int, common: tuple[int, ...]) -> Any:
+    """An integer, a slice, or an array of the common shape or of one that broadcasts to it."""
+    kind = draw(st.sampled_from(("slice", "int", "array", "array", "list")))
+    if kind == "slice" or size == 0:
+        bounds = st.none() | st.integers(-size - 1, size + 1)
+        return slice(draw(bounds), draw(bounds), draw(st.sampled_from((None, 1, 2, -1, -2))))
+    places = st.integers(-size, size - 1)
+    if kind == "int":
+        return draw(places)
+    shape = tuple(1 if draw(st.integers(0, 4)) == 0 else n for n in common)
+    dtype = draw(st.sampled_from((np.int64, np.int8, np.int32)))
+    array = np.array([draw(places) for _ in range(int(np.prod(shape)))], dtype).reshape(shape)
+    return array.tolist() if kind == "list" and array.size and array.ndim else array
+
+
+@st.composite
+def selections(draw: Callable[..., Any]) -> tuple[np.ndarray, tuple[Any, ...]]:
+    shape = tuple(draw(st.lists(st.integers(0, 4), min_size=1, max_size=4)))
+    data = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) + 1
+    return np.asfortranarray(data) if draw(st.booleans()) else data, draw(keys(shape))
+
+
+def some_values(draw: Callable[..., Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Values of that shape, or of one that broadcasts to it."""
+    own = shape[draw(st.integers(0, len(shape))) :]
+    own = tuple(1 if draw(st.integers(0, 3)) == 0 else n for n in own)
+    return np.random.default_rng(draw(st.integers(0, 99))).integers(-5, 6, own)
+
+
+@given(selection=selections())
+def test_get_is_indexing(selection: Any) -> None:
+    data, key = selection
+    result = gs.at(data)[key].get()
+    assert np.array_equal(result, data[key])
+    assert result.shape == data[key].shape
+    assert not np.shares_memory(result, data)
+
+
+@pytest.mark.parametrize("method", UFUNCS)
+@given(selection=selections(), data=st.data())
+def test_combined_is_what_ufuncs_do(method: str, selection: Any, data: Any) -> None:
+    array, key = selection
+    values = some_values(data.draw, array[key].shape)
+    expected = array.copy()
+    if any(isinstance(part, list | np.ndarray) for part in key):
+        UFUNCS[method].at(expected, key, values)
+    else:
+        expected[key] = UFUNCS[method](expected[key], values)
+    before = array.copy()
+    assert np.array_equal(getattr(gs.at(array)[key], method)(values), expected)
+    assert np.array_equal(array, before)
+    assert getattr(gs.at(array)[key], method)(values, out=array) is array
+    assert np.array_equal(array, expected)
+
+
+@given(selection=selections(), data=st.data())
+def test_set_keeps_the_last(selection: Any, data: Any) -> None:
+    array, key = selection
+    values = some_values(data.draw, array[key].shape)
+    expected = array.copy()
+    numbers = np.arange(array.size).reshape(array.shape)[key]
+    for place, value in zip(np.ravel(numbers), np.ravel(np.broadcast_to(values, numbers.shape)), strict=True):
+        expected[np.unravel_index(place, array.shape)] = value
+    assert np.array_equal(gs.at(array)[key].set(values), expected)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_masks(rank: int) -> None:
+    data = np.arange(24).reshape(2, 3, 4)[(0,) * (3 - rank)]
+    mask = np.random.default_rng(0).random(data.shape) < 0.5
+    assert np.array_equal(gs.at(data)[mask].get(), data[mask])
+    first = mask.reshape(len(mask), -1)[:, 0]
+    assert np.array_equal(gs.at(data)[first, ..., [1]].get() if rank > 1 else gs.at(data)[first].get(),
+                          data[first, ..., [1]] if rank > 1 else data[first])  # fmt: skip
+    expected = data.copy()
+    expected[mask] += 10
+    assert np.array_equal(gs.at(data)[mask].add(10), expected)
+    with pytest.raises(OpValueError, match=r"key\[0\] is a mask of shape \(9,\), but data has"):
+        gs.at(data)[np.zeros(9, bool)].get()
+
+
+def test_mean() -> None:
+    assert gs.at([8.0, 8.0])[[1, 1, 0]].mean([1, 3, 2]).tolist() == [5.0, 4.0]
+    assert gs.at([8.0, 8.0])[[1, 1]].mean([1, 3], include_self=False).tolist() == [8.0, 2.0]
+
+
+def test_options_reach_the_kernels() -> None:
+    half = np.array([2048], np.float16)
+    assert gs.at(half)[[0, 0]].add(np.ones(2, np.float16)).tolist() == [2048]
+    assert gs.at(half)[[0, 0]].add(np.ones(2, np.float16), accumulate="wide").tolist() == [2050]
+    out = np.zeros(2, int)
+    assert gs.at([1, 2])[[0]].set(5, out=out) is out
+    assert out.tolist() == [5, 2]
+    assert gs.at([1, 2])[[1, 0]].get(out=out) is out
+    assert out.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (([0, 4],), r"at.add: key\[0\]\[1\] = 4 is out of range for axis 0 of data with size 3 \(valid: -3..2\)"),
+        ((slice(None), np.array([[0], [-6]])), r"key\[1\]\[1, 0\] = -6 is out of range for axis 1"),
+        ((3,), r"key\[0\] = 3 is out of range for axis 0"),
+        ((..., 5), r"key\[1\] = 5 is out of range for axis 1"),
+    ],
+)
+def test_bad_indices_say_where_they_stand(key: Any, text: str) -> None:
+    data = np.zeros((3, 5))
+    with pytest.raises(OpIndexError, match=text):
+        gs.at(data)[key].add(1, out=data)
+    assert not data.any()
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "error", "text"),
+    [
+        (([0, 1], [0, 1, 2]), 1, OpValueError, r"shapes that do not broadcast: \(2,\), \(3,\)"),
+        ((0, 0, 0), 1, OpValueError, "the key names 3 axes, but data has 2"),
+        ((..., ...), 1, OpTypeError, "2 ellipses"),
+        ((1.5,), 1, OpTypeError, r"key\[0\] is of type float64"),
+        (("a",), 1, OpTypeError, r"key\[0\] is of type <U1"),
+        ((True,), 1, OpTypeError, "a single truth value"),
+        ((slice(0.5),), 1, OpTypeError, r"key\[0\] is a slice that can't be used"),
+        (([0, 1],), [1, 2, 3], OpValueError, r"values of shape \(3,\) do not broadcast to \(2, 5\)"),
+        (([0, 1],), 1j, OpTypeError, "values of type complex128 can't be stored in data of type float64"),
+    ],
+)
+def test_mistakes(key: Any, values: Any, error: type[Exception], text: str) -> None:
+    data = np.zeros((3, 5))
+    with pytest.raises(error, match=text):
+        gs.at(data)[key].add(values, out=data)
+    assert not data.any()
+
+
+def test_kinds_of_other_libraries() -> None:
+    torch = pytest.importorskip("torch")
+    data = torch.zeros(3, 2)
+    result = gs.at(data)[torch.tensor([0, 0]), 1].add(torch.tensor([1.0, 2.0]))
+    assert result.tolist() == [[0, 3], [0, 0], [0, 0]]
+    assert gs.at(data)[torch.tensor([2])].set(5, out=data) is data
+    assert data[2].tolist() == [5, 5]
