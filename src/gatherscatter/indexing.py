@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays
+from gatherscatter.errors import OpIndexError
 from gatherscatter.keys import Selection, select
 from gatherscatter.kinds import taken
 
@@ -84,9 +87,11 @@ class Place:
         if foreign := taken("at.get", given):
             return foreign.give(_place(foreign.values).get(out=foreign.values["out"], num_threads=num_threads))
         data = _arrays.as_array("at.get", "data", self._data)
-        chosen = select("at.get", data.shape, self._key)
-        where = {"axis": chosen.axis, "num_threads": num_threads}
-        made = _arrays.execute("at.get", chosen.gather, chosen.of(data), chosen.indices, **where)  # type: ignore[arg-type]
+        chosen = select("at.get", data, self._key)
+        with _named(chosen, "at.get", data):
+            made = _arrays.execute(
+                "at.get", chosen.gather, chosen.of(data), chosen.indices, axis=chosen.axis, num_threads=num_threads
+            )
         result = chosen.as_result(made)
         return result if out is None else _copied("at.get", result, out)
 
@@ -202,7 +207,7 @@ class Place:
             known = foreign.values
             return foreign.give(_place(known)._scatter(op, known["values"], known["out"], **how))
         data = _arrays.as_array(op, "data", self._data)
-        chosen = select(op, data.shape, self._key)
+        chosen = select(op, data, self._key)
         updates = chosen.as_updates(op, _arrays.cast(op, "values", values, "data", data))
         if out is None or out is not self._data:
             result = data.copy()
@@ -221,7 +226,18 @@ def _place(given: dict[str, Any]) -> Place:
 def _write(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> None:
     """In place: everything that can be wrong is found out before."""
     part = chosen.of(array)
-    _arrays.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+    with _named(chosen, op, array):
+        _arrays.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+
+
+@contextmanager
+def _named(chosen: Selection, op: str, data: np.ndarray) -> Iterator[None]:
+    """The kernel's error for a bad index, in the terms of the key."""
+    try:
+        yield
+    except OpIndexError:
+        chosen.refuse(op, data.shape)
+        raise
 
 
 def _copied(op: str, result: np.ndarray, out: Any) -> Any:

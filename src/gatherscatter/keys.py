@@ -24,6 +24,7 @@ class Selection:
     dims : the dims of the view on which the arrays of the key name places
     indices : these arrays: one as it is, several as index tuples
     first, shape : where the dims of the arrays stand in ``data[key]``, and the shape of that
+    named : each array with its place in the key and the axis of data on which it names places
     """
 
     view: tuple[Any, ...]
@@ -31,6 +32,7 @@ class Selection:
     indices: np.ndarray
     first: int
     shape: Shape
+    named: tuple[tuple[int, np.ndarray, int], ...]
 
     @property
     def takes_one_array(self) -> bool:
@@ -60,7 +62,7 @@ class Selection:
     def as_updates(self, op: str, values: np.ndarray) -> np.ndarray:
         """Values of the shape of ``data[key]``, or that broadcast to it, as the scatter takes them."""
         try:
-            whole = np.broadcast_to(values, self.shape)
+            whole = values if values.shape == self.shape else np.broadcast_to(values, self.shape)
         except ValueError:
             text = f"{op}: values of shape {values.shape} do not broadcast to {self.shape}, the shape of data[key]"
             raise OpValueError(text, op=op, input="values") from None
@@ -70,24 +72,31 @@ class Selection:
         """What the gather makes, as ``data[key]``."""
         return gathered if self.takes_one_array else np.moveaxis(gathered, range(len(self._own)), self._own)
 
+    def refuse(self, op: str, shape: Shape) -> None:
+        """Raise for the first array with an index that is out of range for data of a shape, if there is one."""
+        for n, array, axis in self.named:
+            _check_range(op, n, array, shape[axis], axis)
+
     @property
     def _own(self) -> range:
         rank = self.indices.ndim - (not self.takes_one_array)
         return range(self.first, self.first + rank)
 
 
-def select(op: str, shape: Shape, key: tuple[Any, ...]) -> Selection:
-    """The elements of data of a shape that a key names, by NumPy's rules.
+def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:
+    """The elements of data that a key names, by NumPy's rules. The values of arrays are left for the kernels to check.
 
     Raises
     ------
     IndexError, TypeError, ValueError
         See `gatherscatter.at`.
     """
+    shape = data.shape
     parts = _expanded(op, shape, [_part(op, n, part) for n, part in enumerate(key)])
     fancy = any(isinstance(part, np.ndarray) for _, part in parts)
     view: list[Any] = []
     arrays: dict[int, np.ndarray] = {}  # by the dim of the view that they name places on
+    named: list[tuple[int, np.ndarray, int]] = []
     runs = 0  # of arrays and integers that stand next to each other
     axis = dim = 0
     before: Any = None
@@ -97,6 +106,7 @@ def select(op: str, shape: Shape, key: tuple[Any, ...]) -> Selection:
             runs += not isinstance(before, np.ndarray | int)
             for array in _arrays_of(op, n, part, shape, axis):
                 arrays[dim] = array
+                named.append((n, array, axis))
                 view.append(slice(None))
                 axis, dim = axis + 1, dim + 1
         elif part is not Ellipsis:
@@ -106,23 +116,25 @@ def select(op: str, shape: Shape, key: tuple[Any, ...]) -> Selection:
         before = part
     if not arrays:  # then all of the view is one slice
         view, arrays, runs = [None, *view], {0: np.zeros((), np.int64)}, 1
-    return _selection(op, tuple(view), arrays, runs, np.broadcast_to(0, shape)[tuple(view)].shape)
+    dims, own, indices = _together(op, arrays)
+    first = dims[0] if runs == 1 else 0
+    rest = [length for d, length in enumerate(data[(*view, ...)].shape) if d not in dims]
+    return Selection(tuple(view), dims, indices, first, (*rest[:first], *own, *rest[first:]), tuple(named))
 
 
-def _selection(op: str, view: tuple[Any, ...], arrays: dict[int, np.ndarray], runs: int, shape: Shape) -> Selection:
-    """``shape`` is that of the view."""
+def _together(op: str, arrays: dict[int, np.ndarray]) -> tuple[Shape, Shape, np.ndarray]:
+    """The dims, the shape that the arrays broadcast to, and the indices that they make."""
     dims = tuple(arrays)
+    if len(arrays) == 1:
+        array = arrays[dims[0]]
+        return dims, array.shape, array
     try:
         together = np.broadcast_arrays(*arrays.values())
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in arrays.values())
         text = f"{op}: the arrays of the key have shapes that do not broadcast: {shapes}"
         raise OpValueError(text, op=op, input="key") from None
-    indices = together[0] if len(together) == 1 else np.stack(together, axis=-1)
-    own = together[0].shape
-    first = dims[0] if runs == 1 else 0
-    rest = [length for d, length in enumerate(shape) if d not in dims]
-    return Selection(view, dims, indices, first, (*rest[:first], *own, *rest[first:]))
+    return dims, together[0].shape, np.stack(together, axis=-1)
 
 
 def _part(op: str, n: int, part: Any) -> tuple[int, Any]:
@@ -175,7 +187,7 @@ def _consumes(part: Any) -> int:
 
 
 def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.ndarray]:
-    """Integers for each axis that a part names places on, all in range."""
+    """Integers for each axis that a part names places on."""
     array = np.asarray(part)
     if array.dtype.kind == "b":
         if array.shape != shape[axis : axis + array.ndim]:
@@ -183,7 +195,6 @@ def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.n
             text = f"{op}: key[{n}] is a mask of shape {array.shape}, but data has {there} there"
             raise OpValueError(text, op=op, input=f"key[{n}]")
         return list(np.nonzero(array))
-    _check_range(op, n, array, shape[axis], axis)
     return [array]
 
 
