@@ -63,7 +63,7 @@ def pool(name: str) -> list[Any]:
     if name in oracle.COMPLEX:
         return [complex(a, b) for a in (0.0, 1.0, 0.1, -2.5, math.nan, math.inf, -0.0) for b in (0.0, 3.0, -1 / 3)]
     if name in oracle.FLOATS:
-        limits = ml_dtypes.finfo(dtype)
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         edge = [float(limits.max), float(limits.smallest_subnormal), -float(limits.max)]
         return [*FLOAT_POOL, *SPECIALS, *edge]
     if name in ("int4", "uint4"):
@@ -124,7 +124,7 @@ def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
 
 def a_layout(c: Choices) -> str:
     """Mostly plain: every other layout is also gone through by name in test_layouts.py."""
-    return c.pick(("C",) * 4 + LAYOUTS)
+    return str(c.pick(("C",) * 4 + LAYOUTS))
 
 
 # ------------------------------------------------------------------------------------------- shapes and indices
@@ -142,7 +142,9 @@ def a_shape(c: Choices, low: int, high: int) -> tuple[int, ...]:
     return shape
 
 
-def index_array(c: Choices, shape: tuple, size_at: Callable, name: str, signed: bool, bad: bool) -> np.ndarray:
+def index_array(
+    c: Choices, shape: tuple[int, ...], size_at: Callable[[Any], int], name: str, signed: bool, bad: bool
+) -> np.ndarray:
     """Valid values with many duplicates (axes are short) and, where allowed, negatives; with `bad`, one wrong value."""
     info = np.iinfo(name)
     flat = []
@@ -169,7 +171,9 @@ ORDERS = ("any", "ascending", "descending", "runs", "apart", "nearly ascending")
 
 def a_long_shape(c: Choices) -> tuple[tuple[int, ...], int]:
     """A shape with one long axis, and which one that is."""
-    n, before, after = 1, [], []
+    n = 1
+    before: list[int] = []
+    after: list[int] = []
     for dims, most in ((before, 2), (after, 2)):
         for _ in range(c.pick((0, 1, 0, most))):
             dims.append(c.pick((1, 2, 3)) if n <= 2 else 1)
@@ -223,7 +227,7 @@ class Traits(NamedTuple):
 
     kernel: str
     element: str
-    index: str
+    index: str  # type: ignore[assignment]  # a tuple has a method of that name
     signed: bool = True
     equal: bool = False  # GatherElements-6: equal sizes off the axis
     batches: bool = True
@@ -236,14 +240,14 @@ class Traits(NamedTuple):
 def kernel_call(c: Choices, traits: Traits) -> Call:
     """A call with legal shapes; one index is bad in about one call of six (also negative values where refused)."""
     bad = not traits.plain and c.pick((False,) * 5 + (True,))
-    made = globals()[f"_{traits.kernel}"](c, traits, bad)
+    made: Call = globals()[f"_{traits.kernel}"](c, traits, bad)
     if traits.plain:
         return made
     return Call([laid_out(array, a_layout(c)) for array in made.inputs], made.attributes)
 
 
 def _some_axis(c: Choices, r: int, low: int = 0) -> int:
-    return c.integer(low, r - 1) - c.pick((0, r))
+    return c.integer(low, r - 1) - int(c.pick((0, r)))
 
 
 def _gather(c: Choices, t: Traits, bad: bool) -> Call:
@@ -263,7 +267,7 @@ def _gather(c: Choices, t: Traits, bad: bool) -> Call:
     return Call([an_array(c, t.element, shape), indices], attributes)
 
 
-def _box(c: Choices, shape: tuple, axis: int, t: Traits) -> tuple[int, ...]:
+def _box(c: Choices, shape: tuple[int, ...], axis: int, t: Traits) -> tuple[int, ...]:
     box = [n if t.equal else c.integer(min(n, 1), n) for n in shape]
     box[axis] = c.integer(0, shape[axis]) if t.axis_limited else c.pick((2, 3, 1, 5, 4, 2, 0))
     return tuple(box)
@@ -299,7 +303,7 @@ def _scatter_elements(c: Choices, t: Traits, bad: bool) -> Call:
     return Call([data, indices, an_array(c, t.element, indices.shape)], attributes)
 
 
-def _tuples(c: Choices, t: Traits, bad: bool, shape: tuple, b: int) -> np.ndarray:
+def _tuples(c: Choices, t: Traits, bad: bool, shape: tuple[int, ...], b: int) -> np.ndarray:
     """An index tensor for the ND operators, k = 0 and no tuples at all included."""
     if t.many:
         longest = shape.index(max(shape))
@@ -349,7 +353,7 @@ def _gather_tree(c: Choices, t: Traits, bad: bool) -> Call:
     name, size = t.element, math.prod(shape)
     low, high = (0, 1) if name == "bool" else (0, 3)
 
-    def numbers(shape: tuple, low: int, high: int) -> np.ndarray:
+    def numbers(shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
         count = math.prod(shape)
         raw = c.raw(count)
         return np.array([low + byte % (high - low + 1) for byte in raw], float).astype(dtype_of(name)).reshape(shape)
@@ -391,7 +395,7 @@ def version_call(c: Choices, row: oracle.Row) -> Call:
     return Call(inputs, attributes)
 
 
-def _wrong_type(c: Choices, row: oracle.Row, inputs: list, attributes: dict) -> Call:
+def _wrong_type(c: Choices, row: oracle.Row, inputs: list[np.ndarray], attributes: dict[str, Any]) -> Call:
     """One input of a type that the version may not allow, or that differs from the data."""
     n = c.integer(0, len(inputs) - 1)
     shape, size = inputs[n].shape, inputs[n].size
@@ -400,7 +404,7 @@ def _wrong_type(c: Choices, row: oracle.Row, inputs: list, attributes: dict) -> 
     return Call([*inputs[:n], changed, *inputs[n + 1 :]], attributes)
 
 
-def _wrong_shape(c: Choices, row: oracle.Row, inputs: list, attributes: dict) -> Call:
+def _wrong_shape(c: Choices, row: oracle.Row, inputs: list[np.ndarray], attributes: dict[str, Any]) -> Call:
     """One input longer by one entry, with one more axis, or without its first axis."""
     n = c.integer(0, len(inputs) - 1)
     array = inputs[n]
@@ -415,7 +419,7 @@ def _wrong_shape(c: Choices, row: oracle.Row, inputs: list, attributes: dict) ->
     return Call([*inputs[:n], changed, *inputs[n + 1 :]], attributes)
 
 
-def _wrong_attribute(c: Choices, row: oracle.Row, inputs: list, attributes: dict) -> Call:
+def _wrong_attribute(c: Choices, row: oracle.Row, inputs: list[np.ndarray], attributes: dict[str, Any]) -> Call:
     """A keyword nobody knows, one of another version, a value outside the list, an axis or batch_dims out of range."""
     key = c.pick(("nonsense", "reduction", "batch_dims", "axis", "use_init_val", "mode"))
     values = {"nonsense": (1,), "reduction": ("add", "sum", "max", "mean", "ADD", "none"), "batch_dims": (0, 1, 4, -9),

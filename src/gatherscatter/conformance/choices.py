@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from hypothesis import strategies as st
-
 
 class Choices(Protocol):
     """Decisions, the first of each being the plainest."""
@@ -28,17 +26,19 @@ class Choices(Protocol):
 class Drawn:
     """Decisions of Hypothesis."""
 
-    def __init__(self, draw: Callable) -> None:
-        self._draw = draw
+    def __init__(self, draw: Callable[[Any], Any]) -> None:
+        from hypothesis import strategies
+
+        self._draw, self._strategies = draw, strategies
 
     def integer(self, low: int, high: int) -> int:
-        return self._draw(st.integers(low, high))
+        return int(self._draw(self._strategies.integers(low, high)))
 
     def pick(self, options: Sequence[Any]) -> Any:
-        return self._draw(st.sampled_from(options))
+        return self._draw(self._strategies.sampled_from(options))
 
     def raw(self, size: int) -> bytes:
-        return self._draw(st.binary(min_size=size, max_size=size))
+        return bytes(self._draw(self._strategies.binary(min_size=size, max_size=size)))
 
 
 class Read:

@@ -13,11 +13,14 @@ first bad index.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gatherscatter.conformance.rationals import exact_sum
+
+Place = tuple[int, ...]  # the coordinates of an element
 
 # ------------------------------------------------------------------------------------------------ element types
 
@@ -106,7 +109,15 @@ class Row:
         return self.choices.get("reduction", NONE)
 
 
-def _row(name: str, kernel: str, inputs: str, types: tuple, index_types: tuple, rule: str, *attributes: Any) -> Row:
+def _row(
+    name: str,
+    kernel: str,
+    inputs: str,
+    types: tuple[str, ...],
+    index_types: tuple[str, ...],
+    rule: str,
+    *attributes: Any,
+) -> Row:
     defaults = {a[0]: a[1] for a in attributes}
     choices = {a[0]: a[2] for a in attributes if len(a) == 3}
     return Row(name, kernel, tuple(inputs.split()), types, index_types, rule, defaults, choices,
@@ -177,16 +188,21 @@ def resolve(i: int, s: int, rule: str) -> int | None:
     raise IndexError(i)
 
 
-def resolve_all(indices: np.ndarray, size_at: Any, rule: str) -> dict[tuple, int | None]:
+def resolve_all(indices: np.ndarray, size_at: Callable[[Place], int], rule: str) -> dict[Place, Any]:
     """Every index is checked before anything moves, also when nothing would be copied (O19)."""
     positions = {}
     for p in np.ndindex(indices.shape):
         try:
             positions[p] = resolve(int(indices[p]), size_at(p), rule)
         except IndexError as error:
-            error.position = p
-            raise
+            raise at_position(error, p) from None
     return positions
+
+
+def at_position(error: IndexError, p: Place) -> IndexError:
+    """The error with the coordinates of the index that is to blame."""
+    error.position = p  # type: ignore[attr-defined]
+    return error
 
 
 def norm_axis(a: int, r: int) -> int:
@@ -239,7 +255,7 @@ def mean(total: Any, count: int, name: str) -> Any:
     return total / type(total)(count)
 
 
-def fold(reduction: str, contributions: list, dtype: np.dtype, accumulate: str = "step") -> Any:
+def fold(reduction: str, contributions: list[Any], dtype: np.dtype, accumulate: str = "step") -> Any:
     """All contributions to one slot, in order; "wide": halves accumulate in float32 and are rounded at the end."""
     name = element_type(dtype)
     if accumulate == "exact" and reduction in SUMS and name in FLOATS:
@@ -301,7 +317,7 @@ def gather_elements(data: np.ndarray, indices: np.ndarray, axis: int, rule: str,
     return out
 
 
-def check_box(data: tuple, indices: tuple, axis: int, equal: bool) -> None:
+def check_box(data: Place, indices: Place, axis: int, equal: bool) -> None:
     """Off the axis the index tensor may be smaller than data (ONNX), or must be equal (GatherElements-6)."""
     for d in range(len(data)):
         if d != axis:
@@ -338,13 +354,13 @@ class Reduce:
     accumulate: str = "step"
 
 
-def scatter(data: np.ndarray, writes: list[tuple[tuple, Any]], how: Reduce) -> np.ndarray:
+def scatter(data: np.ndarray, writes: list[tuple[Place, Any]], how: Reduce) -> np.ndarray:
     """copy(data), then the writes in order. A slot depends only on its own writes, so each is folded by itself."""
     data = as_objects(data)
     out = np.empty(data.shape, data.dtype)
     for p in np.ndindex(data.shape):
         out[p] = data[p]
-    slots: dict[tuple, list] = {}
+    slots: dict[Place, list[Any]] = {}
     for target, update in writes:
         slots.setdefault(target, []).append(update)
     with np.errstate(all="ignore"):
@@ -354,7 +370,15 @@ def scatter(data: np.ndarray, writes: list[tuple[tuple, Any]], how: Reduce) -> n
     return out
 
 
-def scatter_elements(data, indices, updates, axis: int, rule: str, how: Reduce, axis_limited: bool = False):
+def scatter_elements(
+    data: np.ndarray,
+    indices: np.ndarray,
+    updates: np.ndarray,
+    axis: int,
+    rule: str,
+    how: Reduce,
+    axis_limited: bool = False,
+) -> np.ndarray:
     require(indices.ndim == data.ndim >= 1 and updates.shape == indices.shape)
     axis = norm_axis(axis, data.ndim)
     check_box(data.shape, indices.shape, axis, equal=False)
@@ -368,7 +392,9 @@ def scatter_elements(data, indices, updates, axis: int, rule: str, how: Reduce, 
     return scatter(data, writes, how)
 
 
-def scatter_nd(data, indices, updates, rule: str, how: Reduce, one_element: bool = False):
+def scatter_nd(
+    data: np.ndarray, indices: np.ndarray, updates: np.ndarray, rule: str, how: Reduce, one_element: bool = False
+) -> np.ndarray:
     r, q = data.ndim, indices.ndim
     require(r >= 1 and q >= 1)
     k = indices.shape[-1]
@@ -388,7 +414,9 @@ def scatter_nd(data, indices, updates, rule: str, how: Reduce, one_element: bool
     return scatter(data, writes, how)
 
 
-def scatter_update(data, indices, updates, axis: int, rule: str, how: Reduce):
+def scatter_update(
+    data: np.ndarray, indices: np.ndarray, updates: np.ndarray, axis: int, rule: str, how: Reduce
+) -> np.ndarray:
     axis = norm_axis(axis, data.ndim)
     require(updates.shape == data.shape[:axis] + indices.shape + data.shape[axis + 1 :])
     at = resolve_all(indices, lambda p: data.shape[axis], rule)
@@ -405,7 +433,9 @@ def scatter_update(data, indices, updates, axis: int, rule: str, how: Reduce):
 # ------------------------------------------------------------------------------- 2.8 TensorScatter, 2.9 GatherTree
 
 
-def tensor_scatter(past, update, write_indices, axis: int, mode: str):
+def tensor_scatter(
+    past: np.ndarray, update: np.ndarray, write_indices: np.ndarray | None, axis: int, mode: str
+) -> np.ndarray:
     require(past.ndim >= 2)
     axis = norm_axis(axis, past.ndim)
     require(axis != 0 and update.ndim == past.ndim)
@@ -418,9 +448,7 @@ def tensor_scatter(past, update, write_indices, axis: int, mode: str):
     require(write_indices.shape == past.shape[:1])
     for n in range(past.shape[0]):
         if mode == "linear" and not 0 <= int(write_indices[n]) <= m - s:
-            error = IndexError(int(write_indices[n]))
-            error.position = (n,)
-            raise error
+            raise at_position(IndexError(int(write_indices[n])), (n,))
     update = as_objects(update)
     writes = []
     for p in np.ndindex(update.shape):
@@ -431,7 +459,9 @@ def tensor_scatter(past, update, write_indices, axis: int, mode: str):
     return scatter(past, writes, Reduce())
 
 
-def gather_tree(step_ids, parent_ids, max_seq_len, end_token):
+def gather_tree(
+    step_ids: np.ndarray, parent_ids: np.ndarray, max_seq_len: np.ndarray, end_token: np.ndarray
+) -> np.ndarray:
     require(step_ids.ndim == 3 and parent_ids.shape == step_ids.shape)
     t_max, batches, beams = step_ids.shape
     require(max_seq_len.shape == (batches,) and end_token.shape == ())
@@ -472,20 +502,21 @@ def call(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
     for attribute, default in row.attributes.items():
         if default is REQUIRED and attribute not in attributes:
             raise TypeError(attribute)
-    arrays = [None if x is None else np.asarray(x) for x in inputs]
-    given = dict(zip(row.inputs, arrays, strict=False))
+    given: dict[str, Any] = {
+        key: None if x is None else np.asarray(x) for key, x in zip(row.inputs, inputs, strict=False)
+    }
     check_types(row, given)
     for attribute, value in attributes.items():
         require(attribute in row.attributes)
         require(attribute not in row.choices or value in row.choices[attribute])
     values = {k: v for k, v in row.attributes.items() if v is not REQUIRED} | attributes
     reduction = GENERIC.get(values.get("reduction", "none"), values.get("reduction", "none"))
-    check_reduction(reduction, element_type(arrays[0].dtype), text=row.domain == "onnx")
+    check_reduction(reduction, element_type(given[row.inputs[0]].dtype), text=row.domain == "onnx")
     accumulate = "wide" if row.domain == "openvino" else "step"
     return dispatch(row, given, values, Reduce(reduction, values.get("use_init_val", True), accumulate))
 
 
-def check_types(row: Row, given: dict[str, np.ndarray | None]) -> None:
+def check_types(row: Row, given: dict[str, Any]) -> None:
     names = {key: element_type(value.dtype) for key, value in given.items() if value is not None}
     main = names[row.inputs[0]]
     for key, name in names.items():
@@ -509,7 +540,7 @@ def axis_input(axis: np.ndarray) -> int:
     return int(axis.reshape(())[()])
 
 
-def dispatch(row: Row, given: dict, values: dict, how: Reduce) -> np.ndarray:
+def dispatch(row: Row, given: dict[str, Any], values: dict[str, Any], how: Reduce) -> np.ndarray:
     x = list(given.values())
     if row.kernel == "gather_tree":
         return gather_tree(*x)
@@ -546,7 +577,7 @@ def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mo
     data, indices, *rest = [np.asarray(x) for x in inputs]
     if indices.dtype.kind not in "iu":
         raise TypeError(indices.dtype)
-    updates = cast_updates(rest[0], data.dtype) if rest else None
+    updates: Any = cast_updates(rest[0], data.dtype) if rest else None
     require(mode in (SCATTER_MODES if rest else GATHER_MODES) and reduction in REDUCTIONS)
     check_reduction(reduction, element_type(data.dtype))
     how = Reduce(reduction, include_self, accumulate)
@@ -598,7 +629,7 @@ def assert_same(result: Any, expected: np.ndarray, like: np.ndarray, zero_sign: 
     assert parts(result, zero_sign) == parts(expected, zero_sign), f"\nresult\n{result}\nexpected\n{expected}"
 
 
-def parts(array: np.ndarray, zero_sign: bool) -> list:
+def parts(array: np.ndarray, zero_sign: bool) -> list[Any]:
     """Every element as something comparable: bytes, or a word for NaN; a complex number is two."""
     native = array.astype(array.dtype.newbyteorder("="), order="C")
     if native.dtype.kind == "c":

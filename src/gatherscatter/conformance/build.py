@@ -1,0 +1,110 @@
+"""Makes the corpus: ``python -m gatherscatter.conformance.build`` answers the drafts and rewrites the shipped file."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from pathlib import Path
+
+import numpy as np
+
+from gatherscatter.conformance import corpus, latitude, oracle, store
+from gatherscatter.conformance.case import KINDS, Case, element_type
+from gatherscatter.conformance.themes import (
+    axis_shapes,
+    beams,
+    caches,
+    element_shapes,
+    examples,
+    faults,
+    indices,
+    moves,
+    races,
+    reductions,
+    tuple_shapes,
+)
+from gatherscatter.conformance.themes.draft import Draft
+
+THEMES = (examples, moves, indices, reductions, axis_shapes, element_shapes, tuple_shapes, caches, beams, faults, races)
+
+
+def build() -> list[Case]:
+    """All cases, by id."""
+    cases = sorted((answered(draft) for theme in THEMES for draft in theme.drafts()), key=lambda case: case.id)
+    for one, next_one in itertools.pairwise(cases):
+        if one.id == next_one.id:
+            raise ValueError(f"two cases ask the same: {one.id}")
+    return cases
+
+
+def answered(draft: Draft) -> Case:
+    """The case: what the oracle answers, and whether the text leaves another answer open."""
+    row = oracle.ROWS[draft.op]
+    given = draft.call.attributes.get("reduction", "none")
+    expected, error = answer(draft)
+    if draft.stated is not None and (expected is None or expected[0].tolist() != draft.stated):
+        raise ValueError(f"{draft.op}, {draft.name}: the oracle gives {expected or error}, not {draft.stated}")
+    assert draft.kind in KINDS, draft.kind
+    first = draft.call.inputs[0]
+    assert first is not None
+    name = element_type(first)
+    reduction = given if given in row.reductions else "none"
+    return Case(
+        id=identity(draft, name, reduction),
+        op=draft.op,
+        type=name,
+        reduction=reduction,
+        kind=draft.kind,
+        inputs=tuple(draft.call.inputs),
+        attributes=dict(draft.call.attributes),
+        expected=expected,
+        error=error,
+        rules=(*draft.rules, "O24") if draft.op == "onnx.Scatter-11" else draft.rules,
+        latitude=latitude.REASONS[key] if (key := latitude.reason(row, *draft.call, error)) else "",
+        relation="zero sign free" if expected and _both_zeros(draft) else "exact",
+    )
+
+
+def _both_zeros(draft: Draft) -> bool:
+    row = oracle.ROWS[draft.op]
+    return row.kernel.startswith("scatter") and latitude.has_both_zeros(row, draft.call.inputs, draft.call.attributes)
+
+
+def answer(draft: Draft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:
+    """The expected output, or the class of the error."""
+    try:
+        return (oracle.call(draft.op, *draft.call.inputs, **draft.call.attributes),), None
+    except (IndexError, TypeError, ValueError) as error:
+        return None, type(error).__name__
+
+
+def identity(draft: Draft, name: str, reduction: str) -> str:
+    """Readable parts and a hash of the question alone, so that neither other cases nor the answer change it."""
+    digest = hashlib.sha256(repr(sorted(draft.call.attributes.items())).encode())
+    for array in draft.call.inputs:
+        digest.update(b"-" if array is None else _content(array))
+    domain, _, op = draft.op.partition(".")
+    parts = [domain, op, name, reduction, draft.kind, f"{draft.name} {digest.hexdigest()[:6]}"]
+    return "/".join(part.replace(" ", "-").replace("=", "-") for part in parts)
+
+
+def _content(array: np.ndarray) -> bytes:
+    name = element_type(array)
+    values = repr(array.reshape(-1).tolist()).encode() if name == "string" else array.tobytes()
+    return f"{name}{array.shape}".encode() + values
+
+
+def shipped() -> Path:
+    """The file in the package."""
+    return Path(__file__).parent / "data" / corpus.FILE
+
+
+def main() -> None:
+    """Rewrite it."""
+    cases = build()
+    store.save(shipped(), store.members(cases, corpus.VERSION))
+    print(f"{len(cases)} cases, {shipped().stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""The corpus: some thousand calls of all op versions with the answers of the specification.
+
+The answers come from `gatherscatter.conformance.oracle`, the specification's pseudo-code in plain Python, never from
+the kernels of this package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from gatherscatter.conformance import exports, store
+from gatherscatter.conformance.case import KINDS, Case, same
+
+__all__ = ["FILE", "KINDS", "VERSION", "Case", "case", "cases", "export", "same"]
+
+VERSION = "1.0"
+"""Goes up with every change of an answer; a new case alone changes the part after the dot."""
+
+FILE = "corpus.zip"
+
+
+def cases(
+    pattern: str = "*",
+    *,
+    op: str | None = None,
+    type: str | None = None,
+    reduction: str | None = None,
+    kind: str | None = None,
+    rule: str | None = None,
+) -> list[Case]:
+    """The cases whose id matches a pattern of ``*`` and ``?`` (a ``*`` goes across slashes), and that fit the rest.
+
+    ``op`` is an op version, or an operator, which means all its versions.
+
+    >>> from gatherscatter.conformance import corpus
+    >>> len(corpus.cases("onnx/ScatterND-18/*", type="float32", reduction="add")) > 5
+    True
+    """
+
+    def fits(one: Case) -> bool:
+        return (
+            fnmatchcase(one.id, pattern)
+            and (op is None or one.op == op or one.op.rpartition("-")[0] == op)
+            and type in (None, one.type)
+            and reduction in (None, one.reduction)
+            and kind in (None, one.kind)
+            and (rule is None or rule in one.rules)
+        )
+
+    return [one for one in _read() if fits(one)]
+
+
+def case(id: str) -> Case:
+    """The case of an id.
+
+    Raises
+    ------
+    LookupError
+        There is none.
+    """
+    try:
+        return _by_id()[id]
+    except KeyError:
+        raise LookupError(f"there is no case {id!r}; `gatherscatter corpus list` has all ids") from None
+
+
+def export(
+    folder: str | os.PathLike[str],
+    form: str = "onnx",
+    *,
+    cases: Sequence[Case] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> exports.Exported:
+    """Write cases, by default all, in a form that needs nothing of this package.
+
+    Parameters
+    ----------
+    folder : a folder that is empty, or is made
+    form : "onnx", "openvino", "npz" or "json"; docs/corpus.md describes them
+    cases : absent: all there are
+    progress : called with a description before each case
+
+    Returns
+    -------
+    Exported
+        ``written``, a number, and ``left_out``, numbers by reason.
+
+    Raises
+    ------
+    ValueError
+        There is no such form.
+    FileExistsError
+        The folder is not empty.
+    ImportError
+        ``form="onnx"`` needs the onnx package.
+
+    >>> import tempfile
+    >>> from gatherscatter.conformance import corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     corpus.export(folder, "json", cases=corpus.cases(op="onnx.GatherND-11", kind="k=0")).written
+    12
+    """
+    return exports.export(Path(folder), form, _read() if cases is None else cases, VERSION, progress)
+
+
+@cache
+def _read() -> tuple[Case, ...]:
+    with resources.files(__package__).joinpath("data", FILE).open("rb") as file:
+        return tuple(store.load(file)[1])
+
+
+@cache
+def _by_id() -> dict[str, Case]:
+    return {one.id: one for one in _read()}

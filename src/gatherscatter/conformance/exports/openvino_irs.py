@@ -1,0 +1,71 @@
+"""Cases as OpenVINO IRs: model.xml with model.bin, inputs and output as .npy. An axis input is a constant in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.exports import Exported, LeftOut, Progress, about, folder_name, of_domain
+from gatherscatter.conformance.store import stored
+from gatherscatter.openvino.element_types import of_dtype
+from gatherscatter.openvino.ir_write import IRWriter
+from gatherscatter.versions import op
+
+# The opset that has an operation, where that is not the one of its version.
+OPSETS = {"openvino.ScatterNDUpdate-3": 4}
+
+
+def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
+    """A folder for each case of an operation of OpenVINO."""
+    exported = Exported()
+    for case in of_domain(cases, "openvino", exported):
+        progress(case.id)
+        try:
+            writer = model(case)
+        except LeftOut as reason:
+            exported.left_out[str(reason)] += 1
+            continue
+        place = folder / ("errors" if case.expected is None else "results") / folder_name(case)
+        place.mkdir(parents=True)
+        writer.save(place / "model.xml")
+        facts = json.dumps({"corpus": version, **about(case)}, indent=1, ensure_ascii=False)
+        (place / "data.json").write_text(facts, encoding="utf-8")
+        for name, array in parameters(case).items():
+            _save(place / f"{name}.npy", array)
+        for array in case.expected or ():
+            _save(place / "output.npy", array)
+        exported.written += 1
+    return exported
+
+
+def model(case: Case) -> IRWriter:
+    """An IR of one layer."""
+    row = op(case.op)
+    writer = IRWriter(case.id)
+    inputs = []
+    for one, array in zip(row.inputs, case.inputs, strict=True):
+        assert array is not None
+        try:
+            kind = of_dtype(array.dtype).name
+        except ValueError:
+            raise LeftOut(f"{array.dtype} is no element type of our IR writer") from None
+        inputs.append(writer.constant(array) if one.kind == "axis" else writer.parameter(one.name, kind, array.shape))
+    layer = writer.layer(
+        row.op_type, f"opset{OPSETS.get(case.op, row.version)}", inputs, name=case.id, attributes=case.attributes
+    )
+    writer.result("output", layer)
+    return writer
+
+
+def parameters(case: Case) -> dict[str, np.ndarray]:
+    """The inputs of the model by name."""
+    named = zip(op(case.op).inputs, case.inputs, strict=True)
+    return {one.name: array for one, array in named if one.kind != "axis" and array is not None}
+
+
+def _save(path: Path, array: np.ndarray) -> None:
+    np.save(path, stored(array), allow_pickle=False)

@@ -1,0 +1,18 @@
+"""The corpus as it is shipped, unpacked: corpus.json, and for each element type one file of all its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gatherscatter.conformance import store
+from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.exports import Exported, Progress
+
+
+def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
+    """A file for each member of the shipped zip."""
+    for name, content in store.members(cases, version).items():
+        progress(name)
+        (folder / name).write_bytes(content)
+    return Exported(len(cases))

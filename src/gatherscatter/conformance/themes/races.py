@@ -1,0 +1,87 @@
+"""Thousands of updates to a few places, which threads may race for; all values follow patterns, which pack well.
+
+Whatever is summed is exact in its type in every order, so that only what is lost can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.conformance.oracle import GENERIC, ROWS, Row
+from gatherscatter.conformance.themes.draft import SCATTERS, Draft, call, section
+from gatherscatter.conformance.themes.values import array
+
+COUNT = 10_000
+MANY = 300_000  # with less, ONNX Runtime does not divide single elements between threads
+NEWEST = tuple(
+    ROWS[name]
+    for name in (
+        *("onnx.ScatterElements-16", "onnx.ScatterElements-18", "onnx.ScatterND-16", "onnx.ScatterND-18"),
+        *("openvino.ScatterElementsUpdate-12", "openvino.ScatterNDUpdate-15"),
+    )
+)
+
+
+def drafts() -> Iterator[Draft]:
+    """Ones, ramps and powers of two into 7 places; rows of 16 into 5; and permutations, in which nothing repeats."""
+    for row in NEWEST:
+        for reduction in row.reductions[1:]:
+            yield _elements(row, "float32", reduction)
+        yield _elements(row, "int64", row.reductions[1])
+        if row.kernel == "scatter_nd":
+            for reduction in row.reductions[1:]:
+                yield _rows(row, reduction)
+            if "max" in row.reductions:
+                yield _one_place(row)
+    for row in SCATTERS:
+        yield _permutation(row, "float32")
+        yield _elements(row, "float32", "none")
+
+
+def _updates(name: str, reduction: str, count: int) -> np.ndarray:
+    generic = GENERIC.get(reduction, reduction)
+    n = np.arange(count)
+    if generic == "mul":  # ones, and a 2 for each place
+        return array(name, np.where(n % 1001 == 0, 2, 1))
+    if generic in ("add", "sub"):
+        return array(name, np.ones(count))
+    return array(name, n * 7 % 1009)
+
+
+def _elements(row: Row, name: str, reduction: str) -> Draft:
+    places = np.arange(COUNT) * 3 % 7
+    indices = places[:, None] if row.kernel == "scatter_nd" else places
+    more: dict[str, Any] = {} if reduction == "none" else {"reduction": reduction}
+    made = call(row, array(name, np.ones(7)), indices, _updates(name, reduction, COUNT), **more)
+    rules = (section(row), "O3") if reduction == "none" else (section(row), "2.10")
+    return Draft(row.name, "many updates", f"{COUNT} to 7 places", made, rules)
+
+
+def _one_place(row: Row) -> Draft:
+    """Float sums, but of ones: exact as long as counting does not stop, at 2**24."""
+    made = call(
+        row,
+        np.zeros(1, np.float32),
+        np.zeros((MANY, 1), np.int64),
+        np.ones(MANY, np.float32),
+        reduction=row.reductions[1],
+    )
+    return Draft(row.name, "many updates", f"{MANY} to one place", made, (section(row), "2.10"))
+
+
+def _rows(row: Row, reduction: str) -> Draft:
+    count = 300
+    updates = np.repeat(_updates("float32", reduction, count)[:, None], 16, axis=1)
+    indices = (np.arange(count) % 5)[:, None]
+    made = call(row, np.ones((5, 16), np.float32), indices, updates, reduction=reduction)
+    return Draft(row.name, "many updates", f"{count} rows to 5 places", made, (section(row), "2.10"))
+
+
+def _permutation(row: Row, name: str) -> Draft:
+    places = np.arange(COUNT) * 77 % (COUNT + 1)  # 10,001 has no factor in common with 77
+    indices = places[:, None] if row.kernel == "scatter_nd" else places
+    made = call(row, array(name, np.zeros(COUNT + 1)), indices, array(name, np.arange(COUNT) % 100))
+    return Draft(row.name, "many updates", f"{COUNT} different places", made, (section(row),))
