@@ -1,0 +1,29 @@
+"""OpenVINO: GatherElements of an ONNX model is refused where indices are shorter than data off the axis."""
+
+import sys
+
+import numpy as np
+import onnx.parser
+import openvino
+
+TEXT = (
+    "ONNX operators, GatherElements-13: Its output shape is the same as the shape of `indices`; indices: with the"
+    " same rank r as the input"
+)
+MODEL = """<ir_version: 10, opset_import: ["": 13]>
+    g (float[2, 3] data, int64[1, 2] indices)
+    => (float[1, 2] output) { output = GatherElements (data, indices) }"""
+
+expected = "[[3. 1.]]"
+try:
+    model = openvino.Core().read_model(onnx.parser.parse_model(MODEL).SerializeToString())
+    data = np.arange(6, dtype=np.float32).reshape(2, 3)
+    observed, departs = openvino.compile_model(model, "CPU")([data, np.array([[1, 0]])])[0], False
+except RuntimeError as error:
+    observed, departs = str(error).strip().splitlines()[-1], True
+
+print("release  ", "openvino", openvino.__version__)
+print("text     ", TEXT)
+print("expected ", expected)
+print("observed ", observed)
+sys.exit(0 if departs else 3)
