@@ -1,0 +1,172 @@
+"""`fix`: a model rewritten so that runtimes agree about its gathers and scatters, proven equal, and written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gatherscatter.conformance.findings import CONDITIONS
+from gatherscatter.model_interface import ModelError
+
+from ..diagnosis import Diagnosis, NodeReport
+from ..examination import Inputs, check_targets, examine
+from ..onnx_sites import OnnxSource
+from ..sites import Key
+from ..verdicts import judge
+from .files import as_onnx, check_converted, without_functions, write
+from .on_targets import RUNNERS, compare_on
+from .proof import Proof, prove
+from .rewrite import Change, Needs, rewrite
+from .table import REPAIRS, REWRITINGS
+
+if TYPE_CHECKING:
+    from gatherscatter.models import ModelSource
+
+__all__ = ["Change", "Fixed", "Proof", "fix"]
+
+# What runtimes may take differently, whether or not a finding about a target says so.
+EVERYWHERE = tuple({name: None for each in REWRITINGS for name in each.conditions})
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What `fix` did.
+
+    Attributes
+    ----------
+    path : the file that was written; None if there was nothing to rewrite
+    made, left : what was rewritten, and what could not be, with the reason
+    proof : the runs that showed both models equal; None if nothing was written
+    on_targets : how the written model did on the runtimes that are installed
+    after : the diagnosis of the written model
+    """
+
+    path: Path | None
+    made: tuple[Change, ...]
+    left: tuple[Change, ...]
+    proof: Proof | None
+    on_targets: dict[str, str]
+    after: Diagnosis | None
+
+    def data(self) -> dict[str, Any]:
+        """Everything, in what JSON has."""
+        changes = {"made": self.made, "left": self.left}
+        return {
+            "written": None if self.path is None else str(self.path),
+            **{
+                what: [{"node": each.label, "conditions": list(each.conditions), "text": each.text} for each in these]
+                for what, these in changes.items()
+            },
+            "proof": self.proof
+            and {"given": self.proof.given, "random": self.proof.random, "refused": self.proof.refused},
+            "targets": self.on_targets,
+            "summary": self.after and self.after.summary,
+        }
+
+
+def fix(
+    model: ModelSource,
+    out: str | os.PathLike[str],
+    inputs: Inputs | None = None,
+    *,
+    targets: Sequence[str] | None = None,
+    leave: Iterable[str] = (),
+    run_on: Sequence[str] | None = None,
+    seed: int = 0,
+) -> Fixed:
+    """Rewrite a model so that runtimes agree about its gathers and scatters, prove it equal, and write it.
+
+    What depends on values that are made at run time is rewritten too, as the model must mean the same for all inputs.
+    Both models are run here, with the inputs given and with some that are made up, and all bits of the results
+    compared. Functions that hold such nodes are expanded; an IR is converted to ONNX first, and back if ``out`` is an
+    ``.xml``.
+
+    Parameters
+    ----------
+    model : path or onnx.ModelProto
+        As for `examine`.
+    out : path
+        Where to write the model: ``.onnx``, or ``.xml`` with its ``.bin``.
+    inputs : mapping of str to array, or sequence of arrays, optional
+        Inputs of one run; those made up have their shapes.
+    targets : sequence of str, optional
+        Rewrite only what these runtimes take differently. By default, all that any runtime may; what is left is then
+        said of ONNX Runtime and OpenVINO.
+    leave : names of conditions, optional
+        Those not to rewrite for, such as "nan" where you know that there are none.
+    run_on : sequence of str, optional
+        The runtimes on which to run the result, to see how they do; by default the targets, if they are installed.
+    seed : int
+        Of the inputs that are made up.
+
+    Returns
+    -------
+    Fixed
+        ``made`` and ``left`` say what was rewritten, and what was not and why.
+
+    Raises
+    ------
+    ModelError
+        The model can't be read or run here, or the rewritten one is not proven equal; nothing is written then.
+
+    >>> import numpy as np, onnx
+    >>> from gatherscatter.doctor import fix
+    >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
+    ...     put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] places = {3, 0, -1}>
+    ...     { out = ScatterND (data, places, updates) }''')
+    >>> fixed = fix(model, "fixed.onnx")
+    >>> [change.text for change in fixed.made]
+    ['of repeated indices the last was kept']
+    >>> import gatherscatter as gs
+    >>> gs.run("fixed.onnx", [np.zeros(4, np.float32), np.array([1, 2, 4], np.float32)])
+    {'out': array([2., 0., 0., 4.], dtype=float32)}
+    """
+    path = Path(out)
+    chosen = check_targets(targets)
+    left_alone = _checked_conditions(leave)
+    original = as_onnx(model, path)
+    source = without_functions(original)
+    repaired = OnnxSource(source.proto)
+    legal = {site.key: Needs((), ("always",)) for site in source.sites}
+    repairs = rewrite(repaired, examine(source.proto).nodes, legal, REPAIRS)
+    baseline = OnnxSource(repaired.proto)
+    diagnosis = examine(baseline.proto, inputs, targets=chosen)
+    if diagnosis.error:
+        raise ModelError(f"a rewritten model can't be proven: {diagnosis.error}")
+    fixed = OnnxSource(baseline.proto)
+    needs = _needs(diagnosis.nodes, () if targets else EVERYWHERE, left_alone)
+    outcome = rewrite(fixed, diagnosis.nodes, needs, REWRITINGS)
+    made, left = (*repairs.made, *outcome.made), tuple(outcome.left)
+    if not made:
+        return Fixed(None, (), left, None, {}, None)
+    proof = prove(baseline if repairs.made else original, fixed, inputs, seed)
+    write(fixed.proto, path)
+    if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
+        check_converted(Path(model), path, proof.inputs)
+    tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
+    compared = {each: compare_on(each, path, proof.inputs, proof.results) for each in tried}
+    after = examine(path, proof.inputs, targets=chosen)
+    return Fixed(path, made, left, proof, compared, after)
+
+
+def _checked_conditions(leave: Iterable[str]) -> frozenset[str]:
+    chosen = frozenset(leave)
+    for name in chosen - CONDITIONS.keys():
+        raise ValueError(f"there is no condition {name!r}; there are {', '.join(CONDITIONS)}")
+    return chosen
+
+
+def _needs(nodes: Iterable[NodeReport], welcome: Sequence[str], leave: frozenset[str]) -> dict[Key, Needs]:
+    """The conditions that hold with these inputs, and those that may with others."""
+    needs = {}
+    for node in nodes:
+        with_others = [judge(target, node.site.row, node.told) for target in node.verdicts]
+        verdicts = (*node.verdicts.values(), *with_others)
+        asked = dict.fromkeys(reason.finding.condition for verdict in verdicts for reason in verdict.reasons)
+        possible = (name for name in welcome if node.told.counts[name] != 0 and name not in asked)
+        chosen = (tuple(name for name in names if name not in leave) for names in (asked, possible))
+        needs[node.site.key] = Needs(*chosen)
+    return needs

@@ -1,0 +1,88 @@
+"""Models to rewrite, and models that were: read and written, as ONNX or as IR."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.models import load
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.rewrite import expanded
+
+from ..onnx_sites import OnnxSource
+from .made_up import Arrays
+from .proof import same_bits
+
+if TYPE_CHECKING:
+    from gatherscatter.models import ModelSource
+
+LARGEST = 1 << 30  # bytes of a file; beyond, tensors go into a file beside it
+
+
+def as_onnx(model: ModelSource, out: Path) -> OnnxSource:
+    """The model as ONNX, all tensors in memory."""
+    if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
+        from gatherscatter.openvino import convert
+
+        try:
+            converted = convert(model).model
+            assert isinstance(converted, onnx.ModelProto)
+            return OnnxSource(converted)
+        except ModelError as error:
+            raise ModelError(f"{error}; fix the ONNX model that this IR was made from instead") from None
+    if out.suffix.lower() == ".xml":
+        raise ModelError(f"{out.name}: an ONNX model is written as .onnx; gatherscatter convert makes an IR of it")
+    source = OnnxSource(model)
+    source.embed()
+    return OnnxSource(source.proto)
+
+
+def without_functions(source: OnnxSource) -> OnnxSource:
+    """The model with its functions expanded, if they hold nodes of the family: within them, shapes are not known."""
+    held = any(site.key[0] == "function" for site in source.sites)
+    return OnnxSource(expanded(source.proto)) if held else source
+
+
+def write(model: onnx.ModelProto, path: Path) -> None:
+    """Write the file, whole or not at all."""
+    if path.suffix.lower() == ".xml":
+        from gatherscatter.openvino import convert
+
+        try:
+            convert(_without_is_nan(model), path)
+        except ModelError as error:
+            raise ModelError(f"{error}; write it as .onnx instead") from None
+        return
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        whole = Path(folder) / path.name
+        large = model.ByteSize() > LARGEST
+        onnx.save(model, whole, save_as_external_data=large, location=f"{path.name}.data")
+        for file in Path(folder).iterdir():
+            file.replace(path.parent / file.name)
+
+
+def check_converted(ir: Path, written: Path, inputs: Arrays) -> None:
+    """Run the IR that was to be rewritten, and the file that was written, which was converted on the way."""
+    mine, theirs = (load(each).run(inputs) for each in (ir, written))
+    if not all(same_bits(array, theirs[name]) for name, array in mine.items()):
+        for file in (written, written.with_suffix(".bin")):
+            file.unlink(missing_ok=True)
+        raise ModelError("the rewritten model gives other results than the IR, so it was taken away again")
+
+
+def _without_is_nan(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with a comparison in the place of IsNaN, which `convert` does not know."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.node[:]
+    for node in model.graph.node:
+        if node.op_type == "IsNaN":
+            equal = f"{node.output[0]}_Equal"
+            copy.graph.node.append(onnx.helper.make_node("Equal", [node.input[0]] * 2, [equal]))
+            copy.graph.node.append(onnx.helper.make_node("Not", [equal], node.output))
+        else:
+            copy.graph.node.append(node)
+    return copy

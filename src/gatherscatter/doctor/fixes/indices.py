@@ -1,0 +1,71 @@
+"""Rewritings of indices: negative ones, types, and index tensors of odd shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..values import BY_TUPLE
+from .draft import Draft, UnfixableError
+
+
+def make_nonnegative(draft: Draft) -> None:
+    """Add the size to negative indices. One below -size becomes the size, so that it stays an error."""
+    indices = draft.indices
+    if indices.nonnegative:
+        return
+    axes = _indexed_axes(draft)
+    if indices.value is not None and draft.data.shape is not None:
+        sizes = np.array([draft.data.shape[axis] or -1 for axis in np.ravel(axes)]).reshape(np.shape(axes))
+        wide = indices.value.astype(np.int64)
+        if np.all(sizes > 0) and np.all((wide >= -sizes) & (wide < sizes)):
+            draft.change_constant("indices", np.where(wide < 0, wide + sizes, wide).astype(indices.value.dtype))
+            return
+    size = draft.sizes(draft.data, axes, indices.dtype)
+    zero = draft.constant(0, indices.dtype)
+    moved = draft.node("Add", indices.name, size)
+    counted = draft.node("Where", draft.node("Less", indices.name, zero), moved, indices.name)
+    name = draft.node("Where", draft.node("Less", counted, zero), size, counted)
+    draft.change("indices", name=name, value=None, nonnegative=True)
+
+
+def _indexed_axes(draft: Draft) -> list[int] | int:
+    if draft.site.row.kernel in BY_TUPLE:
+        first = int(draft.attributes.get("batch_dims", 0))
+        return list(range(first, first + draft.k))
+    return draft.axis
+
+
+def widen(draft: Draft) -> None:
+    """Indices of a type that the version does not take become int64."""
+    draft.change("indices", name=draft.cast(draft.indices.name, np.int64), element_type="int64", value=None)
+
+
+def pad_gathered(draft: Draft) -> None:
+    """Make indices as long as data off the axis, by zeros, and cut the result."""
+    indices, rank = draft.indices, draft.data.rank
+    wanted = draft.node("Shape", indices.name)
+    lacking = draft.node("Sub", draft.node("Shape", draft.data.name), wanted)
+    off = draft.constant([0 if axis == draft.axis else 1 for axis in range(rank)])
+    pads = draft.node("Concat", draft.constant([0] * rank), draft.node("Mul", lacking, off), axis=0)
+    padded = draft.node("Pad", indices.name, pads, draft.constant(0, indices.dtype))
+    assert indices.shape is not None
+    draft.change("indices", name=padded, value=None, shape=(None,) * rank)
+    draft.wrap(lambda result: draft.node("Slice", result, draft.constant([0] * rank), wanted))
+
+
+def copy_whole(draft: Draft) -> None:
+    """A GatherND by empty tuples is a copy of data for each."""
+    if draft.attributes.get("batch_dims", 0) != 0:
+        raise UnfixableError("GatherND with batch_dims and index tuples of length 0")
+    rank = draft.indices.rank
+    ends = draft.constant([rank - 1])
+    counts = draft.node("Slice", draft.node("Shape", draft.indices.name), draft.constant([0]), ends)
+    shape = draft.node("Concat", counts, draft.node("Shape", draft.data.name), axis=0)
+    draft.op_type, draft.attributes = "Expand", {}
+    draft.change("indices", name=shape, value=None)
+
+
+def write_nothing(draft: Draft) -> None:
+    """A scatter with no indices gives data."""
+    draft.op_type, draft.attributes = "Identity", {}
+    draft.inputs = {"data": draft.data}

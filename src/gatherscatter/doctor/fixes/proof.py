@@ -1,0 +1,159 @@
+"""The proof that a rewritten model means the same: both run, and every bit of every result is compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.model_interface import Model, ModelError, name_inputs
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.model import load_onnx
+from gatherscatter.onnx.rewrite import walk
+from gatherscatter.versions import OpVersion
+
+from ..onnx_sites import OnnxSource
+from ..sites import Key
+from ..values import INDEX_ROLES, on_arrival
+from .made_up import Arrays, Limits, MadeUp, shapes_taken
+
+RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
+RUNS = 12  # with inputs made up
+SECONDS = 30.0  # after which no more of these are begun
+
+Outcome = dict[str, np.ndarray] | type[Exception]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How often both models ran: with the inputs given, with such as were made up, and how often both refused.
+
+    ``inputs`` and ``results`` are those of the first run that succeeded.
+    """
+
+    given: int
+    random: int
+    refused: int
+    inputs: Arrays
+    results: Mapping[str, np.ndarray]
+
+
+def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: int) -> Proof:
+    """Run both models with the inputs given and with others; ModelError where they differ, or none could be run."""
+    limits: Limits = {}
+    source = OnnxSource(_with_seeds(original.proto))
+    model, fixed = source.load(_noting_limits(source, limits)), load_onnx(_with_seeds(rewritten.proto))
+    first = {} if given is None else dict(name_inputs(model.inputs, given))
+    good: list[tuple[Arrays, dict[str, np.ndarray]]] = []
+    refused = 0
+    for inputs in _inputs(model, first if given is not None else None, limits, seed):
+        mine, theirs = _outcome(model, inputs), _outcome(fixed, inputs)
+        difference = _difference(mine, theirs)
+        if difference:
+            raise ModelError(f"the rewritten model gives other results, so it is not written: {difference}")
+        if isinstance(mine, dict):
+            good.append((inputs, mine))
+        else:
+            refused += 1
+    if not good:
+        raise ModelError("no inputs could be made up that the model takes: give some, to prove a rewritten model by")
+    shown = 0 if given is None else 1
+    return Proof(shown, len(good) - shown, refused, *good[0])
+
+
+def _with_seeds(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy whose random numbers are the same in each run, and in the other model, which has these nodes, too."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    nodes = (node for body in (copy.graph, *copy.functions) for node in walk(body.node))
+    for number, node in enumerate(node for node in nodes if not node.domain and node.op_type in RANDOM):
+        if all(attribute.name != "seed" for attribute in node.attribute):
+            node.attribute.append(onnx.helper.make_attribute("seed", float(number)))
+    return copy
+
+
+def _inputs(model: Model, given: Arrays | None, limits: Limits, seed: int) -> Iterator[Arrays]:
+    """Those given, which the model is known to take, and others of the same shapes; or such as the model takes."""
+    if given is not None:
+        yield given
+        shapes = {info.name: np.shape(given[info.name]) for info in model.inputs}
+    else:
+        found = shapes_taken(model, lambda inputs: isinstance(_outcome(model, inputs), dict))
+        if found is None:
+            return
+        shapes = found
+    made_up = MadeUp(model, shapes, limits, given or {}, seed)
+    start = time.monotonic()
+    for number in range(RUNS):
+        yield made_up[number]
+        if time.monotonic() - start > SECONDS:
+            return
+
+
+def _noting_limits(source: OnnxSource, limits: Limits) -> Callable[..., None]:
+    """An observer that notes which inputs of the model gathers and scatters read, and in which range their
+    values are as indices; see `MadeUp`."""
+    sites = {site.key: site for site in source.sites}
+    inputs = {value.name for value in source.proto.graph.input}
+
+    def observe(key: Key, row: OpVersion, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> None:
+        values = on_arrival(sites[key], arrays, attributes)
+        for operand in sites[key].operands:
+            if operand is not None and operand.tensor in inputs:
+                sizes = (values.indexed_sizes or [1]) if operand.role in INDEX_ROLES else []
+                lowest = 0 if row.index_range == "nonnegative" else -1
+                ranges = [(lowest * (size or 0), size or 0) for size in sizes]
+                known = limits.setdefault(operand.tensor, ranges)
+                pairs = zip(known, ranges, strict=False)
+                limits[operand.tensor] = [(max(one[0], two[0]), min(one[1], two[1])) for one, two in pairs]
+
+    return observe
+
+
+def _outcome(model: Model, inputs: Arrays) -> Outcome:
+    """The results, or what kind of error there is."""
+    try:
+        return model.run(inputs)
+    except (TypeError, ValueError, IndexError, NotImplementedError, RuntimeError, MemoryError) as error:
+        return next(kind for kind in (IndexError, TypeError, ValueError, Exception) if isinstance(error, kind))
+
+
+def _difference(mine: Outcome, theirs: Outcome) -> str:
+    """Where two outcomes differ; empty if nowhere."""
+    if not isinstance(mine, dict) or not isinstance(theirs, dict):
+        if mine is theirs:
+            return ""
+        return f"the original {_word(mine)}, the rewritten model {_word(theirs)}"
+    for name, array in mine.items():
+        if not same_bits(array, theirs[name]):
+            return f"output {name!r} is not the same"
+    return ""
+
+
+def _word(outcome: Outcome) -> str:
+    return "gives a result" if isinstance(outcome, dict) else f"raises {outcome.__name__}"
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether two results are the same, the sign of zero included; NaN is NaN, whatever its payload."""
+    if isinstance(one, list):
+        return isinstance(other, list) and len(one) == len(other) and all(map(same_bits, one, other))
+    if one is None or other is None:
+        return one is other
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.kind == "O":
+        return bool(np.all(one == other))
+    equal = (_bytes(one) == _bytes(other)).all(axis=-1)
+    if equal.all():
+        return True
+    both_nan = (one != one) & (other != other)
+    return bool(np.all(equal | both_nan.ravel()))
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of each element."""
+    return np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
