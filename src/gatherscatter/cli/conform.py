@@ -1,0 +1,180 @@
+"""``gatherscatter conform``: the corpus on runtimes, and where they depart from the specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gatherscatter.cli.failures import traceback_option
+
+if TYPE_CHECKING:
+    from gatherscatter.conformance.case import Case
+
+FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+FAILURE = 1  # exit code of --fail-on
+
+
+@click.command(
+    "conform",
+    short_help="Show where runtimes depart from the specification.",
+    epilog="""\b
+Examples:
+  gatherscatter conform --list-runtimes
+  gatherscatter conform --runtime numpy --op "onnx.Gather*" --kind negative --json report.json
+  gatherscatter conform --runtime numpy --op "onnx.Gather-*" --search 0.2
+""",
+)
+@click.option(
+    "--runtime", "runtimes", metavar="NAME", multiple=True, help="Ask this one (repeatable). Default: all installed."
+)
+@click.option("--op", "ops", metavar="GLOB", multiple=True, help="Op versions or operators: 'onnx.ScatterND*'.")
+@click.option("--kind", "kinds", metavar="KIND", multiple=True, help="Kinds of cases: repeated, 'out of range'.")
+@click.option("--type", "types", metavar="TYPE", multiple=True, help="Element types of data: bfloat16.")
+@click.option("--reduction", "reductions", metavar="NAME", multiple=True, help="Reductions: none, add, mean.")
+@click.option(
+    "--case", "pattern", metavar="GLOB", default="*", help="Cases by id; 'gatherscatter corpus list' has them."
+)
+@click.option("--json", "json_file", metavar="FILE", type=FILE, help="Write cases, results and reproducers.")
+@click.option("--html", "html_file", metavar="FILE", type=FILE, help="Write one page to filter and drill down in.")
+@click.option("--add", "others", metavar="FILE", type=EXISTING, multiple=True, help="Add runtimes of another's --json.")
+@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0.1), default=10.0, show_default=True,
+              help="Time that a case may take.")  # fmt: skip
+@click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Runtimes that are run at a time.")  # fmt: skip
+@click.option("--search", "minutes", metavar="MINUTES", type=click.FloatRange(min=0, min_open=True),
+              help="Random calls instead of the corpus, so long on each runtime; what is new is shrunk.")  # fmt: skip
+@click.option("--fail-on", metavar="VERDICT", help="Exit with 1 if there is this verdict, or a worse one.")
+@click.option("--list-runtimes", is_flag=True, help="List the runtimes, and run none.")
+@traceback_option
+@click.pass_context
+def command(
+    context: click.Context,
+    runtimes: tuple[str, ...],
+    ops: tuple[str, ...],
+    kinds: tuple[str, ...],
+    types: tuple[str, ...],
+    reductions: tuple[str, ...],
+    pattern: str,
+    json_file: Path | None,
+    html_file: Path | None,
+    others: tuple[Path, ...],
+    timeout: float,
+    jobs: int,
+    minutes: float | None,
+    fail_on: str | None,
+    list_runtimes: bool,
+) -> None:
+    """Run the corpus of test vectors on runtimes.
+
+    Each case runs in a process of its own kind, so that a crash is a result like any other. The table shows, for each
+    op version and runtime, the most severe verdict and how many cases have it. Ctrl-C ends the run; what there is by
+    then is shown and written.
+    """
+    if list_runtimes:
+        _print_runtimes()
+        return
+
+    from gatherscatter.cli.conform_search import search_all
+    from gatherscatter.conformance import verdicts
+    from gatherscatter.conformance.progress import ConformProgress
+    from gatherscatter.conformance.report import Report
+    from gatherscatter.conformance.run import conform
+    from gatherscatter.conformance.runtimes import installed
+
+    if fail_on is not None and fail_on not in verdicts.SEVERITY:
+        raise click.UsageError(f"there is no verdict {fail_on!r}; there are {', '.join(verdicts.SEVERITY)}")
+    if minutes is not None and (kinds or types or reductions or pattern != "*"):
+        raise click.UsageError("--search draws calls of its own: of the filters, only --op goes with it")
+    cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
+    names = runtimes or tuple(installed())
+    report = Report()
+    results: dict[str, Any] = {"results": {}}
+    try:
+        if minutes is None:
+            with ConformProgress(len(cases) * len(names)) as progress:
+                conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report)
+        else:
+            search_all(names, minutes, ops or ("*",), timeout, report)
+    finally:
+        if any(report.results.values()):
+            results = _report(report, json_file, html_file, others)
+    if fail_on is not None and _worst(results) <= verdicts.SEVERITY[fail_on]:
+        context.exit(FAILURE)
+
+
+def _select(
+    pattern: str, ops: tuple[str, ...], kinds: tuple[str, ...], types: tuple[str, ...], reductions: tuple[str, ...]
+) -> list[Case]:
+    from fnmatch import fnmatchcase
+
+    from gatherscatter.conformance import corpus
+
+    def fits(case: Case) -> bool:
+        family = case.op.rpartition("-")[0]
+        return (
+            (not ops or any(fnmatchcase(name, op) for op in ops for name in (case.op, family)))
+            and (not kinds or case.kind in kinds)
+            and (not types or case.type in types)
+            and (not reductions or case.reduction in reductions)
+        )
+
+    cases = [case for case in corpus.cases(pattern) if fits(case)]
+    if not cases:
+        raise click.UsageError("no case fits; 'gatherscatter corpus list' has them all")
+    return cases
+
+
+def _report(report: Any, json_file: Path | None, html_file: Path | None, others: Iterable[Path]) -> dict[str, Any]:
+    from gatherscatter.conformance.report import merged, read_json, write_json
+
+    results: dict[str, Any] = report.to_dict()
+    for file in others:
+        results = merged(results, read_json(file))
+    _print_table(results)
+    if json_file:
+        write_json(results, json_file)
+        click.echo(f"written: {json_file}")
+    if html_file:
+        from gatherscatter.conformance import html_report
+
+        html_report.write(results, html_file)
+        click.echo(f"written: {html_file}")
+    return results
+
+
+def _worst(results: dict[str, Any]) -> int:
+    from gatherscatter.conformance.verdicts import SEVERITY
+
+    return min(
+        (SEVERITY[one["verdict"]] for each in results["results"].values() for one in each.values()),
+        default=len(SEVERITY) + 1,
+    )
+
+
+def _print_table(results: dict[str, Any]) -> None:
+    from gatherscatter.cli.tables import print_table
+    from gatherscatter.conformance.report import counts, totals, worst
+
+    names = [info["name"] for info in results["runtimes"]]
+    rows = [[op, *(worst(found.get(name)) for name in names)] for op, found in counts(results).items()]
+    print_table(["op version", *names], rows)
+    click.echo()
+    for info in results["runtimes"]:
+        said = ", ".join(f"{count} {verdict}" for verdict, count in totals(results, info["name"]))
+        click.echo(f"{info['title']} {info['version']}: {said} ({info['seconds']:g} s)")
+
+
+def _print_runtimes() -> None:
+    from gatherscatter.cli.tables import print_table
+    from gatherscatter.conformance import runtimes
+
+    rows = []
+    for name in runtimes.NAMES:
+        runtime = runtimes.find(name)
+        missing = runtime.missing()
+        rows.append([name, runtime.title, f"needs {' and '.join(missing)}" if missing else runtime.version()])
+    print_table(["runtime", "what it is", "version"], rows)

@@ -1,0 +1,102 @@
+"""Whether a result is that of the same call in 32 bits, by the oracle's word."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+from gatherscatter import versions
+from gatherscatter.conformance import oracle
+from gatherscatter.conformance.case import Case, same
+
+_NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+
+
+def narrowed(case: Case, got: tuple[np.ndarray, ...]) -> str:
+    """What was narrowed, in words, or ''."""
+    if not _may_be(case):
+        return ""
+    for words, inputs in _ways(case):
+        try:
+            expected = oracle.call(case.op, *inputs, **case.attributes)
+        except (IndexError, ValueError, TypeError):
+            continue
+        # Some give the result back in 64 bits, some in 32.
+        if any(same(got, dataclasses.replace(case, expected=(form,))) for form in _forms(case, expected)):
+            return words
+    return ""
+
+
+def _forms(case: Case, expected: np.ndarray) -> Iterator[np.ndarray]:
+    yield expected
+    if expected.dtype.name in _NARROW:
+        yield _wrapped(expected)
+    elif case.type in _NARROW:
+        yield expected.astype(case.type)
+
+
+def _may_be(case: Case) -> bool:
+    """Whether something of 64 bits is given, and narrowing it can be told from other faults."""
+    if case.expected is None and case.error != "IndexError":
+        return False
+    if case.reduction == "mean" and case.type in ("int64", "uint64"):
+        data, _, updates, *_ = case.inputs
+        total = sum(abs(int(value)) for array in (data, updates) if array is not None for value in array.flat)
+        if total >= 1 << 63:  # a sum that leaves 64 bits may give the same mean
+            return False
+    return any(array is not None and array.dtype.name in _NARROW for array in case.inputs)
+
+
+def _ways(case: Case) -> Iterator[tuple[str, list[np.ndarray | None]]]:
+    """Data, indices, both, or at last nothing but the result in 32 bits; values that don't fit are cut or limited."""
+    kinds = [each.kind for each in versions.op(case.op).inputs]
+    for data_words, index_words in _PAIRS:
+        words = {"data": data_words, "indices": index_words}
+        parts = [f"{name} of 32 bits, {how}" for name, how in words.items() if how]
+        inputs = [
+            None if array is None else _CUTS[data_words](array) if kind == "data" else _index(index_words, array)
+            for kind, array in zip(kinds, case.inputs, strict=False)
+        ]
+        yield f"what {' and '.join(parts)}, give" if parts else "the result in 32 bits", inputs
+
+
+def _index(words: str, array: np.ndarray) -> np.ndarray:
+    """As int32, whatever the type: that is what is narrowed to."""
+    if not words or array.dtype.kind not in "iu" or array.dtype.itemsize < 4:
+        return array
+    if words == "at the limit":
+        array = np.clip(array, max(-(2**31), int(np.iinfo(array.dtype).min)), 2**31 - 1)
+    return array.astype(np.int32).astype(array.dtype if array.dtype.kind == "i" else np.int64)
+
+
+def _same(array: np.ndarray) -> np.ndarray:
+    return array
+
+
+def _wrapped(array: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return array.astype(_NARROW.get(array.dtype.name, array.dtype))
+
+
+def _clipped(array: np.ndarray) -> np.ndarray:
+    """Infinities are at the limit, too."""
+    if array.dtype.name in ("int64", "uint64"):
+        low = max(-(2**31), int(np.iinfo(array.dtype).min))
+        return _wrapped(np.clip(array, low, 2**31 - 1))
+    if array.dtype.name == "float64":
+        limit = np.float64(np.finfo(np.float32).max)
+        return _wrapped(np.clip(array, -limit, limit))
+    return _wrapped(array)
+
+
+_CUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "cut off": _wrapped,
+    "at the limit": _clipped,
+    "": _same,
+}
+
+# One of them alone explains more than both, and both more than neither.
+_PAIRS = sorted(product(_CUTS, _CUTS), key=lambda pair: (1, 0, 2)[pair.count("")])

@@ -1,0 +1,190 @@
+"""What a run came to: in memory, as JSON, and as counts for a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import versions
+from gatherscatter.bench.machine import cpu
+from gatherscatter.conformance import corpus, rules
+from gatherscatter.conformance.case import KINDS, Case, element_type
+from gatherscatter.conformance.runtimes import Runtime, find
+from gatherscatter.conformance.verdicts import SEVERITY, VERDICTS, Judgement
+
+FORMAT = 1
+_SHOWN = 400  # elements of an array that are written out
+_NO_SCRIPT = ("pass", "not asked")
+
+
+@dataclass(frozen=True)
+class RuntimeInfo:
+    """A runtime that took part."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    recipe: bool
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, runtime: Runtime, name: str) -> RuntimeInfo:
+        """The facts of a runtime, under the name by which it was asked for."""
+        return cls(name, runtime.title, runtime.package, runtime.version(), runtime.recipe)
+
+
+@dataclass
+class Report:
+    """Results by runtime and case id. It is filled while cases run."""
+
+    cases: dict[str, Case] = field(default_factory=dict)
+    runtimes: dict[str, RuntimeInfo] = field(default_factory=dict)
+    results: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    created: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    def add_cases(self, cases: Iterable[Case]) -> None:
+        """The cases that are run."""
+        self.cases |= {case.id: case for case in cases}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values; docs/conformance.md has the form."""
+        used = {rule for case in self.cases.values() for rule in case.rules}
+        return {
+            "format": FORMAT,
+            "corpus": corpus.VERSION,
+            "created": self.created,
+            "machine": f"{cpu()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+            "python": platform.python_version(),
+            "gatherscatter": metadata.version("gatherscatter"),
+            "verdicts": [asdict(verdict) for verdict in VERDICTS],
+            "kinds": KINDS,
+            "rules": {id: asdict(rule) for id, rule in rules.RULES.items() if id in used},
+            "runtimes": [asdict(info) | {"seconds": round(info.seconds, 1)} for info in self.runtimes.values()],
+            "cases": [_case(case) for case in self.cases.values()],
+            "results": {name: self._results(name) for name in self.runtimes},
+        }
+
+    def _results(self, name: str) -> dict[str, Any]:
+        runtime = find(name)
+        results = self.results[name]
+        return {id: _result(runtime, case, results[id]) for id, case in self.cases.items() if id in results}
+
+
+def write_json(report: dict[str, Any], path: str | Path) -> None:
+    """Write a report's dictionary."""
+    Path(path).write_text(json.dumps(report, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+
+def read_json(path: str | Path) -> dict[str, Any]:
+    """Read what `write_json` has written.
+
+    Raises
+    ------
+    ValueError
+        The file is no such report.
+    """
+    report = json.loads(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
+    return report
+
+
+def merged(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """A report with the runtimes of another that it lacks: of runtimes that live in another environment.
+
+    Raises
+    ------
+    ValueError
+        The reports are about different versions of the corpus.
+    """
+    if report["corpus"] != other["corpus"]:
+        text = f"the reports are about corpus {report['corpus']} and {other['corpus']}; run both on the same"
+        raise ValueError(text)
+    mine = {info["name"] for info in report["runtimes"]}
+    known = {case["id"] for case in report["cases"]}
+    return {
+        **report,
+        "rules": other["rules"] | report["rules"],
+        "runtimes": [*report["runtimes"], *(info for info in other["runtimes"] if info["name"] not in mine)],
+        "cases": [*report["cases"], *(case for case in other["cases"] if case["id"] not in known)],
+        "results": other["results"] | report["results"],
+    }
+
+
+def counts(report: dict[str, Any]) -> dict[str, dict[str, Counter[str]]]:
+    """How often each verdict: by op version, then by runtime."""
+    ops = {case["id"]: case["op"] for case in report["cases"]}
+    found: dict[str, dict[str, Counter[str]]] = {op.name: {} for op in versions.ops() if op.name in set(ops.values())}
+    for name, results in report["results"].items():
+        for id, result in results.items():
+            found[ops[id]].setdefault(name, Counter())[result["verdict"]] += 1
+    return found
+
+
+def worst(counter: Counter[str] | None) -> str:
+    """The most severe verdict that occurs and how often, as in ``crashes 3``; '' if there is none."""
+    if not counter:
+        return ""
+    verdict = min(counter, key=SEVERITY.__getitem__)
+    return f"{verdict} {counter[verdict]}"
+
+
+def totals(report: dict[str, Any], runtime: str) -> list[tuple[str, int]]:
+    """How often each verdict for one runtime, the most severe first."""
+    counter = Counter(result["verdict"] for result in report["results"][runtime].values())
+    return sorted(counter.items(), key=lambda item: SEVERITY[item[0]])
+
+
+def _case(case: Case) -> dict[str, Any]:
+    names = [each.name for each in versions.op(case.op).inputs]
+    inputs = [
+        None if array is None else {"name": name, **_array(array)}
+        for name, array in zip(names, case.inputs, strict=False)
+    ]
+    expected = None
+    if case.expected is not None:
+        expected = [{"name": versions.op(case.op).output, **_array(array)} for array in case.expected]
+    return {
+        **{key: getattr(case, key) for key in ("id", "op", "type", "reduction", "kind")},
+        "rules": list(case.rules),
+        "latitude": case.latitude,
+        "inputs": inputs,
+        "attributes": case.attributes,
+        "expected": expected,
+        "error": case.error,
+    }
+
+
+def _result(runtime: Runtime, case: Case, judgement: Judgement) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "verdict": judgement.verdict,
+        "got": None if judgement.got is None else [_array(array) for array in judgement.got],
+        "message": judgement.message,
+    }
+    if judgement.verdict not in _NO_SCRIPT:
+        result["script"] = runtime.script(case)
+    elif judgement.verdict == "pass":
+        result["got"] = None  # what was expected
+    return result
+
+
+def _array(array: np.ndarray) -> dict[str, Any]:
+    return {"type": element_type(array), "shape": list(array.shape), "text": _text(array)}
+
+
+def _text(array: np.ndarray) -> str:
+    """Values with all their digits, on as many lines as there are rows."""
+    if array.dtype.name in ("int4", "uint4"):
+        array = array.astype(np.int8)
+    return np.array2string(array, separator=", ", threshold=_SHOWN, edgeitems=6, max_line_width=100, floatmode="unique")

@@ -1,0 +1,23 @@
+"""The reference evaluator of the onnx package."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
+from gatherscatter.conformance.runtimes.runtime import Runtime
+
+
+class OnnxReference(Runtime):
+    """``onnx.reference.ReferenceEvaluator``."""
+
+    name: ClassVar[str] = "onnx-reference"
+    title: ClassVar[str] = "ONNX ReferenceEvaluator"
+    package: ClassVar[str] = "onnx"
+    modules: ClassVar[tuple[str, ...]] = ("onnx",)
+    setup: ClassVar[str] = f"{IMPORTS}\nfrom onnx.reference import ReferenceEvaluator"
+
+    def source(self, case: Case) -> str:
+        """A model of one node."""
+        return model_source(case) + "got = ReferenceEvaluator(model).run(None, feeds)[0]\n"

@@ -1,0 +1,112 @@
+"""OpenVINO on the CPU: op versions by their opset's builder, and ONNX models through its frontend."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+import numpy as np
+
+from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
+from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, arguments, row_of
+from gatherscatter.versions import element_type
+
+_SETUP = "import openvino as ov\ncore = ov.Core()"
+# Results in the precision of the model: without it, a processor that has bfloat16 may compute float32 in it.
+_CONFIG = '{"EXECUTION_MODE_HINT": "ACCURACY"}'
+
+# The opset of Python's API that has each op version.
+_OPSETS = {"openvino.Gather-1": 1, "openvino.GatherTree-1": 1, "openvino.ScatterNDUpdate-3": 4}
+
+# Types that NumPy lacks go in and come out as bits.
+_BITS = {
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "f8e4m3",
+    "float8_e5m2": "f8e5m2",
+    "float8_e8m0fnu": "f8e8m0",
+}
+_TYPES = {"bool": "boolean", "string": "string", **_BITS}
+
+
+class OpenVino(Runtime):
+    """A model of one layer, compiled for the CPU."""
+
+    name: ClassVar[str] = "openvino"
+    title: ClassVar[str] = "OpenVINO CPU"
+    package: ClassVar[str] = "openvino"
+    modules: ClassVar[tuple[str, ...]] = ("openvino",)
+    setup: ClassVar[str] = _SETUP
+
+    def source(self, case: Case) -> str:
+        """Parameters, the layer, and the call; an axis is a constant, as in every model there is."""
+        row = row_of(case)
+        if row.domain != "openvino":
+            raise NotAskedError("this is an operator of ONNX")
+        given = {each.name: array for each, array in zip(row.inputs, case.inputs, strict=False) if array is not None}
+        axis = given.pop("axis", None)
+        opset = _OPSETS.get(case.op, row.version)
+        nodes = [
+            f'ops.parameter({list(array.shape)}, ov.Type.{_type(array)}, "{name}")' for name, array in given.items()
+        ]
+        listed = ",\n         ".join(nodes)
+        last = ", ops.constant(axis)" if axis is not None else ""
+        return f"""\
+import openvino.opset{opset} as ops
+nodes = [{listed}]
+layer = ops.{_snake(row.op_type)}(*nodes{last}{arguments(case.attributes)})
+compiled = core.compile_model(ov.Model([layer], nodes), "CPU", {_CONFIG})
+got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
+{_back(next(iter(given.values())))}"""
+
+
+class OpenVinoOnnx(Runtime):
+    """ONNX models as OpenVINO reads them."""
+
+    name: ClassVar[str] = "openvino-onnx"
+    title: ClassVar[str] = "OpenVINO CPU, ONNX models through its frontend"
+    package: ClassVar[str] = "openvino"
+    modules: ClassVar[tuple[str, ...]] = ("openvino", "onnx")
+    setup: ClassVar[str] = f"import io\n{_SETUP}\n{IMPORTS}"
+
+    def source(self, case: Case) -> str:
+        """A model of one node, read and compiled."""
+        built = model_source(case)
+        given = {
+            each.name: array for each, array in zip(row_of(case).inputs, case.inputs, strict=False) if array is not None
+        }
+        for array in given.values():
+            _type(array)
+        return f"""\
+{built}compiled = core.compile_model(core.read_model(io.BytesIO(model.SerializeToString())), "CPU", {_CONFIG})
+got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
+{_back(next(iter(given.values())))}"""
+
+
+def _snake(op_type: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", op_type).lower()
+
+
+def _type(array: np.ndarray) -> str:
+    name = element_type(array.dtype)
+    if name in _TYPES:
+        return _TYPES[name]
+    if name.startswith("complex") or name in ("int4", "uint4", "float4_e2m1fn", "float8_e4m3fnuz", "float8_e5m2fnuz"):
+        raise NotAskedError(f"its tensors have no {name}, or pack it")
+    return re.sub(r"^([a-z])[a-z]*", r"\1", name)
+
+
+def _tensor(variable: str, array: np.ndarray) -> str:
+    name = element_type(array.dtype)
+    if name == "string":
+        return f"{variable}.astype(str)"
+    if name in _BITS:
+        return f"ov.Tensor({variable}.view(np.uint{8 * array.dtype.itemsize}), {variable}.shape, ov.Type.{_BITS[name]})"
+    return variable
+
+
+def _back(data: np.ndarray) -> str:
+    name = element_type(data.dtype)
+    if name == "string":
+        return "got = got.astype(object)\n"
+    return f"import ml_dtypes\ngot = got.view(ml_dtypes.{name})\n" if name in _BITS else ""

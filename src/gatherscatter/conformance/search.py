@@ -1,0 +1,202 @@
+"""Random calls on one runtime: every new kind of departure, shrunk to a minimal call.
+
+Calls are drawn by Hypothesis, as the tests of this package draw them; the oracle answers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from random import Random
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gatherscatter.conformance import corpus
+from gatherscatter.conformance.build import answered
+from gatherscatter.conformance.calls import version_call
+from gatherscatter.conformance.case import Case, element_type
+from gatherscatter.conformance.choices import Drawn
+from gatherscatter.conformance.kinds import kind_of
+from gatherscatter.conformance.oracle import ROWS, Row
+from gatherscatter.conformance.run import Examiner
+from gatherscatter.conformance.runtimes import find
+from gatherscatter.conformance.smaller import smaller
+from gatherscatter.conformance.themes.draft import Call, Draft, section
+from gatherscatter.conformance.verdicts import Judgement
+
+NO_DEPARTURE = ("pass", "allowed", "not asked")
+SHRINKING = 60.0  # seconds for one departure
+AT_A_TIME = 300  # calls that are drawn before Hypothesis starts anew
+
+Signature = tuple[str, str, str]
+Progress = Callable[[str, Case, Judgement], None]
+
+
+class Departure(NamedTuple):
+    """A minimal call, and what the runtime makes of it."""
+
+    case: Case
+    judgement: Judgement
+
+    @property
+    def signature(self) -> Signature:
+        """Verdict, op version and kind: of each, one departure is shown."""
+        return self.judgement.verdict, self.case.op, self.case.kind
+
+
+def search(
+    runtime: str,
+    minutes: float,
+    progress: Progress | None = None,
+    *,
+    ops: Sequence[str] = ("*",),
+    timeout: float = 10.0,
+    seed: int | None = None,
+) -> Iterator[Departure]:
+    """Look for departures for so many minutes, and yield each as it is found and shrunk.
+
+    Parameters
+    ----------
+    runtime : a name (see `gatherscatter.conformance.runtimes`)
+    minutes : after these nothing more is run
+    progress : called with the runtime's name, each case and what it came to
+    ops : patterns of op versions
+    timeout : seconds that a call may take
+    seed : the same draws again, as far as time allows; absent: others each time
+
+    Raises
+    ------
+    ImportError
+        Hypothesis, or the runtime's package, is not installed.
+    LookupError
+        There is no such runtime, or it has none of these op versions.
+    """
+    rows = _rows(runtime, ops)
+    with Examiner(runtime, timeout) as examiner:
+        hunt = _Hunt(runtime, examiner, monotonic() + 60 * minutes, progress)
+        random = Random(seed)
+        while not hunt.is_over():
+            yield from hunt.departures(rows, random)
+
+
+def _rows(runtime: str, ops: Sequence[str]) -> list[Row]:
+    """The op versions that the runtime can be asked for."""
+    asked = find(runtime)
+    rows = [
+        row
+        for name, row in ROWS.items()
+        if any(fnmatchcase(fitting, op) for op in ops for fitting in (name, name.rpartition("-")[0]))
+        and any(asked.supports(case) is None for case in corpus.cases(op=name, kind="plain"))
+    ]
+    if not rows:
+        raise LookupError(f"{runtime} has no op version like {', '.join(ops)}")
+    return rows
+
+
+class _Hunt:
+    """What is known so far. Every call is run once: Hypothesis must see the same answer when it asks again."""
+
+    def __init__(self, runtime: str, examiner: Examiner, deadline: float, progress: Progress | None) -> None:
+        self._runtime = runtime
+        self._examiner = examiner
+        self._deadline = deadline
+        self._progress = progress
+        self._judgements: dict[str, Judgement] = {}
+        self._known: set[Signature] = set()
+        self._broke: list[Departure] = []
+        self._target: Signature | None = None
+        self._until = deadline
+
+    def is_over(self) -> bool:
+        return monotonic() >= self._deadline
+
+    def departures(self, rows: list[Row], random: Random) -> Iterator[Departure]:
+        """One departure at most that is shrunk, and calls that turned out to have broken a worker before."""
+        hypothesis = _hypothesis()
+        self._target, self._until = None, self._deadline
+        drawn = hypothesis.strategies.composite(lambda draw: _draw(Drawn(draw), rows))()
+        settings = hypothesis.settings(
+            max_examples=AT_A_TIME,
+            database=None,
+            deadline=None,
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        try:
+            smallest = hypothesis.find(drawn, self._is_new, settings=settings, random=random)
+        except hypothesis.errors.NoSuchExample:
+            smallest = None
+        found = [] if smallest is None else [self._smallest(Departure(smallest, self._judgements[smallest.id]))]
+        for departure in (*found, *self._broke):
+            if departure.signature not in self._known:
+                self._known.add(departure.signature)
+                yield departure
+        self._broke = []
+
+    def _smallest(self, departure: Departure) -> Departure:
+        """The departure without what can be left out."""
+        row = ROWS[departure.case.op]
+        call = Call(list(departure.case.inputs), departure.case.attributes)
+        for candidate in smaller(row, call):
+            case = case_of(row, candidate)
+            same = (case.kind, case.error) == (departure.case.kind, departure.case.error)
+            if same and self._is_new(case):
+                return self._smallest(Departure(case, self._judgements[case.id]))
+        return departure
+
+    def _is_new(self, case: Case) -> bool:
+        """Whether the case departs in a way that is not known; while shrinking, in the very same way."""
+        judgement = self._judge(case)
+        if judgement is None or judgement.verdict in NO_DEPARTURE:
+            return False
+        signature = Departure(case, judgement).signature
+        if self._target is None and signature not in self._known:
+            self._target = signature
+            self._until = min(self._deadline, monotonic() + SHRINKING)
+        return signature == self._target
+
+    def _judge(self, case: Case) -> Judgement | None:
+        """What the case comes to; None if there is no time left to run it."""
+        if case.id not in self._judgements:
+            if monotonic() >= self._until:
+                return None
+            for examined, judgement in self._examiner.examine(case):
+                if examined.id != case.id:
+                    self._broke.append(Departure(examined, judgement))
+                else:
+                    self._judgements[case.id] = judgement
+            if self._progress is not None:
+                self._progress(self._runtime, case, self._judgements[case.id])
+        return self._judgements[case.id]
+
+
+def _hypothesis() -> Any:
+    try:
+        import hypothesis
+    except ModuleNotFoundError as error:
+        raise ImportError("the search draws its calls with Hypothesis: pip install hypothesis") from error
+    return hypothesis
+
+
+def _draw(choices: Drawn, rows: list[Row]) -> Case:
+    row = choices.pick(rows)
+    call = version_call(choices, row)
+    inputs = [_plain(array) for array in call.inputs]
+    return case_of(row, Call([*inputs, *[None] * (len(row.inputs) - len(inputs))], call.attributes))
+
+
+def case_of(row: Row, call: Call) -> Case:
+    """A case of a call that no theme has made."""
+    return answered(Draft(row.name, kind_of(row, call), "found", call, (section(row),)))
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """The values alone: contiguous, in the machine's byte order, text as objects."""
+    if element_type(array) == "string":
+        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in array.reshape(-1).tolist()]
+        plain = np.empty(array.size, object)
+        plain[:] = texts
+        return plain.reshape(array.shape)
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
