@@ -81,12 +81,12 @@ def kernel_arguments(
     """Arrays and keywords with which the kernel of a version does what the version does."""
     reduction = values.get("reduction", "none")
     reduction = REDUCTIONS.get(reduction, reduction)
-    _check_reduction(row, reduction, arrays[0].dtype)
+    check_reduction(row, reduction, arrays[0].dtype)
     axis = values.get("axis", 0)
     if row.inputs[-1].kind == "axis":
         axis = _axis_input(row, arrays.pop())
     rank = arrays[0].ndim
-    accumulate = accumulate or _own_way(row, arrays[0])
+    accumulate = accumulate or own_way(row, arrays[0])
     if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
         arrays = list(row.prepare(row.name, tuple(arrays), axis % rank))
     keywords = {
@@ -101,12 +101,13 @@ def kernel_arguments(
     return arrays, keywords
 
 
-def _own_way(row: OpVersion, data: np.ndarray) -> str:
+def own_way(row: OpVersion, data: np.ndarray) -> str:
+    """How the specification of a version adds up floats: a value of ``accumulate``."""
     halves = element_type(data.dtype) in ("float16", "bfloat16")
     return "wide" if halves and row.domain == "openvino" else "step"
 
 
-def _check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> None:
+def check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> None:
     """ONNX concatenates strings (ruling O14); other elements have the reductions that the core knows."""
     concatenates = row.domain == "onnx" and reduction == "add" and element_type(dtype) == "string"
     if reduction != "none" and not concatenates and not _core.knows(dtype, reduction):

@@ -1,0 +1,105 @@
+// A call of an op version: checks, plan, result. `call` is { row, tensors, attributes }: tensors in the order of the
+// version's inputs, attributes a Map.
+
+function evaluate({ row, tensors, attributes }) {
+  const valuesOf = checkedAttributes(row, attributes);
+  checkTypes(row, tensors);
+  const values = valuesOf();
+  const given = { ...roles(row, tensors), row, tensors, values, warning: deprecation(row) };
+  if (row.kernel === "gather_tree") return { ...given, ...planTree(given) };
+  if (row.kernel === "tensor_scatter") {
+    const call = { ...given, axis: values.axis, mode: values.mode };
+    return { ...call, ...planCache(call) };
+  }
+  const { type } = tensors[0];
+  const reduction = checkedReduction(row, values, type);
+  const axis = axisOf(row, values, tensors);
+  const call = {
+    ...given,
+    axis,
+    batchDims: values.batch_dims ?? 0,
+    reduction,
+    initial: values.use_init_val ?? true,
+    wide: row.wide.includes(type),
+  };
+  Object.assign(call, prepared(call));
+  return { ...call, ...KERNELS[row.kernel](call) };
+}
+
+// The inputs by what they are for, whatever the version calls them.
+function roles(row, tensors) {
+  if (row.kernel === "gather_tree") return { data: tensors[0], indices: tensors[1], updates: undefined };
+  const [first, ...others] = row.inputs.map((input, i) => ({ ...input, tensor: tensors[i] }));
+  return {
+    data: first.tensor,
+    indices: others.find(({ kind }) => kind === "indices").tensor,
+    updates: others.find(({ kind }) => kind === "data")?.tensor,
+  };
+}
+
+function deprecation(row) {
+  return row.deprecated ? `${row.name} is deprecated; use ${row.domain}.ScatterElements` : "";
+}
+
+// What single versions demand, by the names that the table has for it.
+const PREPARE = {
+  equal_off_axis({ row, data, indices }, axis) {
+    if (data.shape.length !== indices.shape.length) return {};
+    if (data.shape.every((size, d) => d === axis || size === indices.shape[d])) return {};
+    throw pairFault(row.name, `off axis ${axis}, data and indices must have equal dimensions`, data.shape, indices.shape);
+  },
+  no_longer_along_axis({ row, data, indices }, axis) {
+    if (data.shape.length !== indices.shape.length || indices.shape.length === 0) return {};
+    if (indices.shape[axis] <= data.shape[axis]) return {};
+    throw pairFault(row.name, `along axis ${axis}, indices must not be longer than data`, data.shape, indices.shape);
+  },
+  one_element_updates({ data, indices, updates }) {
+    const whole = indices.shape.length === 1 && indices.shape[0] === data.shape.length;
+    return whole && updates.values.length === 1 ? { updates: { ...updates, shape: [] } } : {};
+  },
+};
+
+function prepared(call) {
+  const rank = call.data.shape.length;
+  if (!call.row.prepare || !(-rank <= call.axis && call.axis < rank)) return {};
+  return PREPARE[call.row.prepare](call, (call.axis + rank) % rank);
+}
+
+const FINISH = {
+  fuse_batch_dims({ batchDims }, shape) {
+    return batchDims <= 1 ? shape : [countOf(shape.slice(0, batchDims)), ...shape.slice(batchDims)];
+  },
+};
+
+// The result, or what it is after the first groups only: what no group has reached is what it was, or not there yet.
+function resultOf(plan, groups = plan.groups.length) {
+  const moves = plan.groups.slice(0, groups).flatMap((group) => group.moves);
+  const { type } = plan.tensors[0];
+  if (plan.updates) return { type, shape: plan.data.shape, values: scattered(plan, moves) };
+  const fill = plan.row.kernel === "gather_tree" ? plan.tensors[3].values[0] : zeroOf(type);
+  const values = new Array(countOf(plan.slots)).fill(fill);
+  for (const [from, to] of moves) if (from !== null) values[to] = plan.data.values[from];
+  const finish = FINISH[plan.row.finish];
+  return { type, shape: finish ? finish(plan, plan.slots) : plan.slots, values };
+}
+
+// Data with all contributions to each place folded in order.
+function scattered({ data, updates, reduction = "none", initial, wide }, moves) {
+  const values = [...data.values];
+  for (const [place, sources] of contributions(moves)) {
+    const parts = sources.map((from) => updates.values[from]);
+    if (initial && reduction !== "none") parts.unshift(data.values[place]);
+    values[place] = folded(reduction, data.type, parts, wide);
+  }
+  return values;
+}
+
+// For each place that is written: which updates go there, in order.
+function contributions(moves) {
+  const found = new Map();
+  for (const [from, to] of moves) {
+    if (!found.has(to)) found.set(to, []);
+    found.get(to).push(from);
+  }
+  return found;
+}

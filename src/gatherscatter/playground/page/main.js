@@ -1,0 +1,85 @@
+// From the address to the page and back.
+
+// Carry out a change of the state that changes the form, too.
+function change(edit) {
+  edit();
+  showPicker();
+  showInputs();
+  showAttributes();
+  changed();
+}
+
+// The state has changed under the hands of the visitor.
+function changed() {
+  recompute();
+  announce();
+  clearTimeout(addressing);
+  addressing = setTimeout(keepAddress, 200); // browsers refuse one that changes with every key
+}
+
+let addressing = 0;
+
+function keepAddress() {
+  history.replaceState(null, "", `#${fragmentOf(state)}`);
+}
+
+function copyLink(event) {
+  keepAddress();
+  copyText(location.href, event.target);
+}
+
+// Show what a fragment describes: a link, an example. One that makes no sense leaves the page as it is.
+function take(fragment) {
+  byId("link-mistake").textContent = "";
+  try {
+    const next = stateOf(fragment);
+    change(() => {
+      state = next;
+    });
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error;
+    byId("link-mistake").textContent = `This link can't be shown: ${error.message}.`;
+  }
+}
+
+const START = "onnx.GatherND";
+
+function start() {
+  fillOperators();
+  const asked = location.hash.slice(1);
+  take(firstExample(table.ops.findLast((row) => familyName(row) === START)));
+  if (asked) take(asked); // over the first example, if it makes sense
+  addEventListener("hashchange", followAddress);
+  byId("copy-link").addEventListener("click", copyLink);
+  byId("copy-python").addEventListener("click", (event) => copyText(byId("python").textContent, event.target));
+  const count = () => view.plan?.groups.length ?? 0;
+  byId("step").addEventListener("input", (event) => goTo(Number(event.target.value)));
+  byId("back").addEventListener("click", () => goTo(view.step === null ? count() - 1 : Math.max(view.step - 1, 0)));
+  byId("forth").addEventListener("click", () => goTo(view.step === null ? 1 : Math.min(view.step + 1, count())));
+  byId("all").addEventListener("click", () => goTo(null));
+  for (const type of ["pointerover", "pointerleave"]) byId("picture").addEventListener(type, point);
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    if (Math.abs(entry.contentRect.width - width) < 1) return;
+    width = entry.contentRect.width;
+    drawPicture();
+  }).observe(byId("picture"));
+}
+
+// For tests and for the curious: show a link's fragment, and read what the page then says.
+window.playground = {
+  show: take,
+  fragment: () => fragmentOf(state),
+  answer() {
+    if (view.fault) return { error: view.fault instanceof Fault ? view.fault.kind : null, text: view.fault.message };
+    const { type, shape, values } = view.result;
+    return { type, shape, values: values.map((element) => elementText(type, element)) };
+  },
+};
+
+function followAddress() {
+  const fragment = location.hash.slice(1);
+  if (fragment && fragment !== fragmentOf(state)) take(fragment);
+}
+
+start();

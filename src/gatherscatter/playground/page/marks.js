@@ -1,0 +1,47 @@
+// What is said of each cell of the picture: who touches it, and how. `step` is how many groups have been carried out.
+
+const HUES = 8;
+
+// For each tensor a list by flat position: { groups, look }, and what the output holds by then.
+function marksOf(plan, step) {
+  const done = plan.groups.slice(0, step);
+  const marks = { data: new Map(), indices: new Map(), updates: new Map(), output: new Map() };
+  const touch = (name, flat, group) => {
+    if (!marks[name].has(flat)) marks[name].set(flat, { groups: [] });
+    marks[name].get(flat).groups.push(group);
+  };
+  const source = plan.updates ? "updates" : "data";
+  done.forEach((group, number) => {
+    for (const flat of new Set(group.at)) touch("indices", flat, number);
+    for (const [from, to] of group.moves) {
+      if (from !== null) touch(source, from, number);
+      touch("output", to, number);
+      if (from === null) marks.output.get(to).look = "filled";
+    }
+  });
+  const reduces = plan.updates && (plan.reduction ?? "none") !== "none";
+  for (const mark of marks.output.values())
+    mark.look ??= reduces ? "reduced" : mark.groups.length > 1 ? "repeated" : "once";
+  for (const name of ["data", "updates", "indices"])
+    for (const mark of marks[name].values()) mark.look = mark.groups.length > 1 ? "repeated" : "once";
+  if (plan.row.kernel === "gather_tree") markTree(plan, marks, step);
+  markNegatives(plan, marks);
+  return marks;
+}
+
+function markNegatives({ row, indices }, marks) {
+  if (row.kernel === "gather_tree" || !indices) return;
+  for (const [flat, mark] of marks.indices) if (indices.values[flat] < 0n) mark.negative = true;
+}
+
+function markTree(plan, marks, step) {
+  if (step < plan.groups.length) return;
+  plan.tensors[0].values.forEach((_, flat) => {
+    if (!marks.output.has(flat)) marks.output.set(flat, { groups: [], look: "filled" });
+  });
+}
+
+// The marks of a call that is refused: the elements at fault.
+function faultMarks(fault) {
+  return new Map(fault.bad.map((flat) => [flat, { groups: [], look: "bad" }]));
+}

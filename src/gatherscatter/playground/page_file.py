@@ -1,0 +1,66 @@
+"""The page as one file: the parts inlined, the table and the examples as JSON."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.playground.facts import facts
+
+# In the order in which they need each other.
+PARTS = (
+    *("dom", "tensors", "types", "literals", "arithmetic", "hints", "faults", "checks", "kernels", "call", "state"),
+    *(
+        "grids",
+        "marks",
+        "sentences",
+        "cells",
+        "arrows",
+        "picture",
+        "python",
+        "show",
+        "inputs",
+        "attributes",
+        "picker",
+        "copy",
+        "main",
+    ),
+)
+
+
+def write(path: str | Path) -> None:
+    """Write the page into a file; what was there is replaced."""
+    Path(path).write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The whole page.
+
+    >>> page()[:15]
+    '<!DOCTYPE html>'
+    """
+    files = resources.files("gatherscatter.playground") / "page"
+
+    def read(name: str) -> str:
+        return files.joinpath(name).read_text(encoding="utf-8")
+
+    script = "\n".join(read(f"{name}.js") for name in PARTS)
+    parts = {
+        "style": read("playground.css"),
+        "script": script,
+        # Nothing is loaded, and no script runs but this one, whatever a link holds.
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "table": _json(facts()),
+        "presets": _json(json.loads(read("presets.json"))),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], read("playground.html"))
+
+
+def _json(value: Any) -> str:
+    """JSON that can stand in a script element: no text in it can end the element."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
