@@ -12,6 +12,7 @@ from gatherscatter.cli.failures import traceback_option
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
+    from gatherscatter.conformance.report import Report
 
 FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -92,7 +93,6 @@ def command(
     cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
     names = runtimes or tuple(installed())
     report = Report()
-    results: dict[str, Any] = {"results": {}}
     try:
         if minutes is None:
             with ConformProgress(len(cases) * len(names)) as progress:
@@ -101,8 +101,8 @@ def command(
             search_all(names, minutes, ops or ("*",), timeout, report)
     finally:
         if any(report.results.values()):
-            results = _report(report, json_file, html_file, others)
-    if fail_on is not None and _worst(results) <= verdicts.SEVERITY[fail_on]:
+            _report(report, json_file, html_file, others)
+    if fail_on is not None and _worst(report) <= verdicts.SEVERITY[fail_on]:
         context.exit(FAILURE)
 
 
@@ -128,10 +128,10 @@ def _select(
     return cases
 
 
-def _report(report: Any, json_file: Path | None, html_file: Path | None, others: Iterable[Path]) -> dict[str, Any]:
+def _report(report: Report, json_file: Path | None, html_file: Path | None, others: Iterable[Path]) -> None:
     from gatherscatter.conformance.report import merged, read_json, write_json
 
-    results: dict[str, Any] = report.to_dict()
+    results = report.to_dict()
     for file in others:
         results = merged(results, read_json(file))
     _print_table(results)
@@ -143,16 +143,13 @@ def _report(report: Any, json_file: Path | None, html_file: Path | None, others:
 
         html_report.write(results, html_file)
         click.echo(f"written: {html_file}")
-    return results
 
 
-def _worst(results: dict[str, Any]) -> int:
+def _worst(report: Report) -> int:
     from gatherscatter.conformance.verdicts import SEVERITY
 
-    return min(
-        (SEVERITY[one["verdict"]] for each in results["results"].values() for one in each.values()),
-        default=len(SEVERITY) + 1,
-    )
+    found = [SEVERITY[judgement.verdict] for each in report.results.values() for judgement in each.values()]
+    return min(found, default=len(SEVERITY))
 
 
 def _print_table(results: dict[str, Any]) -> None:

@@ -19,23 +19,26 @@ def narrowed(case: Case, got: tuple[np.ndarray, ...]) -> str:
     """What was narrowed, in words, or ''."""
     if not _may_be(case):
         return ""
+    if any(result.dtype.name == _NARROW.get(case.type) for result in got):
+        return f"a result of {_NARROW[case.type]}"
+    if _only_flushed(case, got):
+        return ""
     for words, inputs in _ways(case):
         try:
             expected = oracle.call(case.op, *inputs, **case.attributes)
         except (IndexError, ValueError, TypeError):
             continue
-        # Some give the result back in 64 bits, some in 32.
-        if any(same(got, dataclasses.replace(case, expected=(form,))) for form in _forms(case, expected)):
+        widened = expected.astype(case.type) if case.type in _NARROW else expected
+        if same(got, dataclasses.replace(case, expected=(widened,))):
             return words
     return ""
 
 
-def _forms(case: Case, expected: np.ndarray) -> Iterator[np.ndarray]:
-    yield expected
-    if expected.dtype.name in _NARROW:
-        yield _wrapped(expected)
-    elif case.type in _NARROW:
-        yield expected.astype(case.type)
+def _only_flushed(case: Case, got: tuple[np.ndarray, ...]) -> bool:
+    """Whether nothing but zeros differ: a processor that takes tiny numbers for zero makes them in 64 bits, too."""
+    if case.expected is None or case.type not in ("float64", "complex128") or got[0].shape != case.expected[0].shape:
+        return False
+    return bool((got[0][got[0] != case.expected[0]] == 0).all())
 
 
 def _may_be(case: Case) -> bool:
@@ -51,7 +54,7 @@ def _may_be(case: Case) -> bool:
 
 
 def _ways(case: Case) -> Iterator[tuple[str, list[np.ndarray | None]]]:
-    """Data, indices, both, or at last nothing but the result in 32 bits; values that don't fit are cut or limited."""
+    """Data, indices, or both in 32 bits; values that don't fit are cut off or limited."""
     kinds = [each.kind for each in versions.op(case.op).inputs]
     for data_words, index_words in _PAIRS:
         words = {"data": data_words, "indices": index_words}
@@ -60,7 +63,7 @@ def _ways(case: Case) -> Iterator[tuple[str, list[np.ndarray | None]]]:
             None if array is None else _CUTS[data_words](array) if kind == "data" else _index(index_words, array)
             for kind, array in zip(kinds, case.inputs, strict=False)
         ]
-        yield f"what {' and '.join(parts)}, give" if parts else "the result in 32 bits", inputs
+        yield f"what {' and '.join(parts)}, give", inputs
 
 
 def _index(words: str, array: np.ndarray) -> np.ndarray:
@@ -98,5 +101,5 @@ _CUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "": _same,
 }
 
-# One of them alone explains more than both, and both more than neither.
-_PAIRS = sorted(product(_CUTS, _CUTS), key=lambda pair: (1, 0, 2)[pair.count("")])
+# One of them alone explains more than both.
+_PAIRS = sorted(product(_CUTS, _CUTS), key=lambda pair: pair.count("") != 1)[:-1]

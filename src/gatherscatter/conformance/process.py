@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
 from gatherscatter.conformance.case import Case
@@ -19,6 +19,7 @@ from gatherscatter.conformance.worker import FILL, read_frame, write_frame
 
 START_SECONDS = 180.0  # an import may take that long on a busy machine
 LAST_WORDS = 300
+PATIENCE = 0.2  # seconds between looks at whether to stop
 
 # ONNX Runtime and OpenVINO report home; ONNX Runtime's thread for it can end the process by itself
 # (github.com/microsoft/onnxruntime/issues/32173), which would be blamed on a case.
@@ -31,11 +32,18 @@ class StartError(RuntimeError):
     """The runtime can't be loaded."""
 
 
-class Worker:
-    """A running worker. ``fill`` is the byte with which unused memory is filled, where the C library can (glibc)."""
+class StoppedError(RuntimeError):
+    """Another thread wants an end."""
 
-    def __init__(self, runtime: str, fill: int, environment: Mapping[str, str] | None = None) -> None:
-        self.fill = fill
+
+class Worker:
+    """A running worker. ``fill`` is the byte with which unused memory is filled, where the C library can (glibc).
+
+    Once ``stop`` is set, whoever waits for an answer gets a `StoppedError`, and the worker is gone.
+    """
+
+    def __init__(self, runtime: str, fill: int, stop: threading.Event | None = None) -> None:
+        self._stop = stop or threading.Event()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         # glibc fills memory that it hands out with the complement of this.
         variables = {FILL: str(fill), "MALLOC_PERTURB_": str(fill ^ 0xFF)}
@@ -45,19 +53,14 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, **_ENVIRONMENT, **variables, **(environment or {})},
+            env={**os.environ, **_ENVIRONMENT, **variables},
             **own_group,  # type: ignore[call-overload]
         )
         assert self._process.stdin is not None
         self._requests = self._process.stdin
         self._answers: queue.Queue[Any] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
-        try:
-            ready = self._next(START_SECONDS) == "ready"
-        except BaseException:  # Ctrl-C
-            self.kill()
-            raise
-        if not ready:
+        if self._next(START_SECONDS) != "ready":
             words = self._last_words()
             self.kill()
             raise StartError(f"runtime {runtime} can't be started: {words or 'no answer'}")
@@ -110,10 +113,18 @@ class Worker:
             self._answers.put(_END)
 
     def _next(self, timeout: float) -> Any:
+        deadline = monotonic() + timeout
         try:
-            return self._answers.get(timeout=timeout)
-        except queue.Empty:
-            return _SILENCE
+            while not self._stop.is_set():
+                try:
+                    return self._answers.get(timeout=max(min(deadline - monotonic(), PATIENCE), 0))
+                except queue.Empty:
+                    if monotonic() >= deadline:
+                        return _SILENCE
+            raise StoppedError
+        except BaseException:  # Ctrl-C, too
+            self.kill()
+            raise
 
     def _crash(self) -> Crashed:
         try:

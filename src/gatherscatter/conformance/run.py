@@ -74,10 +74,8 @@ def conform(
 
     def one(name: str) -> None:
         start = perf_counter()
-        with Examiner(name, timeout) as examiner:
+        with Examiner(name, timeout, stop) as examiner:
             for case in ordered:
-                if stop.is_set():
-                    return
                 for examined, judgement in examiner.examine(case):
                     report.results[name][examined.id] = judgement
                 if progress is not None:
@@ -92,8 +90,10 @@ def conform(
         try:
             for future in [pool.submit(one, name) for name in names]:
                 future.result()
-        finally:
+        except BaseException:  # Ctrl-C, or a runtime that can't be started
             stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
     return report
 
 
@@ -110,9 +110,10 @@ class Examiner:
     There are two workers, in which unused memory is filled differently; the second is asked about departures only.
     """
 
-    def __init__(self, runtime: str, timeout: float) -> None:
+    def __init__(self, runtime: str, timeout: float, stop: threading.Event | None = None) -> None:
         self._runtime = runtime
         self._timeout = timeout
+        self._stop = stop or threading.Event()
         self._workers: dict[int, Worker] = {}
         self._suspects: dict[int, list[Case]] = {fill: [] for fill in FILLS}
 
@@ -142,17 +143,19 @@ class Examiner:
         for each in ended:
             self._suspects[each.fill] = []
         judgement = self.alone(case)
-        if judgement.verdict in ("crashes", "hangs") or not suspects:
-            yield case, judgement if judgement.verdict in ("crashes", "hangs") else judge(case, ended)
-            return
-        yield case, judgement
-        yield from self._blame(suspects)
+        if judgement.verdict in ("crashes", "hangs"):
+            yield case, judgement
+        elif not suspects and isinstance(ended[0].seen[-1], Crashed):  # who else
+            yield case, judge(case, ended)
+        else:
+            yield case, judgement
+            yield from self._blame(suspects)
 
     def alone(self, case: Case) -> Judgement:
         """What a case comes to in workers that have run nothing else."""
         runs = []
         for fill in FILLS:
-            worker = Worker(self._runtime, fill)
+            worker = Worker(self._runtime, fill, self._stop)
             try:
                 seen = worker.ask(case, ALONE, self._timeout)
                 if not _has_ended(seen):
@@ -168,7 +171,7 @@ class Examiner:
     def _ask(self, fill: int, case: Case, times: int) -> tuple[Observation, ...]:
         worker = self._workers.get(fill)
         if worker is None or not worker.alive:
-            worker = self._workers[fill] = Worker(self._runtime, fill)
+            worker = self._workers[fill] = Worker(self._runtime, fill, self._stop)
         return worker.ask(case, times, self._timeout)
 
     def _note(self, case: Case, judgement: Judgement) -> None:
