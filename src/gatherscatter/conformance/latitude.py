@@ -25,6 +25,7 @@ REASONS = {
     "nan": "O12, V17: what min and max make of NaN is not specified",
     "bool": "O13: the reductions of bool are not specified",
     "string": "O14: the reductions of strings are not specified",
+    "storage": "2.10: that numbers of 8 and 4 bits are only moved is a ruling of this package",
     "complex order": "O15: complex numbers have no order, and the text gives none",
     "pairwise mean": "V10: the text writes a mean of more than two numbers pairwise, which gives another one",
     "k=0": "O7: the text wants index tuples of at least one index",
@@ -75,6 +76,8 @@ def _open_error(row: Row, given: dict[str, Any], attributes: dict[str, Any], err
     if error == "TypeError" and attributes.get("reduction") in row.reductions[1:]:
         name = oracle.element_type(data.dtype)
         if name in row.types and data.dtype == given["updates"].dtype:
+            if name in oracle.OV_STORAGE and row.domain == "openvino":
+                return "storage"
             return {"string": "string", "complex64": "complex order", "complex128": "complex order"}.get(name, "")
     if error == "ValueError" and row.kernel == "gather_nd" and row.domain == "openvino":
         b, shapes = attributes.get("batch_dims", 0), (data.shape, given["indices"].shape)
