@@ -32,6 +32,7 @@ __all__ = [
     "OpVersion",
     "Prepared",
     "at",
+    "explain",
     "gather",
     "gather_elements",
     "gather_nd",
@@ -61,4 +62,6 @@ _LATER = ("dask", "jax", "torch", "xarray", "zarr")  # imported when first used,
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return import_module(f"{__name__}.{name}")
+    if name == "explain":  # with all that it draws by
+        return import_module(f"{__name__}.explaining").explain
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

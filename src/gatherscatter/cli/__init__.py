@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from gatherscatter.cli import apply, bench, conform, convert, corpus, doctor, inspect, ops, playground, run
+from gatherscatter.cli import apply, bench, conform, convert, corpus, doctor, explain, inspect, ops, playground, run
 from gatherscatter.cli.failures import EXPECTED, Settings, report, traceback_option
 
 INTERRUPTED = 130  # 128 + SIGINT, what a shell reports for Ctrl-C
@@ -68,5 +68,5 @@ def main() -> None:
     """The gather and scatter operators of ONNX and OpenVINO, on arrays and on model files."""
 
 
-for _module in (apply, bench, conform, convert, corpus, doctor, inspect, ops, playground, run):
+for _module in (apply, bench, conform, convert, corpus, doctor, explain, inspect, ops, playground, run):
     main.add_command(_module.command)

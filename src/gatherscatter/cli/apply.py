@@ -65,7 +65,7 @@ def command() -> None:
 def operator_command(row: OpVersion) -> click.Command:
     """The command of one row: its inputs are arguments, its attributes options."""
     files = [_argument(one) for one in row.inputs]
-    options = [_option(attribute) for attribute in row.attributes]
+    options = [attribute_option(attribute) for attribute in row.attributes]
     if any(one.kind == "axis" for one in row.inputs):
         options.append(click.Option(["--axis", AXIS_OPTION], metavar="INT|FILE", help="The axis, in place of AXIS."))
     output = click.Option(
@@ -124,7 +124,8 @@ def _argument(one: Input) -> click.Argument:
     return click.Argument([f"input_{one.name}"], metavar=_metavar(one), required=required)
 
 
-def _option(attribute: Attribute) -> click.Option:
+def attribute_option(attribute: Attribute) -> click.Option:
+    """The option of an attribute, with both spellings of its name."""
     dashed = attribute.name.replace("_", "-")
     names = [f"--{attribute.name}", *([f"--{dashed}"] if dashed != attribute.name else [])]
     kind = click.Choice(attribute.choices) if attribute.choices else CLICK_TYPES[attribute.type]

@@ -1,0 +1,197 @@
+"""Pictures and words that explain a call: `explain`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gatherscatter.explaining.call import Call, taken_apart
+from gatherscatter.explaining.trace import Step, trace
+from gatherscatter.explaining.view import Drawing, drawing
+
+if TYPE_CHECKING:
+    from gatherscatter.explaining.elsewhere import Elsewhere
+    from gatherscatter.explaining.equivalents import Equivalent
+
+__all__ = ["Explanation", "explain"]
+
+SUFFIXES = (".svg", ".png", ".html")
+THEMES = ("auto", "light", "dark")
+
+
+def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
+    """Explain a call: a drawing, the shape rule with its numbers, the steps, and what other engines do with it.
+
+    The call is made, too. If it fails, the explanation shows why; the error is not raised.
+
+    Parameters
+    ----------
+    op : str or function
+        An op version or operator as `gatherscatter.op` takes it ("onnx.GatherND-13", "openvino.Gather"), or an array
+        function or its name (``gs.gather_nd``, "gather_nd").
+    *inputs : arrays
+        What the operator takes, in its order; arrays of any library, lists, numbers.
+    **attributes
+        Attributes of the operator, or inputs by their names.
+
+    Returns
+    -------
+    Explanation
+        Shows itself in a notebook; ``print`` it in a terminal; ``.save("page.html")`` writes a page with steps.
+
+    Raises
+    ------
+    LookupError
+        There is no such operator.
+    TypeError
+        ``op`` is neither a name nor a function, or there is an ``out``.
+
+    >>> import gatherscatter as gs
+    >>> print(gs.explain("onnx.GatherND-13", [[1, 2], [3, 4]], [[0, 1], [1, 0]]))
+    onnx.GatherND-13
+    Each row along the last dimension of indices is an address in data: the coordinates of an element.
+    The output lists what is found there.
+    <BLANKLINE>
+    output.shape = indices.shape[:-1] + data.shape[k:]    (k = 2)
+                 = indices.shape[:-1] + data.shape[2:]
+                 = (2,) + () = (2,)
+    <BLANKLINE>
+    data (2, 2) int64    indices (2, 2) int64    output (2,) int64
+        0    1                0    1               ┌────┐
+      ┌────┬────┐          ┌────┬────┐           0 │ 2¹ │
+    0 │ 1  │ 2¹ │        0 │ 0¹ │ 1¹ │           1 │ 3² │
+    1 │ 3² │ 4  │        1 │ 1² │ 0² │             └────┘
+      └────┴────┘          └────┴────┘
+    <BLANKLINE>
+    Step by step (raised numbers in the grids are steps)
+      1  indices[0] = (0, 1): data[0, 1] → output[0]: 2
+      2  indices[1] = (1, 0): data[1, 0] → output[1]: 3
+    >>> print(gs.explain(gs.gather, [10, 20], [5]).error)
+    gather: indices[0] = 5 is out of range for axis 0 of data with size 2 (valid: -2..1)
+    """
+    return Explanation(taken_apart(op, inputs, attributes))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a call does and why; `explain` makes it.
+
+    ``call`` is the call taken apart.
+    """
+
+    call: Call
+
+    @property
+    def op(self) -> str:
+        """The op version, or the name of the array function."""
+        return self.call.op
+
+    @property
+    def result(self) -> np.ndarray | None:
+        """What the call returned; None if it failed."""
+        return self.call.result
+
+    @property
+    def error(self) -> Exception | None:
+        """What the call raised."""
+        return self.call.error
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """What is drawn."""
+        return drawing(self.call)
+
+    @cached_property
+    def trace(self) -> tuple[Step, ...]:
+        """The first 200 steps."""
+        return tuple(trace(self.call))
+
+    @cached_property
+    def shape_rules(self) -> tuple[str, ...]:
+        """The rules for the shapes of the output and of the updates, with numbers."""
+        from gatherscatter.explaining.shapes import shape_rules
+
+        return shape_rules(self.call)
+
+    @cached_property
+    def elsewhere(self) -> tuple[Elsewhere, ...]:
+        """What engines that take model files do differently with this very call, the most severe first."""
+        from gatherscatter.explaining.elsewhere import elsewhere
+
+        return elsewhere(self.call)
+
+    @cached_property
+    def equivalents(self) -> dict[str, Equivalent]:
+        """The call as code for "numpy", "pytorch", "jax", "tensorflow" and "einx".
+
+        >>> import gatherscatter as gs
+        >>> print(gs.explain("scatter_nd", [0, 0], [[1], [1]], [2, 3], reduction="add").equivalents["numpy"].code)
+        import numpy as np
+        at = tuple(np.moveaxis(indices, -1, 0))
+        output = data.copy()
+        np.add.at(output, at, updates)
+        """
+        from gatherscatter.explaining.equivalents import equivalents
+
+        return equivalents(self.call)
+
+    def svg(self, theme: str = "auto") -> str:
+        """The drawing. ``theme``: "auto" is light or dark as the reader's system is; "light" or "dark"."""
+        from gatherscatter.explaining.svg import svg
+
+        if theme not in THEMES:
+            raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
+        return svg(self.call, self.drawing, theme)
+
+    def html(self) -> str:
+        """A page that needs no network: pointing at a cell shows its partners, a slider walks through the steps."""
+        from gatherscatter.explaining.page import page
+
+        return page(self)
+
+    def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
+        """Write the explanation into a file: ``.svg``, ``.png`` or ``.html``.
+
+        ``theme`` is for pictures: see `svg`; a PNG is light unless "dark" is asked for. Programs that don't know CSS's
+        custom properties, such as Inkscape, need a fixed theme for an SVG, too.
+
+        Raises
+        ------
+        ValueError
+            Another suffix, or another theme.
+        ImportError
+            A PNG needs ``pip install 'gatherscatter[explain]'``.
+        """
+        path = Path(path)
+        if path.suffix == ".svg":
+            path.write_text(self.svg(theme), encoding="utf-8")
+        elif path.suffix == ".html":
+            path.write_text(self.html(), encoding="utf-8")
+        elif path.suffix == ".png":
+            from gatherscatter.explaining.png import png
+
+            path.write_bytes(png(self.svg("light" if theme == "auto" else theme)))
+        else:
+            raise ValueError(f"{path}: the name must end in {', '.join(SUFFIXES)}")
+
+    def _repr_html_(self) -> str:
+        from gatherscatter.explaining.page import fragment
+
+        return fragment(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        ending = type(self.error).__name__ if self.result is None else f"output of shape {self.result.shape}"
+        return f"<Explanation of {self.op}: {ending}>"
+
+    def __str__(self) -> str:
+        from gatherscatter.explaining.text import text
+
+        return text(self)

@@ -1,0 +1,215 @@
+"""A call taken apart: which operator, its inputs by name, and what its attributes mean; whether it succeeded."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import gatherscatter as gs
+from gatherscatter import _arrays, spec
+from gatherscatter.errors import OpError, OpTypeError
+from gatherscatter.explaining.operators import resolved
+from gatherscatter.versions import REQUIRED, OpVersion, element_type
+
+Coordinates = tuple[int, ...]
+
+# Which input holds the data, the indices and the updates, where they have other names.
+ROLES = {
+    "tensor_scatter": {"data": "past_cache", "indices": "write_indices", "updates": "update"},
+    "gather_tree": {"data": "step_ids", "indices": "parent_ids"},
+}
+DEFAULTS: dict[str, Any] = {
+    "axis": 0,
+    "batch_dims": 0,
+    "reduction": "none",
+    "include_self": True,
+    "accumulate": "step",
+    "mode": "raise",
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an operator, and how it ended.
+
+    Attributes
+    ----------
+    op : the op version, or the name of the array function
+    row : the op version; for an array function that of the same inputs
+    kernel : which of the movements it is
+    arrays : inputs by name that could be made arrays, in the order of the specification
+    given : the attributes of the call as text for its heading
+    axis, batch_dims : counted from the front
+    reduction, include_self, accumulate : as the array functions have them
+    rule : what an index means: "negative", "nonnegative", "zeros", or a mode of the array functions
+    result : what the call returned; None if it failed
+    error : what it raised
+    notes : warnings
+    """
+
+    op: str
+    row: OpVersion
+    kernel: str
+    arrays: dict[str, np.ndarray]
+    given: dict[str, Any]
+    axis: int
+    batch_dims: int
+    reduction: str
+    include_self: bool
+    accumulate: str
+    rule: str
+    result: np.ndarray | None
+    error: Exception | None
+    notes: tuple[str, ...] = ()
+
+    def name(self, role: str) -> str:
+        """What the input in a role is called."""
+        return ROLES.get(self.kernel, {}).get(role, role)
+
+    @property
+    def data(self) -> np.ndarray:
+        return self.arrays[self.name("data")]
+
+    @property
+    def indices(self) -> np.ndarray | None:
+        return self.arrays.get(self.name("indices"))
+
+    @property
+    def updates(self) -> np.ndarray | None:
+        return self.arrays.get(self.name("updates"))
+
+    @property
+    def is_scatter(self) -> bool:
+        return "scatter" in self.kernel
+
+    @property
+    def by_tuple(self) -> bool:
+        """Whether the last dimension of indices holds tuples."""
+        return self.kernel.endswith("_nd")
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether batch dims come out as one, as those of OpenVINO GatherND-5."""
+        return self.row.finish is not None and self.op == self.row.name and self.batch_dims > 1
+
+    @property
+    def type(self) -> str:
+        return element_type(self.data.dtype)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether types and shapes fit, so that it is known what each index means."""
+        return self.error is None or isinstance(self.error, IndexError)
+
+    @property
+    def k(self) -> int:
+        """The length of index tuples."""
+        indices = self.indices
+        return indices.shape[-1] if self.by_tuple and indices is not None and indices.ndim else 1
+
+
+def taken_apart(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Call:
+    """Run an operator and note all that the explanation needs; its own errors are noted, too.
+
+    Raises
+    ------
+    LookupError
+        There is no operator of that name.
+    TypeError
+        ``operator`` is none; or ``out=``, since nothing is written here.
+    """
+    row, function = resolved(operator, attributes)
+    if "out" in attributes:
+        raise OpTypeError("explain: out is not taken, since nothing is written", op="explain", input="out")
+    name = function or row.name
+    names = [known.name for known in row.inputs]
+    if function and len(inputs) > len(names) and names[-1] != "axis":
+        inputs, attributes = inputs[: len(names)], attributes | {"axis": inputs[len(names)]}
+    options = dict(attributes)
+    inputs = (*inputs, *(options.pop(each) for each in names[len(inputs) :] if each in options))
+    result, error, notes = _run(getattr(gs, function) if function else row, inputs, options)
+    arrays = {each: array for each, value in zip(names, inputs, strict=False) if (array := _array(name, each, value))
+              is not None}  # fmt: skip
+    values = _values(row, arrays, attributes, function is not None)
+    arrays.pop("axis", None)
+    if (
+        row.kernel == "scatter_nd"
+        and result is not None
+        and arrays["updates"].size == 1
+        and arrays["indices"].ndim == 1
+    ):
+        arrays["updates"] = arrays["updates"].reshape(result.shape[arrays["indices"].size :])  # ruling V13
+    return Call(name, row, row.kernel, arrays, _shown(row, arrays, attributes, values), **values, result=result,
+                error=error, notes=notes)  # fmt: skip
+
+
+def _run(
+    function: Callable[..., Any], inputs: tuple[Any, ...], attributes: dict[str, Any]
+) -> tuple[np.ndarray | None, Exception | None, tuple[str, ...]]:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            result = np.asarray(function(*inputs, **attributes))
+        except (OpError, TypeError, ValueError, IndexError, OverflowError) as error:
+            return None, error, ()
+    return result, None, tuple(str(one.message) for one in seen if issubclass(one.category, DeprecationWarning))
+
+
+def _array(op: str, name: str, value: Any) -> np.ndarray | None:
+    try:
+        if name in ("indices", "write_indices", "axis") and value is not None:
+            return _arrays.as_indices(op, name, value)
+        return _arrays.as_array(op, name, value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        return None if value is None else _arrays.as_array(op, name, value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _values(row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], plain: bool) -> dict[str, Any]:
+    """What the attributes of a call mean, in the words of the array functions; for a failing one as far as possible."""
+    own = {one.name: one.default for one in row.attributes if one.default is not REQUIRED}
+    values: dict[str, Any] = DEFAULTS | own | given
+    axis = arrays.get("axis")
+    if axis is not None and axis.size == 1:
+        values["axis"] = axis.reshape(()).item()
+    rank = next(iter(arrays.values())).ndim if arrays else 0
+    indices = arrays.get("indices")
+    batch = _integer(values["batch_dims"])
+    reduction = str(values["reduction"])
+    rule = {"raise": "negative"}.get(str(values["mode"]), str(values["mode"])) if plain else row.index_range
+    if row.kernel == "tensor_scatter":
+        rule = str(values["mode"])
+    halves = bool(arrays) and element_type(next(iter(arrays.values())).dtype) in ("float16", "bfloat16")
+    wide = not plain and row.domain == "openvino" and halves and "accumulate" not in given
+    return {
+        "axis": _integer(values["axis"]) % rank if rank else 0,
+        "batch_dims": batch + (indices.ndim if batch < 0 and indices is not None else 0),
+        "reduction": spec.REDUCTIONS.get(reduction, reduction),
+        "include_self": bool(values.get("use_init_val", values["include_self"])),
+        "accumulate": "wide" if wide else str(values["accumulate"]),
+        "rule": rule,
+    }
+
+
+def _integer(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return 0
+
+
+def _shown(
+    row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], values: dict[str, Any]
+) -> dict[str, Any]:
+    """The attributes for a heading: those given, and an axis even where it is an input or the default."""
+    known = {known.name for known in row.inputs} - {"axis"}
+    shown = {name: value for name, value in given.items() if name not in known}
+    has_axis = "axis" in {*(one.name for one in row.inputs), *(one.name for one in row.attributes)}
+    return ({"axis": values["axis"]} if has_axis and "axis" not in given else {}) | shown

@@ -1,0 +1,127 @@
+"""How many indices name each element of data, counted for all indices at once, however many there are."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+
+from gatherscatter.explaining.call import Call, Coordinates
+from gatherscatter.explaining.moves import moves, position
+
+MOST_FOLLOWED = 20_000  # moves of GatherTree, which can only be followed one by one
+
+
+class Counts:
+    """Answers for one call how often elements of data are read, or elements of the output written."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._axes = _named_axes(call)
+        self._ended: set[Coordinates] = set()
+        self.total = _total(call)
+        numbers = np.zeros(0, np.int64)
+        if call.kernel == "gather_tree" and call.is_clear:
+            numbers = self._followed()
+        elif call.is_clear:
+            numbers = self._numbers(_columns(call))
+        self.numbers = np.sort(numbers)
+
+    def of(self, at: Coordinates) -> int:
+        """How many indices name an element of data."""
+        if not self._axes:
+            return self.total  # every empty tuple names everything
+        number = self._numbers([np.array([at[axis]]) for axis in self._axes])
+        first, last = (np.searchsorted(self.numbers, number, side)[0] for side in ("left", "right"))
+        return int(last - first)
+
+    def is_filled(self, at: Coordinates) -> bool:
+        """Whether an element of a gather's output comes from nowhere: its index is out of range, or its beam over."""
+        call, indices = self._call, self._call.indices
+        if call.rule not in ("zeros", "fill") or indices is None:
+            return at in self._ended
+        batch, axis = call.batch_dims, call.axis
+        where = at[: indices.ndim - 1] if call.by_tuple else at[:batch] + at[axis : axis + indices.ndim - batch]
+        if call.kernel == "gather_elements":
+            where = at
+        first = batch if call.by_tuple else axis
+        values = [int(n) for n in np.atleast_1d(indices[where])]
+        return any(position(call, n, call.data.shape[first + j])[0] is None for j, n in enumerate(values))
+
+    def _numbers(self, columns: list[np.ndarray]) -> np.ndarray:
+        """One number for each place, from its positions; -1 in a column takes the place out."""
+        columns = list(np.broadcast_arrays(*columns)) if columns else [np.zeros(self.total, np.int64)]
+        numbers, good = np.zeros(columns[0].shape, np.int64), np.ones(columns[0].shape, bool)
+        for column, axis in zip(columns, self._axes, strict=False):
+            numbers = numbers * self._call.data.shape[axis] + column
+            good &= column >= 0
+        return numbers[good].reshape(-1)
+
+    def _followed(self) -> np.ndarray:
+        places: list[Coordinates] = []
+        for move in islice(moves(self._call), MOST_FOLLOWED):
+            region = move.source or move.target
+            at = () if region is None else tuple(n for n in region.key if n is not None)
+            if move.source is not None:
+                places.append(at)
+            elif not move.bad:
+                self._ended.add(at)
+        self.total = len(places) + len(self._ended)
+        return self._numbers(list(np.array(places, np.int64).reshape(-1, 3).T))
+
+
+def _total(call: Call) -> int:
+    """How many indices, or index tuples, there are."""
+    if call.kernel == "tensor_scatter" and call.updates is not None and call.updates.ndim > 1:
+        return math.prod((call.updates.shape[0], call.updates.shape[call.axis]))
+    if call.indices is None:
+        return 0
+    return math.prod(call.indices.shape[:-1] if call.by_tuple else call.indices.shape)
+
+
+def _named_axes(call: Call) -> tuple[int, ...]:
+    """The axes of data on which an index names one position; of the others it names all."""
+    if call.by_tuple:
+        return tuple(range(call.batch_dims + call.k))
+    if call.kernel in ("gather", "scatter_update"):
+        return (*range(call.batch_dims), call.axis)
+    if call.kernel == "tensor_scatter":
+        return (0, call.axis)
+    return tuple(range(call.data.ndim)) if call.arrays else ()
+
+
+def _columns(call: Call) -> list[np.ndarray]:
+    """The positions on the named axes for all indices; -1 for those out of range."""
+    data, indices = call.data, call.indices
+    if call.kernel == "tensor_scatter":
+        return _windows(call)
+    assert indices is not None
+    if call.by_tuple:
+        batch = np.indices(indices.shape[:-1], sparse=True)[: call.batch_dims]
+        sizes = data.shape[call.batch_dims :]
+        return [*batch, *(_positions(call, indices[..., j], sizes[j]) for j in range(call.k))]
+    own = _positions(call, indices, data.shape[call.axis])
+    grid: tuple[np.ndarray, ...] = np.indices(indices.shape, sparse=True)
+    if call.kernel.endswith("elements"):
+        return [own if axis == call.axis else column for axis, column in enumerate(grid)]
+    return [*grid[: call.batch_dims], own]
+
+
+def _windows(call: Call) -> list[np.ndarray]:
+    assert call.updates is not None
+    size, length, batch = call.data.shape[call.axis], call.updates.shape[call.axis], call.data.shape[0]
+    starts = np.zeros(batch, np.int64) if call.indices is None else call.indices
+    positions = starts[:, np.newaxis] + np.arange(length)
+    if call.rule == "circular" and size:
+        positions %= size
+    fits = (starts >= 0) & (starts <= size - length) if call.rule == "linear" else np.ones(batch, bool)
+    return [np.arange(batch)[:, np.newaxis], np.where(fits[:, np.newaxis], positions, -1)]
+
+
+def _positions(call: Call, values: np.ndarray, size: int) -> np.ndarray:
+    wide = (np.minimum(values, 2**62) if values.dtype == np.uint64 else values).astype(np.int64)
+    if call.rule in ("wrap", "clip") and size:
+        return wide % size if call.rule == "wrap" else np.clip(wide, 0, size - 1)
+    placed = wide if call.rule == "nonnegative" else np.where(wide < 0, wide + size, wide)
+    return np.where((placed >= 0) & (placed < size), placed, -1)

@@ -1,0 +1,119 @@
+"""A good first example of every operator, from which pages of documentation are made."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.explaining import Explanation, explain
+from gatherscatter.versions import op
+
+_TABLE = [[10, 11, 12], [20, 21, 22], [30, 31, 32]]
+_ZEROS = np.zeros((3, 3), np.int64).tolist()
+
+
+@dataclass(frozen=True)
+class Example:
+    """Inputs in the order of the newest version of an operator, and attributes.
+
+    >>> EXAMPLES["onnx.Gather"].explanation().result
+    array([[30, 31, 32],
+           [10, 11, 12],
+           [30, 31, 32]])
+    """
+
+    operator: str
+    inputs: tuple[Any, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def explanation(self) -> Explanation:
+        """The call explained."""
+        return explain(self.operator, *self.inputs, **self.attributes)
+
+    @property
+    def code(self) -> str:
+        """The call as Python.
+
+        >>> EXAMPLES["onnx.ScatterND"].code
+        "gs.onnx.ScatterND([1, 2, 3, 4, 5, 6, 7, 8], [[4], [3], [4], [-1]], [9, 10, 11, 12], reduction='add')"
+        """
+        arguments = [*map(repr, self.inputs), *(f"{name}={value!r}" for name, value in self.attributes.items())]
+        return f"gs.{self.operator.partition('-')[0]}({', '.join(arguments)})"
+
+
+def _examples() -> tuple[Example, ...]:
+    gather_nd = (_TABLE, [[0, 1], [2, 0], [-1, 0]])
+    scatter_nd = ([1, 2, 3, 4, 5, 6, 7, 8], [[4], [3], [4], [-1]], [9, 10, 11, 12])
+    elements = (_ZEROS, [[1, 0, 2], [0, 2, 1]], [[10, 11, 12], [20, 21, 22]])
+    return (
+        Example("onnx.Gather", (_TABLE, [2, 0, -1])),
+        Example("onnx.GatherElements", (_TABLE, [[1, 2, 0], [2, 0, 0]])),
+        Example("onnx.GatherND", gather_nd),
+        Example("onnx.Scatter", elements),
+        Example("onnx.ScatterElements", elements),
+        Example("onnx.ScatterND", scatter_nd, {"reduction": "add"}),
+        Example("onnx.TensorScatter", ([[[1], [2], [0], [0]], [[3], [0], [0], [0]]], [[[8]], [[9]]], [2, 1])),
+        Example("openvino.Gather", (_TABLE, [2, 0, 1], 1)),
+        Example("openvino.Gather-8", (_TABLE, [2, -3, 5], 1)),
+        Example("openvino.GatherElements", (_TABLE, [[1, 2, 0], [2, 0, 0]]), {"axis": 0}),
+        Example("openvino.GatherND", ([_TABLE[:2], _TABLE[1:]], [[[1]], [[0]]]), {"batch_dims": 1}),
+        Example(
+            "openvino.GatherTree",
+            ([[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]], [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]], [3], 5),
+        ),
+        Example("openvino.ScatterUpdate", (_ZEROS, [2, 0], [[1, 2, 3], [4, 5, 6]], 0)),
+        Example("openvino.ScatterElementsUpdate", ([1, 2, 3, 4], [1, 3, 1], [6, 7, 10], 0), {"reduction": "mean"}),
+        Example("openvino.ScatterNDUpdate", (_TABLE, [[1], [0]], [[1, 2, 3], [4, 5, 6]]), {"reduction": "sub"}),
+    )
+
+
+EXAMPLES = {example.operator: example for example in _examples()}
+"""By the name of an operator, and of an op version that has one of its own; see `example_of`."""
+
+
+# Further calls that the page about `explain` shows.
+CASES = {
+    "bad-index": Example("onnx.GatherND", (_TABLE, [[0, 1], [2, 5]])),
+    "bad-shape": Example("onnx.ScatterND", (_TABLE, [[1], [0]], [[1, 2], [3, 4]])),
+    "last-wins": Example("onnx.ScatterND", ([1, 2, 3, 4], [[1], [-3]], [8, 9])),
+    "large": Example(
+        "onnx.GatherND",
+        (
+            np.arange(6_000_000).reshape(1000, 2000, 3),
+            np.array([[(7 * n) % 1000, (211 * n) % 2000] for n in range(5000)]),
+        ),
+    ),
+}
+
+
+def write_pictures(folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the SVG of every example and case into a folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_pictures(folder)[0].name)
+    onnx.Gather.svg
+    """
+    paths = []
+    for name, example in (EXAMPLES | CASES).items():
+        paths.append(Path(folder) / f"{name}.svg")
+        example.explanation().save(paths[-1])
+    return paths
+
+
+def example_of(name: str) -> Example:
+    """The example of an op version; a name without a version is its newest.
+
+    >>> example_of("openvino.ScatterNDUpdate-3").attributes
+    {}
+    """
+    row = op(name)
+    example = EXAMPLES.get(row.name) or EXAMPLES[f"{row.domain}.{row.op_type}"]
+    choices = {one.name: one.choices for one in row.attributes}
+    attributes = {key: value for key, value in example.attributes.items()
+                  if key in choices and value in (choices[key] or [value])}  # fmt: skip
+    return Example(row.name, example.inputs, attributes)

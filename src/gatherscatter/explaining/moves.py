@@ -1,0 +1,154 @@
+"""Where every index of a call points: from which elements to which, in row-major order.
+
+This follows the specifications' pseudo-code, one index after the other, and shares nothing with the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from gatherscatter.conformance.oracle import resolve
+from gatherscatter.explaining.call import Call, Coordinates
+
+
+@dataclass(frozen=True)
+class Region:
+    """Elements of an array: ``key`` has a position per axis, None for a whole axis."""
+
+    array: str
+    key: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"{self.array}[{', '.join(':' if n is None else str(n) for n in self.key)}]" if self.key else self.array
+
+
+@dataclass(frozen=True)
+class Move:
+    """What one index, or one index tuple, does.
+
+    Attributes
+    ----------
+    number : from 1, in the order in which the specification takes them
+    index : where it stands in the indices; None where no index decides
+    values : the index values there
+    place : the positions they mean; None for one out of range
+    source, target : the elements read and written; a source of None stands for zeros or the end token
+    bad : whether the call fails because of it
+    """
+
+    number: int
+    index: Region | None
+    values: Coordinates
+    place: tuple[int | None, ...]
+    source: Region | None
+    target: Region | None
+    bad: bool = False
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether a value counts from the end."""
+        return any(v < 0 and p is not None for v, p in zip(self.values, self.place, strict=True))
+
+
+def moves(call: Call) -> Iterator[Move]:
+    """All moves of a call whose shapes fit; nothing where they don't."""
+    if not call.is_clear or call.data.ndim == 0:
+        return iter(())
+    made = {"gather_tree": _followed, "tensor_scatter": _written}.get(call.kernel, _pointed)(call)
+    return (replace(move, number=number) for number, move in enumerate(made, 1))
+
+
+def position(call: Call, value: int, size: int) -> tuple[int | None, bool]:
+    """The position an index value means, and whether it is an error."""
+    try:
+        return resolve(value, size, call.rule), False
+    except IndexError:
+        return None, True
+
+
+def _pointed(call: Call) -> Iterator[Move]:
+    data, indices = call.data, call.indices
+    assert indices is not None
+    tuples = indices.shape[:-1] if call.by_tuple else indices.shape
+    first = call.batch_dims if call.by_tuple else call.axis
+    sizes = data.shape[first : first + call.k]
+    for at in np.ndindex(tuples):
+        values = tuple(int(n) for n in np.atleast_1d(indices[at]))
+        found = [position(call, value, size) for value, size in zip(values, sizes, strict=True)]
+        place, bad = tuple(p for p, _ in found), any(fault for _, fault in found)
+        index = Region(call.name("indices"), (*at, None) if call.by_tuple else at)
+        there, here = _regions(call, at, place)
+        lost = None in place  # zeros are read, or nothing is written
+        if call.is_scatter:
+            target = None if lost else Region("output", there)
+            yield Move(0, index, values, place, Region(call.name("updates"), here), target, bad)
+        else:
+            source = None if lost else Region(call.name("data"), there)
+            yield Move(0, index, values, place, source, Region("output", here), bad)
+
+
+def _regions(
+    call: Call, at: Coordinates, place: tuple[int | None, ...]
+) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
+    """The part of data that an index names, and its counterpart: a part of the output or of the updates."""
+    rank, axis, batch = call.data.ndim, call.axis, at[: call.batch_dims]
+    if call.kernel.endswith("elements"):
+        return (*at[:axis], *place, *at[axis + 1 :]), at
+    if call.by_tuple:
+        rest = (None,) * (rank - call.batch_dims - call.k)
+        return (*batch, *place, *rest), (*(_fused(call, at) if call.is_fused else at), *rest)
+    outer, inner = (None,) * (axis - call.batch_dims), (None,) * (rank - axis - 1)
+    return (*batch, *outer, *place, *inner), (*batch, *outer, *at[call.batch_dims :], *inner)
+
+
+def _fused(call: Call, at: Coordinates) -> Coordinates:
+    """Where OpenVINO GatherND-5 puts a row: its batch dims become one."""
+    batch = int(np.ravel_multi_index(at[: call.batch_dims], call.data.shape[: call.batch_dims]))
+    return (batch, *at[call.batch_dims :])
+
+
+def _written(call: Call) -> Iterator[Move]:
+    """TensorScatter: a window for each batch entry."""
+    update, starts, axis = call.updates, call.indices, call.axis
+    assert update is not None
+    size, length = call.data.shape[axis], update.shape[axis]
+    for n in range(call.data.shape[0]):
+        start = 0 if starts is None else int(starts[n])
+        bad = call.rule == "linear" and not 0 <= start <= size - length
+        for t in range(length):
+            position = start + t if call.rule == "linear" else (start + t) % size
+            rest = [None] * (axis - 1), [None] * (call.data.ndim - axis - 1)
+            index = None if starts is None else Region(call.name("indices"), (n,))
+            values: Coordinates = () if starts is None else (start,)
+            place = () if starts is None else (None if bad else position,)
+            target = None if bad else Region("output", (n, *rest[0], position, *rest[1]))
+            yield Move(0, index, values, place, Region(call.name("updates"), (n, *rest[0], t, *rest[1])), target, bad)
+
+
+def _followed(call: Call) -> Iterator[Move]:
+    """GatherTree: each sequence from its end to its beginning, then the end token after its first one."""
+    steps, parents = (call.arrays[name] for name in ("step_ids", "parent_ids"))
+    lengths, end = call.arrays["max_seq_len"], call.arrays["end_token"]
+    beams = steps.shape[2]
+    for n, w in product(range(steps.shape[1]), range(beams)):
+        length, beam = min(steps.shape[0], int(lengths[n])), w
+        index: Region | None = None
+        values: Coordinates = ()
+        tokens: dict[int, bool] = {}
+        for t in range(length - 1, -1, -1):
+            bad = not 0 <= beam < beams
+            source = None if bad else Region("step_ids", (t, n, beam))
+            place = () if index is None else (None if bad else beam,)
+            yield Move(0, index, values, place, source, None if bad else Region("output", (t, n, w)), bad)
+            if bad:
+                return
+            tokens[t] = bool(steps[t, n, beam] == end)
+            index, beam = Region("parent_ids", (t, n, beam)), int(parents[t, n, beam])
+            values = (beam,)
+        first = min((t for t, ends in tokens.items() if ends), default=length)
+        for t in range(first + 1, length):
+            yield Move(0, None, (), (), None, Region("output", (t, n, w)))

@@ -1,0 +1,47 @@
+"""The operators that can be explained, by the names and functions that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gatherscatter as gs
+from gatherscatter.errors import OpTypeError
+from gatherscatter.versions import OpVersion, find, op
+
+# The array functions, by the row of the table whose inputs have the same names and order; without its version.
+FUNCTIONS = {
+    "gather": "onnx.Gather",
+    "gather_elements": "onnx.GatherElements",
+    "gather_nd": "onnx.GatherND",
+    "scatter_update": "openvino.ScatterUpdate",
+    "scatter_elements": "onnx.ScatterElements",
+    "scatter_nd": "onnx.ScatterND",
+    "tensor_scatter": "onnx.TensorScatter",
+    "gather_tree": "openvino.GatherTree",
+}
+
+
+def resolved(operator: Any, attributes: dict[str, Any]) -> tuple[OpVersion, str | None]:
+    """The op version, and the name of the array function if it is one."""
+    if isinstance(operator, OpVersion):
+        return operator, None
+    if callable(operator):
+        operator = _name_of(operator, attributes)
+    if not isinstance(operator, str):
+        raise OpTypeError(f"explain: op must be a name or a function, not {operator!r}", op="explain", input="op")
+    if operator in FUNCTIONS:
+        return op(FUNCTIONS[operator]), operator
+    return op(operator), None
+
+
+def _name_of(function: Callable[..., Any], attributes: dict[str, Any]) -> str:
+    """The name of an array function of the package root, or of a function of `gatherscatter.onnx` or `.openvino`."""
+    name = getattr(function, "__name__", repr(function))
+    if function is getattr(gs, name, None):
+        return name
+    for domain in ("onnx", "openvino"):
+        if function is getattr(getattr(gs, domain), name, None):
+            opset = attributes.pop("opset", None)
+            return f"{domain}.{name}" if opset is None else find(domain, name, opset).name
+    raise LookupError(f"there is no operator {name!r}; give gatherscatter.gather_nd, gatherscatter.onnx.GatherND, ...")

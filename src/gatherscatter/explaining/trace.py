@@ -1,0 +1,166 @@
+"""What a call does, step by step: the value of every element before and after each index."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.conformance.oracle import as_objects, fold, zero_of
+from gatherscatter.explaining.call import Call, Coordinates
+from gatherscatter.explaining.moves import Move, Region, moves
+
+MOST_STEPS = 200
+MOST_CELLS = 128  # of one step
+FEW = 6  # positions of an axis that is taken whole
+
+Pair = tuple[Coordinates | None, Coordinates]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One element that a step writes: ``before`` is None where nothing was there yet."""
+
+    source: Coordinates | None
+    target: Coordinates
+    read: Any
+    before: Any
+    after: Any
+    visits: int  # how many updates have come here, with this one
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a trace: a move, and the elements that it changes (of a large slice the first ones)."""
+
+    move: Move
+    changes: tuple[Change, ...]
+    total: int  # elements that it changes
+
+    @property
+    def number(self) -> int:
+        return self.move.number
+
+
+def trace(call: Call, most: int = MOST_STEPS) -> Iterator[Step]:
+    """The first steps of a call."""
+    state = State(call)
+    return (state.step(move) for move in islice(moves(call), most))
+
+
+class State:
+    """The output while it is made. Elements are folded one by one as the specification says, not by the kernels."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._arrays = {name: as_objects(array) for name, array in call.arrays.items()}
+        self._updates: dict[Coordinates, list[Any]] = {}
+
+    def step(self, move: Move) -> Step:
+        """Take one more step."""
+        if move.target is None or move.bad or self._call.error is not None:
+            return Step(move, (), 0)
+        pairs = islice(cells(self._call, move), MOST_CELLS)
+        total = math.prod(self._size(move.target))
+        return Step(move, tuple(self._change(*pair) for pair in pairs), total)
+
+    def _size(self, region: Region) -> Iterable[int]:
+        shape = shape_of(self._call, region.array)
+        return (size for size, n in zip(shape, region.key, strict=True) if n is None)
+
+    def _change(self, source: Coordinates | None, target: Coordinates) -> Change:
+        read = self._read(source)
+        before = self.value(target)
+        seen = self._updates.setdefault(target, [])
+        seen.append(read)
+        return Change(source, target, read, before, self.value(target), len(seen))
+
+    def _read(self, source: Coordinates | None) -> Any:
+        call = self._call
+        if source is not None:
+            return self._arrays[call.name("updates" if call.is_scatter else "data")][source]
+        if call.kernel == "gather_tree":
+            return self._arrays["end_token"][()]
+        return zero_of(self._arrays[call.name("data")].dtype)
+
+    def add(self, move: Move) -> None:
+        """Take a step of which nobody asks what it changed."""
+        if move.target is not None and not move.bad:
+            for source, target in cells(self._call, move, range):
+                self._updates.setdefault(target, []).append(self._read(source))
+
+    def value(self, target: Coordinates) -> Any:
+        """What an element of the output holds now."""
+        call, seen = self._call, self._updates.get(target, [])
+        data = self._arrays[call.name("data")]
+        if not call.is_scatter:
+            empty = self._arrays["end_token"][()] if call.kernel == "gather_tree" else None
+            return seen[-1] if seen else empty
+        if not seen:
+            return data[target]
+        with_self = call.include_self and call.reduction != "none"
+        with np.errstate(all="ignore"):
+            return _folded(call, [data[target], *seen] if with_self else seen, data.dtype)
+
+    def output(self) -> np.ndarray:
+        """The whole output as it is now."""
+        call = self._call
+        data = self._arrays[call.name("data")]
+        out = data.copy() if call.is_scatter else np.empty(shape_of(call, "output"), data.dtype)
+        for target in np.ndindex(out.shape):
+            if target in self._updates or not call.is_scatter:
+                out[target] = self.value(target)
+        return out
+
+
+def _folded(call: Call, contributions: list[Any], dtype: np.dtype[Any]) -> Any:
+    """The fold of the specifications; and that of the array functions in a wider type, whose sum is rounded once."""
+    wide = call.accumulate == "wide" and dtype.name in ("float32", "float64")
+    if not wide or call.reduction not in ("add", "sub", "mean"):
+        return fold(call.reduction, contributions, dtype, call.accumulate)
+    reduction = "sub" if call.reduction == "sub" else "add"
+    if dtype.name == "float32":
+        total = dtype.type(fold(reduction, [np.float64(each) for each in contributions], np.dtype(np.float64)))
+    else:
+        total = fold(reduction, contributions, dtype, "exact")
+    return total / dtype.type(len(contributions)) if call.reduction == "mean" else total
+
+
+def few(size: int) -> tuple[int, ...]:
+    """The positions of a whole axis that are looked at: all, or the first and the last ones."""
+    return tuple(range(size)) if size <= FEW else (*range(FEW - 1), size - 1)
+
+
+def cells(call: Call, move: Move, positions: Callable[[int], Iterable[int]] = few) -> Iterator[Pair]:
+    """The single elements of a move, source and target, in row-major order."""
+    assert move.target is not None
+    shape = shape_of(call, move.target.array)
+    free = [positions(size) for size, n in zip(shape, move.target.key, strict=True) if n is None]
+    for inner in product(*free):
+        yield None if move.source is None else _filled(move.source, inner), _filled(move.target, inner)
+
+
+def _filled(region: Region, inner: Coordinates) -> Coordinates:
+    rest = iter(inner)
+    return tuple(next(rest) if n is None else n for n in region.key)
+
+
+def shape_of(call: Call, array: str) -> Coordinates:
+    """The shape of an input or of the output."""
+    if array != "output":
+        return call.arrays[array].shape
+    if call.is_scatter or call.kernel == "gather_tree":
+        return call.data.shape
+    assert call.indices is not None
+    data, indices, batch, axis = call.data.shape, call.indices.shape, call.batch_dims, call.axis
+    if call.is_fused:
+        return (math.prod(data[:batch]), *indices[batch:-1], *data[batch + call.k :])
+    if call.by_tuple:
+        return indices[:-1] + data[batch + call.k :]
+    if call.kernel == "gather_elements":
+        return indices
+    return data[:axis] + indices[batch:] + data[axis + 1 :]
