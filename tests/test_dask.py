@@ -56,6 +56,7 @@ def _check_random_call(kernel: str, data: Any) -> None:
     many = c.pick((False, False, True))
     inputs, keywords = calls.array_call(c, kernel, calls.FIXED if many else calls.EVERY_FORM, many=many)
     assume(inputs[0].dtype.kind not in "US" or keywords.get("reduction", "none") == "none")  # see test_text
+    assume(inputs[0].dtype.kind != "O" or keywords["mode"] != "fill")  # refused
     lazy = c.integer(1, 2 ** len(inputs) - 1)  # which of them, a bit each
     arrays = [chunked(c, array) if lazy & 1 << n else array for n, array in enumerate(inputs)]
     plan = c.pick(gsd.calls.inputs.PLANS)
@@ -294,9 +295,58 @@ def test_updates_are_cast_as_in_memory() -> None:
         gs.scatter_update(da.zeros(4, dtype=np.int8), [3], da.full(1, 300)).compute()
 
 
+def test_the_caller_may_change_its_arrays_afterwards() -> None:
+    buffer, rows, data = np.ones(2), np.array([[0], [1]]), da.zeros(4, chunks=2)
+    for number in range(3):
+        buffer[:] = number + 1
+        data = gs.scatter_nd(data, rows, buffer, reduction="add")
+    buffer[:], rows[:] = 9, 3
+    assert data.compute().tolist() == [6, 6, 0, 0]
+    taken = gs.gather(da.arange(4), rows[:, 0])
+    rows[:] = 0
+    assert taken.compute().tolist() == [3, 3]
+
+
+def test_text_of_other_widths() -> None:
+    short = da.from_array(np.array(["a", "b"]), chunks=1)
+    made = gs.scatter_nd(short, [[0]], np.array(["longer"], object))
+    assert made.dtype == made.compute().dtype == np.dtype("<U6")
+    with pytest.raises(OpTypeError, match="updates of type object have no known width"):
+        gs.scatter_nd(short, [[0]], da.from_array(np.array(["longer"], object), chunks=1))
+
+
+def test_objects_are_not_filled() -> None:
+    with pytest.raises(OpTypeError, match="objects have no 'fill' that is known before they are"):
+        gs.gather(da.from_array(np.array([1, "a"], object), chunks=1), [9], mode="fill")
+
+
+def test_versions_with_shapes_of_their_own() -> None:
+    data = da.zeros((2, 3), chunks=1)
+    for updates in ([5.0], [[5.0]], da.ones((1, 1)) * 5):
+        assert gs.openvino.ScatterNDUpdate(data, np.array([1, 2]), updates).compute()[1, 2] == 5
+    empty, tuples = np.zeros((0, 3, 4, 5)), np.zeros((0, 3, 2, 1), int)
+    memory = gs.op("openvino.GatherND-5")(empty, tuples, batch_dims=2)
+    lazy = gs.op("openvino.GatherND-5")(da.from_array(empty, chunks=2), tuples, batch_dims=2)
+    assert lazy.compute().shape == memory.shape
+
+
+def test_what_is_collected_is_bounded() -> None:
+    assert exchange.group_size(100, 1) == 10
+    assert exchange.group_size(1_000_000, 10**13) == 13
+    assert exchange.group_size(10, 10**12) == 1
+
+
 def test_names_are_the_same_for_the_same_call() -> None:
     data = da.ones(9, chunks=2)
     assert gs.gather(data, [1]).name == gs.gather(data, [1]).name != gs.gather(data, [2]).name
+
+
+def test_other_chunks_have_other_names() -> None:
+    data, rows = da.arange(1000, chunks=100), np.arange(1000)[::-1]
+    whole = gs.gather(data, rows)
+    with dask.config.set({"array.chunk-size": "800B"}):
+        cut = gs.gather(data, rows)
+    assert da.concatenate([whole, cut]).compute().tolist() == 2 * rows.tolist()
 
 
 # ------------------------------------------------------------------------------------------------------- errors
@@ -407,7 +457,7 @@ def test_what_is_refused_at_once(text: str) -> None:
 def client() -> Any:
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -39,7 +39,7 @@ def test_bytes_between_two_workers() -> None:
     count, chunks, index_chunks = 400_000, 20, 4
     places = np.random.default_rng(0).integers(0, count, (count, 1))
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         data = da.zeros(count, chunks=count // chunks)

@@ -113,6 +113,30 @@ def test_masks(rank: int) -> None:
         gs.at(data)[np.zeros(9, bool)].get()
 
 
+def test_text_widens() -> None:
+    words = np.array(["abc", "de"])
+    assert gs.at(words)[0].set("longer").tolist() == ["longer", "de"]
+    assert gs.at(words)[[0, 0]].add(["d", "e"]).tolist() == ["abcde", "de"]
+    assert gs.at(np.array([b"a"]))[0].set(b"bc").tolist() == [b"bc"]
+    assert gs.at(words)[0].set("x").dtype == words.dtype
+    out = np.array(["", ""], "<U9")
+    assert gs.at(words)[0].set("longer", out=out) is out
+    assert out.tolist() == ["longer", "de"]
+    with pytest.raises(OpValueError):
+        gs.at(words)[0].set("longer", out=words)
+    assert words.tolist() == ["abc", "de"]
+
+
+def test_every_type_of_index() -> None:
+    data = np.arange(12).reshape(3, 4)
+    wide = np.array([1, 2], np.uint64)
+    assert gs.at(data)[wide, 0].get().tolist() == data[wide, 0].tolist()
+    assert gs.at(data)[wide, np.array([True, False, True, False])].get().tolist() == [4, 10]
+    for key in ((10**30,), ([0], 10**30), (np.array([2**63], np.uint64), 0)):
+        with pytest.raises(OpIndexError, match="is out of range for axis"):
+            gs.at(data)[key].get()
+
+
 def test_mean() -> None:
     assert gs.at([8.0, 8.0])[[1, 1, 0]].mean([1, 3, 2]).tolist() == [5.0, 4.0]
     assert gs.at([8.0, 8.0])[[1, 1]].mean([1, 3], include_self=False).tolist() == [8.0, 2.0]

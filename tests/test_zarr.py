@@ -638,6 +638,18 @@ def test_apply_resumes_when_asked_to(files: Path, monkeypatch: pytest.MonkeyPatc
     assert "there is nothing to resume" in fail(*line, "--resume")
 
 
+@pytest.mark.filterwarnings("ignore:The data type .* does not have a Zarr V3 specification")
+@pytest.mark.parametrize("words", [["longer"], np.array(["longer"], object)])
+def test_text_that_does_not_fit_is_refused(tmp_path: Path, words: Any) -> None:
+    array = stored(tmp_path / "z", np.array(["a", "b"], "<U2"), (1,))
+    with pytest.raises(OpValueError, match="'longer' in updates does not fit in array of type <U2"):
+        gsz.scatter_nd(array, [[0]], words)
+    gsz.scatter_nd(array, [[0]], ["xy"])
+    with pytest.raises(OpTypeError, match="text of a fixed width can't be concatenated in place"):
+        gsz.scatter_nd(array, [[0]], ["z"], reduction="add")
+    assert array[...].tolist() == ["xy", "b"]
+
+
 def test_chunks_of_a_result(files: Path) -> None:
     succeed(*["apply", "onnx.Gather", "data.zarr", "rows.npy", "-o", "out.zarr", "--chunks", "1,-1"])
     assert zarr.open_array("out.zarr").chunks == (1, 3)
@@ -659,7 +671,21 @@ def test_a_cluster_of_this_machine_makes_a_new_array(files: Path) -> None:
     assert zarr.open_array("data.zarr")[...].tolist() == np.arange(1, 13).reshape(4, 3).tolist()
 
 
-def test_a_cluster_elsewhere_reads_the_files_itself(files: Path) -> None:
+def test_a_cluster_stores_results_without_elements_or_axes(files: Path) -> None:
+    pytest.importorskip("distributed")
+    np.save("empty.npy", np.zeros((0, 3), "f4"))
+    np.save("none.npy", np.zeros((0, 2), int))
+    np.save("nothing.npy", np.zeros(0, "f4"))
+    np.save("one.npy", np.array([3, 2]))
+    succeed(
+        *["apply", "onnx.ScatterND", "empty.npy", "none.npy", "nothing.npy", "-o", "empty.zarr", "--scheduler", "local"]
+    )
+    assert zarr.open_array("empty.zarr").shape == (0, 3)
+    succeed(*["apply", "onnx.GatherND", "data.zarr", "one.npy", "-o", "one.zarr", "--scheduler", "local"])
+    assert zarr.open_array("one.zarr")[...] == 12
+
+
+def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     np.save("data.npy", np.arange(1, 13, dtype="f4").reshape(4, 3))
     for name in ("indices", "updates"):
@@ -667,7 +693,9 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path) -> None:
         stored(f"{name}.zarr", array, (2, *array.shape[1:]))
     zarr.open_array("indices.zarr", mode="r+")[2, 0] = 4
     line = "apply onnx.ScatterND-18 data.npy {}.zarr updates.zarr --reduction add --chunks 3 -o {} --scheduler"
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    monkeypatch.chdir("/")  # workers stand elsewhere
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        monkeypatch.chdir(files)
         address = cluster.scheduler_address
         text = fail(*line.format("indices", "bad.zarr").split(), address)
         assert "onnx.ScatterND-18: indices[2, 0] = 4 is out of range for axis 0" in text
@@ -695,6 +723,7 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path) -> None:
         (f"{SCATTER} --scheduler local", "--scheduler makes a new array: give --output a name that ends in .zarr"),
         (f"{SCATTER} --scheduler local -o data.zarr", "data.zarr: there is something of that name already"),
         (f"{SCATTER} --scheduler local -o o.zarr --resume", "--resume is for scatters in place"),
+        (f"{SCATTER} --scheduler local -o o.zarr --memory-limit 10MB", "a worker of Dask needs 300 MB for itself"),
         (f"{SCATTER} --scheduler local -o o.zarr --chunks 1,2,3", "--chunks has 3 sizes, but the array has 2 axes"),
         (f"{SCATTER} --scheduler tcp://x:1 -o o.zarr --memory-limit 1GB", "--memory-limit is for --scheduler local"),
     ],

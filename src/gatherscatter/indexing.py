@@ -210,8 +210,7 @@ class Place:
         chosen = select(op, data, self._key)
         updates = chosen.as_updates(op, _arrays.cast(op, "values", values, "data", data))
         if out is None or out is not self._data:
-            result = data.copy()
-            _write(op, chosen, result, updates, how)
+            result = _changed(op, chosen, data, updates, how)
             return result if out is None else _copied(op, result, out)
         _arrays.check_out(op, out, data, None)
         _write(op, chosen, out, updates, how)
@@ -228,6 +227,18 @@ def _write(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, h
     part = chosen.of(array)
     with _named(chosen, op, array):
         _arrays.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+
+
+def _changed(op: str, chosen: Selection, data: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> np.ndarray:
+    """A changed copy. Text of a fixed width widens so that nothing is cut."""
+    if data.dtype.kind not in "US":
+        result = data.copy()
+        _write(op, chosen, result, updates, how)
+        return result
+    words = data.astype(object)
+    _write(op, chosen, words, updates.astype(object), how)
+    wide = words.astype(data.dtype.kind)
+    return wide.astype(np.promote_types(wide.dtype, data.dtype))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _arrays
-from gatherscatter.errors import OpTypeError, OpValueError, raise_indices
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError, raise_indices
 
 Shape = tuple[int, ...]
 
@@ -188,18 +188,28 @@ def _consumes(part: Any) -> int:
 
 def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.ndarray]:
     """Integers for each axis that a part names places on."""
-    array = np.asarray(part)
+    array = np.asarray(_checked_int(op, n, part, shape, axis) if isinstance(part, int) else part)
     if array.dtype.kind == "b":
         if array.shape != shape[axis : axis + array.ndim]:
             there = shape[axis : axis + array.ndim]
             text = f"{op}: key[{n}] is a mask of shape {array.shape}, but data has {there} there"
             raise OpValueError(text, op=op, input=f"key[{n}]")
         return list(np.nonzero(array))
+    if array.dtype == np.uint64:  # which goes together with no signed type
+        _check_range(op, n, array, shape[axis], axis)
+        array = array.astype(np.int64)
     return [array]
 
 
 def _checked_int(op: str, n: int, part: int, shape: Shape, axis: int) -> int:
-    _check_range(op, n, np.asarray(part), shape[axis], axis)
+    size = shape[axis]
+    if not -size <= part < size:  # which may be more than any array holds
+        place, valid = f"key[{n}]", f"valid: {-size}..{size - 1}" if size else "no index is valid"
+        text = f"{op}: {place} = {part} is out of range for axis {axis} of data with size {size} ({valid})"
+        allowed = (-size, size - 1)
+        raise OpIndexError(
+            text, op=op, input=place, count=1, positions=((),), values=(part,), axis=axis, allowed=allowed
+        )
     return part
 
 

@@ -59,10 +59,10 @@ def call(
     return result if row.finish is None else row.finish(tuple(inner), values, result)
 
 
-def warn_if_deprecated(row: OpVersion) -> None:
-    """Warn the caller of the caller (ruling O24)."""
+def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
+    """Warn who called the version (ruling O24)."""
     if row.deprecated:
-        warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=4)
+        warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=stacklevel)
 
 
 def checked_inputs(

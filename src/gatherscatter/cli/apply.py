@@ -96,7 +96,7 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
     attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] is not None}
     terms = {name: values[name] for name in ("memory_limit", "resume", "dry_run", "chunks")}
     data = values[f"input_{row.inputs[0].name}"]
-    if scheduler := values["scheduler"]:
+    if (scheduler := values["scheduler"]) is not None:
         first, *others = row.inputs
         lazy = [_array(first, values, partial(apply_dask.read_lazily, chunks=terms.pop("chunks")))]
         lazy += [_array(one, values, apply_dask.read_if_small) for one in others]

@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from gatherscatter.versions import OpVersion
 
 
+LEAST_MEMORY = 300_000_000  # bytes; with less, workers are paused or ended before they begin
+
+
+class StoredArray:
+    """An array of Zarr that is opened where its parts are needed: a worker that can't see it says so."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        array = open_array(self._path, "r")
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+        self.chunks = array.shards or array.chunks
+
+    def __getitem__(self, where: Any) -> Any:
+        return open_array(self._path, "r")[where]
+
+
 class NpyFile:
     """A .npy file that is read where its parts are needed: on the workers."""
 
@@ -29,6 +45,16 @@ class NpyFile:
         self._path = path.absolute()
         mapped = self._mapped()
         self.shape, self.dtype, self.ndim = mapped.shape, mapped.dtype, mapped.ndim
+
+    @staticmethod
+    def can_map(path: Path) -> bool:
+        """Not objects, nor types that NumPy does not know."""
+        import numpy as np
+
+        try:
+            return bool(np.load(path, mmap_mode="r", allow_pickle=False).dtype.kind != "V")
+        except ValueError:
+            return False
 
     def __getitem__(self, where: Any) -> np.ndarray:
         import numpy as np
@@ -50,11 +76,10 @@ def read_lazily(path: Path, chunks: tuple[int, ...] | None = None) -> dask.array
 
     source: Any
     if is_zarr(str(path)):
-        source = open_array(path, "r")
-        own = source.shards or source.chunks
+        source = StoredArray(path)
+        own = source.chunks
     else:
-        source = NpyFile(path) if path.suffix == ".npy" else read_one(path)
-        source = read_one(path) if source.dtype.kind in "OV" else source
+        source = NpyFile(path) if path.suffix == ".npy" and NpyFile.can_map(path) else read_one(path)
         own = "auto"
     sizes = chunk_sizes(chunks, source.shape) or own
     return da.from_array(source, chunks=sizes)  # type: ignore[no-any-return, no-untyped-call]
@@ -90,13 +115,19 @@ def apply_with_dask(
         raise FileExistsError(17, "there is something of that name already", str(output))
     if memory_limit is not None and scheduler != LOCAL:
         raise click.UsageError(f"--memory-limit is for --scheduler {LOCAL}: the workers of a cluster have their own")
+    if memory_limit is not None and memory_limit < LEAST_MEMORY:
+        raise click.UsageError("--memory-limit: a worker of Dask needs 300 MB for itself")
     result: Any = row(*inputs, **attributes)  # of Dask, as data is
     if dry_run:
         facts = f"{result.npartitions} chunks of up to {'x'.join(map(str, result.chunksize)) or 'one element'}"
         click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {len(result.dask)} tasks")
         return
-    with _client(scheduler, memory_limit) as client:
-        _store(row.name, result, output, client)
+    try:
+        with _client(scheduler, memory_limit) as client:
+            _store(row.name, result, output, client)
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise
     click.echo(f"written: {output}")
 
 
@@ -113,7 +144,7 @@ def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
         with Client(scheduler, timeout="10s") as client:  # type: ignore[no-untyped-call]
             yield client
         return
-    options = {"n_workers": 1, "threads_per_worker": len(os.sched_getaffinity(0)), "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": len(os.sched_getaffinity(0)), "dashboard_address": ":0"}
     with (
         LocalCluster(**options, memory_limit=memory_limit or "auto", silence_logs=50) as cluster,  # type: ignore[no-untyped-call]
         Client(cluster) as client,  # type: ignore[no-untyped-call]
@@ -122,23 +153,25 @@ def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
 
 
 def _store(op: str, result: dask.array.Array, output: Path, client: Client) -> None:
-    """Chunk after chunk into a new array, which is removed again if the computation fails."""
+    """Chunk after chunk into a new array."""
     import dask.array as da
     import zarr
-    from distributed import as_completed, futures_of
+    from distributed import KilledWorker, as_completed, futures_of
 
     from gatherscatter.zarr.progress import ChunkProgress
 
     chunks = tuple(max(*sizes, 1) for sizes in result.chunks)
     target: Any = zarr.create_array(output.absolute(), shape=result.shape, chunks=chunks, dtype=result.dtype)
+    aligned = result.rechunk(chunks) if result.size else result  # type: ignore[no-untyped-call]
+    stored = da.store(aligned, target, lock=False, compute=False, return_stored=True, load_stored=False)
+    futures = futures_of(client.persist(stored))  # type: ignore[no-untyped-call]
     try:
-        aligned = result.rechunk(chunks) if result.size else result  # type: ignore[no-untyped-call]
-        stored = da.store(aligned, target, lock=False, compute=False, return_stored=True, load_stored=False)
-        futures = futures_of(client.persist(stored)[0])  # type: ignore[no-untyped-call]
         with ChunkProgress(op) as progress:
             for done, future in enumerate(as_completed(futures), 1):  # type: ignore[no-untyped-call]
                 future.result()
                 progress(done, len(futures), int(result.nbytes) * done // len(futures))
-    except BaseException:
-        shutil.rmtree(output)
-        raise
+    except KilledWorker:
+        text = "workers were ended again and again, probably for want of memory: see --memory-limit"
+        raise MemoryError(text) from None
+    finally:
+        client.cancel(futures)  # type: ignore[no-untyped-call]

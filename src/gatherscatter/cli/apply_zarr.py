@@ -39,7 +39,7 @@ def open_array(path: Path, mode: Any) -> Any:
     """An array of Zarr."""
     if not path.exists():
         raise FileNotFoundError(2, "no such array", str(path))
-    return _zarr().open_array(path, mode=mode)
+    return _zarr().open_array(path.absolute(), mode=mode)
 
 
 def _zarr() -> Any:

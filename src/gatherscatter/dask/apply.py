@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import _arrays, _core, _strings
+from gatherscatter import _arrays, _core
 from gatherscatter.dask.chunks import Block, Movement
 from gatherscatter.dask.route import Part, Route, route
 from gatherscatter.errors import OpIndexError
@@ -62,8 +62,6 @@ def _put_together(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], 
     if len(pieces) == 1 and pieces[0][1] is None:
         return pieces[0][0].reshape(shape)
     out = _blank(move, shape, dtype)
-    if dtype.kind == "O" and all(_strings.text_kind(rows) for rows, _ in pieces):
-        out[...] = ""  # as in memory
     for piece in pieces:
         _put(move, out, piece)
     return out
@@ -80,7 +78,7 @@ def gather_at_once(
     """A chunk of a gather's output, from all the chunks of data that it needs."""
     each = zip(blocks, routes, numbers, strict=True)
     named = [(block, rows_of[number]) for block, rows_of, number in each if number in rows_of]
-    if len(named) <= 1 or dtype.hasobject:
+    if len(named) <= 1:
         return _put_together(move, shape, dtype, [_rows(move, *one) for one in named])
     out = _blank(move, shape, dtype)
     for one in named:  # one after the other: there is one piece at a time in memory

@@ -30,6 +30,7 @@ def gather(
     """A lazy gather."""
     op = rule.op
     inputs.check_plan(op, plan, out)
+    inputs.check_fill(rule, data)
     data, indices = inputs.as_dask(op, "data", data), inputs.as_indices(op, indices)
     inputs.check(rule, data, indices, None, axis=axis, batch_dims=batch_dims, num_threads=num_threads)
     axis, batch_dims = axis % data.ndim, batch_dims + (indices.ndim if batch_dims < 0 else 0)
@@ -42,8 +43,8 @@ def gather(
 
 def _gather(rule: Rule, data: Array, indices: Array | np.ndarray, axis: int, batch_dims: int, plan: str) -> Array:
     move = movement(rule, data.chunks, indices.shape, axis, batch_dims)
-    name = f"{rule.op}-{tokenize(rule, data, indices, axis, batch_dims, plan)}"
     positions = _output_chunks(move, data, indices)
+    name = f"{rule.op}-{tokenize(rule, data, indices, positions, axis, batch_dims, plan)}"
     indices = _ready(move, data, indices, positions)
     if move.is_direct(positions, scatter=False) and not _looks(indices, plan):
         return graphs.direct(move, data, indices, None, positions, {}, name)
@@ -88,8 +89,8 @@ def scatter_checked(
     dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, combine["reduction"])
     data = data.astype(dtype)  # type: ignore[no-untyped-call]
     move = movement(rule, data.chunks, indices.shape, axis, batch_dims)
-    name = f"{rule.op}-{tokenize(rule, data, indices, updates, axis, plan, combine)}"
     positions = _update_chunks(move, indices, updates)
+    name = f"{rule.op}-{tokenize(rule, data, indices, updates, positions, axis, plan, combine)}"
     indices = _ready(move, data, indices, positions)
     slots = (*move.outer, *positions, *move.inner)
     if isinstance(updates, Array):

@@ -6,10 +6,9 @@ overlap. Numbers of tasks are those of the graphs; seconds are no better than th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from gatherscatter.dask.exchange import is_worth_two_steps
+from gatherscatter.dask.exchange import group_size, is_worth_two_steps
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def scatter_costs(
     >>> from gatherscatter.dask.costs import Cluster, scatter_costs
     >>> costs = scatter_costs(10_000, 100_000_000, 100, 50_000_000_000, cluster=Cluster(workers=100))
     >>> costs.tasks, costs.limit
-    (30200, 'scheduling')
+    (58985, 'scheduling')
     """
     cluster = cluster or Cluster()
     met = round(chunks * touched)
@@ -99,7 +98,6 @@ def scatter_costs(
 def _exchange(senders: int, receivers: int, volume: int) -> tuple[int, int]:
     """How many tasks `exchange.exchange` makes, and how often what is sent moves."""
     pairs = senders * receivers
-    size = math.isqrt(max(receivers - 1, 0)) + 1
-    groups = -(-receivers // size)
+    groups = -(-receivers // group_size(receivers, volume))
     tasks = senders * groups + groups + receivers
     return (tasks, 2) if is_worth_two_steps(tasks, pairs, volume) else (pairs, 1)

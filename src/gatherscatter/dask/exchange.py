@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from dask._task_spec import Task, TaskRef
 
+COLLECTED = 1 << 27  # bytes that a group collects at most, if they come evenly
 LARGE = 1 << 20  # bytes that take as long to be sent once more as a task of Dask takes
 
 Place = tuple[int, ...]
@@ -41,7 +42,7 @@ def exchange(
     """
     pairs = sum(map(len, meetings.values()))
     receivers = sorted({number for numbers in meetings.values() for number in numbers})
-    size = math.isqrt(max(len(receivers) - 1, 0)) + 1
+    size = group_size(len(receivers), volume)
     groups = {number: n // size for n, number in enumerate(receivers)}
     met = {sender: _by_group(numbers, groups) for sender, numbers in meetings.items()}
     in_two_steps = sum(map(len, met.values())) + len(set(groups.values())) + len(receivers)
@@ -62,6 +63,12 @@ def exchange(
         number: [_add(graph, (f"receive-{name}", *place, number), receive, whole[groups[number]], number)]
         for number in receivers
     }
+
+
+def group_size(receivers: int, volume: int) -> int:
+    """How many receivers make a group: the root of their number, or fewer where much is sent."""
+    root = math.isqrt(max(receivers - 1, 0)) + 1
+    return max(1, min(root, receivers * COLLECTED // max(volume, 1)))
 
 
 def is_worth_two_steps(tasks: int, pairs: int, volume: int) -> bool:

@@ -124,7 +124,8 @@ class _Scatter:
         for chunk, numbers in self._meetings.items():
             for number in numbers:
                 function, *arguments = self._pick(tail, chunk, [number])
-                parcels[number].append(function(*arguments))
+                sent = function(*arguments)
+                parcels[number].append({number: [tuple(map(_own, piece)) for piece in sent[number]]})
         return parcels
 
     def _pick(self, tail: Tail, chunk: Block, numbers: list[int]) -> tuple[Any, ...]:
@@ -150,11 +151,11 @@ def direct(
     chunks = (*move.outer, *positions, *move.inner)
     for chunk in blocks_of(positions):
         block = tuple(0 if axis.along is None else chunk[axis.along] for axis in move.axes)
-        index = _part(indices, positions, chunk)
+        index = _own(_part(indices, positions, chunk))
         for before, behind in move.tails():
             place = (*before, *chunk, *behind)
             key = (name, *(place if updates is None else (*before, *block, *behind)))
-            values = [] if updates is None else [_part(updates, chunks, place)]
+            values = [] if updates is None else [_own(_part(updates, chunks, place))]
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
             graph[key] = Task(key, apply.directly, move, combine, start, chunk, source, index, *values)
@@ -171,6 +172,11 @@ def _part(array: Array | np.ndarray, chunks: Chunks, block: Block) -> TaskRef | 
     if isinstance(array, np.ndarray):
         return part_of(array, chunks, block)
     return TaskRef((array.name, *block, *[0] * (array.ndim - len(block))))
+
+
+def _own(value: Any) -> Any:
+    """Memory of the caller, who may change it later, is copied."""
+    return value.copy() if isinstance(value, np.ndarray) and not value.flags.owndata else value
 
 
 def _array(graph: dict[Any, Any], name: str, chunks: Chunks, like: Array, sources: list[Array]) -> Array:

@@ -43,6 +43,13 @@ def as_dask(op: str, name: str, value: Any) -> Array:
     return value  # type: ignore[no-any-return]
 
 
+def check_fill(rule: Rule, data: Any) -> None:
+    """What fills an array of objects, 0 or the empty string, depends on all of its elements."""
+    if rule.mode == "fill" and np.dtype(getattr(data, "dtype", int)).kind == "O":
+        text = f"{rule.op}: objects have no 'fill' that is known before they are; convert data to StringDType"
+        raise OpTypeError(text, op=rule.op, input="data")
+
+
 def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray:
     """Indices of an integer type, in memory or not."""
     if not isinstance(value, Array):
@@ -55,8 +62,13 @@ def as_updates(op: str, value: Any, data: Array) -> Array | np.ndarray:
     """Updates of a type that can be stored in data; those in memory have data's then."""
     like = np.empty(0, data.dtype)
     if not isinstance(value, Array):
-        return _arrays.cast(op, "updates", value, "data", like)
+        updates = _arrays.cast(op, "updates", value, "data", like)
+        wide = data.dtype.kind in "US" and updates.dtype.kind != data.dtype.kind
+        return updates.astype(data.dtype.kind) if wide else updates
     _arrays.cast(op, "updates", np.empty(0, value.dtype), "data", like)
+    if data.dtype.kind in "US" and value.dtype.kind != data.dtype.kind:
+        text = f"{op}: updates of type {value.dtype} have no known width, as data of type {data.dtype} needs it"
+        raise OpTypeError(f"{text}; convert one of them", op=op, input="updates")
     return as_dask(op, "updates", value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from dask.array import Array
 
@@ -23,7 +24,7 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
         Also for what is not lazy: GatherTree, and an axis in a Dask array.
     """
     arrays, values = spec.checked_inputs(row, _stand_ins(row, given), attributes)
-    spec.warn_if_deprecated(row)
+    spec.warn_if_deprecated(row, stacklevel=5)
     if row.kernel == "tensor_scatter":
         return caches.run(Rule(row.name, "scatter_update"), *given, **values)
     shaped, how = spec.kernel_arguments(row, arrays, values, accumulate)
@@ -31,11 +32,21 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
     if row.kernel.startswith("gather"):
         where = {name: how[name] for name in ("axis", "batch_dims")}
         result = calls.gather(rule, *given[:2], **where, plan="lazy", out=None, num_threads=None)
-        return result if row.finish is None else row.finish((), values, result)  # type: ignore[return-value]
+        return result if row.finish is None else _finished(row, values, result)
     how.pop("batch_dims")
     data, indices = given[:2]
-    updates = given[2] if np.shape(given[2]) == shaped[2].shape else given[2].reshape(shaped[2].shape)
+    updates = given[2]
+    if np.shape(updates) != shaped[2].shape:  # one element of any shape, for a version that takes it
+        updates = (updates if isinstance(updates, Array) else np.asarray(updates)).reshape(shaped[2].shape)
     return calls.scatter(rule, data, indices, updates, **how, plan="lazy", out=None, num_threads=None)
+
+
+def _finished(row: OpVersion, values: dict[str, Any], result: Array) -> Array:
+    """The result in its final shape. Dask does not reshape empty arrays well."""
+    if result.size:
+        return row.finish((), values, result)  # type: ignore[misc, return-value]
+    shape = row.finish((), values, np.empty(result.shape)).shape  # type: ignore[misc]
+    return da.zeros(shape, dtype=result.dtype)  # type: ignore[no-any-return]
 
 
 def _stand_ins(row: OpVersion, given: tuple[Any, ...]) -> tuple[Any, ...]:

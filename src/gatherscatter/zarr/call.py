@@ -165,6 +165,8 @@ def checked_call(
     made = plans.plan(kernel, probe, index, update, axis=axis, batch_dims=batch_dims, mode=mode, **extra)
     if update is not None:
         _try_elements(op, kind, options)
+        if kind.kind in "US":
+            _check_width(op, kind, update, options)
     if batch_dims < 0:
         batch_dims += index.ndim
     tuples = tuples_of(kernel, array.shape, index, axis, batch_dims, mode, negative)
@@ -180,6 +182,18 @@ def check_array(op: str, name: str, array: Any) -> None:
     if not isinstance(array, zarr.Array):
         text = f"{op}: {name} must be an array of Zarr, as zarr.open_array gives it, not {type(array).__name__}"
         raise OpTypeError(text, op=op, input=name)
+
+
+def _check_width(op: str, kind: np.dtype[Any], updates: np.ndarray, options: Options) -> None:
+    """A stored array can't widen, and nothing is cut."""
+    if options.reduction != "none":
+        text = f"{op}: text of a fixed width can't be concatenated in place; store it with variable width"
+        raise OpTypeError(text, op=op, input="array")
+    words = updates.astype(object)
+    cut = np.flatnonzero(words != words.astype(kind).astype(object))
+    if cut.size:
+        text = f"{op}: {words.flat[cut[0]]!r} in updates does not fit in array of type {kind}"
+        raise OpValueError(text, op=op, input="updates")
 
 
 def _try_elements(op: str, kind: np.dtype[Any], options: Options) -> None:
