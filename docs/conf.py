@@ -1,0 +1,90 @@
+"""The documentation site: ``python -m sphinx -W -E docs build/site``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from site_pages import write  # noqa: E402
+from site_pages.docstrings import aliases, sections  # noqa: E402
+from site_pages.drawings import PLAYGROUND  # noqa: E402
+from site_pages.links import faults  # noqa: E402
+
+import gatherscatter  # noqa: E402
+from gatherscatter import playground  # noqa: E402
+
+write(HERE)
+
+project = "gatherscatter"
+version = release = gatherscatter.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["site_pages"]
+myst_heading_anchors = 4
+
+# A name in single backticks of a docstring is a link, if there is something of that name.
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_custom_sections = ["Source"]
+
+html_theme = "furo"
+html_title = f"gatherscatter {release}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_js_files = ["from_files.js"]
+html_use_index = html_domain_indices = False  # there is a search
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+# The colours of the report and the other pages of the package.
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {
+        "color-foreground-primary": "#1b1f24",
+        "color-foreground-secondary": "#57606a",
+        "color-background-primary": "#ffffff",
+        "color-background-secondary": "#f4f6f8",
+        "color-brand-primary": "#0a58ca",
+        "color-brand-content": "#0a58ca",
+        "color-brand-visited": "#6c3fb0",
+    },
+    "dark_css_variables": {
+        "color-foreground-primary": "#e6e9ed",
+        "color-foreground-secondary": "#a3adb8",
+        "color-background-primary": "#14171a",
+        "color-background-secondary": "#1e2327",
+        "color-brand-primary": "#7db4ff",
+        "color-brand-content": "#7db4ff",
+        "color-brand-visited": "#c0a2f5",
+    },
+}
+
+
+def add_playground(app: Sphinx, failed: Exception | None) -> None:
+    """The playground itself, beside the pages."""
+    if failed is None and app.builder.name == "html":
+        playground.write(Path(app.outdir) / PLAYGROUND)
+
+
+def check_links(app: Sphinx, failed: Exception | None) -> None:
+    """A warning for each link that leads nowhere: with -W, the build fails."""
+    if failed is None and app.builder.name == "html":
+        for fault in faults(Path(app.outdir)):
+            logging.getLogger(__name__).warning(fault)
+
+
+def setup(app: Sphinx) -> None:
+    """Docstrings get their headings before the reader of NumPy's docstrings, which listens too."""
+    app.connect("autodoc-process-docstring", sections, priority=400)
+    app.connect("autodoc-process-signature", aliases)
+    app.connect("build-finished", add_playground)
+    app.connect("build-finished", check_links)

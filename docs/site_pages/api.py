@@ -1,0 +1,150 @@
+"""The reference of the Python interface: a table of pages, filled from docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page about modules, or about objects of the package root.
+
+    ``needs`` are packages without which the modules can't be imported; where the site is built without them, the page
+    says so.
+    """
+
+    name: str
+    title: str
+    text: str
+    functions: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+PAGES = (
+    Page(
+        "arrays",
+        "On arrays",
+        "The functions of the package root. [Guarantees](../guarantees.md) says what they promise.",
+        functions=(
+            *("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd"),
+            *("tensor_scatter", "gather_tree"),
+        ),
+    ),
+    Page(
+        "indexing",
+        "Indexing notation",
+        "[Indexing](../indexing.md) has examples.",
+        functions=("at",),
+        classes=("indexing.At", "indexing.Place"),
+    ),
+    Page(
+        "again",
+        "Prepared indices, plans, reports",
+        "",
+        functions=("prepare", "plan", "inspect"),
+        classes=("Prepared", "CallPlan", "IndexReport"),
+    ),
+    Page(
+        "settings",
+        "Threads and memory",
+        "",
+        functions=("num_threads", "set_num_threads", "pool_limit", "set_pool_limit", "pool_size"),
+    ),
+    Page(
+        "errors",
+        "Errors",
+        "All are raised before anything is written.",
+        classes=("OpError", "OpIndexError", "OpValueError", "OpTypeError", "ModelError"),
+    ),
+    Page(
+        "specification",
+        "By the specification",
+        "The functions of `gatherscatter.onnx` and `gatherscatter.openvino` are on the pages of the "
+        "[operators](../ops/index.md).",
+        functions=("ops", "op", "versions.find", "spec.call"),
+        classes=("OpVersion", "versions.Input", "versions.Attribute"),
+    ),
+    Page(
+        "models",
+        "Model files",
+        "[Published models](../models.md), [ONNX](../onnx.md) and [OpenVINO](../openvino.md) have examples.",
+        functions=("run", "models.load"),
+        classes=("model_interface.Model",),
+    ),
+    Page(
+        "onnx-session",
+        "ONNX Runtime session",
+        "See [ONNX](../onnx.md).",
+        modules=("onnx.session",),
+        needs=("onnxruntime", "onnx"),
+    ),
+    Page("onnx-backend", "ONNX backend", "See [ONNX](../onnx.md).", modules=("onnx.backend",), needs=("onnx",)),
+    Page(
+        "openvino-conversion",
+        "OpenVINO: conversion and extensions",
+        "See [OpenVINO](../openvino.md).",
+        modules=("openvino.conversion", "openvino.core_extensions"),
+        needs=("openvino", "onnx"),
+    ),
+    Page("torch", "PyTorch", "See [PyTorch](../pytorch.md).", modules=("torch",), needs=("torch",)),
+    Page(
+        "torch-segment",
+        "The functions of torch_scatter",
+        "See [from torch_scatter](../coming-from/torch_scatter.md).",
+        modules=("torch.segment",),
+        needs=("torch",),
+    ),
+    Page("jax", "JAX", "See [JAX](../jax.md).", modules=("jax",), needs=("jax",)),
+    Page("dask", "Dask", "See [Dask](../dask.md).", modules=("dask", "dask.costs"), needs=("dask",)),
+    Page(
+        "xarray",
+        "xarray",
+        "See [by the names of dimensions](../dask.md#by-the-names-of-dimensions).",
+        modules=("xarray",),
+        needs=("xarray",),
+    ),
+    Page("zarr", "Zarr", "See [Zarr](../zarr.md).", modules=("zarr",), needs=("zarr",)),
+    Page(
+        "conformance",
+        "Conformance lab",
+        "See [test vectors](../corpus.md), [conformance](../conformance.md) and [findings](../findings.md).",
+        modules=(
+            *("conformance.corpus", "conformance.case", "conformance.rules", "conformance.run", "conformance.report"),
+            *("conformance.verdicts", "conformance.runtimes", "conformance.findings"),
+        ),
+    ),
+    Page(
+        "explain",
+        "Explanations and the playground",
+        "See [explain](../explain.md) and [playground](../playground.md).",
+        modules=("explaining", "explaining.examples", "playground"),
+    ),
+    Page("doctor", "Doctor", "See [doctor](../doctor.md).", modules=("doctor",), needs=("onnx",)),
+)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """All pages of the reference, and their list."""
+    names = "\n".join(page.name for page in PAGES)
+    yield "api/index.md", f"# Reference\n\nFrom the docstrings; their examples run.\n\n```{{toctree}}\n\n{names}\n```\n"
+    for page in PAGES:
+        yield f"api/{page.name}.md", _page(page)
+
+
+def _page(page: Page) -> str:
+    head = f"# {page.title}\n\n{page.text}\n"
+    if missing := [name for name in page.needs if find_spec(name) is None]:
+        return f"{head}\nThis page was built without {', '.join(missing)}, which its docstrings need.\n"
+    lines = [f".. autofunction:: gatherscatter.{name}" for name in page.functions]
+    lines += [f".. autoclass:: gatherscatter.{name}\n   :members:" for name in page.classes]
+    for name in page.modules:
+        lines += [
+            f"gatherscatter.{name}\n{'-' * (14 + len(name))}\n",
+            f".. automodule:: gatherscatter.{name}\n   :members:",
+        ]
+    body = "\n\n".join(lines)
+    return f"{head}\n```{{eval-rst}}\n{body}\n```\n"

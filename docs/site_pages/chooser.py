@@ -1,0 +1,126 @@
+"""The page "Choose": a drawing of the questions that lead to an operator, and the same in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+from gatherscatter.versions import ops
+from site_pages.drawings import PLAYGROUND
+
+COLUMNS, ROWS, SIDE = 4, 3, 13  # of a small picture of data
+WIDTH, TALL = 400, 76  # of the drawing; of an answer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one wants, the function for it, and the cells of a small picture that one index or call reaches."""
+
+    want: str
+    function: str
+    cells: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and its answers."""
+
+    text: str
+    answers: tuple[Answer, ...]
+
+
+_ROW = tuple((1, column) for column in range(COLUMNS))
+_EACH = ((2, 0), (0, 1), (1, 2), (0, 3))
+_TUPLES = ((0, 1), (2, 3))
+QUESTIONS = (
+    Question(
+        "You read. What does one index name?",
+        (
+            Answer("a whole slice along an axis", "gather", _ROW),
+            Answer("one element: each its own, along an axis", "gather_elements", _EACH),
+            Answer("an element or a slice, by coordinates", "gather_nd", _TUPLES),
+            Answer("the parent of a beam", "gather_tree", ((0, 1), (1, 2), (2, 2))),
+        ),
+    ),
+    Question(
+        "You write, or sum up. What does one index name?",
+        (
+            Answer("a whole slice along an axis", "scatter_update", _ROW),
+            Answer("one element: each its own, along an axis", "scatter_elements", _EACH),
+            Answer("an element or a slice, by coordinates", "scatter_nd", _TUPLES),
+            Answer("where to append to a cache", "tensor_scatter", ((1, 1), (1, 2))),
+        ),
+    ),
+)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page."""
+    yield "choose.md", "\n\n".join(_page()) + "\n"
+
+
+def _page() -> Iterator[str]:
+    yield "# Choose the right operator"
+    yield (
+        "The marked cells are what is read or written. Names lead to the function; below them are the operators of "
+        "ONNX and OpenVINO that do the same."
+    )
+    yield _drawing()
+    yield (
+        "With NumPy's brackets instead of a function: [`gs.at(x)[i, j].add(v)`](indexing.md). By the name that another "
+        "library has for it: [I know it as](known-as.md)."
+    )
+    yield f'Or try them out: <a href="{PLAYGROUND}">the playground</a>.'
+    yield "## In words"
+    for question in QUESTIONS:
+        yield question.text
+        yield "\n".join(f"- {answer.want}: {_links(answer)}" for answer in question.answers)
+    yield (
+        "A scatter has `reduction=` none (the last update wins), add, sub, mul, min, max or mean, and "
+        "`include_self=False` to leave data out of it. The same indices again and again: [`gs.prepare`](api/again.md)."
+    )
+
+
+def _links(answer: Answer) -> str:
+    operators = ", ".join(f"[{name}](ops/{name}.md)" for name in _operators(answer.function))
+    return f"{{py:func}}`~gatherscatter.{answer.function}`; {operators}"
+
+
+def _operators(function: str) -> list[str]:
+    return list(dict.fromkeys(f"{row.domain}.{row.op_type}" for row in ops() if row.kernel == function))
+
+
+def _drawing() -> str:
+    """The questions as SVG, in the colours of the page, narrow enough for a phone."""
+    parts: list[str] = []
+    y = 8
+    for question in QUESTIONS:
+        parts.append(f'<rect class="ask" x="1" y="{y}" width="{WIDTH - 2}" height="34" rx="6"/>')
+        parts.append(f'<text class="question" x="14" y="{y + 22}">{escape(question.text)}</text>')
+        top, y = y + 34, y + 46
+        for answer in question.answers:
+            parts += _answer(answer, y)
+            y += TALL
+        last = y - TALL + 24
+        parts.insert(0, f'<path class="line" d="M16 {top}V{last}"/>')
+        y += 8
+    title = "From what one index names to the function, for reading and for writing; the same stands below in words."
+    body = "".join(parts)
+    head = f'<svg class="chooser" viewBox="0 0 {WIDTH} {y}" role="group" aria-label="{title}">'
+    return f"{head}{body}</svg>"
+
+
+def _answer(answer: Answer, y: int) -> Iterator[str]:
+    yield f'<path class="line" d="M16 {y + 24}H30"/>'
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            mark = "hit" if (row, column) in answer.cells else "cell"
+            x, down = 34 + column * SIDE, y + 5 + row * SIDE
+            yield f'<rect class="{mark}" x="{x}" y="{down}" width="{SIDE}" height="{SIDE}"/>'
+    yield f'<text x="98" y="{y + 14}">{escape(answer.want)}</text>'
+    name = escape(answer.function)
+    yield f'<a href="api/arrays.html#gatherscatter.{name}"><text class="name" x="98" y="{y + 34}">{name}</text></a>'
+    for n, operator in enumerate(_operators(answer.function)):
+        x, down = 98 + (n % 2) * 140, 50 + (n // 2) * 15
+        yield f'<a href="ops/{operator}.html"><text class="small" x="{x}" y="{y + down}">{operator}</text></a>'

@@ -1,0 +1,134 @@
+"""The page "Differences": what engines give for the same calls, from results of ``gatherscatter conform --json``.
+
+What the page shows is kept in ``differences.json``; `site_pages.collect` takes it from reports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.conformance import runtimes
+from gatherscatter.conformance.case import Case
+from gatherscatter.versions import op
+from site_pages.markdown import table
+from site_pages.topics import TOPICS
+
+FILE = Path(__file__).with_name("differences.json")
+
+# Engines by the names that reports have. Those that are asked twice (one thread, 64 bits) are not shown.
+ENGINES = {
+    "numpy": "NumPy",
+    "pytorch": "PyTorch",
+    "jax": "JAX",
+    "tensorflow": "TensorFlow",
+    "onnxruntime": "ONNX Runtime",
+    "onnx-reference": "ONNX reference evaluator",
+    "openvino": "OpenVINO",
+    "openvino-onnx": "OpenVINO (ONNX model)",
+    "tract": "tract",
+    "onnx2torch": "onnx2torch",
+    "gatherscatter": "gatherscatter",
+}
+RECIPES = ("numpy", "pytorch", "jax", "tensorflow")
+AN_ERROR = "an error"
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The page."""
+    yield "differences.md", "\n\n".join(_page(json.loads(FILE.read_text(encoding="utf-8")))) + "\n"
+
+
+def _page(results: dict[str, Any]) -> Iterator[str]:
+    yield "# Differences"
+    yield (
+        "What engines give for the same call: results of the [conformance lab](conformance.md). Array libraries, which "
+        "promise nothing about ONNX, are asked by their usual function, "
+        "[listed at the end](#what-array-libraries-are-asked). An outcome that the text leaves open is not wrong; what "
+        "departs from a specification is in [findings](findings.md)."
+    )
+    releases = (
+        f"{title} {results['releases'][name]}" for name, title in ENGINES.items() if name in results["releases"]
+    )
+    yield f"Releases: {', '.join(releases)}."
+    for topic in TOPICS:
+        yield f"## {topic.title}"
+        yield topic.text
+        for cases in topic.cases():
+            yield from _call(cases, results["outcomes"])
+    yield "## What array libraries are asked"
+    yield from _recipes(results["outcomes"])
+
+
+def _call(cases: list[Case], outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
+    """A call, what the specifications want of it, and what engines make of it."""
+    yield f"**{' and '.join(case.op for case in cases)}**: {_inputs(cases[0])}"
+    found: dict[str, list[str]] = {}
+    for name in ENGINES:
+        its = {case: outcomes[case.id][name] for case in cases if name in outcomes.get(case.id, {})}
+        for case, outcome in its.items():
+            title = ENGINES[name] + (f" ({case.op})" if len({*its.values()}) > 1 else "")
+            if title not in found.setdefault(outcome, []):
+                found[outcome].append(title)
+    yield table(("outcome", "engines"), [(outcome, ", ".join(who)) for outcome, who in found.items()])
+    yield f"Specified: {_specified(cases)}."
+
+
+def _recipes(outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
+    """The functions that stand for an operator, reduction by reduction."""
+    asked: dict[tuple[str, str], dict[str, str]] = {}
+    for case in (cases[0] for topic in TOPICS for cases in topic.cases()):
+        its = asked.setdefault((op(case.op).kernel, case.reduction), {})
+        for name in RECIPES:
+            if name in outcomes.get(case.id, {}):
+                its.setdefault(name, _recipe(name, case))
+    for (kernel, reduction), its in asked.items():
+        yield f"**{kernel}**" + ("" if reduction == "none" else f", {reduction}")
+        yield "\n".join(f"- {ENGINES[name]} `{recipe}`" for name, recipe in its.items())
+
+
+def _specified(cases: list[Case]) -> str:
+    ops: dict[str, list[str]] = {}
+    for case in cases:
+        ops.setdefault(wanted(case) + (", though the text leaves it open" if case.latitude else ""), []).append(case.op)
+    if len(ops) == 1:
+        return next(iter(ops))
+    return "; ".join(f"{outcome} ({', '.join(its)})" for outcome, its in ops.items())
+
+
+def _inputs(case: Case) -> str:
+    """The inputs that matter, each with its name."""
+    row = op(case.op)
+    pairs = [(known.name, array) for known, array in zip(row.inputs, case.inputs, strict=False) if known.kind != "axis"]
+    return ", ".join(f"{name} `{_text(array)}`" for name, array in pairs if array is not None)
+
+
+def _recipe(name: str, case: Case) -> str:
+    """The line of a recipe that does it."""
+    lines = runtimes.find(name).source(case).splitlines()
+    others = ("got = got.", "got = np.asarray(", "got = data.copy()")
+    telling = [line for line in lines if "got" in line and not line.startswith(others)]
+    return telling[-1].removeprefix("got = ")
+
+
+def wanted(case: Case) -> str:
+    """What a specification, or a ruling where it is silent, wants."""
+    return AN_ERROR if case.expected is None else f"`{_text(case.expected[0])}`"
+
+
+def _text(array: np.ndarray) -> str:
+    """Values on one line; of many, the first ones."""
+    if array.size > 12:
+        return f"{_text(array.ravel()[:3])[:-1]}, ...] of shape {array.shape}"
+    return numbers(array.astype(np.float64 if array.dtype.kind not in "iu" else np.int64).tolist())
+
+
+def numbers(values: Any) -> str:
+    """Nested lists of numbers, with as many digits as they need."""
+    if isinstance(values, list):
+        return f"[{', '.join(numbers(value) for value in values)}]"
+    return f"{values:.9g}" if isinstance(values, float) else str(values)

@@ -1,0 +1,247 @@
+"""A page for each operator, from the table of op versions, the rules and cases of the corpus, and the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+import gatherscatter
+from gatherscatter.conformance import corpus, findings
+from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.rules import RULES
+from gatherscatter.versions import INDEX_RANGES, REQUIRED, OpVersion, ops
+from site_pages.drawings import drawing
+from site_pages.markdown import plain, session, slug, table
+
+Rows = list[OpVersion]
+
+SPECIFICATIONS = {"onnx": "ONNX", "openvino": "OpenVINO"}
+KINDS = {"data": "data, of the element type T", "indices": "integers", "axis": "one integer"}
+# In which of its cases a call of an operator shows best what it does.
+TELLING = ("example", "ring", "beams", "plain")
+TYPES = ("int64", "int32", "float32")
+
+
+def operators() -> list[Rows]:
+    """The versions of each operator, in the order of the table."""
+    return [list(rows) for _, rows in groupby(ops(), key=lambda row: (row.domain, row.op_type))]
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """One page for each operator, and the list of them."""
+    yield "ops/index.md", _index()
+    for rows in operators():
+        yield f"ops/{_family(rows[0])}.md", _page(rows)
+
+
+def _family(row: OpVersion) -> str:
+    return f"{row.domain}.{row.op_type}"
+
+
+def _index() -> str:
+    lines = [
+        "# Operators",
+        "",
+        "Every version of every operator, as `gatherscatter.ops()` has them. [Choose](../choose.md)",
+    ]
+    lines += ["helps to find the one that is meant.", ""]
+    for domain, title in SPECIFICATIONS.items():
+        its = [rows for rows in operators() if rows[0].domain == domain]
+        lines += [f"## {title}", ""]
+        lines += [*(_line(rows) for rows in its), ""]
+        names = "\n".join(_family(rows[0]) for rows in its)
+        lines += [f"```{{toctree}}\n:hidden:\n\n{names}\n```", ""]
+    return "\n".join(lines)
+
+
+def _line(rows: Rows) -> str:
+    versions = ", ".join(str(row.version) for row in rows)
+    return f"- [{rows[0].op_type}]({_family(rows[0])}.md) {versions}: {_summary(rows[0])}"
+
+
+def _semantics(row: OpVersion) -> str:
+    """What the operator does: the ruling of the section that its cases cite."""
+    cited = {rule for case in corpus.cases(op=row.name) for rule in case.rules}
+    return next(RULES[f"2.{n}"].ruling for n in range(2, 10) if f"2.{n}" in cited)
+
+
+def _page(rows: Rows) -> str:
+    newest = rows[-1]
+    shown = [row for row in rows if not row.deprecated][-1]
+    opset = {} if shown is newest else {"opset": shown.version}
+    parts = [
+        f"# {_title(newest)}",
+        _summary(newest),
+        "For all positions: " + plain(_semantics(newest)) + ".",
+        f"`gatherscatter.{newest.domain}.{newest.op_type}` runs it exactly as the specification has it, and "
+        f"[`gatherscatter.{newest.kernel}`](../api/arrays.md) without the limits of a version.",
+        "## A call",
+        *drawing(shown, opset),
+        *_example(shown, opset),
+        "## Inputs, attributes, result",
+        _inputs(newest),
+        _attributes(rows),
+        *_shapes(rows),
+        "## Types and indices",
+        _indices(rows),
+        "\n".join(_types(rows)),
+        f"Source: {'; '.join(row.source for row in rows)}.",
+        "## Errata and rulings",
+        "Where the text of the specification says two things, nothing, or something that can't be, this holds, here as "
+        "in the [test vectors](../corpus.md). All of them: [rulings](../rulings.md).",
+        *_rulings(rows),
+        "## What others do differently",
+        _departures(rows),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _title(row: OpVersion) -> str:
+    return f"{SPECIFICATIONS[row.domain]} {row.op_type}"
+
+
+def _summary(row: OpVersion) -> str:
+    """The first line about the array function that it runs as."""
+    return str(getattr(gatherscatter, row.kernel).__doc__).strip().splitlines()[0].replace(" `", " ").replace("`", "")
+
+
+def _example(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
+    """Another call, with the answer of the oracle."""
+    case = min(_legal(row), key=_worse)
+    yield "## The example of the specification" if case.kind == "example" else "## Another call"
+    given = [_literal(array) for array in case.inputs if array is not None]
+    named = [f"{name}={value!r}" for name, value in (case.attributes | opset).items()]
+    call = f"gs.{row.domain}.{row.op_type}("
+    arguments = ", ".join([*given, *named])
+    if len(call) + len(arguments) > 90:
+        arguments = (",\n...     ").join(["\n...     " + given[0], *given[1:], *named])
+    yield session(f"{call}{arguments})", case.expected[0])  # type: ignore[index]
+
+
+def _legal(row: OpVersion) -> list[Case]:
+    """Cases with a result in which there is something to see, in a type that reads well."""
+    readable = [case for case in corpus.cases(op=row.name) if case.kind in TELLING and case.expected is not None]
+    return [case for case in readable if case.type in TYPES and _size(case) > 2]
+
+
+def _worse(case: Case) -> tuple[bool, int, int, int]:
+    return bool(case.latitude), TELLING.index(case.kind), TYPES.index(case.type), abs(_size(case) - 12)
+
+
+def _size(case: Case) -> int:
+    return sum(array.size for array in case.inputs if array is not None)
+
+
+def _literal(array: np.ndarray) -> str:
+    """Python's text for an array; its type stands there if NumPy would take another one."""
+    whole = array.dtype.kind == "f" and bool((array == np.rint(array)).all())
+    shown = array.astype(np.int64) if whole else array
+    text = " ".join(np.array2string(shown, separator=", ", floatmode="unique").split()).replace("[ ", "[")
+    return text if array.dtype == np.int64 else f'np.array({text}, "{array.dtype}")'
+
+
+def _inputs(row: OpVersion) -> str:
+    lines = [
+        (f"`{known.name}`", KINDS[known.kind] + ("; may be left out" if known.optional else "")) for known in row.inputs
+    ]
+    return table(("input", "holds"), lines)
+
+
+def _attributes(rows: Rows) -> str:
+    lines = []
+    for name in dict.fromkeys(attribute.name for row in rows for attribute in row.attributes):
+        for row in rows:
+            its = next((attribute for attribute in row.attributes if attribute.name == name), None)
+            if its is None:
+                continue
+            default = "must be given" if its.default is REQUIRED else f"`{its.default!r}`"
+            values = ", ".join(f"`{choice}`" for choice in its.choices) if its.choices else its.type
+            line = (f"`{name}`", values, default)
+            if lines and lines[-1][1:] == line:
+                lines[-1] = (f"{lines[-1][0]}, {row.version}", *line)
+            else:
+                lines.append((str(row.version), *line))
+    head = ("attribute", "values", "default", "versions")
+    return table(head, [(*line[1:], line[0]) for line in lines]) if lines else "There are no attributes."
+
+
+def _shapes(rows: Rows) -> Iterator[str]:
+    """The shape of the result, and what its letters stand for."""
+    for rule, its in _alike(rows, lambda row: row.shape_rule):
+        which = "" if len(its) == len(rows) else f" in version {', '.join(its)}"
+        tuples = "; `k` is the last dimension of `indices`" if "+k" in rule else ""
+        first = rows[-1].inputs[0].name
+        yield f"The result, `{rows[-1].output}`, has the type of `{first}` and{which} the shape `{rule}`{tuples}."
+
+
+def _indices(rows: Rows) -> str:
+    facts = _alike(
+        rows, lambda row: (", ".join(row.index_types) or "as the elements", plain(INDEX_RANGES[row.index_range]))
+    )
+    deprecated = {str(row.version) for row in rows if row.deprecated}
+    lines = [(", ".join(f"{v} (deprecated)" if v in deprecated else v for v in its), *fact) for fact, its in facts]
+    return table(("version", "index types", "range of an index on an axis of size s"), lines)
+
+
+def _alike(rows: Rows, fact: Callable[[OpVersion], Any]) -> list[tuple[Any, list[str]]]:
+    """The facts of all versions, each with its versions."""
+    found: dict[Any, list[str]] = {}
+    for row in rows:
+        found.setdefault(fact(row), []).append(str(row.version))
+    return list(found.items())
+
+
+def _types(rows: Rows) -> Iterator[str]:
+    """The types of each version, by those of the one before."""
+    before: OpVersion | None = None
+    for row in rows:
+        types = ", ".join(row.element_types)
+        if before is not None:
+            more = [name for name in row.element_types if name not in before.element_types]
+            if set(before.element_types) <= set(row.element_types):
+                types = f"as version {before.version}" + (f", and {', '.join(more)}" if more else "")
+        yield f"- Elements of version {row.version}: {types}."
+        before = row
+
+
+def _rulings(rows: Rows) -> Iterator[str]:
+    """The points at which its cases cite a ruling."""
+    citing: dict[str, list[str]] = {}
+    for row in rows:
+        for rule in {rule for case in corpus.cases(op=row.name) for rule in case.rules}:
+            citing.setdefault(rule, []).append(str(row.version))
+    for rule in sorted((rule for rule in citing if rule[0] in "OV"), key=lambda rule: (rule[0], int(rule[1:]))):
+        known = RULES[rule]
+        only = "" if len(citing[rule]) == len(rows) else f" (version {', '.join(citing[rule])})"
+        yield f"**{rule}{only}: {plain(known.title)}**: {plain(known.ruling)}."
+        yield f"> {plain(known.text)} ({plain(known.source)})"
+
+
+def _departures(rows: Rows) -> str:
+    """The findings about it, most severe first."""
+    domain, op_type = rows[0].domain, rows[0].op_type
+    found = [
+        one
+        for one in findings.load()
+        if (one.namespace == domain and op_type in one.ops) or (domain == "onnx" and op_type in one.onnx_ops)
+    ]
+    if not found:
+        return "No departure is known. [Differences](../differences.md) has what engines give for the same call."
+    lines = [
+        f"- **{' '.join((findings.RUNTIMES[one.runtime], one.releases)).strip()}**: "
+        f"[{plain(one.title)}](../findings.md#{_anchor(one)}). {one.effect.capitalize()}; "
+        f"needs: {findings.CONDITIONS[one.condition]}." + ("" if one.evidence == "run" else " By a public thread.")
+        for one in found
+    ]
+    text = (
+        "`gatherscatter doctor` [looks for these](../doctor.md) in a model. [Differences](../differences.md) has what "
+    )
+    return f"{text}engines give for the same call.\n\n" + "\n".join(lines)
+
+
+def _anchor(one: findings.Finding) -> str:
+    """Where it stands in docs/findings.md: below a heading with its title, or in the table of public threads."""
+    return slug(f"{findings.RUNTIMES[one.runtime]}: {one.title}") if one.evidence == "run" else "from-public-threads"

@@ -1,0 +1,94 @@
+"""What engines differ in: questions, and the cases of the corpus that put them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatherscatter.conformance import corpus
+from gatherscatter.conformance.case import Case
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A question, and the cases of the corpus that put it: a pattern of ids for each call."""
+
+    title: str
+    text: str
+    calls: tuple[tuple[str, ...], ...]
+
+    def cases(self) -> list[list[Case]]:
+        """The cases of each call."""
+        return [[case for pattern in call for case in corpus.cases(pattern)] for call in self.calls]
+
+
+def _calls(name: str, *parts: str) -> tuple[tuple[str, ...], ...]:
+    """The same case of each of these operators, ONNX's and OpenVINO's together."""
+    pairs = {
+        "gather": ("onnx/Gather-13", "openvino/Gather-8"),
+        "gather_elements": ("onnx/GatherElements-13", "openvino/GatherElements-6"),
+        "gather_nd": ("onnx/GatherND-13", "openvino/GatherND-8"),
+        "scatter_elements": ("onnx/ScatterElements-18", "openvino/ScatterElementsUpdate-12"),
+        "scatter_nd": ("onnx/ScatterND-18", "openvino/ScatterNDUpdate-15"),
+    }
+    names = (name, name.replace("/add/", "/sum/"))  # as the two call it
+    return tuple(tuple(f"{op}/{its}-??????" for op, its in zip(pairs[part], names, strict=True)) for part in parts)
+
+
+_GATHERS = ("gather", "gather_elements", "gather_nd")
+_SCATTERS = ("scatter_elements", "scatter_nd")
+TOPICS = (
+    Topic(
+        "An index beyond the end",
+        "Here an `IndexError` that says where; `mode=` asks for something else.",
+        _calls("float32/none/out-of-range/8-of-three", *_GATHERS, *_SCATTERS),
+    ),
+    Topic(
+        "An index that 32 bits don't hold",
+        "4294967297 is 1 in its lower 32 bits.",
+        _calls("float32/none/out-of-range/4294967297-of-three", *_GATHERS, *_SCATTERS),
+    ),
+    Topic(
+        "A negative index",
+        "Counted from the end by ONNX and by newer versions of OpenVINO.",
+        _calls("float32/none/negative/at-m4-3-m2", *_GATHERS, *_SCATTERS),
+    ),
+    Topic(
+        "An index below -size",
+        "",
+        _calls("float32/none/out-of-range/m9-of-three", *_GATHERS, *_SCATTERS),
+    ),
+    Topic(
+        "Several updates to one place",
+        "ONNX calls repeated indices without a reduction an error of the caller and leaves the result open; here the "
+        "last one wins, always.",
+        (
+            *_calls("float32/none/repeated/two-targets-twice", *_SCATTERS),
+            *_calls("float32/add/repeated/two-targets-twice", "scatter_nd"),
+        ),
+    ),
+    Topic(
+        "Thousands of updates to seven places",
+        "Where threads may race for them.",
+        _calls("float32/none/many-updates/10000-to-7-places", "scatter_nd")
+        + _calls("float32/add/many-updates/10000-to-7-places", "scatter_nd"),
+    ),
+    Topic(
+        "NaN in a maximum",
+        "No specification says; here NaN passes through, whatever the order.",
+        _calls("float32/max/nan/a-number-then-nan", *_SCATTERS)
+        + _calls("float32/max/nan/nan-then-a-number", *_SCATTERS)
+        + _calls("float32/max/nan/nan-in-data", "scatter_nd"),
+    ),
+    Topic(
+        "Sums of halves",
+        "2048 + 1 + 1 in float16 and 256 + 1 + 1 in bfloat16: rounded after each step the sum stays where it is, "
+        'rounded once it doesn\'t. `accumulate="wide"` or `"exact"` rounds once.',
+        _calls("float16/add/rounding/where-counting-stops", *_SCATTERS)
+        + _calls("bfloat16/add/rounding/where-counting-stops", *_SCATTERS),
+    ),
+    Topic(
+        "A mean of integers that is not whole",
+        "Here rounded down, as OpenVINO's text has it.",
+        (("openvino/ScatterElementsUpdate-12/int32/mean/mean/of-m8-and-m5-??????",),),
+    ),
+)
