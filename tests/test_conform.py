@@ -390,7 +390,7 @@ def test_recipes_are_not_asked_for_types() -> None:
 # ------------------------------------------------------------------------------------------ report, command line
 
 TOP = {
-    "format": int, "corpus": str, "created": str, "machine": str, "python": str, "gatherscatter": str,
+    "format": int, "corpus": str, "created": str, "complete": bool, "machine": str, "python": str, "gatherscatter": str,
     "verdicts": list, "kinds": dict, "rules": dict, "runtimes": list, "cases": list, "results": dict,
 }  # fmt: skip
 CASE = {
@@ -466,6 +466,8 @@ def test_reports_are_merged() -> None:
     assert [info["name"] for info in both["runtimes"]] == ["gatherscatter", "numpy"]
     assert both["results"] == here["results"] | there["results"]
     assert both["cases"] == here["cases"]
+    assert both["complete"]
+    assert not merged(here, there | {"complete": False})["complete"]
     with pytest.raises(ValueError, match="corpus"):
         merged(here, there | {"corpus": "0.9"})
 
@@ -479,6 +481,13 @@ def test_the_exit_code_tells(tmp_path: Path) -> None:
     assert call(*ours, "--fail-on", "refuses").exit_code == 0  # NumPy isn't run here
 
 
+def test_a_variant_of_a_package_has_a_version() -> None:
+    class Variant(runtimes.Runtime):
+        package, modules = "numpy-cpu", ("numpy",)
+
+    assert Variant().version() == np.__version__
+
+
 def test_the_runtimes_are_listed() -> None:
     printed = succeed("conform", "--list-runtimes")
     assert all(re.search(rf"^{name} ", printed, re.MULTILINE) for name in runtimes.NAMES)
@@ -490,11 +499,63 @@ def test_messages() -> None:
     assert "there is no verdict 'nil'" in fail("conform", "--runtime", "numpy", "--fail-on", "nil")
     if runtimes.find("tract").missing():
         assert "runtime tract needs tract: pip install tract" in fail("conform", "--runtime", "tract")
+        assert re.search(r"^tract .* none: pip install tract", succeed("conform", "--list-runtimes"), re.MULTILINE)
+
+
+@pytest.fixture
+def _nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*args: object, **options: object) -> None:
+        raise AssertionError("what is wrong was known before the run")
+
+    monkeypatch.setattr("gatherscatter.conformance.run.conform", run)
+    monkeypatch.setattr("gatherscatter.cli.conform_search.search_all", run)
+
+
+@pytest.mark.usefixtures("_nothing_is_run")
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_file_without_a_folder_is_refused_before_the_run(option: str, tmp_path: Path) -> None:
+    said = fail("conform", "--runtime", "numpy", option, tmp_path / "nil" / "report")
+    assert f"Invalid value for '{option}': there is no folder {tmp_path / 'nil'}" in said
+    assert "is a directory" in fail("conform", "--runtime", "numpy", option, tmp_path)
+
+
+@pytest.mark.usefixtures("_nothing_is_run")
+def test_a_report_that_cannot_be_added_is_refused_before_the_run(tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    good = Report().to_dict()
+    lacking = {key: value for key, value in good.items() if key != "results"}
+    for text, said in (
+        ("no report", "this is no conformance report, nor JSON at all"),
+        ("[]", "this is no conformance report of format 1"),
+        (json.dumps(lacking), "this conformance report lacks results"),
+        (
+            json.dumps(good | {"corpus": "0.9"}),
+            f"is about corpus 0.9, and the corpus here is {corpus.VERSION}: make it",
+        ),
+    ):
+        file.write_text(text)
+        assert re.search(rf"--add: {re.escape(str(file))}.*{re.escape(said)}", fail("conform", "--add", file)), text
+    file.write_bytes(b"\xff\xfe")
+    assert "nor JSON at all" in fail("conform", "--add", file)
+
+
+@pytest.mark.usefixtures("_nothing_is_run")
+@pytest.mark.parametrize("option", ["--search", "--timeout"])
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
+def test_a_time_is_a_positive_number(option: str, value: str) -> None:
+    assert f"Invalid value for '{option}'" in fail("conform", "--runtime", "numpy", option, value)
+
+
+def test_a_report_of_before_the_key_is_complete(tmp_path: Path) -> None:
+    old = Report(complete=True).to_dict()
+    del old["complete"]
+    write_json(old, tmp_path / "old.json")
+    assert read_json(tmp_path / "old.json")["complete"] is True
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interruption_leaves_results_and_no_worker(jobs: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])
+def test_an_interruption_leaves_results_and_no_worker(jobs: str, number: int, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     options = ["--op", "onnx.Gather-13", "--type", "int64", "--json", str(file), "--timeout", "60", "--jobs", jobs]
     names = ["--runtime", "numpy", "--runtime", "misbehaving:Patient"]
@@ -506,11 +567,14 @@ def test_an_interruption_leaves_results_and_no_worker(jobs: str, tmp_path: Path)
     while not workers_of("misbehaving:Patient") and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(2)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    os.killpg(run.pid, number)  # SIGINT as a terminal does
     printed, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
     assert "NumPy recipes" in printed
-    results = json.loads(file.read_text())["results"]
+    assert "Incomplete" in printed
+    report = read_json(file)
+    assert not report["complete"]
+    results = report["results"]
     assert results["numpy"]
     assert not results["misbehaving:Patient"]  # a worker that is interrupted, too, would look like a crash
     assert not workers_of("misbehaving:Patient")

@@ -205,6 +205,14 @@ def test_the_head_says_where_it_was_made(window: browser.Browser, page: Path) ->
         assert " ".join(part.split()) in " ".join(text.split())
 
 
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_head_says_that_a_run_was_ended(window: browser.Browser, complete: bool, tmp_path: Path) -> None:
+    html_report.write(SAMPLE | {"complete": complete}, tmp_path / "report.html")
+    window.open(tmp_path / "report.html")
+    text = window.run("return document.getElementById('about').innerText")
+    assert ("a run was ended before its last case" in text) is not complete
+
+
 def test_thousands_of_cases_make_a_page_of_some_megabytes(window: browser.Browser, tmp_path: Path) -> None:
     report = random_report(5000, 8, seed=1)
     path = tmp_path / "large.html"

@@ -71,6 +71,12 @@ def test_this_package_does_not_depart_and_the_search_ends_in_time() -> None:
     assert len({case.id for _, case, _ in calls}) == len(calls) > 20
 
 
+@pytest.mark.parametrize("minutes", [0, -1, float("nan")])
+def test_a_search_takes_time(minutes: float) -> None:
+    with pytest.raises(ValueError, match="minutes must be a positive number"):
+        next(search.search("numpy", minutes))
+
+
 def test_drawn_calls_are_cases() -> None:
     """Every one has a kind, contiguous arrays of its own, and an answer that this package gives, too."""
     random = Random(7)

@@ -270,6 +270,7 @@ def test_what_is_open() -> None:
     assert reasons("onnx/ScatterND-18/float32/add/many-updates/*") == {""}  # ones: exact in every order
     assert reasons("onnx/ScatterND-18/float64/max/nan/nan-in-*") == {"O12, V17"}
     assert reasons("onnx/ScatterND-18/float64/add/nan/nan-in-*") == {""}
+    assert reasons("openvino/ScatterElementsUpdate-12/float32/m[ai][nx]/initial-value/one-nan-*") == {"O12, V17"}
     assert reasons("onnx/ScatterND-18/int8/add/wrap-around/*") == {"2.10", ""}
     assert reasons("onnx/ScatterND-18/int8/add/wrap-around/there-and-back-*") == {""}
     assert reasons("onnx/Scatter-11/*") == {"O24"}

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gatherscatter.cli.conform_options import Duration, NewFile, read_others
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.conformance import TIMEOUT
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
     from gatherscatter.conformance.report import Report
 
-FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 FAILURE = 1  # exit code of --fail-on
 
@@ -39,14 +42,14 @@ Examples:
 @click.option(
     "--case", "pattern", metavar="GLOB", default="*", help="Cases by id; 'gatherscatter corpus list' has them."
 )
-@click.option("--json", "json_file", metavar="FILE", type=FILE, help="Write cases, results and reproducers.")
-@click.option("--html", "html_file", metavar="FILE", type=FILE, help="Write one page to filter and drill down in.")
+@click.option("--json", "json_file", metavar="FILE", type=NewFile(), help="Write cases, results and reproducers.")
+@click.option("--html", "html_file", metavar="FILE", type=NewFile(), help="Write one page to filter and drill down in.")
 @click.option("--add", "others", metavar="FILE", type=EXISTING, multiple=True, help="Add runtimes of another's --json.")
-@click.option("--timeout", metavar="SECONDS", type=click.FloatRange(min=0.1), default=10.0, show_default=True,
+@click.option("--timeout", metavar="SECONDS", type=Duration(min=0.1), default=TIMEOUT, show_default=True,
               help="Time that a case may take.")  # fmt: skip
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True,
               help="Runtimes that are run at a time.")  # fmt: skip
-@click.option("--search", "minutes", metavar="MINUTES", type=click.FloatRange(min=0, min_open=True),
+@click.option("--search", "minutes", metavar="MINUTES", type=Duration(min=0, min_open=True),
               help="Random calls instead of the corpus, so long on each runtime; what is new is shrunk.")  # fmt: skip
 @click.option("--fail-on", metavar="VERDICT", help="Exit with 1 if there is this verdict, or a worse one.")
 @click.option("--list-runtimes", is_flag=True, help="List the runtimes, and run none.")
@@ -72,8 +75,8 @@ def command(
     """Run the corpus of test vectors on runtimes.
 
     Each case runs in a process of its own kind, so that a crash is a result like any other. The table shows, for each
-    op version and runtime, the most severe verdict and how many cases have it. Ctrl-C ends the run; what there is by
-    then is shown and written.
+    op version and runtime, the most severe verdict and how many cases have it. Ctrl-C (or SIGTERM) ends the run; what
+    there is by then is shown and written.
     """
     if list_runtimes:
         _print_runtimes()
@@ -92,18 +95,30 @@ def command(
         raise click.UsageError("--search draws calls of its own: of the filters, only --op goes with it")
     cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
     names = runtimes or tuple(installed())
+    added = read_others(others)
     report = Report()
     try:
-        if minutes is None:
-            with ConformProgress(len(cases) * len(names)) as progress:
-                conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report)
-        else:
-            search_all(names, minutes, ops or ("*",), timeout, report)
+        with _terminated_as_interrupted():
+            if minutes is None:
+                with ConformProgress(len(cases) * len(names)) as progress:
+                    conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report)
+            else:
+                search_all(names, minutes, ops or ("*",), timeout, report)
     finally:
         if any(report.results.values()):
-            _report(report, json_file, html_file, others)
+            _report(report, json_file, html_file, added)
     if fail_on is not None and _worst(report) <= verdicts.SEVERITY[fail_on]:
         context.exit(FAILURE)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, with which continuous integration ends a run, is an interruption like Ctrl-C."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _select(
@@ -128,13 +143,15 @@ def _select(
     return cases
 
 
-def _report(report: Report, json_file: Path | None, html_file: Path | None, others: Iterable[Path]) -> None:
-    from gatherscatter.conformance.report import merged, read_json, write_json
+def _report(report: Report, json_file: Path | None, html_file: Path | None, added: Sequence[dict[str, Any]]) -> None:
+    from gatherscatter.conformance.report import merged, write_json
 
     results = report.to_dict()
-    for file in others:
-        results = merged(results, read_json(file))
+    for other in added:
+        results = merged(results, other)
     _print_table(results)
+    if not results["complete"]:
+        click.echo("Incomplete: a run was ended before its last case.")
     if json_file:
         write_json(results, json_file)
         click.echo(f"written: {json_file}")
@@ -172,6 +189,6 @@ def _print_runtimes() -> None:
     rows = []
     for name in runtimes.NAMES:
         runtime = runtimes.find(name)
-        missing = runtime.missing()
-        rows.append([name, runtime.title, f"needs {' and '.join(missing)}" if missing else runtime.version()])
+        missing = " ".join(runtime.missing())
+        rows.append([name, runtime.title, f"none: pip install {missing}" if missing else runtime.version()])
     print_table(["runtime", "what it is", "version"], rows)

@@ -38,6 +38,7 @@ def search_all(names: Sequence[str], minutes: float, ops: Sequence[str], timeout
                 click.echo(f"{name}  {judgement.verdict}  {case.id}  {printable(judgement.message)[:120]}")
         report.runtimes[name] = replace(info, seconds=perf_counter() - start)
         click.echo(f"{name}: {counted.calls} calls, {len(report.results[name])} kinds of departures\n")
+    report.complete = True
 
 
 class _Counted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,15 @@ if TYPE_CHECKING:
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+def _in_a_folder(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Before minutes of work are for nothing."""
+    if path is not None and not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(path.parent)!r}", context, parameter)
+    return path
+
+
 FAILED = 1
 
 # What `gatherscatter run` has about inputs, doctor has too.
@@ -41,11 +49,26 @@ Examples, from the root of the repository:
     multiple=True,
     help="Judge by this runtime: onnxruntime, openvino, tensorrt, ... Default: onnxruntime and openvino.",
 )
-@click.option("--fix", "fixed_path", type=OUT, metavar="OUT", help="Write a model on which the targets agree (all, if "
-              "there is no --target), proven equal by running both.")  # fmt: skip
+@click.option(
+    "--fix",
+    "fixed_path",
+    type=OUT,
+    callback=_in_a_folder,
+    metavar="OUT",
+    help="Write a model on which the targets agree (all, if there is no --target), proven equal by running both.",
+)
 @click.option("--leave", metavar="CONDITION", multiple=True, help="With --fix: don't rewrite for this, e.g. nan.")
-@click.option("--json", "json_path", type=OUT, metavar="FILE", help="Write all that was found as JSON.")
-@click.option("--html", "html_path", type=OUT, metavar="FILE", help="Write a page that opens from the file.")
+@click.option(
+    "--json", "json_path", type=OUT, callback=_in_a_folder, metavar="FILE", help="Write all that was found as JSON."
+)
+@click.option(
+    "--html",
+    "html_path",
+    type=OUT,
+    callback=_in_a_folder,
+    metavar="FILE",
+    help="Write a page that opens from the file.",
+)
 @click.option("--fail", is_flag=True, help="Exit with code 1 if a target is certain not to support a node rightly.")
 @traceback_option
 def command(
@@ -73,9 +96,11 @@ def command(
     from gatherscatter.cli.progress import NodeProgress
     from gatherscatter.cli.tables import print_table
     from gatherscatter.doctor import examine
-    from gatherscatter.doctor.page import page
     from gatherscatter.doctor.text import explanations, fix_lines, table
+    from gatherscatter.doctor.verdicts import DEPARTURES
 
+    if leave and fixed_path is None:
+        raise click.UsageError("--leave is for --fix")
     files = (*input_files, *more_files)
     inputs = None
     if files or named_inputs or random_inputs:
@@ -100,11 +125,10 @@ def command(
     for line in diagnosis.summary:
         click.echo(line)
     if json_path is not None:
-        content = diagnosis.data() | ({"fix": fixed.data()} if fixed else {})
-        json_path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        diagnosis.save_json(json_path, fixed)
     if html_path is not None:
-        html_path.write_text(page(diagnosis, fixed), encoding="utf-8")
-    if fail and (diagnosis.error or diagnosis.worst not in ("supported", "unknown")):
+        diagnosis.save_html(html_path, fixed)
+    if fail and (diagnosis.error or diagnosis.worst in DEPARTURES):
         click.get_current_context().exit(FAILED)
 
 

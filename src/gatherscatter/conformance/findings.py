@@ -23,6 +23,7 @@ CONDITIONS = {
     "wide values": "64-bit data or updates hold a value that 32 bits of the same kind don't hold",
     "wide indices": "an index that 32 bits don't hold",
     "empty indices": "the indices tensor has no elements, and its last dimension is not the 0 of k=0",
+    "empty result": "indices have elements, and the result has none",
     "k=0": "the last dimension of indices is 0: each index names all of data",
     "empty slice": "an index is out of range where the slices of data are empty",
     "empty axis": "data has size 0 on an indexed axis, and there is an index",

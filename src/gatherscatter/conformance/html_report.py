@@ -95,6 +95,7 @@ def _index(report: dict[str, Any]) -> dict[str, Any]:
     return {
         **{key: report[key] for key in ("corpus", "created", "machine", "python", "gatherscatter")},
         **{key: report[key] for key in ("kinds", "rules", "runtimes")},
+        "complete": report.get("complete", True),
         "verdicts": [verdict | asdict(_look(verdict["name"])) for verdict in verdicts],
         "ops": _ops(cases),
         "cases": [{key: case[key] for key in KEYS} for case in cases],

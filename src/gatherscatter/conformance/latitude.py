@@ -120,7 +120,7 @@ def _open_reduction(row: Row, inputs: list[np.ndarray | None], attributes: dict[
     if row.domain == "onnx" and name in ("bool", "string"):
         return name
     for place in places:
-        if found := _open(reduction, place, name):
+        if found := _open(reduction, place, name, keeps_data):
             return found
     return ""
 
@@ -180,12 +180,13 @@ def _all_same(place: list[Any]) -> bool:
     return all(repr(value) == repr(place[0]) for value in place)
 
 
-def _open(reduction: str, place: list[Any], name: str) -> str:
+def _open(reduction: str, place: list[Any], name: str, keeps_data: bool) -> str:
+    if reduction in ("min", "max"):
+        # Without data's value, what the updates are compared with first is no NaN either.
+        nans = [value != value for value in place] + ([] if keeps_data else [False])
+        return "nan" if any(nans) and not all(nans) else ""
     if len(place) < 2:
         return ""
-    if reduction in ("min", "max"):
-        nans = [value != value for value in place]
-        return "nan" if any(nans) and not all(nans) else ""
     if name in INTEGERS:
         return _open_integers(reduction, [int(value) for value in place], name)
     if name not in FLOATS and name not in COMPLEX:

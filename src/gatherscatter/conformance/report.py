@@ -46,11 +46,12 @@ class RuntimeInfo:
 
 @dataclass
 class Report:
-    """Results by runtime and case id. It is filled while cases run."""
+    """Results by runtime and case id. It is filled while cases run, and complete when all of them have run."""
 
     cases: dict[str, Case] = field(default_factory=dict)
     runtimes: dict[str, RuntimeInfo] = field(default_factory=dict)
     results: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    complete: bool = False
     created: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
     def add_cases(self, cases: Iterable[Case]) -> None:
@@ -64,6 +65,7 @@ class Report:
             "format": FORMAT,
             "corpus": corpus.VERSION,
             "created": self.created,
+            "complete": self.complete,
             "machine": f"{cpu()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
             "python": platform.python_version(),
             "gatherscatter": metadata.version("gatherscatter"),
@@ -86,17 +88,26 @@ def write_json(report: dict[str, Any], path: str | Path) -> None:
     Path(path).write_text(json.dumps(report, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
-def read_json(path: str | Path) -> dict[str, Any]:
+def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
     """Read what `write_json` has written.
 
     Raises
     ------
     ValueError
-        The file is no such report.
+        The file is no such report, or (if that is asked for) is about another version of the corpus than the one here.
     """
-    report = json.loads(Path(path).read_text(encoding="utf-8"))
+    try:
+        report = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: this is no conformance report, nor JSON at all ({error})") from error
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
+    report.setdefault("complete", True)  # reports before this key were written say nothing else
+    if missing := [key for key in Report().to_dict() if key not in report]:
+        raise ValueError(f"{path}: this conformance report lacks {', '.join(missing)}")
+    if same_corpus and report["corpus"] != corpus.VERSION:
+        text = f"{path}: this report is about corpus {report['corpus']}, and the corpus here is {corpus.VERSION}"
+        raise ValueError(f"{text}: make it again with this version of gatherscatter")
     return report
 
 
@@ -115,6 +126,7 @@ def merged(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     known = {case["id"] for case in report["cases"]}
     return {
         **report,
+        "complete": report["complete"] and other["complete"],
         "rules": other["rules"] | report["rules"],
         "runtimes": [*report["runtimes"], *(info for info in other["runtimes"] if info["name"] not in mine)],
         "cases": [*report["cases"], *(case for case in other["cases"] if case["id"] not in known)],

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
 
+from gatherscatter.conformance import TIMEOUT
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.observations import Crashed, Hung, Observation, Returned, Runs
 from gatherscatter.conformance.process import Worker
@@ -28,7 +29,7 @@ def conform(
     runtimes: Sequence[str] | None,
     cases: Sequence[Case],
     *,
-    timeout: float = 20.0,
+    timeout: float = TIMEOUT,
     jobs: int = 1,
     progress: Progress | None = None,
     report: Report | None = None,
@@ -85,15 +86,16 @@ def conform(
     if jobs == 1:
         for name in names:
             one(name)
-        return report
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            for future in [pool.submit(one, name) for name in names]:
-                future.result()
-        except BaseException:  # Ctrl-C, or a runtime that can't be started
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                for future in [pool.submit(one, name) for name in names]:
+                    future.result()
+            except BaseException:  # Ctrl-C, or a runtime that can't be started
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+    report.complete = True
     return report
 
 

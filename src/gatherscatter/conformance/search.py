@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gatherscatter.conformance import corpus
+from gatherscatter.conformance import TIMEOUT, corpus
 from gatherscatter.conformance.build import answered
 from gatherscatter.conformance.calls import version_call
 from gatherscatter.conformance.case import Case, element_type
@@ -52,7 +52,7 @@ def search(
     progress: Progress | None = None,
     *,
     ops: Sequence[str] = ("*",),
-    timeout: float = 10.0,
+    timeout: float = TIMEOUT,
     seed: int | None = None,
 ) -> Iterator[Departure]:
     """Look for departures for so many minutes, and yield each as it is found and shrunk.
@@ -72,7 +72,11 @@ def search(
         Hypothesis, or the runtime's package, is not installed.
     LookupError
         There is no such runtime, or it has none of these op versions.
+    ValueError
+        The time is no positive number.
     """
+    if not minutes > 0:
+        raise ValueError(f"minutes must be a positive number, not {minutes}")
     rows = _rows(runtime, ops)
     with Examiner(runtime, timeout) as examiner:
         hunt = _Hunt(runtime, examiner, monotonic() + 60 * minutes, progress)

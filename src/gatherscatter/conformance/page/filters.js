@@ -10,6 +10,7 @@ function fillHead() {
       ["Python", report.python],
       ["gatherscatter", report.gatherscatter],
       ["Corpus", `version ${report.corpus}, ${counted(report.cases.length, "case")}`],
+      ...(report.complete ? [] : [["Incomplete", "a run was ended before its last case"]]),
     ]),
   );
   const row = (runtime) => {

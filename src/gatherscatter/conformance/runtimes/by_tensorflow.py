@@ -17,7 +17,7 @@ class TensorFlow(Runtime):
 
     name: ClassVar[str] = "tensorflow"
     title: ClassVar[str] = "TensorFlow recipes"
-    package: ClassVar[str] = "tensorflow-cpu"
+    package: ClassVar[str] = "tensorflow"
     modules: ClassVar[tuple[str, ...]] = ("tensorflow",)
     setup: ClassVar[str] = "import tensorflow as tf"
     recipe: ClassVar[bool] = True

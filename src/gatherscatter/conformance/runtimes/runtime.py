@@ -50,8 +50,11 @@ class Runtime:
         return [module for module in self.modules if find_spec(module) is None]
 
     def version(self) -> str:
-        """The installed version of the package."""
-        return metadata.version(self.package)
+        """The installed version of the package, or of a variant (-cpu, -gpu) that brings the same module."""
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return metadata.version(metadata.packages_distributions()[self.modules[0]][0])
 
     def supports(self, case: Case) -> str | None:
         """None, or why the case can't be asked."""
