@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -217,7 +218,8 @@ def racing(reduction: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
 def test_a_race_of_onnx_runtime_is_found_and_resolved(reduction: str, tmp_path: Path) -> None:
     made, inputs = racing(reduction)
     verdict = only(made, inputs, "onnxruntime").verdicts["onnxruntime"]
-    assert verdict.certain
+    assert not verdict.certain  # two runs may differ, and two may be right
+    assert verdict.reasons[0].count == MANY - 4
     assert verdict.status == ("open" if reduction == "none" else "different")
     expected = ours(made, inputs)
     assert any(not same(run_ort(made, inputs, threads=4), expected) for _ in range(60))
@@ -225,7 +227,8 @@ def test_a_race_of_onnx_runtime_is_found_and_resolved(reduction: str, tmp_path: 
     fixed = fix(made, tmp_path / "fixed.onnx", small, targets=["onnxruntime"])
     assert "one after the other" in texts(fixed)
     assert all(same(run_ort(tmp_path / "fixed.onnx", inputs, threads=4), expected) for _ in range(5))
-    assert only(tmp_path / "fixed.onnx", inputs, "onnxruntime").verdicts["onnxruntime"].status == "supported"
+    after = examine(tmp_path / "fixed.onnx", inputs, targets=["onnxruntime"])
+    assert {report.verdicts["onnxruntime"].status for report in after.nodes} == {"supported"}
 
 
 def test_few_updates_do_not_race() -> None:
@@ -424,6 +427,87 @@ def test_negative_indices_of_gather_elements_become_positive(tmp_path: Path) -> 
 # Rewriting
 
 
+def test_a_bad_index_does_not_become_a_crash_of_openvino(tmp_path: Path) -> None:
+    made = scatter_nd()
+    made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 9
+    fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime", "openvino"], run_on=())
+    places = np.full((1000, 1), -10)
+    np.savez(tmp_path / "in.npz", data=np.zeros(9, F32), places=places, updates=np.ones(1000, F32))
+    command = [sys.executable, "-m", "gatherscatter", "run", "fixed.onnx", "in.npz", "--engine", "openvino"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2, done
+    assert "non-existing output tensor element" in done.stderr
+
+
+@pytest.mark.parametrize("caller", [False, True])
+def test_negative_batch_dims_do_not_end_the_process(caller: bool, tmp_path: Path) -> None:
+    io = {"data": (F32, [4, 3]), "at": (I64, [4, 1])}
+    inner = referring(node("GatherND", "data at", "out"), "batch_dims", "b", onnx.AttributeProto.INT)
+    called = function("my", "Pick", "data at", "out", [inner], attributes=["b"])
+    nodes = [node("Pick", "data at", "out", domain="my", b=-7) if caller else node("GatherND", "data at", "out")]
+    if not caller:
+        nodes[0].attribute.append(onnx.helper.make_attribute("batch_dims", -7))
+    made = model(nodes, io, {"out": (F32, None)}, functions=[called] * caller, domains={"my": 1})
+    onnx.save(made, tmp_path / "model.onnx")
+    command = [sys.executable, "-m", "gatherscatter", "doctor", str(tmp_path / "model.onnx")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert caller or "onnxruntime: 1 of 1 may crash" in done.stdout
+
+
+def test_no_array_is_made_of_the_sizes_that_a_model_names(tmp_path: Path) -> None:
+    made = model(
+        [node("ConstantOfShape", "size", "zeros"), node("Gather", "zeros at", "out")],
+        {"at": (I64, [1])},
+        {"out": (F32, [1])},
+        {"size": [2**45]},
+    )
+    onnx.save(made, tmp_path / "model.onnx")
+    program = (
+        "import resource, gatherscatter.doctor\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "print(gatherscatter.doctor.examine('model.onnx').nodes[0].record.shapes['data'])\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 500_000  # kilobytes"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == f"({2**45},)\n", done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_calls_that_make_no_sense_are_malformed() -> None:
+    io = {"data": (F32, [4]), "at": (F32, [2])}
+    for inputs in ("data at", "data", ""):
+        made = model([node("Gather", inputs, "out")], io, {"out": (F32, None)})
+        arrays = {"data": np.zeros(4, F32), "at": np.full(2, NAN)}
+        for known in (None, arrays):
+            assert only(made, known).record.counts["malformed"] == 1
+
+
+def test_an_attribute_of_a_wrong_type_names_its_node() -> None:
+    made = model([node("Gather", "x at", "out", "pick", axis="first")], {"x": (F32, [4])}, {}, {"at": [3]})
+    with pytest.raises(ModelError, match=r"Gather 'pick' \(1/1\): attribute 'axis' must be of type int; got 'first'"):
+        examine(made)
+
+
+@pytest.mark.parametrize("made", ["constant", "computed", "elements"])
+def test_wrong_shapes_stay_errors(made: str, tmp_path: Path) -> None:
+    if made == "elements":
+        io = {"data": (F32, ["n", "m"]), "at": (I64, ["k", "l"])}
+        original = model([node("GatherElements", "data at", "out", axis=0)], io, {"out": (F32, ["k", "l"])})
+        good = {"data": np.zeros((3, 2), F32), "at": np.zeros((2, 1), I64)}
+        bad = good | {"at": np.zeros((2, 3), I64)}
+    else:
+        places = {"places": np.array([[0], [0]])} if made == "constant" else {}
+        original = scatter_nd(rank=2, **places)
+        computed = {} if places else {"places": np.array([[0], [0]])}
+        good = {"data": np.zeros((4, 3), F32), "updates": np.ones((2, 3), F32)} | computed
+        bad = good | {"updates": np.ones((3, 3), F32)}
+    assert fix(original, tmp_path / "fixed.onnx", good, run_on=()).made
+    for each in (original, tmp_path / "fixed.onnx"):
+        with pytest.raises((gs.OpValueError, ValueError)):
+            gs.run(each, bad)
+
+
 def test_repeated_constants_keep_the_last(tmp_path: Path) -> None:
     made = scatter_nd(k=1, rank=2, places=[[3], [0], [-1], [0]])
     made.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
@@ -522,6 +606,80 @@ def test_random_numbers_are_the_same_in_both_models(tmp_path: Path) -> None:
     assert fixed.proof is not None
     assert fixed.proof.random > 5
     assert all(each.name != "seed" for one in onnx.load(tmp_path / "fixed.onnx").graph.node for each in one.attribute)
+
+
+def test_without_inputs_the_file_judges_both_models(tmp_path: Path) -> None:
+    made = scatter_nd("add", I64)
+    fixed = fix(made, tmp_path / "fixed.onnx", targets=["onnxruntime", "openvino"])
+    assert fixed.after is not None
+    assert not fixed.after.ran
+    [report] = fixed.after.nodes
+    # Computed indices can't be below -size any more, as they are made so; the values may still be wide.
+    assert [reason.finding.condition for reason in report.verdicts["openvino"].reasons] == ["wide values"]
+
+
+def test_nodes_that_were_added_are_not_counted(tmp_path: Path) -> None:
+    put = node("ScatterND", "x at new", "y", "put", reduction="max")
+    branch, other = (graph([each], {}, {"y": (F32, None)}) for each in (put, node("Identity", "x", "y")))
+    made = model(
+        [node("If", "flag", "out", then_branch=branch, else_branch=other)],
+        {"x": (F32, ["n", "m"]), "at": (I64, ["k", 2]), "new": (F32, ["k"]), "flag": (np.bool_, [])},
+        {"out": (F32, None)},
+    )
+    inputs = {"x": np.zeros((3, 2), F32), "at": np.array([[-1, 0]]), "new": np.ones(1, F32), "flag": np.array(True)}
+    fixed = fix(made, tmp_path / "fixed.onnx", inputs)
+    assert fixed.after is not None
+    assert [report.site.name for report in fixed.after.nodes] == ["put"]
+    assert len(examine(tmp_path / "fixed.onnx").nodes) > 1
+    assert all("was added" in risk and "Shape" not in risk for risk in fixed.risks)
+
+
+def test_what_fails_after_the_writing_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fixes, "compare_on", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fix(scatter_nd("add"), tmp_path / "fixed.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_runtime_that_dies_does_not_end_the_process(tmp_path: Path) -> None:
+    made = model([node("GatherND", "data at", "out")], {"data": (F32, [4]), "at": (I64, [1, 1])}, {"out": (F32, [1])})
+    made.graph.node[0].attribute.append(onnx.helper.make_attribute("batch_dims", -7))
+    onnx.save(made, tmp_path / "model.onnx")
+    inputs = {"data": np.zeros(4, F32), "at": np.zeros((1, 1), I64)}
+    text = fixes.on_targets.compare_on("onnxruntime", tmp_path / "model.onnx", inputs, {})
+    assert text.startswith("fails: ")  # what it says as it dies, or the code it ends with
+
+
+@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
+def test_results_are_compared_by_position(target: str, tmp_path: Path) -> None:
+    pytest.importorskip(target)
+    made = model([node("Gather", "x at", "out")], {"x": (F32, [2])}, {"out": (F32, [2])}, {"at": [1, 0]})
+    onnx.save(made, tmp_path / "model.onnx")
+    inputs, right = {"x": np.array([1, 2], F32)}, np.array([2, 1], F32)
+    for results, text in (({"other": right}, "the same bits"), ({}, "fails"), ({"other": -right}, "differs by 4")):
+        assert text in fixes.on_targets.compare_on(target, tmp_path / "model.onnx", inputs, results)
+
+
+def test_strings_reach_the_runtimes(tmp_path: Path) -> None:
+    io = {"data": (np.object_, ["n", 2]), "at": (I64, ["k", 2])}
+    made = model([node("GatherElements", "data at", "out")], io, {"out": (np.object_, ["k", 2])})
+    inputs = {"data": np.array([["a", "long"]], object), "at": np.array([[-1, 0]])}
+    assert fix(made, tmp_path / "fixed.onnx", inputs).on_targets["onnxruntime"] == "the same bits"
+
+
+@pytest.mark.parametrize("op_type", ["Gather", "ScatterND", "GatherND", "GatherElements"])
+@pytest.mark.parametrize("inputs", ["x at", "x", ""])
+def test_calls_that_make_no_sense_are_not_rewritten(op_type: str, inputs: str, tmp_path: Path) -> None:
+    made = model([node(op_type, inputs, "out")], {"x": (F32, [4]), "at": (I64, [2])}, {"out": (F32, None)})
+    with contextlib.suppress(ModelError):
+        fix(made, tmp_path / "fixed.onnx")
+    if op_type == "ScatterND":
+        assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError):
+        fix(made, tmp_path / "none" / "fixed.onnx")
 
 
 def test_nothing_to_rewrite_is_said(tmp_path: Path) -> None:
@@ -640,6 +798,12 @@ def test_an_ir_is_examined(tmp_path: Path) -> None:
     assert not same(run_openvino(path, inputs), list(gs.run(path, inputs).values()))
 
 
+def test_an_ir_is_not_for_onnx_runtime(tmp_path: Path) -> None:
+    diagnosis = examine(ir(tmp_path), targets=["onnxruntime"])
+    assert diagnosis.summary == ["onnxruntime: 1 of 1 not for this format"]
+    assert "not for this format" in page(diagnosis)
+
+
 @pytest.mark.parametrize("suffix", [".xml", ".onnx"])
 def test_an_ir_is_rewritten(suffix: str, tmp_path: Path) -> None:
     path = ir(tmp_path)
@@ -667,6 +831,16 @@ def test_an_ir_that_can_not_be_converted_is_left(tmp_path: Path) -> None:
     assert [report.site.name for report in examine(path).nodes] == ["tree"]
     with pytest.raises(ModelError, match="fix the ONNX model that this IR was made from"):
         fix(path, tmp_path / "fixed.xml")
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".onnx"])
+def test_an_ir_with_names_of_its_own_is_rewritten(suffix: str, tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    onnx.save(scatter_nd(), tmp_path / "model.onnx")
+    openvino.save_model(openvino.convert_model(tmp_path / "model.onnx"), tmp_path / "model.xml", compress_to_fp16=False)
+    fixed = fix(tmp_path / "model.xml", tmp_path / f"fixed{suffix}")
+    by_ort = "the same bits" if suffix == ".onnx" else "not run: it takes no IR"
+    assert fixed.on_targets == {"onnxruntime": by_ort, "openvino": "the same bits"}
 
 
 # Output
@@ -704,10 +878,10 @@ def test_the_command_shows_a_row_for_each_node_and_why(tmp_path: Path) -> None:
     onnx.save(made, tmp_path / "model.onnx")
     np.savez(tmp_path / "inputs.npz", **inputs)
     out = succeed("doctor", tmp_path / "model.onnx", "--inputs", tmp_path / "inputs.npz", "--target", "onnxruntime")
-    assert "ScatterND-18 add   int32 (4,)   1000000 tuples, 0..3, 999996 repeated   silently different" in out
+    assert "ScatterND-18 add   int32 (4,)   1000000 tuples, 0..3, 999996 repeated   possibly silently different" in out
     assert "our run of onnxruntime" in out
     assert "https://github.com/microsoft/onnxruntime/issues/18048" in out
-    assert out.splitlines()[-1] == "onnxruntime: 1 of 1 silently different"
+    assert out.splitlines()[-1] == "onnxruntime: 1 of 1 possibly silently different"
 
 
 def test_the_command_writes_all_it_is_asked_for(tmp_path: Path) -> None:
@@ -739,6 +913,31 @@ def test_wrong_calls_of_the_command_say_why(tmp_path: Path) -> None:
     assert "no ONNX model" in fail("doctor", tmp_path / "text.onnx")
     assert "nothing is known of a target 'abacus'" in fail("doctor", tmp_path / "model.onnx", "--target", "abacus")
     assert "written as .onnx" in fail("doctor", tmp_path / "model.onnx", "--fix", tmp_path / "fixed.xml")
+
+
+def test_files_into_no_folder_are_an_error_before_the_work(tmp_path: Path) -> None:
+    onnx.save(scatter_nd(), tmp_path / "model.onnx")
+    for option in ("--json", "--html", "--fix"):
+        assert "there is no folder" in fail("doctor", tmp_path / "model.onnx", option, tmp_path / "none" / "out.onnx")
+    assert "--leave is for --fix" in fail("doctor", tmp_path / "model.onnx", "--leave", "nan")
+
+
+def test_what_the_text_leaves_open_is_no_failure(tmp_path: Path) -> None:
+    onnx.save(scatter_nd("max"), tmp_path / "model.onnx")
+    np.savez(tmp_path / "in.npz", data=np.zeros(2, F32), places=np.array([[1]]), updates=np.array([NAN], F32))
+    arguments = ("doctor", tmp_path / "model.onnx", tmp_path / "in.npz", "--target", "onnxruntime", "--fail")
+    assert "as the text leaves open" in succeed(*arguments, "--html", tmp_path / "out.html")
+    assert "as the text leaves open" in (tmp_path / "out.html").read_text()
+
+
+def test_attributes_that_json_lacks_are_text(tmp_path: Path) -> None:
+    made = scatter_nd()
+    made.graph.node[0].attribute.append(onnx.helper.make_attribute("more", onnx.numpy_helper.from_array(np.arange(2))))
+    made.graph.node[0].attribute.append(onnx.helper.make_attribute("odd", float("nan")))
+    examine(made).save_json(tmp_path / "out.json")
+    [found] = json.loads((tmp_path / "out.json").read_text())["nodes"]
+    assert "data_type: 7" in found["attributes"]["more"]
+    assert found["attributes"]["odd"] == "nan"
 
 
 def test_names_in_a_page_are_text() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ import gatherscatter as gs
 from gatherscatter.conformance import findings
 from gatherscatter.doctor import verdicts
 from gatherscatter.doctor.conditions import COUNTED
+from gatherscatter.doctor.record import record_of
 from gatherscatter.doctor.sites import Operand, Site
 from gatherscatter.doctor.values import before_running, on_arrival
 
@@ -123,6 +125,14 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {}, 1),
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {"axis": 1}, 0),
     ("slices", "onnx.ScatterND-18", ND, {}, 1),
+    ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {}, 1),
+    ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": np.zeros(0, I64)}, {}, 0),
+    ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {"axis": 1}, 0),
+    ("empty result", "onnx.GatherND-13", {"data": np.zeros((2, 0)), "indices": [[1]]}, {}, 1),
+    ("empty result", "onnx.ScatterND-18", ND, {}, 0),
+    ("wide values", "onnx.Gather-13", {"data": np.array([np.inf, 0.5]), "indices": [0]}, {}, 1),
+    ("malformed", "onnx.GatherND-13", {"data": np.zeros(2), "indices": [[0]]}, {"batch_dims": -1}, 1),
+    ("malformed", "onnx.Gather-13", {"data": np.zeros(2)}, {}, 1),
     ("malformed", "onnx.GatherND-13", {"data": np.zeros(2), "indices": np.zeros((1, 1), np.int32)}, {}, 1),
     ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {"axis": 1}, 1),
     ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 0),
@@ -140,6 +150,19 @@ def test_conditions_are_counted(
     known = {each.name: each.default for each in row.attributes} | attributes
     site = Site((0,), "node", "node", "", row, operands, known)
     assert COUNTED[condition](on_arrival(site, arrays, attributes)) == expected
+
+
+def test_means_that_can_not_be_taken_are_malformed() -> None:
+    row = gs.op("openvino.ScatterElementsUpdate-12")
+    attributes = {"reduction": "mean", "use_init_val": True}
+    operands = tuple(Operand(known.name, known.name) for known in row.inputs)
+    site = Site((0,), "node", "node", "", row, operands, attributes)
+    axis = np.array(0)
+    far = (np.zeros((2, 1), np.int32), np.zeros((2, 3), I64), np.zeros((2, 3), np.int32), axis)
+    assert record_of(on_arrival(site, far, {}), calls=1).counts["malformed"] == 1
+    small = np.array([7, 1]).astype(ml_dtypes.int4)
+    record = record_of(on_arrival(site, (small, np.array([0, 0]), small, axis), {}), calls=1)
+    assert record.counts["overflowing mean"] == 1
 
 
 UNKNOWN, N = None, None

@@ -19,6 +19,7 @@ COUNTED: dict[str, Callable[[Values], Count]] = {
     "wide values": count_values.wide_values,
     "wide indices": count_indices.wide_indices,
     "empty indices": count_indices.empty_indices,
+    "empty result": count_shapes.empty_result,
     "k=0": count_indices.no_tuple,
     "empty axis": count_indices.empty_axis,
     "nan": count_values.nan,

@@ -132,7 +132,12 @@ def slices(values: Values) -> Count:
 
 
 def malformed(values: Values) -> Count:
-    """Whether a type or the axis is none that the version has; what else is wrong shows when the model runs."""
+    """Whether an input is missing, or a type, the axis or batch_dims is none that the version has; what else is
+    wrong shows when the model runs."""
+    if any(not known.optional and known.name not in values.types for known in values.row.inputs):
+        return 1
+    if values.row.kernel == "gather_nd" and values.attributes.get("batch_dims", 0) < 0:
+        return 1
     for known in values.row.inputs:
         name = values.types.get(known.name)
         allowed = {"data": values.row.element_types, "indices": values.row.index_types}.get(known.kind)
@@ -140,6 +145,24 @@ def malformed(values: Values) -> Count:
             return 1
     has_axis = "axis" in values.attributes or "axis" in values.arrays
     return int(has_axis and values.rank is not None and values.axis is None)
+
+
+def empty_result(values: Values) -> Count:
+    """Whether the result has no elements, though indices has some."""
+    data, indices = values.shapes.get(values.row.inputs[0].name), values.shapes.get("indices")
+    if values.row.kernel in ("gather_elements", "gather_tree") or "indices" not in values.types:
+        return 0
+    if data is None or (values.row.kernel == "gather" and values.axis is None):
+        return None
+    if values.row.kernel == "gather" and values.axis is not None:
+        data = data[: values.axis] + data[values.axis + 1 :]
+    elif values.row.kernel == "gather_nd":
+        if values.k is None:
+            return None
+        data = data[values.attributes.get("batch_dims", 0) + values.k :]
+    if (0 not in data and None not in data) or 0 in (indices or ()):
+        return 0
+    return 1 if 0 in data and indices is not None and None not in indices else None
 
 
 def scalar_indices(values: Values) -> Count:

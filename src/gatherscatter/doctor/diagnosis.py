@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .record import Record
 from .sites import Site
 from .verdicts import STATUSES, Reason, Verdict
+
+if TYPE_CHECKING:
+    from .fixes import Fixed
 
 SHOWN = ("negative", "out of range", "repeated", "nan", "wide values", "wide indices", "empty indices", "k=0")
 
@@ -121,15 +125,16 @@ class Diagnosis:
             "nodes": [_node(node) for node in self.nodes],
         }
 
-    def save_json(self, path: str | os.PathLike[str]) -> None:
-        """Write `data` into a file."""
-        Path(path).write_text(json.dumps(self.data(), indent=1) + "\n", encoding="utf-8")
+    def save_json(self, path: str | os.PathLike[str], fixed: Fixed | None = None) -> None:
+        """Write `data` into a file, and that of a rewriting."""
+        content = self.data() | ({"fix": fixed.data()} if fixed else {})
+        Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
-    def save_html(self, path: str | os.PathLike[str]) -> None:
+    def save_html(self, path: str | os.PathLike[str], fixed: Fixed | None = None) -> None:
         """Write a page that needs no network."""
         from .page import page
 
-        Path(path).write_text(page(self), encoding="utf-8")
+        Path(path).write_text(page(self, fixed), encoding="utf-8")
 
 
 def _node(node: NodeReport) -> dict[str, Any]:
@@ -138,7 +143,7 @@ def _node(node: NodeReport) -> dict[str, Any]:
         "name": site.name,
         "label": site.label,
         "op": site.row.name,
-        "attributes": site.attributes,
+        "attributes": {name: _plain(value) for name, value in site.attributes.items()},
         "inputs": [
             {
                 "role": operand.role,
@@ -158,6 +163,14 @@ def _node(node: NodeReport) -> dict[str, Any]:
         "facts": node.facts,
         "verdicts": {target: _verdict(verdict) for target, verdict in node.verdicts.items()},
     }
+
+
+def _plain(value: Any) -> Any:
+    """An attribute in what JSON has: a tensor or a graph, which no operator of the family has, as text."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    known = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+    return value if known else " ".join(str(value).split())
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

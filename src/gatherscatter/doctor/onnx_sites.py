@@ -58,6 +58,8 @@ class OnnxSource:
             normalise(self.proto)
             self.bodies = list(self._bodies())
             self.sites = [site for body in self.bodies for site in self._sites(body)]
+        except ModelError as error:
+            raise ModelError(f"{self.name}: {error}") from error
         except Exception as error:  # damage nobody thought of
             raise ModelError(f"{self.name}: a part of it can't be read ({one_line(error)})") from error
 
@@ -154,7 +156,8 @@ class OnnxSource:
                 for known, name in zip(row.inputs, node.input, strict=False)
             )
             name = one_line(node.name or next(iter(node.output), ""))
-            yield Site((*body.key, position), name, label, body.place, row, operands, _attributes(node, row))
+            attributes = _attributes(node, row, label)
+            yield Site((*body.key, position), name, label, body.place, row, operands, attributes)
 
 
 def _parsed(path: Path) -> onnx.ModelProto:
@@ -179,7 +182,7 @@ def _operand(body: Body, role: str, name: str) -> Operand:
     return Operand(role, name, element_type, shape, constant, is_size(name, body.makers))
 
 
-def _attributes(node: onnx.NodeProto, row: versions.OpVersion) -> dict[str, Any]:
+def _attributes(node: onnx.NodeProto, row: versions.OpVersion, label: str) -> dict[str, Any]:
     """The attributes with their defaults; without those that the caller of a function gives."""
     values: dict[str, Any] = {known.name: known.default for known in row.attributes}
     for attribute in node.attribute:
@@ -188,4 +191,9 @@ def _attributes(node: onnx.NodeProto, row: versions.OpVersion) -> dict[str, Any]
         else:
             value = onnx.helper.get_attribute_value(attribute)
             values[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+    for known in row.attributes:
+        wanted = str if known.type == "string" else int
+        value = values.get(known.name, known.default)
+        if known.name in values and not isinstance(value, wanted) and value is not known.default:
+            raise ModelError(f"{label}: attribute {known.name!r} must be of type {known.type}; got {value!r}")
     return values

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.rewrite import without_initializers
+from gatherscatter.onnx.rewrite import walk, without_initializers
 from gatherscatter.onnx.tensors import is_external, to_array
 
 SIZES = {"Shape", "Size", "NonZero", "ArgMax", "ArgMin"}  # what they give are sizes and positions
@@ -20,10 +20,20 @@ def inferred_graph(model: onnx.ModelProto) -> onnx.GraphProto | None:
     bare = without_initializers(model)
     bare.graph.initializer.extend(_outline(tensor) for tensor in model.graph.initializer)
     del bare.graph.value_info[:]
+    for body in (bare.graph, *bare.functions):
+        for node in walk(body.node):
+            if any(map(_crashes_inference, node.attribute)):
+                node.op_type = "NotInferred"
     try:
-        return onnx.shape_inference.infer_shapes(bare, data_prop=True).graph
+        # Without its propagation of data, which makes whole arrays of the sizes that a model names.
+        return onnx.shape_inference.infer_shapes(bare).graph
     except Exception:  # a model that is wrong somewhere; what is wrong shows when it is run
         return None
+
+
+def _crashes_inference(attribute: onnx.AttributeProto) -> bool:
+    """Whether the inference of onnx reads foreign memory: for a GatherND with batch_dims below 0."""
+    return attribute.name == "batch_dims" and (attribute.i < 0 or bool(attribute.ref_attr_name))
 
 
 def _outline(tensor: onnx.TensorProto) -> onnx.TensorProto:

@@ -15,7 +15,15 @@ from .verdicts import Reason, Verdict
 if TYPE_CHECKING:
     from .fixes import Change, Fixed
 
-SIGNS = {"memory": "\u00d7", "different": "\u2260", "refused": "\u00d8", "unknown": "?", "supported": "\u2713"}
+SIGNS = {
+    "memory": "\u00d7",
+    "different": "\u2260",
+    "refused": "\u00d8",
+    "open": "~",
+    "unknown": "?",
+    "elsewhere": "\u2013",
+    "supported": "\u2713",
+}
 
 
 def page(diagnosis: Diagnosis, fixed: Fixed | None = None) -> str:
@@ -106,11 +114,13 @@ def condition_text(reason: Reason) -> str:
     >>> from gatherscatter.conformance import findings
     >>> race = next(each for each in findings.load() if each.id == "onnxruntime-scatternd-race")
     >>> condition_text(Reason(race, 3))
-    'repeated: 3 here'
+    'repeated: 3 here, but not in each run'
     """
     name = reason.finding.condition
     if name == "always":
         return "Always" if reason.certain else "Depends on types or attributes that are not known"
+    if reason.by_chance and reason.count is not None:
+        return f"{name}: {reason.count} here, but not in each run"
     return f"{name}: {reason.count} here" if reason.certain else f"{name}: depends on the values"
 
 
@@ -118,6 +128,7 @@ def _fixed(fixed: Fixed) -> Iterator[str]:
     yield "<h2>Rewritten</h2>"
     yield f"<p>{escape(proof_text(fixed))}</p>"
     yield from _changes(fixed.made)
+    yield from (f'<p class="note">{escape(text)}</p>' for text in fixed.risks)
     if fixed.on_targets:
         yield "<ul>"
         yield from (f"<li>{escape(name)}: {escape(text)}</li>" for name, text in fixed.on_targets.items())
@@ -143,4 +154,5 @@ def proof_text(fixed: Fixed) -> str:
     runs = [(proof.given, "with your inputs"), (proof.random, "with inputs made up")]
     counted = " and ".join(f"{count} run{'s' if count != 1 else ''} {which}" for count, which in runs if count)
     refused = f"; {proof.refused} more were errors in both" if proof.refused else ""
-    return f"written: {fixed.path}; the same bits as the original in {counted}{refused}"
+    legal = "; shapes of updates are taken to be legal"
+    return f"written: {fixed.path}; the same bits as the original in {counted}{refused}{legal}"

@@ -54,8 +54,20 @@ def record_of(values: Values, *, calls: int) -> Record:
         lowest=int(columns.min()) if some and columns is not None else None,
         highest=int(columns.max()) if some and columns is not None else None,
         elements=_elements(values),
-        counts={name: count(values) for name, count in COUNTED.items()},
+        counts=_counts(values),
     )
+
+
+def _counts(values: Values) -> dict[str, Count]:
+    """By condition. A call that does not even let itself be counted, as its parts don't fit, is malformed."""
+    counts: dict[str, Count] = {}
+    fits = True
+    for name, count in COUNTED.items():
+        try:
+            counts[name] = count(values)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+            counts[name], fits = None, False
+    return counts if fits else counts | {"malformed": 1}
 
 
 def _elements(values: Values) -> int | None:

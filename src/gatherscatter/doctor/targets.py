@@ -24,6 +24,16 @@ def is_tested(runtime: str) -> bool:
     return all(each.evidence == "run" for each in findings.load() if each.runtime == runtime)
 
 
+def takes(runtime: str, row: OpVersion) -> bool:
+    """Whether a runtime takes models of the format that an op version is of; an IR is for OpenVINO only.
+
+    >>> import gatherscatter as gs
+    >>> takes("onnxruntime", gs.op("openvino.Gather-8"))
+    False
+    """
+    return row.domain == "onnx" or runtime == row.domain
+
+
 def concerning(runtime: str, row: OpVersion) -> list[Finding]:
     """The findings about an op version in a runtime, most severe first, whatever the values."""
     return [finding for finding in findings.load() if finding.runtime == runtime and _concerns(finding, row)]

@@ -61,6 +61,7 @@ def fix_lines(fixed: Fixed) -> Iterator[str]:
     if fixed.after is not None:
         yield "the rewritten model:"
         yield from (f"  {line}" for line in fixed.after.summary)
+        yield from (f"  {line}" for line in fixed.risks)
         yield from (f"  run by {name}: {text}" for name, text in fixed.on_targets.items())
     yield proof_text(fixed)
 

@@ -13,7 +13,6 @@ from gatherscatter.versions import OpVersion, element_type
 
 from .sites import Dims, Site
 
-BY_AXIS = ("gather", "gather_elements", "scatter_elements", "scatter_update")
 BY_TUPLE = ("gather_nd", "scatter_nd")
 Count = int | None
 INDEX_ROLES = ("indices", "write_indices", "parent_ids")
@@ -79,10 +78,14 @@ class Values:
 
     @cached_property
     def indices(self) -> np.ndarray | None:
-        """The index values; None where unknown, and where there are none."""
+        """The index values; None where unknown, where there are none, and where they are no whole numbers."""
         if self.attributes.get("mode") == "circular":
             return None
-        return next((self.arrays[role] for role in INDEX_ROLES if role in self.arrays), None)
+        found = next((self.arrays[role] for role in INDEX_ROLES if role in self.arrays), None)
+        if found is None or found.dtype.kind in "iu":
+            return found
+        # A GatherTree may have its parents as floats.
+        return found.astype(np.int64) if found.dtype.kind == "f" and np.all(np.abs(found) < 2**53) else None
 
     @cached_property
     def columns(self) -> np.ndarray | None:

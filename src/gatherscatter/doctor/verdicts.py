@@ -9,7 +9,7 @@ from gatherscatter.conformance.findings import Finding
 from gatherscatter.versions import OpVersion
 
 from .record import Record
-from .targets import concerning, is_tested
+from .targets import concerning, is_tested, takes
 
 # Worst first, with the words that tables have for them.
 STATUSES = {
@@ -18,8 +18,10 @@ STATUSES = {
     "refused": "refused",
     "open": "as the text leaves open",
     "unknown": "unknown",
+    "elsewhere": "not for this format",
     "supported": "supported",
 }
+DEPARTURES = ("memory", "different", "refused")  # from what a specification says
 _OF_EFFECT = {
     "foreign memory": "memory",
     "crash": "memory",
@@ -35,11 +37,13 @@ SERIAL = 16_384
 LEAST_ELEMENTS = {"onnxruntime-scatternd-race": SERIAL, "onnxruntime-scatternd-last-update": SERIAL}
 
 # Settings of findings that a model decides; the others are up to those who run it.
-SETTINGS: dict[str, Callable[[Record], bool | None]] = {
-    "static shapes": lambda told: _static(told),
-    "dynamic shapes": lambda told: not _static(told),
-    'mode = "circular"': lambda told: _is(told, "mode", "circular"),
-    "use_init_val = false": lambda told: _is(told, "use_init_val", False),
+# By what the file tells, or by the best that is known.
+SETTINGS: dict[str, Callable[[Record, Record], bool | None]] = {
+    "static shapes": lambda told, known: _static(told),
+    "dynamic shapes": lambda told, known: not _static(told),
+    'mode = "circular"': lambda told, known: _is(told, "mode", "circular"),
+    "use_init_val = false": lambda told, known: _is(told, "use_init_val", False),
+    "data of rank 1 and indices of rank 0 or 1, at most 64 elements of each": lambda told, known: _short(known),
 }
 
 
@@ -51,8 +55,13 @@ class Reason:
     count: int | None
 
     @property
+    def by_chance(self) -> bool:
+        """Whether it comes and goes from run to run."""
+        return self.finding.effect == "nondeterministic" or self.finding.id in LEAST_ELEMENTS
+
+    @property
     def certain(self) -> bool:
-        return self.count is not None
+        return self.count is not None and not self.by_chance
 
     @property
     def status(self) -> str:
@@ -82,6 +91,8 @@ class Verdict:
 
 def judge(runtime: str, row: OpVersion, told: Record, seen: Record | None = None) -> Verdict:
     """The verdict about a node: the worst that is certain, else the worst that is possible."""
+    if not takes(runtime, row):
+        return Verdict("elsewhere", True, ())
     reasons = [
         Reason(finding, count)
         for finding in concerning(runtime, row)
@@ -100,7 +111,7 @@ def _count(finding: Finding, told: Record, known: Record) -> int | None:
     facts = [
         _among(next(iter(known.types.values()), None), finding.types),
         _among(known.reduction, finding.reductions),
-        SETTINGS[finding.setting](told) if finding.setting in SETTINGS else True,
+        SETTINGS[finding.setting](told, known) if finding.setting in SETTINGS else True,
     ]
     if few or count == 0 or False in facts:
         return 0
@@ -119,6 +130,14 @@ def _among(value: str | None, allowed: tuple[str, ...]) -> bool | None:
 def _is(told: Record, attribute: str, value: object) -> bool | None:
     given = told.attributes.get(attribute)
     return None if given is None else given == value
+
+
+def _short(known: Record) -> bool | None:
+    """Whether data and indices are vectors, or one a scalar, of 64 elements at most."""
+    shapes = [known.shapes.get(role) for role in ("data", "indices")]
+    if any(shape is not None and (len(shape) > 1 or any((size or 0) > 64 for size in shape)) for shape in shapes):
+        return False
+    return None if any(shape is None or None in shape for shape in shapes) else True
 
 
 def _static(told: Record) -> bool:

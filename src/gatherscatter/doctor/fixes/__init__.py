@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from ..diagnosis import Diagnosis, NodeReport
 from ..examination import Inputs, check_targets, examine
 from ..onnx_sites import OnnxSource
 from ..sites import Key
-from ..verdicts import judge
-from .files import as_onnx, check_converted, without_functions, write
+from ..verdicts import DEPARTURES, judge
+from .files import as_onnx, check_converted, taken_away_on_failure, without_functions, write
 from .on_targets import RUNNERS, compare_on
 from .proof import Proof, prove
 from .rewrite import Change, Needs, rewrite
@@ -41,7 +42,8 @@ class Fixed:
     made, left : what was rewritten, and what could not be, with the reason
     proof : the runs that showed both models equal; None if nothing was written
     on_targets : how the written model did on the runtimes that are installed
-    after : the diagnosis of the written model
+    after : the diagnosis of what became of the nodes, judged by what the original was judged by
+    risks : what the targets may do with nodes that were added
     """
 
     path: Path | None
@@ -50,6 +52,7 @@ class Fixed:
     proof: Proof | None
     on_targets: dict[str, str]
     after: Diagnosis | None
+    risks: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Everything, in what JSON has."""
@@ -64,6 +67,7 @@ class Fixed:
             and {"given": self.proof.given, "random": self.proof.random, "refused": self.proof.refused},
             "targets": self.on_targets,
             "summary": self.after and self.after.summary,
+            "risks": list(self.risks),
         }
 
 
@@ -111,6 +115,8 @@ def fix(
     ------
     ModelError
         The model can't be read or run here, or the rewritten one is not proven equal; nothing is written then.
+    FileNotFoundError
+        There is no folder to write into.
 
     >>> import numpy as np, onnx
     >>> from gatherscatter.doctor import fix
@@ -125,6 +131,8 @@ def fix(
     {'out': array([2., 0., 0., 4.], dtype=float32)}
     """
     path = Path(out)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     chosen = check_targets(targets)
     left_alone = _checked_conditions(leave)
     original = as_onnx(model, path)
@@ -144,12 +152,35 @@ def fix(
         return Fixed(None, (), left, None, {}, None)
     proof = prove(baseline if repairs.made else original, fixed, inputs, seed)
     write(fixed.proto, path)
-    if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
-        check_converted(Path(model), path, proof.inputs)
-    tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
-    compared = {each: compare_on(each, path, proof.inputs, proof.results) for each in tried}
-    after = examine(path, proof.inputs, targets=chosen)
-    return Fixed(path, made, left, proof, compared, after)
+    with taken_away_on_failure(path):
+        if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
+            check_converted(Path(model), path, proof.inputs)
+        tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
+        compared = {each: compare_on(each, path, proof.inputs, proof.results) for each in tried}
+        # Judged by what the original was judged by: values that were made up here say nothing about others.
+        after = examine(fixed.proto, None if inputs is None else proof.inputs, targets=chosen)
+    own = [_as_made(node, outcome.settled) for node in after.nodes if node.site.name not in outcome.added]
+    own.sort(key=lambda node: node.rank)
+    risks = tuple(_risks(node for node in after.nodes if node.site.name in outcome.added))
+    return Fixed(path, made, left, proof, compared, replace(after, model=path.name, nodes=tuple(own)), risks)
+
+
+def _as_made(node: NodeReport, settled: Mapping[str, set[str]]) -> NodeReport:
+    """What holds at a rewritten node, known from how it was made: the file alone does not show it."""
+    never: dict[str, int | None] = dict.fromkeys(settled.get(node.site.name, ()), 0)
+    told = replace(node.told, counts=node.told.counts | never)
+    seen = node.seen and replace(node.seen, counts=node.seen.counts | never)
+    verdicts = {target: judge(target, node.site.row, told, seen) for target in node.verdicts}
+    return NodeReport(node.site, told, seen, verdicts)
+
+
+def _risks(added: Iterable[NodeReport]) -> Iterator[str]:
+    """What runtimes may do with nodes that a rewriting added; those that look up sizes are right by their making."""
+    for node in added:
+        data = node.site.operand("data")
+        for target, verdict in node.verdicts.items():
+            if verdict.status in DEPARTURES and not (data and data.is_size):
+                yield f"{target}: {node.site.label}, which was added: {verdict}"
 
 
 def _checked_conditions(leave: Iterable[str]) -> frozenset[str]:

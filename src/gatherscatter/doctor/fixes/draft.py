@@ -53,6 +53,9 @@ class Draft:
     def __init__(self, site: Site, told: Record, seen: Record | None, free: Callable[[str], str], opset: int) -> None:
         if opset < OLDEST:
             raise UnfixableError(f"opset {opset} is too old; {OLDEST} is needed")
+        for wanted in site.row.inputs:
+            if not wanted.optional and site.operand(wanted.name) is None:
+                raise UnfixableError(f"its input {wanted.name!r} is missing")
         self.site = site
         self.told = told
         self.op_type = site.row.op_type
@@ -61,6 +64,8 @@ class Draft:
         self.unique = told.counts["repeated"] == 0  # whether it is known that no two indices name one place
         self.opset = opset
         self.nodes: list[onnx.NodeProto] = []
+        self.settled: set[str] = set()  # conditions that can't be any more, or do no harm now, as it is made
+        self.main = onnx.NodeProto()  # what becomes of the node itself, once it is finished
         self._free = free
         self._after: list[Callable[[str], str]] = []
         self.inputs: dict[str, Tensor] = {}
@@ -137,15 +142,24 @@ class Draft:
         reference evaluator has none of them.)"""
         if tensor.rank == 2 and axis == 1:
             return tensor.name
-        sizes = (self._product(tensor, 0, axis), self._product(tensor, axis, tensor.rank))
-        return self.reshape(tensor.name, self.node("Concat", *sizes, axis=0))
+        return self.reshape(tensor.name, self.products((tensor, 0, axis), (tensor, axis, tensor.rank)))
 
-    def _product(self, tensor: Tensor, start: int, end: int) -> str:
+    def products(self, *parts: tuple[Tensor, int, int]) -> str:
+        """How many elements some axes have together, for each part; a constant where all are known."""
+        known = [(tensor.shape or ())[start:end] for tensor, start, end in parts]
+        if all(None not in dims for dims in known):
+            return self.constant([math.prod(dim for dim in dims if dim is not None) for dims in known])
+        return self.node("Concat", *(self.product(*part) for part in parts), axis=0)
+
+    def product(self, tensor: Tensor, start: int, end: int) -> str:
+        """How many elements some axes have together, as (1,)."""
         dims = (tensor.shape or ())[start:end]
         if None not in dims:
             return self.constant([math.prod(dim for dim in dims if dim is not None)])
         part = self.node("Slice", self.node("Shape", tensor.name), self.constant([start]), self.constant([end]))
-        return self.node("ReduceProd", part, keepdims=1)
+        if self.opset < 18:
+            return self.node("ReduceProd", part, axes=[0], keepdims=1)
+        return self.node("ReduceProd", part, self.constant([0]), keepdims=1)
 
     def reshape(self, name: str, shape: str) -> str:
         """In another shape, whose zeros are zeros."""
@@ -160,8 +174,9 @@ class Draft:
         defaults = {known.name: known.default for known in self.site.row.attributes if known.name != "axis"}
         kept = {name: value for name, value in self.attributes.items() if defaults.get(name) != value}
         result = self.node(self.op_type, *(tensor.name for tensor in self.inputs.values()), **kept)
-        self.nodes[-1].name = original.name or result
-        self.nodes[-1].attribute.extend(each for each in original.attribute if each.ref_attr_name)
+        self.main = self.nodes[-1]
+        self.main.name = original.name or result
+        self.main.attribute.extend(each for each in original.attribute if each.ref_attr_name)
         for step in self._after:
             result = step(result)
         self.nodes[-1].output[0] = original.output[0]

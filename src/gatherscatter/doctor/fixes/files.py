@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatherscatter.model_interface import ModelError
+from gatherscatter.model_interface import ModelError, name_inputs
 from gatherscatter.models import load
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.rewrite import expanded
@@ -66,11 +68,23 @@ def write(model: onnx.ModelProto, path: Path) -> None:
 
 def check_converted(ir: Path, written: Path, inputs: Arrays) -> None:
     """Run the IR that was to be rewritten, and the file that was written, which was converted on the way."""
-    mine, theirs = (load(each).run(inputs) for each in (ir, written))
-    if not all(same_bits(array, theirs[name]) for name, array in mine.items()):
-        for file in (written, written.with_suffix(".bin")):
-            file.unlink(missing_ok=True)
+    models = (load(each) for each in (ir, written))
+    mine, theirs = (model.run(name_inputs(model.inputs, list(inputs.values()))) for model in models)
+    # By position, as each format has names of its own.
+    if not all(same_bits(*pair) for pair in zip(mine.values(), theirs.values(), strict=True)):
         raise ModelError("the rewritten model gives other results than the IR, so it was taken away again")
+
+
+@contextmanager
+def taken_away_on_failure(written: Path) -> Iterator[None]:
+    """What was written stays only if all that follows goes well."""
+    try:
+        yield
+    except BaseException:
+        beside = written.with_suffix(".bin") if written.suffix.lower() == ".xml" else Path(f"{written}.data")
+        for file in (written, beside):
+            file.unlink(missing_ok=True)
+        raise
 
 
 def _without_is_nan(model: onnx.ModelProto) -> onnx.ModelProto:

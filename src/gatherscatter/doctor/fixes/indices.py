@@ -11,6 +11,7 @@ from .draft import Draft, UnfixableError
 def make_nonnegative(draft: Draft) -> None:
     """Add the size to negative indices. One below -size becomes the size, so that it stays an error."""
     indices = draft.indices
+    draft.settled |= {"negative", "too negative"}
     if indices.nonnegative:
         return
     axes = _indexed_axes(draft)
@@ -31,6 +32,8 @@ def make_nonnegative(draft: Draft) -> None:
 def _indexed_axes(draft: Draft) -> list[int] | int:
     if draft.site.row.kernel in BY_TUPLE:
         first = int(draft.attributes.get("batch_dims", 0))
+        if first < 0 or first + draft.k > draft.data.rank:
+            raise UnfixableError("its index tuples are for other axes than data has")
         return list(range(first, first + draft.k))
     return draft.axis
 
@@ -45,10 +48,13 @@ def pad_gathered(draft: Draft) -> None:
     indices, rank = draft.indices, draft.data.rank
     wanted = draft.node("Shape", indices.name)
     lacking = draft.node("Sub", draft.node("Shape", draft.data.name), wanted)
+    zero = draft.constant(0)
+    lacking = draft.node("Where", draft.node("Less", lacking, zero), zero, lacking)  # longer ones are to stay an error
     off = draft.constant([0 if axis == draft.axis else 1 for axis in range(rank)])
     pads = draft.node("Concat", draft.constant([0] * rank), draft.node("Mul", lacking, off), axis=0)
     padded = draft.node("Pad", indices.name, pads, draft.constant(0, indices.dtype))
     assert indices.shape is not None
+    draft.settled.add("shorter indices")
     draft.change("indices", name=padded, value=None, shape=(None,) * rank)
     draft.wrap(lambda result: draft.node("Slice", result, draft.constant([0] * rank), wanted))
 

@@ -34,10 +34,13 @@ class Needs:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done in a model, and what was left."""
+    """What was done in a model, what was left, the names of the nodes that were added, and by the names of those
+    that were rewritten, which conditions are settled by it."""
 
     made: list[Change]
     left: list[Change]
+    added: set[str]
+    settled: dict[str, set[str]]
 
 
 def rewrite(
@@ -45,10 +48,10 @@ def rewrite(
 ) -> Outcome:
     """Rewrite the nodes of ``source.proto`` in place, for the conditions that each needs an answer to."""
     reports = {report.site.key: report for report in nodes}
-    outcome = Outcome([], [])
+    outcome = Outcome([], [], set(), {})
     free = _free_names(source.proto)
     for body in reversed(source.bodies):  # those within a body before the body, which is made anew
-        own = Outcome([], [])
+        own = Outcome([], [], outcome.added, outcome.settled)
         made = [node for each in _rewritten(body, reports, needs, tuple(table), free, own) for node in each]
         outcome.made[:0], outcome.left[:0] = own.made, own.left
         del body.proto.node[:]
@@ -81,7 +84,13 @@ def _rewritten(
                 outcome.left.append(Change(report.site.label, wanted.asked, str(error)))
             yield [copy]
             continue
-        yield draft.finish(copy) if _apply(draft, wanted, table, outcome) else [copy]
+        if not _apply(draft, wanted, table, outcome):
+            yield [copy]
+            continue
+        nodes = draft.finish(copy)
+        outcome.added.update(node.name for node in nodes if node is not draft.main)
+        outcome.settled[draft.main.name] = draft.settled
+        yield nodes
 
 
 def _apply(draft: Draft, needs: Needs, table: tuple[Rewriting, ...], outcome: Outcome) -> bool:

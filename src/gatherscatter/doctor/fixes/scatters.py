@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from gatherscatter.onnx.tensors import from_array
@@ -18,7 +20,8 @@ def keep_last(draft: Draft) -> None:
         raise UnfixableError("the size of an axis is not known, which its negative indices need")
     if draft.op_type == "ScatterND":
         rows = indices.reshape(-1, draft.k)
-        lines = draft.matrix(updates, indices.ndim - 1)
+        whole = draft.product(draft.data, draft.k, draft.data.rank)
+        lines = draft.reshape(updates.name, draft.node("Concat", draft.constant([len(rows)]), whole, axis=0))
         row_axes = list(range(draft.k, draft.data.rank))
     else:
         places = np.indices(indices.shape)
@@ -35,6 +38,7 @@ def keep_last(draft: Draft) -> None:
     draft.change_constant("indices", rows[kept])
     draft.change("indices", element_type="int64")
     draft.op_type, draft.unique = "ScatterND", True
+    draft.settled.add("repeated")
     draft.attributes.pop("axis", None)
 
 
@@ -48,18 +52,23 @@ def one_by_one(draft: Draft) -> None:
     """A ScatterND becomes a ScatterElements over two axes: the rows that tuples name, and what is in a row. Runtimes
     take its updates one after the other."""
     data, indices, updates, k = draft.data, draft.indices, draft.inputs["updates"], draft.k
-    if k > 1:
+    if k:  # a runtime that checks tuples may read and write before the start of the table
         make_nonnegative(draft)
         indices = draft.indices
     shape = draft.node("Shape", data.name)
     table = draft.matrix(data, k)
-    lines = draft.matrix(updates, indices.rank - 1)
+    # Of the indices and data, not of the updates: those of another size are to stay an error.
+    demanded = draft.products((indices, 0, indices.rank - 1), (data, k, data.rank))
+    draft.settled |= {"shorter indices", "longer indices", "k=0"}
+    is_table = updates.rank == 2 and indices.rank == 2
+    lines = updates.name if is_table else draft.reshape(updates.name, demanded)
     tuples = draft.matrix(indices, indices.rank - 1)
     rows = _row_numbers(draft, tuples, table, k)
-    places = draft.node("Expand", rows, draft.node("Shape", lines))
+    is_column = data.shape is not None and math.prod(dim or 0 for dim in data.shape[k:]) == 1
+    places = rows if is_column and k else draft.node("Expand", rows, demanded)
     draft.op_type, draft.attributes["axis"] = "ScatterElements", 0
     draft.change("data", name=table, shape=(None, None))
-    draft.change("indices", name=places, shape=(None, None), value=None, nonnegative=k != 1 or indices.nonnegative)
+    draft.change("indices", name=places, shape=(None, None), value=None, nonnegative=True)
     draft.change("updates", name=lines, shape=(None, None))
     if table != data.name:
         draft.wrap(lambda result: draft.reshape(result, shape))
@@ -97,6 +106,7 @@ def keep_nan(draft: Draft) -> None:
         lost = draft.node("Or", draft.node("IsNaN", data.name), hit)
         return draft.node("Where", lost, draft.constant(np.array(np.nan, data.dtype)), result)
 
+    draft.settled.add("nan")
     draft.wrap(step)
 
 
