@@ -62,7 +62,9 @@ def call(
 def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
     """Warn who called the version (ruling O24)."""
     if row.deprecated:
-        warnings.warn(f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=stacklevel)
+        warnings.warn(
+            f"{row.name} is deprecated; use {row.domain}.ScatterElements", DeprecationWarning, stacklevel=stacklevel
+        )
 
 
 def checked_inputs(
