@@ -402,3 +402,31 @@ def test_steps_of_a_gather_that_fills() -> None:
     explanation = gs.explain("gather_nd", [5, 6], [[0], [9], [-1]], mode="fill")
     assert explanation.result.tolist() == [5, 0, 6]
     assert [change.after for step in explanation.trace for change in step.changes] == [5, 0, 6]
+
+
+def test_the_caller_may_change_its_arrays_afterwards() -> None:
+    data = np.array([[1, 2], [3, 4]])
+    explanation = gs.explain("gather_nd", data, [[0]])
+    before = str(gs.explain("gather_nd", data.copy(), [[0]]))
+    data[:] = 99
+    assert str(explanation) == before
+
+
+@pytest.mark.parametrize("row", gs.ops(), ids=lambda row: row.name)
+def test_examples_are_calls_that_the_doctor_finds_well_formed(row: gs.OpVersion) -> None:
+    from gatherscatter.doctor.count_shapes import malformed
+    from gatherscatter.explaining import elsewhere
+
+    example = example_of(row.name)
+    call = gs.explain(row, *example.inputs, **example.attributes).call
+    assert malformed(elsewhere._values(call, row)) == 0
+
+
+def test_modes_of_array_functions_alone_accuse_nobody() -> None:
+    assert gs.explain("gather", [1, 2, 3], [7], mode="clip").elsewhere == ()
+    assert gs.explain("gather", [1, 2, 3], [7]).elsewhere != ()
+
+
+def test_suffixes_in_capitals(tmp_path: Path) -> None:
+    gs.explain("gather", [1, 2, 3], [1]).save(tmp_path / "x.SVG")
+    assert (tmp_path / "x.SVG").read_text().startswith("<svg")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_explain_prints_what_python_prints() -> None:
+def test_explain_prints_what_python_prints_and_the_code() -> None:
     text = succeed("explain", "onnx.GatherND-13", "--data", "[[1,2],[3,4]]", "--indices", "[[0,1],[-1,0]]")
-    assert text == f"{gs.explain('onnx.GatherND-13', [[1, 2], [3, 4]], [[0, 1], [-1, 0]])}\n"
+    explanation = gs.explain("onnx.GatherND-13", [[1, 2], [3, 4]], [[0, 1], [-1, 0]])
+    assert text.startswith(f"{explanation}\n\nThe same in NumPy\n  import numpy as np\n")
+    for each in explanation.equivalents.values():
+        assert f"The same in {each.library}\n{textwrap.indent(each.code, '  ')}\n" in text
 
 
 def test_explain_reads_files_and_writes_pictures(folder: Path) -> None:

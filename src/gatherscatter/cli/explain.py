@@ -103,7 +103,9 @@ def _array(one: Input, text: str | None) -> np.ndarray | None:
         return None
     try:
         value = json.loads(text)
-    except ValueError:
+    except ValueError as error:
+        if text.lstrip()[:1] in ("[", "{", '"', "-") and not Path(text).exists():
+            raise click.UsageError(f"--{one.name}: {text!r} is no JSON: {error}") from None
         return read_one(Path(text))
     try:
         array = np.array(value)
@@ -128,16 +130,19 @@ def _of_one_type(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> l
 
 def _print(explanation: Explanation) -> None:
     """As text; on a terminal with colours."""
+    from gatherscatter.explaining.text import code_text
+
+    whole = "\n\n".join(filter(None, (str(explanation), code_text(explanation))))
     if not sys.stdout.isatty():
-        click.echo(str(explanation))
+        click.echo(whole)
         return
     from rich.text import Text
 
     from gatherscatter.cli.tables import console
 
-    text = Text(str(explanation))
+    text = Text(whole)
     text.highlight_regex(re.compile(r"\A.*"), "bold")
     text.highlight_regex(re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207a]+"), "bold cyan")
     text.highlight_regex(re.compile("\u2717[^ ]*|^Op\\w*Error: .*", re.MULTILINE), "bold red")
-    text.highlight_regex(re.compile(r"^(Step by step|Other engines).*", re.MULTILINE), "bold")
+    text.highlight_regex(re.compile(r"^(Step by step|Other engines|The same in).*", re.MULTILINE), "bold")
     console().print(text, soft_wrap=True)

@@ -168,11 +168,12 @@ class Explanation:
             A PNG needs ``pip install 'gatherscatter[explain]'``.
         """
         path = Path(path)
-        if path.suffix == ".svg":
+        suffix = path.suffix.lower()
+        if suffix == ".svg":
             path.write_text(self.svg(theme), encoding="utf-8")
-        elif path.suffix == ".html":
+        elif suffix == ".html":
             path.write_text(self.html(), encoding="utf-8")
-        elif path.suffix == ".png":
+        elif suffix == ".png":
             from gatherscatter.explaining.png import png
 
             path.write_bytes(png(self.svg("light" if theme == "auto" else theme)))

@@ -132,8 +132,8 @@ def taken_apart(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     options = dict(attributes)
     inputs = (*inputs, *(options.pop(each) for each in names[len(inputs) :] if each in options))
     result, error, notes = _run(getattr(gs, function) if function else row, inputs, options)
-    arrays = {each: array for each, value in zip(names, inputs, strict=False) if (array := _array(name, each, value))
-              is not None}  # fmt: skip
+    arrays = {each: array.copy() for each, value in zip(names, inputs, strict=False)
+              if (array := _array(name, each, value)) is not None}  # fmt: skip
     values = _values(row, arrays, attributes, function is not None)
     arrays.pop("axis", None)
     if (

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gatherscatter.conformance.findings import EFFECTS, RUNTIMES
 from gatherscatter.doctor.record import record_of
 from gatherscatter.doctor.targets import names
@@ -53,6 +55,8 @@ def elsewhere(call: Call) -> tuple[Elsewhere, ...]:
     row = _newest(call)
     if row is None or isinstance(call.error, TypeError) or call.name("data") not in call.arrays:
         return ()
+    if call.op != call.row.name and call.rule in ("clip", "wrap"):  # of which no engine has an operator
+        return ()
     record = record_of(_values(call, row), calls=1)
     found = [(name, reason) for name in names() for reason in judge(name, row, record).reasons]
     order = list(EFFECTS)
@@ -76,14 +80,17 @@ def _values(call: Call, row: OpVersion) -> Values:
     attributes |= {name: value for name, value in known.items() if name in attributes or name == "axis"}
     if row.kernel == "gather_tree":
         attributes.pop("axis", None)
+    arrays = dict(call.arrays)
+    if any(known.kind == "axis" for known in row.inputs):
+        arrays["axis"] = np.asarray(call.axis)
     return Values(
         row,
         attributes,
         call.reduction,
-        dict(call.arrays),
-        {name: element_type(array.dtype) for name, array in call.arrays.items()},
-        {name: array.shape for name, array in call.arrays.items()},
-        constants=frozenset(call.arrays),  # how the indices of a model would come about isn't known
+        arrays,
+        {name: element_type(array.dtype) for name, array in arrays.items()},
+        {name: array.shape for name, array in arrays.items()},
+        constants=frozenset(arrays),  # how the indices of a model would come about isn't known
     )
 
 

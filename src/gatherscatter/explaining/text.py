@@ -32,6 +32,15 @@ def text(explanation: Explanation) -> str:
     return "\n".join(line.rstrip() for line in "\n".join([*parts, *call.notes]).splitlines())
 
 
+def code_text(explanation: Explanation) -> str:
+    """The call as code for other libraries, where they have the like."""
+    parts = []
+    for each in explanation.equivalents.values():
+        if each.code is not None:
+            parts.append(f"The same in {each.library}\n{textwrap.indent(each.code, '  ')}")
+    return "\n\n".join(parts)
+
+
 def _elsewhere(explanation: Explanation) -> Iterator[str]:
     if explanation.elsewhere:
         yield ""

@@ -36,14 +36,14 @@ def code(facts: Facts) -> str:
 
 def _lines(facts: Facts) -> list[str]:
     lines = ["indices = indices.astype(int)"] if facts.widens_indices else []
-    if not (facts.negative and facts.call.is_scatter):
+    if not facts.negative:
         return ["import einx", "# bad indices mean what they mean to the library of the arrays", *lines]
     sizes = f"np.array({list(facts.sizes)})" if facts.call.by_tuple else str(facts.sizes[0])
     return [
         "import einx",
         *(["import numpy as np"] if facts.call.by_tuple else []),
         *lines,
-        f"indices = indices % {sizes}  # einx takes -1 and the last index for two places when it adds up",
+        f"indices = indices % {sizes}  # einx makes one number of all coordinates, and -1 another place of it",
     ]
 
 

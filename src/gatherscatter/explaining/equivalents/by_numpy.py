@@ -92,7 +92,7 @@ def _with_zeros(facts: Facts, library: str) -> list[str]:
     return [
         f"inside = (indices >= {-size}) & (indices < {size})",
         "found = np.where(inside, indices, 0).astype(int)",
-        f"output = {taken}",
+        f"output = np.array({taken})",
         f"output[{first}~inside] = {zero}",
     ]
 

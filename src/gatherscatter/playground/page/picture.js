@@ -139,11 +139,11 @@ function canvas(blocks, parts, plan, output, room) {
   const all = [...blocks.values()];
   const width = Math.ceil(Math.max(...all.map((block) => block.x + block.width)) + EDGE);
   const height = Math.ceil(Math.max(...all.map((block) => block.y + block.height)) + EDGE);
-  const [above, below] = plan ? [10, 26] : [0, 0]; // where arrows turn round
-  const scale = Math.min(Math.max(room / width, 1), LARGEST_SCALE);
+  const [above, below, left, right] = plan ? [10, 26, 24, 64] : [0, 0, 0, 0]; // where arrows turn round
+  const scale = Math.min(Math.max(room / (left + width + right), 1), LARGEST_SCALE);
   const names = all.map(({ name, tensor }) => `${name} ${tupleText(tensor.shape)}`).join(", ");
   const label = plan ? `Picture of ${plan.row.name}: ${names}; ${plan.groups.length} indices move elements to ${plan.row.output} ${tupleText(output.shape)}.` : `Picture of the inputs: ${names}.`;
-  return s("svg", { role: "img", "aria-label": label, viewBox: `0 ${-above} ${width} ${height + above + below}`, width: width * scale, height: (height + above + below) * scale }, definitions(), parts);
+  return s("svg", { role: "img", "aria-label": label, viewBox: `${-left} ${-above} ${left + width + right} ${height + above + below}`, width: (left + width + right) * scale, height: (height + above + below) * scale }, definitions(), parts);
 }
 
 function definitions() {
