@@ -328,6 +328,9 @@ def test_versions_with_shapes_of_their_own() -> None:
     memory = gs.op("openvino.GatherND-5")(empty, tuples, batch_dims=2)
     lazy = gs.op("openvino.GatherND-5")(da.from_array(empty, chunks=2), tuples, batch_dims=2)
     assert lazy.compute().shape == memory.shape
+    cut = da.from_array(np.arange(8).reshape(2, 2, 2), chunks=((0, 2), (1, 0, 1), (2,)))
+    fused = gs.op("openvino.GatherND-5")(cut, np.zeros((2, 2, 0), int), batch_dims=2)
+    assert fused.compute().tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
 
 
 def test_what_is_collected_is_bounded() -> None:

@@ -42,8 +42,10 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
 
 
 def _finished(row: OpVersion, values: dict[str, Any], result: Array) -> Array:
-    """The result in its final shape. Dask does not reshape empty arrays well."""
+    """The result in its final shape. Dask reshapes neither empty arrays nor empty chunks well."""
     if result.size:
+        filled = tuple(tuple(size for size in sizes if size) for sizes in result.chunks)
+        result = result if filled == result.chunks else result.rechunk(filled)  # type: ignore[no-untyped-call]
         return row.finish((), values, result)  # type: ignore[misc, return-value]
     shape = row.finish((), values, np.empty(result.shape)).shape  # type: ignore[misc]
     return da.zeros(shape, dtype=result.dtype)  # type: ignore[no-any-return]
