@@ -322,7 +322,7 @@ def test_objects_are_not_filled() -> None:
 
 def test_versions_with_shapes_of_their_own() -> None:
     data = da.zeros((2, 3), chunks=1)
-    for updates in ([5.0], [[5.0]], da.ones((1, 1)) * 5):
+    for updates in ([5.0], [[5.0]], da.ones((1, 1)) * 5, da.full((1,), 5.0, chunks=((0, 1),))):
         assert gs.openvino.ScatterNDUpdate(data, np.array([1, 2]), updates).compute()[1, 2] == 5
     empty, tuples = np.zeros((0, 3, 4, 5)), np.zeros((0, 3, 2, 1), int)
     memory = gs.op("openvino.GatherND-5")(empty, tuples, batch_dims=2)

@@ -37,7 +37,8 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
     data, indices = given[:2]
     updates = given[2]
     if np.shape(updates) != shaped[2].shape:  # one element of any shape, for a version that takes it
-        updates = (updates if isinstance(updates, Array) else np.asarray(updates)).reshape(shaped[2].shape)
+        whole = updates.rechunk(-1) if isinstance(updates, Array) else np.asarray(updates)  # type: ignore[no-untyped-call]
+        updates = whole.reshape(shaped[2].shape)
     return calls.scatter(rule, data, indices, updates, **how, plan="lazy", out=None, num_threads=None)
 
 
