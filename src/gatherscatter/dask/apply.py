@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -55,15 +56,16 @@ def assemble(
     move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], output: int, *sent: dict[int, list[Taken]]
 ) -> np.ndarray:
     """A chunk of a gather's output."""
-    return _put_together(move, shape, dtype, [piece for parcels in sent for piece in parcels.get(output, ())])
+    return _put_together(move, shape, dtype, (piece for parcels in sent for piece in parcels.get(output, ())))
 
 
-def _put_together(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], pieces: list[Taken]) -> np.ndarray:
-    if len(pieces) == 1 and pieces[0][1] is None:
-        return pieces[0][0].reshape(shape)
-    out = _blank(move, shape, dtype)
-    for piece in pieces:
-        _put(move, out, piece)
+def _put_together(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], pieces: Iterable[Taken]) -> np.ndarray:
+    out = np.zeros(shape, dtype) if move.rule.mode == "fill" else np.empty(shape, dtype)
+    view = as_rows(out, move, len(move.positions))
+    for rows, positions in pieces:
+        if positions is None:  # then there is no other
+            return rows.reshape(shape)
+        _core.scatter_update(view, positions, rows, 1, out=view, num_threads=1)
     return out
 
 
@@ -77,23 +79,9 @@ def gather_at_once(
 ) -> np.ndarray:
     """A chunk of a gather's output, from all the chunks of data that it needs."""
     each = zip(blocks, routes, numbers, strict=True)
-    named = [(block, rows_of[number]) for block, rows_of, number in each if number in rows_of]
-    if len(named) <= 1:
-        return _put_together(move, shape, dtype, [_rows(move, *one) for one in named])
-    out = _blank(move, shape, dtype)
-    for one in named:  # one after the other: there is one piece at a time in memory
-        _put(move, out, _rows(move, *one))
-    return out
-
-
-def _blank(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    return np.zeros(shape, dtype) if move.rule.mode == "fill" else np.empty(shape, dtype)
-
-
-def _put(move: Movement, out: np.ndarray, piece: Taken) -> None:
-    rows, positions = piece
-    view = as_rows(out, move, len(move.positions))
-    _core.scatter_update(view, positions, rows, 1, out=view, num_threads=1)  # type: ignore[arg-type]
+    # A generator: there is one piece at a time in memory.
+    pieces = (_rows(move, block, rows_of[number]) for block, rows_of, number in each if number in rows_of)
+    return _put_together(move, shape, dtype, pieces)
 
 
 def pick(
