@@ -18,7 +18,7 @@ from gatherscatter.conformance import calls, oracle
 from gatherscatter.conformance.choices import Choices, Drawn
 from gatherscatter.openvino.element_types import BFLOAT16, of_dtype
 from gatherscatter.openvino.extension_ops import LOSSY
-from gatherscatter.openvino.result_shapes import result_shape
+from gatherscatter.result_shape import result_shape
 from judge import outcome
 
 openvino: Any = pytest.importorskip("openvino")

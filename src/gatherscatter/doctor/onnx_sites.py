@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from gatherscatter import versions
@@ -18,14 +16,14 @@ from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
 from gatherscatter.onnx.rewrite import normalise
-from gatherscatter.onnx.tensors import is_external, to_array, type_name
+from gatherscatter.onnx.tensors import is_external
+from gatherscatter.onnx.value_info import Scope, infer_functions, infer_model
 
-from .onnx_types import constant_of, inferred_graph, is_size, types_of
-from .sites import Dims, Key, Observer, Operand, Site
+from .sites import Key, Observer, Operand, Site
 
 FAMILY = {row.op_type for row in versions.ops() if row.domain == "onnx"}
-
-Load = Callable[[], np.ndarray]
+SIZES = {"Shape", "Size", "NonZero", "ArgMax", "ArgMin"}  # their results are sizes and positions
+MOVES = {"Identity", "Cast", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"}  # move elements of the first input
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,7 @@ class Body:
     key: Key
     place: str
     proto: onnx.GraphProto | onnx.FunctionProto
-    opset: int
-    constants: Mapping[str, Load] = field(repr=False)
-    types: Mapping[str, onnx.TypeProto] = field(repr=False)
-    makers: Mapping[str, onnx.NodeProto] = field(repr=False)
+    scope: Scope = field(repr=False)
 
 
 class OnnxSource:
@@ -85,60 +80,10 @@ class OnnxSource:
                 self._files.embed(tensor, f"tensor {tensor.name!r}")
 
     def _bodies(self) -> Iterator[Body]:
-        for function in self.proto.functions:
-            key, place = ("function", function.domain, function.name), f" of function {function.domain}.{function.name}"
-            opsets = {entry.domain: entry.version for entry in function.opset_import}
-            yield from self._body(key, place, function, None, opsets, {}, {}, {})
-        opsets = {entry.domain: entry.version for entry in self.proto.opset_import}
-        inferred = inferred_graph(self.proto)
-        yield from self._body((), "", self.proto.graph, inferred, opsets, {}, {}, {})
-
-    def _body(
-        self,
-        key: Key,
-        place: str,
-        proto: onnx.GraphProto | onnx.FunctionProto,
-        inferred: onnx.GraphProto | None,
-        opsets: Mapping[str, int],
-        constants: Mapping[str, Load],
-        types: Mapping[str, onnx.TypeProto],
-        makers: Mapping[str, onnx.NodeProto],
-    ) -> Iterator[Body]:
-        """The body and those within it; the last three are what the enclosing graphs have."""
-        own = {name for node in proto.node for name in node.output}
-        own |= {value if isinstance(value, str) else value.name for value in proto.input}
-        hidden = {name: value for name, value in constants.items() if name not in own}
-        constants = hidden | self._constants(proto, top=not key)
-        types = {name: kind for name, kind in types.items() if name not in own} | types_of(proto, inferred)
-        makers = dict(makers) | {name: node for node in proto.node for name in node.output if name}
-        yield Body(key, place, proto, opsets.get("", 0), constants, types, makers)
-        for position, node in enumerate(proto.node):
-            for number, attribute in enumerate(node.attribute):
-                if attribute.type == onnx.AttributeProto.GRAPH:
-                    within = None if inferred is None else inferred.node[position].attribute[number].g
-                    label = node_label(node, position + 1, len(proto.node))
-                    where = f" of {attribute.name} of {label}{place}"
-                    inner = (*key, position, attribute.name)
-                    yield from self._body(inner, where, attribute.g, within, opsets, constants, types, makers)
-
-    def _constants(self, proto: onnx.GraphProto | onnx.FunctionProto, *, top: bool) -> dict[str, Load]:
-        """Initializers that no caller can replace, and what Constant nodes hold."""
-        held: dict[str, Load] = {}
-        for node in proto.node:
-            whole = len(node.attribute) == 1 and len(node.output) == 1 and not node.attribute[0].ref_attr_name
-            if (node.domain, node.op_type) == ("", "Constant") and whole:
-                held[node.output[0]] = cache(partial(constant_of, node))
-        if isinstance(proto, onnx.GraphProto):
-            # Before IR version 4 all initializers were listed as inputs, and could not be told from defaults.
-            override = {value.name for value in proto.input} if top and self.proto.ir_version >= 4 else set()
-            for tensor in proto.initializer:
-                if tensor.name not in override:
-                    held[tensor.name] = cache(partial(self._array, tensor))
-        return held
-
-    def _array(self, tensor: onnx.TensorProto) -> np.ndarray:
-        where = f"initializer {tensor.name!r}"
-        return self._files.array(tensor, where) if is_external(tensor) else to_array(tensor, where)
+        for function, scope in zip(self.proto.functions, infer_functions(self.proto, self._files), strict=True):
+            key = ("function", function.domain, function.name)
+            yield from _bodies(key, f" of function {function.domain}.{function.name}", function, scope)
+        yield from _bodies((), "", self.proto.graph, infer_model(self.proto, self._files))
 
     def _sites(self, body: Body) -> Iterator[Site]:
         count = len(body.proto.node)
@@ -147,7 +92,7 @@ class OnnxSource:
                 continue
             label = node_label(node, position + 1, count) + body.place
             try:
-                row = versions.find("onnx", node.op_type, body.opset)
+                row = versions.find("onnx", node.op_type, body.scope.opset)
             except LookupError as error:
                 self.notes.append(f"{label}: {error}")
                 continue
@@ -169,17 +114,34 @@ def _parsed(path: Path) -> onnx.ModelProto:
         raise ModelError(f"{path}: this is no ONNX model, or it is cut off") from None
 
 
+def _bodies(key: Key, place: str, proto: onnx.GraphProto | onnx.FunctionProto, scope: Scope) -> Iterator[Body]:
+    """A body and those within it."""
+    yield Body(key, place, proto, scope)
+    for position, node in enumerate(proto.node):
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                where = f" of {attribute.name} of {node_label(node, position + 1, len(proto.node))}{place}"
+                inner = (*key, position, attribute.name)
+                yield from _bodies(inner, where, attribute.g, scope.inner[position, attribute.name])
+
+
 def _operand(body: Body, role: str, name: str) -> Operand:
-    constant = body.constants.get(name)
-    tensor = body.types.get(name, onnx.TypeProto()).tensor_type
-    element_type = type_name(tensor.elem_type) if tensor.elem_type else None
-    shape: Dims = None
-    if tensor.HasField("shape"):
-        shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
-    if constant is not None and (element_type is None or shape is None):
-        value = constant()
-        element_type, shape = versions.element_type(value.dtype), value.shape
-    return Operand(role, name, element_type, shape, constant, is_size(name, body.makers))
+    info = body.scope.find(name)
+    return Operand(role, name, info.element_type, info.sizes, body.scope.constant(name), _is_size(name, body.scope))
+
+
+def _is_size(name: str, scope: Scope) -> bool:
+    """Whether a value is computed from the sizes of arrays, by operators that only move elements."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        node = scope.maker(name)
+        if node is None or node.domain:
+            return False
+        if node.op_type not in MOVES:
+            return node.op_type in SIZES
+        name = node.input[0] if node.input else ""
+    return False
 
 
 def _attributes(node: onnx.NodeProto, row: versions.OpVersion, label: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.tensors import Layout, layout
+from gatherscatter.onnx.tensors import Layout, is_external, layout, to_array
 
 
 class Region(NamedTuple):
@@ -34,6 +34,10 @@ class ExternalData:
         self._folder = None if model_path is None else model_path.parent.absolute()
         # A model cache keeps links to files elsewhere: beside the file that the link leads to is its folder too.
         self._roots = () if model_path is None else (model_path.parent.resolve(), model_path.resolve().parent)
+
+    def load(self, tensor: onnx.TensorProto, where: str) -> np.ndarray:
+        """The tensor's data, wherever it is."""
+        return self.array(tensor, where) if is_external(tensor) else to_array(tensor, where)
 
     def array(self, tensor: onnx.TensorProto, where: str) -> np.ndarray:
         """The tensor's data, as a view of the file."""

@@ -18,7 +18,7 @@ from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.inputs import check_inputs
 from gatherscatter.onnx.labels import one_line
 from gatherscatter.onnx.rewrite import FunctionKey, called, callees_first, normalise, without_initializers
-from gatherscatter.onnx.tensors import is_external, to_array, type_name
+from gatherscatter.onnx.tensors import type_name
 
 MAX_BYTES = 2**31 - 1  # of one protobuf message
 
@@ -69,7 +69,7 @@ def _load(model: onnx.ModelProto, files: ExternalData) -> OnnxModel:
         where = f"initializer {tensor.name!r}"
         if not tensor.name or tensor.name in initializers:
             raise ModelError(f"{where}: there is one of that name already" if tensor.name else "a nameless initializer")
-        array = files.array(tensor, where) if is_external(tensor) else to_array(tensor, where)
+        array = files.load(tensor, where)
         array.flags.writeable = False  # it may be an output too, and then it is in the caller's hands
         initializers[tensor.name] = array
     model = without_initializers(model)

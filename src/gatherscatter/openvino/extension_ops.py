@@ -16,12 +16,12 @@ import numpy as np
 
 from gatherscatter import versions
 from gatherscatter.errors import OpValueError
+from gatherscatter.result_shape import Dims, result_shape
 from gatherscatter.versions import OpVersion
 
 from . import element_types
 from .element_types import BFLOAT16
 from .package import openvino
-from .result_shapes import Dims, result_shape
 
 # What the CPU plugin makes of a type before an extension sees it.
 PLUGIN_TYPES = {

@@ -78,7 +78,7 @@ def _rewritten(
             yield [copy]
             continue
         try:
-            draft = Draft(report.site, report.told, report.seen, free, body.opset)
+            draft = Draft(report.site, report.told, report.seen, free, body.scope.opset)
         except UnfixableError as error:
             if wanted.asked:
                 outcome.left.append(Change(report.site.label, wanted.asked, str(error)))

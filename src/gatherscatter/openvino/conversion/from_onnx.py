@@ -17,14 +17,13 @@ from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
 from gatherscatter.onnx.model import load_onnx, tensor_info
 from gatherscatter.onnx.rewrite import expanded, normalise, without_initializers
-from gatherscatter.onnx.tensors import is_external, to_array
+from gatherscatter.onnx.value_info import Scope, constant_of, declared, is_constant
 
 from .. import element_types
 from ..ir_write import IRWriter, Output
 from .from_onnx_family import Input, family_from_onnx
-from .from_onnx_nodes import constant_of, node_from_onnx
+from .from_onnx_nodes import node_from_onnx
 from .ir_builder import IrBuilder
-from .known import Known
 from .mapping import check_knowledge
 
 
@@ -52,10 +51,7 @@ def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.
         proto, files = onnx.load(model, load_external_data=False), ExternalData(model)
     else:
         proto, files = model, ExternalData(None)
-    constants = {
-        tensor.name: files.array(tensor, tensor.name) if is_external(tensor) else to_array(tensor, tensor.name)
-        for tensor in proto.graph.initializer
-    }
+    constants = {tensor.name: files.load(tensor, tensor.name) for tensor in proto.graph.initializer}
     proto = without_initializers(proto)
     normalise(proto)
     check_model(proto, constants, files)
@@ -85,8 +81,7 @@ class _Walk:
 
     def __init__(self, model: onnx.ModelProto, constants: dict[str, np.ndarray], indices: str) -> None:
         self.writer = IrBuilder(model.graph.name or "model")
-        self._opset = opset_versions(model)[""]
-        self._known = Known(self._opset)
+        self._scope = Scope(opset_versions(model).get("", 0))  # 0: no node is of the default domain
         self._indices = indices
         self._outputs: dict[str, Output] = {}
         for value in model.graph.input:
@@ -106,10 +101,10 @@ class _Walk:
             raise ModelError(f"input {value.name!r}: {one_line(error)}") from None
         shape = None if info.shape is None else [dim if isinstance(dim, int) else None for dim in info.shape]
         self._outputs[value.name] = self.writer.parameter(value.name, kind.name, shape)
-        self._known.declared(value)
+        self._scope.infos[value.name] = declared(value.type)
 
     def _constant(self, name: str, array: np.ndarray) -> None:
-        self._known.constant(name, array)
+        self._scope.add_constant(name, array)
         try:
             self._outputs[name] = self.writer.constant(array, name)
         except ValueError as error:
@@ -117,24 +112,25 @@ class _Walk:
 
     def tensor(self, name: str) -> Input:
         """A tensor of the ONNX graph."""
-        return Input(self._outputs[name], self._known.shape(name), self._known.value(name))
+        constant = self._scope.constant(name)
+        return Input(self._outputs[name], self._scope.find(name).sizes, None if constant is None else constant())
 
     def node(self, node: onnx.NodeProto) -> None:
         """Convert a node."""
         attributes = {one.name: _plain(onnx.helper.get_attribute_value(one)) for one in node.attribute}
         if node.domain:
             raise ModelError(f"convert does not know nodes of domain {node.domain}")
-        if node.op_type == "Constant":
-            self._constant(node.output[0], constant_of(attributes))
+        if is_constant(node):
+            self._constant(node.output[0], constant_of(node))
             return
         inputs = [self.tensor(name) if name else None for name in node.input]
         made = self._layers(node, inputs, attributes)
-        self._known.node(node)
+        self._scope.add_node(node)
         self._outputs.update(zip(node.output, made, strict=True))
 
     def _layers(self, node: onnx.NodeProto, inputs: list[Input | None], attributes: dict[str, Any]) -> list[Output]:
         try:
-            row = versions.find("onnx", node.op_type, self._opset)
+            row = versions.find("onnx", node.op_type, self._scope.opset)
         except LookupError:
             return node_from_onnx(self.writer, node.op_type, inputs, attributes, len(node.output))
         return [family_from_onnx(self.writer, row, inputs, attributes, self._indices)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.tensors import to_array
 
 from ..ir_write import Output
 from .from_onnx_family import Input
@@ -29,19 +30,6 @@ def node_from_onnx(
     if rule is None:
         raise ModelError(f"{CONVERT_KNOWS} nodes of this type")
     return [rule(builder, inputs, attributes)]
-
-
-def constant_of(attributes: Attributes) -> np.ndarray:
-    """The value of a Constant node."""
-    ((name, value),) = attributes.items()
-    if name == "value":
-        array: np.ndarray = onnx.numpy_helper.to_array(value)
-        return array
-    if name in ("value_int", "value_ints"):
-        return np.array(value, np.int64)
-    if name in ("value_float", "value_floats"):
-        return np.array(value, np.float32)
-    raise ModelError(f"convert does not know constants given as {name}")
 
 
 def _first(inputs: list[Input | None]) -> Output:
@@ -83,7 +71,7 @@ def _concat(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) ->
 
 
 def _constant_of_shape(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
-    value = constant_of(attributes) if attributes else np.zeros(1, np.float32)
+    value = to_array(attributes["value"], "attribute 'value'") if attributes else np.zeros(1, np.float32)
     return b.layer("Broadcast", "opset3", [value.reshape(()), _first(inputs)], attributes={"mode": "numpy"})
 
 

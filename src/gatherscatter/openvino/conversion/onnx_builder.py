@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.tensors import from_array
+from gatherscatter.onnx.value_info import Scope, declared
 
-from .known import Known
 from .mapping import Shape, rank_of
 
 OPSET = 18  # the newest version of every gather and scatter operator that graphs of OpenVINO need
@@ -52,7 +52,7 @@ class OnnxBuilder:
 
     def __init__(self, name: str) -> None:
         self._graph = onnx.GraphProto(name=name)
-        self._known = Known(OPSET)
+        self._scope = Scope(OPSET)
         self._taken: set[str] = set()
         self._prefix = ""
 
@@ -67,7 +67,9 @@ class OnnxBuilder:
     def input(self, name: str, dtype: np.dtype[Any], shape: Shape) -> Tensor:
         """An input of the model."""
         self._taken.add(name)
-        self._graph.input.append(onnx.ValueInfoProto(name=name, type=self._known.tensor(name, dtype, shape)))
+        kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        self._graph.input.append(onnx.helper.make_tensor_value_info(name, kind, shape))
+        self._scope.infos[name] = declared(self._graph.input[-1].type)
         return self._tensor(name)
 
     def constant(self, value: ArrayLike) -> Tensor:
@@ -75,7 +77,7 @@ class OnnxBuilder:
         name = self._free("constant")
         array: NDArray[Any] = np.asarray(value)
         self._graph.initializer.append(from_array(array, name))
-        self._known.constant(name, array)
+        self._scope.add_constant(name, array)
         return self._tensor(name)
 
     def node(self, op_type: str, *inputs: Operand, **attributes: Any) -> Tensor:
@@ -88,7 +90,7 @@ class OnnxBuilder:
         names = ["" if one is None else one.name for one in feeding]
         outputs = [self._free(self._prefix or op_type) for _ in range(count)]
         node = onnx.helper.make_node(op_type, names, outputs, outputs[0], **attributes)
-        self._known.node(node)
+        self._scope.add_node(node)
         self._graph.node.append(node)
         return [self._tensor(name) for name in outputs]
 
@@ -133,8 +135,8 @@ class OnnxBuilder:
         return self.node("Cast", data, to=onnx.helper.np_dtype_to_tensor_dtype(wanted))
 
     def _tensor(self, name: str) -> Tensor:
-        known = self._known
-        return Tensor(name, known.dtype(name), known.shape(name), known.value(name))
+        info, constant = self._scope.find(name), self._scope.constant(name)
+        return Tensor(name, info.dtype, info.sizes, None if constant is None else constant())
 
     def _free(self, wanted: str) -> str:
         name, number = wanted, 1

@@ -1,0 +1,637 @@
+"""What is known of the values of an ONNX model before it runs: types, shapes, and small constants.
+
+Everything comes from the model's inputs, initializers and operators. What a model says of later values may be wrong, so
+nothing but element types is taken from that, and only where the operators leave them open.
+
+The model need not have been checked. The cost depends on the size of the model, not on sizes that it declares. Calls of
+functions are followed until `MOST_FOLLOWED` bytes of them were. What cannot be told is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.external_data import ExternalData
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.labels import one_line
+from gatherscatter.onnx.rewrite import DEEPEST, FunctionKey
+from gatherscatter.onnx.shape_rules import (
+    MAX_RANK,
+    MAX_VALUES,
+    Dim,
+    Node,
+    Shape,
+    Values,
+    infer_shapes,
+    infer_values,
+)
+from gatherscatter.onnx.tensors import is_external, to_array, type_name
+
+Load = Callable[[], np.ndarray]
+
+MOST_FOLLOWED = 4 << 20  # bytes of functions: few bytes can call very many
+
+_T = onnx.TensorProto
+_INTEGERS: dict[int, range] = {
+    kind: range(int(info.min), int(info.max) + 1)
+    for kind in (_T.INT8, _T.INT16, _T.INT32, _T.INT64, _T.UINT8, _T.UINT16, _T.UINT32, _T.UINT64)
+    if (info := np.iinfo(onnx.helper.tensor_dtype_to_np_dtype(kind)))
+}
+
+
+class ValueInfo(NamedTuple):
+    """What is known of one value.
+
+    Attributes
+    ----------
+    elem_type : a TensorProto.DataType; 0 where unknown, and for what is not a tensor
+    shape : sizes, names of sizes, or None; None where the rank is unknown
+    values : elements of a small tensor of integers or booleans, in row-major order
+    other : the type of what is not a tensor: a sequence, an optional value, a map
+    """
+
+    elem_type: int = 0
+    shape: Shape = None
+    values: Values = None
+    other: onnx.TypeProto | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the type is known."""
+        return bool(self.elem_type) or self.other is not None
+
+    @property
+    def element_type(self) -> str | None:
+        """Our name of the element type; None where it is unknown."""
+        return type_name(self.elem_type) if self.elem_type else None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type, objects for strings; ModelError where it is unknown."""
+        if not self.elem_type:
+            raise ModelError("its type is not known, or it is not a tensor")
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(self.elem_type))
+
+    @property
+    def sizes(self) -> tuple[int | None, ...] | None:
+        """The shape without the names of sizes."""
+        return None if self.shape is None else tuple(dim if isinstance(dim, int) else None for dim in self.shape)
+
+    def type_proto(self) -> onnx.TypeProto:
+        """The type as a message."""
+        if self.other is not None:
+            return self.other
+        return onnx.helper.make_tensor_type_proto(self.elem_type, self.shape)
+
+
+UNKNOWN = ValueInfo()
+
+_TYPE_TEXTS = {number: f"tensor({name.lower()})" for name, number in _T.DataType.items() if number}
+
+
+def declared(type_proto: onnx.TypeProto) -> ValueInfo:
+    """What a model declares of a value."""
+    kind = type_proto.WhichOneof("value")
+    if kind is None:
+        return UNKNOWN
+    if kind != "tensor_type":
+        return ValueInfo(other=type_proto)
+    tensor = type_proto.tensor_type
+    dims = tensor.shape.dim
+    ranked = tensor.HasField("shape") and len(dims) <= MAX_RANK
+    return ValueInfo(_legal(tensor.elem_type), tuple(map(_declared_dim, dims)) if ranked else None)
+
+
+def _legal(elem_type: int) -> int:
+    return elem_type if elem_type in _TYPE_TEXTS else 0
+
+
+def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    return dim.dim_param or None
+
+
+def of_tensor(tensor: onnx.TensorProto) -> ValueInfo:
+    """What is known of a tensor of the model."""
+    legal = len(tensor.dims) <= MAX_RANK and all(dim >= 0 for dim in tensor.dims)
+    return ValueInfo(_legal(tensor.data_type), tuple(tensor.dims) if legal else None, _small_values(tensor))
+
+
+def of_array(array: np.ndarray) -> ValueInfo:
+    """What is known of an array."""
+    small = array.size <= MAX_VALUES and array.dtype.kind in "iub"
+    values = tuple(int(value) for value in array.flat) if small else None
+    return ValueInfo(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape, values)
+
+
+def _small_values(tensor: onnx.TensorProto) -> Values:
+    whole = tensor.data_type in _INTEGERS or tensor.data_type == _T.BOOL
+    if not whole or is_external(tensor) or len(tensor.dims) > 1 or tensor.ByteSize() > 32 * MAX_VALUES:
+        return None
+    try:
+        array = to_array(tensor, "a constant")
+    except (ModelError, ValueError, TypeError):  # a damaged tensor
+        return None
+    return of_array(array).values
+
+
+def constant_of(node: onnx.NodeProto) -> np.ndarray:
+    """The value of a Constant node."""
+    (attribute,) = node.attribute
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, _T):
+        return to_array(value, "a Constant")
+    if attribute.name.startswith("value_string"):
+        return np.array(value, object)
+    if attribute.name.startswith(("value_int", "value_float")):
+        return np.array(value, np.float32 if attribute.name.startswith("value_float") else np.int64)
+    raise ModelError(f"a Constant with attribute {attribute.name!r} is not supported")
+
+
+def is_constant(node: onnx.NodeProto) -> bool:
+    """Whether the node is a Constant whose value stands in it."""
+    whole = len(node.attribute) == 1 and len(node.output) == 1 and not node.attribute[0].ref_attr_name
+    return whole and (node.domain, node.op_type) == ("", "Constant")
+
+
+@dataclass
+class Scope:
+    """The values of a graph, subgraph or function; ``outer`` is the scope around a subgraph.
+
+    Attributes
+    ----------
+    infos : what is known of the values that the body defines
+    makers : the nodes that make them
+    constants : functions that give the arrays of initializers, if no caller can replace them, and of Constant nodes
+    inner : the scopes of subgraphs, by position of the node and name of the attribute
+    """
+
+    opset: int
+    functions: Mapping[FunctionKey, onnx.FunctionProto] = field(default_factory=dict)
+    files: ExternalData = field(default_factory=ExternalData)
+    outer: Scope | None = None
+    attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)  # that the caller of a function gives
+    budget: list[int] = field(default_factory=lambda: [MOST_FOLLOWED])  # shared by all scopes of a model
+    depth: int = 0  # of calls of functions
+    infos: dict[str, ValueInfo] = field(default_factory=dict)
+    makers: dict[str, onnx.NodeProto] = field(default_factory=dict)
+    constants: dict[str, Load] = field(default_factory=dict)
+    inner: dict[tuple[int, str], Scope] = field(default_factory=dict)
+
+    def find(self, name: str) -> ValueInfo:
+        """What is known of a value of this body, or of those around it."""
+        scope = self._owner(name)
+        return UNKNOWN if scope is None else scope.infos[name]
+
+    def maker(self, name: str) -> onnx.NodeProto | None:
+        """The node that makes a value; None for inputs and initializers."""
+        scope = self._owner(name)
+        return None if scope is None else scope.makers.get(name)
+
+    def constant(self, name: str) -> Load | None:
+        """A function that gives the array of a constant; None for other values."""
+        scope = self._owner(name)
+        return None if scope is None else scope.constants.get(name)
+
+    def _owner(self, name: str) -> Scope | None:
+        scope: Scope | None = self
+        while scope is not None and name not in scope.infos:
+            scope = scope.outer
+        return scope
+
+    def add_constant(self, name: str, array: np.ndarray) -> None:
+        """Note a constant."""
+        self.infos[name] = of_array(array)
+        self.constants[name] = lambda: array
+
+    def add_initializers(self, tensors: Iterable[onnx.TensorProto]) -> None:
+        """Note initializers that no caller can replace."""
+        for tensor in tensors:
+            self.infos[tensor.name] = of_tensor(tensor)
+            self.constants[tensor.name] = cache(partial(self.files.load, tensor, f"initializer {tensor.name!r}"))
+
+    def add_graph(self, graph: onnx.GraphProto, inputs: Sequence[ValueInfo] = ()) -> None:
+        """Note all values of a graph; ``inputs`` is what a node knows of the inputs of its subgraph.
+
+        A node that its operator would refuse has unknown outputs.
+        """
+        for number, value in enumerate(graph.input):
+            if value.name not in self.constants:
+                known = number < len(inputs) and inputs[number].is_known
+                self.infos[value.name] = inputs[number] if known else declared(value.type)
+        self.add_initializers(tensor for tensor in graph.initializer if tensor.name not in self.infos)
+        later = {value.name: declared(value.type) for value in (*graph.value_info, *graph.output)}
+        self._add_nodes(graph.node, later)
+
+    def add_function(self, function: onnx.FunctionProto, inputs: Sequence[ValueInfo] = ()) -> None:
+        """Note all values of a function's body."""
+        for number, name in enumerate(function.input):
+            self.infos[name] = inputs[number] if number < len(inputs) else UNKNOWN
+        self._add_nodes(function.node, {})
+
+    def add_node(self, node: onnx.NodeProto, position: int = 0) -> None:
+        """Note the outputs of a node.
+
+        Raises
+        ------
+        ModelError
+            The operator would refuse its inputs; nothing is noted then.
+        """
+        for name, info in zip(node.output, self._outputs(node, position), strict=True):
+            if name:
+                self.infos[name] = info
+                self.makers[name] = node
+        if is_constant(node):
+            self.constants[node.output[0]] = cache(partial(constant_of, node))
+
+    def _add_nodes(self, nodes: Sequence[onnx.NodeProto], later: Mapping[str, ValueInfo]) -> None:
+        for position, node in enumerate(nodes):
+            try:
+                self.add_node(node, position)
+            except ModelError:
+                self.infos.update(dict.fromkeys(filter(None, node.output), UNKNOWN))
+                self.makers.update(dict.fromkeys(filter(None, node.output), node))
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.GRAPH and (position, attribute.name) not in self.inner:
+                    self.subgraph(node, position, attribute.name, ())
+            for name in filter(None, node.output):
+                if name in later and not self.infos[name].is_known:
+                    said = later[name]
+                    self.infos[name] = self.infos[name]._replace(elem_type=said.elem_type, other=said.other)
+
+    def _outputs(self, node: onnx.NodeProto, position: int) -> list[ValueInfo]:
+        inputs = [self.find(name) if name else None for name in node.input]
+        function = self.functions.get((node.domain, node.op_type))
+        if function is not None:
+            made = self._call(node, function, inputs)
+        elif node.domain:
+            made = []
+        elif is_constant(node):
+            made = [_of_constant(node)]
+        elif node.op_type in _CONTROL:
+            made = _CONTROL[node.op_type](self, node, position, inputs)
+        else:
+            return _of_operator(node, self.opset, inputs, *self._given(node))
+        return [*made, *[UNKNOWN] * len(node.output)][: len(node.output)]
+
+    def _given(self, node: onnx.NodeProto) -> tuple[dict[str, Any], frozenset[str]]:
+        """The attributes of a node by name, and the names of those that are not known."""
+        values: dict[str, Any] = {}
+        unknown = set()
+        for attribute in node.attribute:
+            source = self.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+            if source is None:
+                unknown.add(attribute.name)
+                continue
+            try:
+                values[attribute.name] = onnx.helper.get_attribute_value(source)
+            except ValueError as error:
+                raise ModelError(one_line(error)) from None
+        return values, frozenset(unknown)
+
+    def _call(
+        self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[ValueInfo | None]
+    ) -> list[ValueInfo]:
+        """The outputs of a function of the model."""
+        self.budget[0] -= function.ByteSize()
+        if self.budget[0] < 0 or self.depth >= DEEPEST:
+            return []
+        given = {attribute.name: attribute for attribute in function.attribute_proto}
+        for attribute in node.attribute:
+            source = self.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+            if source is not None:
+                given[attribute.name] = source
+        opset = _opset(function.opset_import)
+        scope = Scope(opset, self.functions, self.files, None, given, self.budget, self.depth + 1)
+        scope.add_function(function, [info or UNKNOWN for info in inputs])
+        return [scope.find(name) for name in function.output]
+
+    def subgraph(self, node: onnx.NodeProto, position: int, name: str, inputs: Sequence[ValueInfo]) -> list[ValueInfo]:
+        """The outputs of a subgraph of a node."""
+        graph = next((each.g for each in node.attribute if each.name == name), None)
+        if graph is None:
+            return []
+        scope = Scope(self.opset, self.functions, self.files, self, self.attributes, self.budget, self.depth)
+        self.inner[position, name] = scope
+        scope.add_graph(graph, inputs)
+        return [scope.find(value.name) for value in graph.output]
+
+
+def infer_model(
+    model: onnx.ModelProto, files: ExternalData, initializers: Sequence[onnx.TensorProto] | None = None
+) -> Scope:
+    """What is known of the values of a model's main graph and its subgraphs.
+
+    ``files`` has the external data; ``initializers`` are those of the main graph where ``model`` is without them.
+
+    >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
+    ...     g (float[n, 3] x, int64[k] rows) => (out) { picked = Gather (x, rows)  out = Neg (picked) }''')
+    >>> infer_model(model, ExternalData()).find("out")
+    ValueInfo(elem_type=1, shape=('k', 3), values=None, other=None)
+    """
+    scope = Scope(_opset(model.opset_import), _functions(model), files)
+    replaceable = replaceable_names(model)
+    tensors = model.graph.initializer if initializers is None else initializers
+    scope.add_initializers(tensor for tensor in tensors if tensor.name not in replaceable)
+    scope.add_graph(model.graph)
+    return scope
+
+
+def infer_functions(model: onnx.ModelProto, files: ExternalData) -> list[Scope]:
+    """What is known of the values of each function of a model, whoever calls it."""
+    scopes = []
+    functions, budget = _functions(model), [MOST_FOLLOWED]
+    for function in model.functions:
+        scopes.append(Scope(_opset(function.opset_import), functions, files, budget=budget))
+        scopes[-1].add_function(function)
+    return scopes
+
+
+def replaceable_names(model: onnx.ModelProto) -> set[str]:
+    """The names of initializers for which a caller may give another value, and of all inputs.
+
+    Before IR version 4 all initializers were inputs, too, and no caller could replace them.
+    """
+    return {value.name for value in model.graph.input} if model.ir_version >= 4 else set()
+
+
+def _functions(model: onnx.ModelProto) -> dict[FunctionKey, onnx.FunctionProto]:
+    return {(function.domain, function.name): function for function in model.functions}
+
+
+def _opset(imports: Sequence[onnx.OperatorSetIdProto]) -> int:
+    return next((entry.version for entry in imports if entry.domain in ("", "ai.onnx")), 1)
+
+
+# ------------------------------------------------------------------------------------------------------------- nodes
+
+
+def _of_constant(node: onnx.NodeProto) -> ValueInfo:
+    value = onnx.helper.get_attribute_value(node.attribute[0])
+    if isinstance(value, _T):
+        return of_tensor(value)
+    if isinstance(value, onnx.SparseTensorProto):
+        return ValueInfo(_legal(value.values.data_type), tuple(value.dims))
+    kind = {"value_f": _T.FLOAT, "value_i": _T.INT64, "value_s": _T.STRING}.get(node.attribute[0].name[:7], 0)
+    whole = isinstance(value, list)
+    shape = (len(value),) if whole else ()
+    few = kind == _T.INT64 and not (whole and len(value) > MAX_VALUES)
+    return ValueInfo(kind, shape, (tuple(value) if whole else (value,)) if few else None)
+
+
+def _of_operator(
+    node: onnx.NodeProto,
+    opset: int,
+    inputs: Sequence[ValueInfo | None],
+    attributes: Mapping[str, Any],
+    unknown: frozenset[str],
+) -> list[ValueInfo]:
+    types = _types(node, opset, inputs, attributes, unknown)
+    tensors = {name: _small_values(value) for name, value in attributes.items() if isinstance(value, _T)}
+    seen = Node(
+        node.op_type,
+        opset,
+        present=[info is not None for info in inputs],
+        shapes=[None if info is None else info.shape for info in inputs],
+        values=[None if info is None else info.values for info in inputs],
+        attributes={**attributes, **tensors},
+        unknown=unknown | {name for name, values in tensors.items() if values is None},
+        outputs=len(node.output),
+    )
+    try:
+        shapes = infer_shapes(seen)
+    except (ValueError, TypeError) as error:
+        raise ModelError(one_line(error)) from None
+    infos = [kind._replace(shape=shape) for kind, shape in zip(types, shapes, strict=True)]
+    if infos and infos[0].elem_type in (*_INTEGERS, _T.BOOL):
+        infos[0] = infos[0]._replace(values=_fitting(infer_values(seen), infos[0].elem_type))
+    return infos
+
+
+def _fitting(values: Values, elem_type: int) -> Values:
+    """The elements as a type holds them; those that it doesn't hold are unknown."""
+    if values is None:
+        return None
+    if elem_type == _T.BOOL:
+        return tuple(None if value is None else int(value != 0) for value in values)
+    return tuple(value if value is not None and value in _INTEGERS[elem_type] else None for value in values)
+
+
+# ------------------------------------------------------------------------------------------------------------- types
+
+
+class _Parameter(NamedTuple):
+    """An input or output of a schema: a type, or the name of a type variable."""
+
+    type_text: str
+    binds: bool  # whether all that it stands for has one type
+
+
+class _Signature(NamedTuple):
+    """The inputs and outputs of an operator; the last one of either may stand for any number."""
+
+    inputs: tuple[_Parameter, ...]
+    outputs: tuple[_Parameter, ...]
+    allowed: Mapping[str, frozenset[str]]  # the types that a variable may have
+
+
+@lru_cache(maxsize=2048)
+def _signature(op_type: str, opset: int) -> _Signature | None:
+    try:
+        schema = onnx.defs.get_schema(op_type, min(max(opset, 1), 2**31 - 1), "")
+    except onnx.defs.SchemaError:
+        return None
+    inputs, outputs = (
+        tuple(_Parameter(each.type_str, each.is_homogeneous) for each in parameters)
+        for parameters in (schema.inputs, schema.outputs)
+    )
+    allowed = {each.type_param_str: frozenset(each.allowed_type_strs) for each in schema.type_constraints}
+    return _Signature(inputs, outputs, allowed)
+
+
+# Operators with an attribute for the element type of the result, and its default; None: that of the first input.
+_BY_ATTRIBUTE: dict[str, tuple[str, int | None]] = {
+    "Bernoulli": ("dtype", None),
+    "BitCast": ("to", 0),
+    "BlackmanWindow": ("output_datatype", _T.FLOAT),
+    "Cast": ("to", 0),
+    "EyeLike": ("dtype", None),
+    "HammingWindow": ("output_datatype", _T.FLOAT),
+    "HannWindow": ("output_datatype", _T.FLOAT),
+    "MelWeightMatrix": ("output_datatype", _T.FLOAT),
+    "Multinomial": ("dtype", _T.INT32),
+    "QuantizeLinear": ("output_dtype", _T.UINT8),
+    "RandomNormal": ("dtype", _T.FLOAT),
+    "RandomNormalLike": ("dtype", None),
+    "RandomUniform": ("dtype", _T.FLOAT),
+    "RandomUniformLike": ("dtype", None),
+}
+
+
+def _types(
+    node: onnx.NodeProto,
+    opset: int,
+    inputs: Sequence[ValueInfo | None],
+    attributes: Mapping[str, Any],
+    unknown: frozenset[str],
+) -> list[ValueInfo]:
+    """The type of each output, by the signature of the operator."""
+    signature = _signature(node.op_type, opset)
+    if signature is None:
+        return [UNKNOWN] * len(node.output)
+    bound = _bind(signature, inputs)
+    types = [
+        _output_type(signature.outputs[min(number, len(signature.outputs) - 1)], signature, bound)
+        for number in range(len(node.output) if signature.outputs else 0)
+    ]
+    types += [UNKNOWN] * (len(node.output) - len(types))
+    if types and not types[0].is_known:
+        types[0] = _special_type(node.op_type, [info or UNKNOWN for info in inputs], attributes, unknown)
+    return types
+
+
+def _bind(signature: _Signature, inputs: Sequence[ValueInfo | None]) -> dict[str, ValueInfo]:
+    """The types of the type variables; ModelError if the operator does not take an input's type."""
+    bound: dict[str, ValueInfo] = {}
+    for number, info in enumerate(inputs):
+        if info is None or not info.is_known or not signature.inputs:
+            continue
+        text, binds = signature.inputs[min(number, len(signature.inputs) - 1)]
+        if info.elem_type:
+            own = _TYPE_TEXTS[info.elem_type]
+            if own not in signature.allowed.get(text, (text,)):
+                raise ModelError(f"input {number} has type {own}, which the operator does not take")
+            if binds and text in bound and bound[text].elem_type not in (0, info.elem_type):
+                raise ModelError(f"input {number} has type {own}, but an earlier one that must be equal has another")
+        if binds:
+            bound.setdefault(text, ValueInfo(info.elem_type, other=info.other))
+    return bound
+
+
+def _output_type(parameter: _Parameter, signature: _Signature, bound: Mapping[str, ValueInfo]) -> ValueInfo:
+    if parameter.type_text in bound:
+        return bound[parameter.type_text]
+    texts = signature.allowed.get(parameter.type_text, frozenset([parameter.type_text]))
+    return ValueInfo(_ELEM_TYPES.get(next(iter(texts)), 0)) if len(texts) == 1 else UNKNOWN
+
+
+_ELEM_TYPES = {text: number for number, text in _TYPE_TEXTS.items()}
+
+
+def _special_type(
+    op_type: str, inputs: Sequence[ValueInfo], attributes: Mapping[str, Any], unknown: frozenset[str]
+) -> ValueInfo:
+    """The type of the first output where it is not that of an input."""
+    first = inputs[0] if inputs else UNKNOWN
+    if op_type in _BY_ATTRIBUTE:
+        name, default = _BY_ATTRIBUTE[op_type]
+        if name in unknown:
+            return UNKNOWN
+        number = attributes.get(name) or (first.elem_type if default is None else default)
+        return ValueInfo(_legal(number)) if isinstance(number, int) else UNKNOWN
+    if op_type == "ConstantOfShape":
+        value = attributes.get("value")
+        return UNKNOWN if "value" in unknown else ValueInfo(_legal(value.data_type) if value else _T.FLOAT)
+    if op_type == "DequantizeLinear":
+        number = attributes.get("output_dtype") or (inputs[1].elem_type if len(inputs) > 1 else 0)
+        return ValueInfo(_legal(number)) if isinstance(number, int) else UNKNOWN
+    if op_type in ("SequenceConstruct", "SplitToSequence"):
+        return _sequence_of(first.elem_type)
+    if op_type == "SequenceEmpty":
+        return _sequence_of(0 if "dtype" in unknown else attributes.get("dtype", _T.FLOAT))
+    if op_type in ("SequenceAt", "ConcatFromSequence") and first.other is not None:
+        return declared(first.other.sequence_type.elem_type)._replace(shape=None)
+    if op_type == "OptionalGetElement":
+        whole = first.other is None or first.other.WhichOneof("value") != "optional_type"
+        return first if whole or first.other is None else declared(first.other.optional_type.elem_type)
+    if op_type == "Optional" and first.is_known:
+        return ValueInfo(other=onnx.helper.make_optional_type_proto(first._replace(shape=None).type_proto()))
+    return UNKNOWN
+
+
+def _sequence_of(elem_type: Any) -> ValueInfo:
+    if not isinstance(elem_type, int) or not _legal(elem_type):
+        return UNKNOWN
+    tensor = onnx.helper.make_tensor_type_proto(elem_type, None)
+    return ValueInfo(other=onnx.helper.make_sequence_type_proto(tensor))
+
+
+# ------------------------------------------------------------------------------------------------------ control flow
+
+
+def _merged(one: ValueInfo, other: ValueInfo) -> ValueInfo:
+    """What holds of a value that is either of two."""
+    if one.other is not None or other.other is not None or one.elem_type != other.elem_type:
+        return one if one.other == other.other and one.elem_type == other.elem_type else UNKNOWN
+    if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
+        return ValueInfo(one.elem_type)
+    shape = tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True))
+    return ValueInfo(one.elem_type, shape, one.values if one.values == other.values else None)
+
+
+def _if(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]) -> list[ValueInfo]:
+    branches = [scope.subgraph(node, position, name, ()) for name in ("then_branch", "else_branch")]
+    return [_merged(*pair) for pair in zip(*branches, strict=False)]
+
+
+def _loop(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]) -> list[ValueInfo]:
+    carried = [info or UNKNOWN for info in inputs[2:]]
+    # Their shapes may change from one iteration to the next.
+    inner = [ValueInfo(info.elem_type, other=info.other) for info in carried]
+    made = scope.subgraph(node, position, "body", [ValueInfo(_T.INT64, ()), ValueInfo(_T.BOOL, ()), *inner])[1:]
+    final = [_merged(*pair) for pair in zip(carried, made, strict=False)]
+    return [*final, *(_stacked(info, 0, None) for info in made[len(carried) :])]
+
+
+def _scan(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]) -> list[ValueInfo]:
+    attributes, unknown = scope._given(node)
+    count, known = attributes.get("num_scan_inputs"), [info or UNKNOWN for info in inputs]
+    if scope.opset < 9 or unknown or not isinstance(count, int) or not 0 < count <= len(known):
+        scope.subgraph(node, position, "body", ())
+        return []
+    states, sequences = known[: len(known) - count], known[len(known) - count :]
+    axes = [*attributes.get("scan_input_axes", ()), *[0] * count][:count]
+    parts, lengths = [], []
+    for info, axis in zip(sequences, axes, strict=True):
+        if info.shape is None or not -len(info.shape) <= axis < len(info.shape):
+            parts.append(ValueInfo(info.elem_type))
+            continue
+        lengths.append(info.shape[axis])
+        parts.append(ValueInfo(info.elem_type, tuple(np.delete(np.array(info.shape, object), axis))))
+    inner = [ValueInfo(info.elem_type, info.shape, other=info.other) for info in states]
+    made = scope.subgraph(node, position, "body", [*inner, *parts])
+    final = [_merged(*pair) for pair in zip(inner, made, strict=False)]
+    stacked = made[len(states) :]
+    axes = [*attributes.get("scan_output_axes", ()), *[0] * len(stacked)][: len(stacked)]
+    length = next((length for length in lengths if isinstance(length, int)), lengths[0] if lengths else None)
+    return [*final, *(_stacked(info, axis, length) for info, axis in zip(stacked, axes, strict=True))]
+
+
+def _stacked(info: ValueInfo, axis: int, length: Dim) -> ValueInfo:
+    """A value of every iteration, along a new axis."""
+    if info.shape is None or not -len(info.shape) - 1 <= axis <= len(info.shape):
+        return ValueInfo(info.elem_type, other=info.other)
+    axis += len(info.shape) + 1 if axis < 0 else 0
+    return ValueInfo(info.elem_type, (*info.shape[:axis], length, *info.shape[axis:]))
+
+
+def _sequence_map(
+    scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]
+) -> list[ValueInfo]:
+    made = scope.subgraph(node, position, "body", ())
+    return [_sequence_of(info.elem_type) for info in made]
+
+
+_CONTROL: dict[str, Callable[..., list[ValueInfo]]] = {
+    "If": _if,
+    "Loop": _loop,
+    "Scan": _scan,
+    "SequenceMap": _sequence_map,
+}
