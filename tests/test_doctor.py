@@ -910,7 +910,7 @@ def test_inputs_can_be_made_up_and_failure_be_an_exit_code(tmp_path: Path) -> No
 def test_wrong_calls_of_the_command_say_why(tmp_path: Path) -> None:
     onnx.save(scatter_nd(), tmp_path / "model.onnx")
     (tmp_path / "text.onnx").write_text("no model")
-    assert "no ONNX model" in fail("doctor", tmp_path / "text.onnx")
+    assert "not an ONNX model" in fail("doctor", tmp_path / "text.onnx")
     assert "nothing is known of a target 'abacus'" in fail("doctor", tmp_path / "model.onnx", "--target", "abacus")
     assert "written as .onnx" in fail("doctor", tmp_path / "model.onnx", "--fix", tmp_path / "fixed.xml")
 

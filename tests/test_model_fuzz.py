@@ -284,7 +284,7 @@ def test_graphs_nested_by_hand(depth: int, tmp_path: Path) -> None:
     for _ in range(depth):
         inner = length_delimited(1, length_delimited(5, length_delimited(6, inner)))
     data = model([], X, Y).SerializeToString() + length_delimited(7, inner)
-    refused(saved(data, tmp_path), "this is no ONNX model")
+    refused(saved(data, tmp_path), "not an ONNX model")
 
 
 @pytest.mark.parametrize("depth", [30, 1000])
@@ -298,7 +298,7 @@ def test_types_nested_by_hand(depth: int, tmp_path: Path) -> None:
     if depth == 30:
         assert load_within_limits(path).inputs[1].element_type == "sequence"
     else:
-        refused(path, "this is no ONNX model")
+        refused(path, "not an ONNX model")
 
 
 @pytest.mark.parametrize("depth", [300, 2000])

@@ -88,7 +88,7 @@ def small() -> onnx.ModelProto:
 def test_no_model(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(content)
-    assert refusal(path).startswith(f"{path}: this is no ONNX model")
+    assert refusal(path).startswith(f"{path}: not an ONNX model")
 
 
 def test_every_truncation(tmp_path: Path) -> None:
@@ -504,7 +504,7 @@ def test_graphs_inside_each_other_as_deep_as_a_file_can_be(tmp_path: Path) -> No
     result = load(path).run({"x": [1, 2, 3], "flag": np.array(True)})
     assert result["t0"].tolist() == [1, 2, 3]
     path.write_bytes(nested(40).SerializeToString())
-    refused(path, "this is no ONNX model")
+    refused(path, "not an ONNX model")
 
 
 def _other(level: int) -> onnx.GraphProto:

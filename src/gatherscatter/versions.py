@@ -239,6 +239,11 @@ def ops() -> tuple[OpVersion, ...]:
     return TABLE
 
 
+_BY_TYPE: dict[tuple[str, str], list[OpVersion]] = {}
+for _row in TABLE:
+    _BY_TYPE.setdefault((_row.domain, _row.op_type), []).append(_row)
+
+
 def op(name: str) -> OpVersion:
     """The op version of a name; without a version number, the newest.
 
@@ -276,8 +281,8 @@ def find(domain: str, op_type: str, opset: int) -> OpVersion:
     LookupError
         There is no such operator, or it is newer than that opset.
     """
-    rows = [row for row in TABLE if row.domain == domain and row.op_type == op_type]
-    if not rows:
+    rows = _BY_TYPE.get((domain, op_type))
+    if rows is None:
         raise LookupError(f"there is no operator {domain}.{op_type}")
     older = [row for row in rows if row.version <= opset]
     if not older:

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
 from gatherscatter import versions
 from gatherscatter.model_interface import Model, ModelError
 from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
+from gatherscatter.onnx.model import errors_naming, load_onnx, parse_onnx
 from gatherscatter.onnx.rewrite import normalise
 from gatherscatter.onnx.tensors import is_external
 from gatherscatter.onnx.value_info import Scope, infer_functions, infer_model
@@ -43,25 +42,17 @@ class OnnxSource:
         self.path = None if isinstance(model, onnx.ModelProto) else Path(model)
         self.name = self.path.name if self.path else "ModelProto"
         self._files = ExternalData(self.path)
-        self.proto = onnx.ModelProto()
-        if isinstance(model, onnx.ModelProto):
-            self.proto.CopyFrom(model)
-        else:
-            self.proto = _parsed(Path(model))
         self.notes: list[str] = []
-        try:
+        with errors_naming(model):
+            self.proto = onnx.ModelProto() if self.path is None else parse_onnx(self.path)
+            if isinstance(model, onnx.ModelProto):
+                self.proto.CopyFrom(model)
             normalise(self.proto)
             self.bodies = list(self._bodies())
             self.sites = [site for body in self.bodies for site in self._sites(body)]
-        except ModelError as error:
-            raise ModelError(f"{self.name}: {error}") from error
-        except Exception as error:  # damage nobody thought of
-            raise ModelError(f"{self.name}: a part of it can't be read ({one_line(error)})") from error
 
     def load(self, observe: Observer) -> Model:
         """The model, ready to run; every node of the family is shown to ``observe``."""
-        from gatherscatter.onnx.model import load_onnx
-
         from .watch import watch_evaluator
 
         loaded = load_onnx(self.path or self.proto)
@@ -103,15 +94,6 @@ class OnnxSource:
             name = one_line(node.name or next(iter(node.output), ""))
             attributes = _attributes(node, row, label)
             yield Site((*body.key, position), name, label, body.place, row, operands, attributes)
-
-
-def _parsed(path: Path) -> onnx.ModelProto:
-    try:
-        return onnx.load(path, load_external_data=False)
-    except OSError as error:
-        raise ModelError(f"{path}: {error.strerror or error}") from None
-    except DecodeError:
-        raise ModelError(f"{path}: this is no ONNX model, or it is cut off") from None
 
 
 def _bodies(key: Key, place: str, proto: onnx.GraphProto | onnx.FunctionProto, scope: Scope) -> Iterator[Body]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gatherscatter import versions
 from gatherscatter.model_interface import ModelError
@@ -29,6 +30,7 @@ class Scope:
     opsets: dict[str, int]
     functions: dict[FunctionKey, onnx.FunctionProto]
     files: ExternalData
+    checker: Any  # the onnx checker's context: the opsets
     place: str = ""  # " of function a.b", " of body of Loop 'x' (1/2)"
     in_function: bool = False
     outer: tuple[set[str], ...] = ()  # names of the enclosing graphs
@@ -54,9 +56,11 @@ def check_model(model: onnx.ModelProto, initializers: Collection[str], files: Ex
         raise ModelError("two functions have the same name (overloads aren't supported)")
     for key, function in functions.items():
         place = f" of function {'.'.join(key)}"
-        scope = Scope(opset_versions(function, place), functions, files, place, in_function=True)
+        opsets = opset_versions(function, place)
+        scope = Scope(opsets, functions, files, _checker_context(opsets), place, in_function=True)
         _check_body(function.node, function.input, function.output, scope)
-    scope = Scope(opset_versions(model), functions, files)
+    opsets = opset_versions(model)
+    scope = Scope(opsets, functions, files, _checker_context(opsets))
     _check_graph(model.graph, scope, initializers)
 
 
@@ -160,15 +164,19 @@ def _check_call(node: onnx.NodeProto, function: onnx.FunctionProto, label: str, 
 
 
 def _check_operator(node: onnx.NodeProto, label: str, scope: Scope) -> None:
-    context = onnx.checker.C.CheckerContext()
-    context.ir_version = onnx.IR_VERSION
-    context.opset_imports = scope.opsets
     if not onnx.defs.has(node.op_type, node.domain):
         raise ModelError(f"{label}: there is no such operator and no function of that name")
     try:
-        onnx.checker.check_node(_alone(node), context)
+        onnx.checker.check_node(_alone(node), scope.checker)
     except onnx.checker.ValidationError as error:
         raise ModelError(f"{label}: {one_line(error)}") from None
+
+
+def _checker_context(opsets: dict[str, int]) -> Any:
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version = onnx.IR_VERSION
+    context.opset_imports = opsets
+    return context
 
 
 def _check_attribute(attribute: onnx.AttributeProto, where: str, scope: Scope) -> None:

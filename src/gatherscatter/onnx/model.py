@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -48,10 +49,23 @@ class OnnxModel:
 
 def load_onnx(model: str | os.PathLike[str] | onnx.ModelProto) -> OnnxModel:
     """Load a model from a file, external data included, or from a ``ModelProto``; raise `ModelError` if it is bad."""
-    path = None if isinstance(model, onnx.ModelProto) else Path(model)
-    source = "ModelProto" if path is None else str(path)
+    with errors_naming(model):
+        checked, initializers = _checked(model)
+        return OnnxModel(checked.graph, _evaluator(checked), initializers)
+
+
+def read_onnx(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """A model without the initializers of its main graph, and these; checked and normalised, as if it were to run."""
+    with errors_naming(model):
+        return _checked(model)
+
+
+@contextmanager
+def errors_naming(model: str | os.PathLike[str] | onnx.ModelProto) -> Iterator[None]:
+    """Make all errors ModelErrors that name the model."""
+    source = "ModelProto" if isinstance(model, onnx.ModelProto) else str(os.fspath(model))
     try:
-        return _load(model if isinstance(model, onnx.ModelProto) else _parse(Path(model)), ExternalData(path))
+        yield
     except ModelError as error:
         raise ModelError(f"{source}: {one_line(error)}") from error.__cause__
     except OSError as error:
@@ -61,9 +75,11 @@ def load_onnx(model: str | os.PathLike[str] | onnx.ModelProto) -> OnnxModel:
         raise ModelError(f"{source}: a part of it can't be read ({reason})") from error
 
 
-def _load(model: onnx.ModelProto, files: ExternalData) -> OnnxModel:
+def _checked(source: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    in_memory = isinstance(source, onnx.ModelProto)
+    model, files = (source, ExternalData()) if in_memory else (parse_onnx(Path(source)), ExternalData(Path(source)))
     if not model.HasField("graph"):
-        raise ModelError("this is no ONNX model (it has no graph)")
+        raise ModelError("not an ONNX model (it has no graph)")
     initializers: dict[str, np.ndarray] = {}
     for tensor in model.graph.initializer:
         where = f"initializer {tensor.name!r}"
@@ -76,7 +92,7 @@ def _load(model: onnx.ModelProto, files: ExternalData) -> OnnxModel:
     normalise(model)
     check_model(model, initializers, files)
     _check_defaults(model.graph.input, initializers)
-    return OnnxModel(model.graph, _evaluator(model), initializers)
+    return model, initializers
 
 
 def _evaluator(model: onnx.ModelProto) -> Evaluator:
@@ -92,7 +108,8 @@ def _evaluator(model: onnx.ModelProto) -> Evaluator:
         raise ModelError(one_line(error) or type(error).__name__) from error
 
 
-def _parse(path: Path) -> onnx.ModelProto:
+def parse_onnx(path: Path) -> onnx.ModelProto:
+    """The message in a file; its parts are not checked."""
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise ModelError(f"{size} bytes are more than an ONNX file can have; large tensors go into external data")
@@ -100,7 +117,7 @@ def _parse(path: Path) -> onnx.ModelProto:
     try:
         model.ParseFromString(path.read_bytes())
     except DecodeError as error:
-        raise ModelError(f"this is no ONNX model, or it is cut off ({one_line(error)})") from error
+        raise ModelError(f"not an ONNX model, or a truncated one ({one_line(error)})") from error
     return model
 
 

@@ -35,7 +35,8 @@ from gatherscatter.onnx.tensors import is_external, to_array, type_name
 
 Load = Callable[[], np.ndarray]
 
-MOST_FOLLOWED = 4 << 20  # bytes of functions: few bytes can call very many
+MOST_FOLLOWED = 8 << 20  # bytes of functions: few bytes can call very many
+CALL = 1000  # bytes that following a call counts for, beside those of the function
 
 _T = onnx.TensorProto
 _INTEGERS: dict[int, range] = {
@@ -300,7 +301,7 @@ class Scope:
         self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[ValueInfo | None]
     ) -> list[ValueInfo]:
         """The outputs of a function of the model."""
-        self.budget[0] -= function.ByteSize()
+        self.budget[0] -= CALL + function.ByteSize()
         if self.budget[0] < 0 or self.depth >= DEEPEST:
             return []
         given = {attribute.name: attribute for attribute in function.attribute_proto}

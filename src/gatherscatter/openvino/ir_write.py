@@ -54,6 +54,7 @@ class IRWriter:
         self._layers = ElementTree.SubElement(self._net, "layers")
         self._edges = ElementTree.SubElement(self._net, "edges")
         self._bytes = bytearray()
+        self._result_names: dict[ElementTree.Element, list[str]] = {}  # by the port that the results read
 
     def parameter(self, name: str, element_type: str, shape: Sequence[Dim] | None) -> Output:
         """A model input. A dimension is a size, None for any, or a range such as ``"1..8"``; shape None is any rank."""
@@ -99,8 +100,7 @@ class IRWriter:
     def result(self, name: str, source: Output) -> None:
         """A model output."""
         port = self._layers[source.layer].find("output")[source.port]  # type: ignore[index]
-        names = port.get("names")
-        port.set("names", _escaped(name) if names is None else f"{names},{_escaped(name)}")
+        self._result_names.setdefault(port, []).append(_escaped(name))
         self._add("Result", "opset1", name, [source], {}, [], None)
         self._layers[-1].set("output_names", _escaped(name))
 
@@ -109,6 +109,9 @@ class IRWriter:
         file = Path(path)
         if file.suffix != ".xml":
             raise ValueError(f"an IR is an .xml file, not {file.name!r}")
+        for port, names in self._result_names.items():
+            port.set("names", ",".join([*filter(None, [port.get("names")]), *names]))
+        self._result_names.clear()
         ElementTree.indent(self._net)
         ElementTree.ElementTree(self._net).write(file, encoding="utf-8", xml_declaration=True)
         file.with_suffix(".bin").write_bytes(self._bytes)

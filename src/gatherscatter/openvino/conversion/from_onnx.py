@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,11 @@ import numpy as np
 
 from gatherscatter import versions
 from gatherscatter.model_interface import ModelError
-from gatherscatter.onnx.check import check_model, opset_versions
-from gatherscatter.onnx.external_data import ExternalData
+from gatherscatter.onnx.check import opset_versions
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
-from gatherscatter.onnx.model import load_onnx, tensor_info
-from gatherscatter.onnx.rewrite import expanded, normalise, without_initializers
+from gatherscatter.onnx.model import read_onnx, tensor_info
+from gatherscatter.onnx.rewrite import expanded
 from gatherscatter.onnx.value_info import Scope, constant_of, declared, is_constant
 
 from .. import element_types
@@ -46,18 +46,8 @@ def from_onnx(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
 
 def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     """The model, checked as if it were to run, functions inlined; and its initializers."""
-    load_onnx(model)
-    if isinstance(model, Path):
-        proto, files = onnx.load(model, load_external_data=False), ExternalData(model)
-    else:
-        proto, files = model, ExternalData(None)
-    constants = {tensor.name: files.load(tensor, tensor.name) for tensor in proto.graph.initializer}
-    proto = without_initializers(proto)
-    normalise(proto)
-    check_model(proto, constants, files)
-    if proto.functions:
-        proto = expanded(proto)
-    return proto, constants
+    proto, constants = read_onnx(model)
+    return (expanded(proto) if proto.functions else proto), constants
 
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -68,9 +58,9 @@ def _check_names(graph: onnx.GraphProto, constants: Iterable[str]) -> None:
     outputs = [value.name for value in graph.output]
     if not outputs:
         raise ModelError("the graph has no output, and an IR has one at least")
-    twice = [name for name in outputs if outputs.count(name) > 1]
-    if twice:
-        raise ModelError(f"the output {twice[0]!r} is listed twice, and in an IR each has a name of its own")
+    twice = next((name for name, count in Counter(outputs).items() if count > 1), None)
+    if twice is not None:
+        raise ModelError(f"the output {twice!r} is listed twice, and in an IR each has a name of its own")
     for name in (graph.name, *outputs, *(value.name for value in graph.input), *constants):
         if _NOT_IN_XML.search(name):
             raise ModelError(f"the name {name!r} has a character that an IR can't have")
