@@ -21,8 +21,6 @@ from gatherscatter.onnx.value_info import Scope, infer_functions, infer_model
 from .sites import Key, Observer, Operand, Site
 
 FAMILY = {row.op_type for row in versions.ops() if row.domain == "onnx"}
-SIZES = {"Shape", "Size", "NonZero", "ArgMax", "ArgMin"}  # their results are sizes and positions
-MOVES = {"Identity", "Cast", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"}  # move elements of the first input
 
 
 @dataclass(frozen=True)
@@ -109,21 +107,7 @@ def _bodies(key: Key, place: str, proto: onnx.GraphProto | onnx.FunctionProto, s
 
 def _operand(body: Body, role: str, name: str) -> Operand:
     info = body.scope.find(name)
-    return Operand(role, name, info.element_type, info.sizes, body.scope.constant(name), _is_size(name, body.scope))
-
-
-def _is_size(name: str, scope: Scope) -> bool:
-    """Whether a value is computed from the sizes of arrays, by operators that only move elements."""
-    seen: set[str] = set()
-    while name not in seen:
-        seen.add(name)
-        node = scope.maker(name)
-        if node is None or node.domain:
-            return False
-        if node.op_type not in MOVES:
-            return node.op_type in SIZES
-        name = node.input[0] if node.input else ""
-    return False
+    return Operand(role, name, info.element_type, info.sizes, body.scope.constant(name), info.is_size)
 
 
 def _attributes(node: onnx.NodeProto, row: versions.OpVersion, label: str) -> dict[str, Any]:

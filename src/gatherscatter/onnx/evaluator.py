@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from gatherscatter.onnx.reference import reference_ops
 # isort: split
 # After the module that says which extra is missing:
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 
 class Evaluator(ReferenceEvaluator):
@@ -31,7 +33,7 @@ class Evaluator(ReferenceEvaluator):
 
     def __init__(self, proto: Any, **options: Any) -> None:
         # Given here because the parent passes its new_ops on to subgraphs, but not to functions.
-        options["new_ops"] = [*reference_ops(), *corrected_ops(_opset(proto, **options))]
+        options["new_ops"] = _operators(_opset(proto, **options))
         super().__init__(proto, **options)
         nodes = self.rt_nodes_
         self.rt_nodes_ = [
@@ -54,6 +56,11 @@ class Evaluator(ReferenceEvaluator):
         reporter = copy(self)
         reporter.rt_nodes_ = [LabelledNode(node.node, node.label, progress) for node in self.rt_nodes_]
         return reporter
+
+
+@lru_cache(maxsize=64)
+def _operators(opset: int) -> list[type[OpRun]]:
+    return [*reference_ops(), *corrected_ops(opset)]
 
 
 def _opset(proto: Any, opsets: Mapping[str, int] | None = None, **_: Any) -> int:

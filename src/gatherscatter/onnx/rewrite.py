@@ -6,7 +6,8 @@ with trailing inputs left out, and wants every function after those it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gatherscatter.model_interface import ModelError
@@ -20,6 +21,7 @@ import onnx.inliner
 FunctionKey = tuple[str, str]
 DEEPEST = 64  # calls of functions within functions
 MOST_NODES = 100_000  # with all functions expanded: few bytes can say very many
+MOST_BYTES = 32 << 20  # by which a model may grow when its functions are expanded
 
 
 def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -47,7 +49,11 @@ def normalise(model: onnx.ModelProto) -> None:
 
 
 def expanded(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without its functions; those of other opsets are converted if they can be, else they stay."""
+    """The model without its functions; those of other opsets are converted if they can be, else they stay.
+
+    Raises `ModelError` where the functions would make the model much larger than it is.
+    """
+    callees_first(model.functions, model.graph.node, most_bytes=MOST_BYTES + model.ByteSize())
     try:
         return onnx.inliner.inline_local_functions(model, convert_version=True)
     except Exception:  # the converter of versions doesn't know all operators, and says so in many ways
@@ -64,17 +70,21 @@ def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 
 
 class Extent(NamedTuple):
-    """What calling a function comes to: how many nodes run, and how deep calls go within calls."""
+    """The cost of a call of a function: nodes that run, depth of calls within calls, bytes of the expanded nodes."""
 
     nodes: int
     depth: int
+    size: int
 
 
 def callees_first(
-    functions: Sequence[onnx.FunctionProto], nodes: Iterable[onnx.NodeProto]
+    functions: Sequence[onnx.FunctionProto], nodes: Collection[onnx.NodeProto], *, most_bytes: float = math.inf
 ) -> dict[FunctionKey, onnx.FunctionProto]:
-    """The functions in an order in which each comes after those it calls; ModelError where running the nodes of the
-    graph would never end, or take too long."""
+    """The functions in an order in which each comes after those it calls.
+
+    Raises `ModelError` where running the nodes of the graph would never end or take too long, and where they would take
+    more than ``most_bytes`` with all functions expanded.
+    """
     by_key = {(function.domain, function.name): function for function in functions}
     extents: dict[FunctionKey, Extent] = {}
 
@@ -85,17 +95,20 @@ def callees_first(
             extents[key] = measure(by_key[key].node, (*callers, key))
         return extents[key]
 
-    def measure(nodes: Iterable[onnx.NodeProto], callers: tuple[FunctionKey, ...]) -> Extent:
-        total, deepest = 0, len(callers)
+    def measure(nodes: Collection[onnx.NodeProto], callers: tuple[FunctionKey, ...]) -> Extent:
+        total, deepest, size = 0, len(callers), sum(node.ByteSize() for node in nodes)
         for node in walk(nodes):
             key = (node.domain, node.op_type)
-            extent = visit(key, callers) if key in by_key and deepest <= DEEPEST else Extent(1, 0)
+            extent = visit(key, callers) if key in by_key and deepest <= DEEPEST else Extent(1, 0, 0)
             total, deepest = total + extent.nodes, max(deepest, len(callers) + extent.depth)
+            size += extent.size
         if deepest > DEEPEST:
             raise ModelError(f"functions call each other more than {DEEPEST} deep")
         if total > MOST_NODES:
             raise ModelError(f"with all functions expanded, there are more than {MOST_NODES} nodes")
-        return Extent(total, deepest - len(callers) + 1)
+        if size > most_bytes:
+            raise ModelError(f"with all functions expanded, the nodes take {size} bytes")
+        return Extent(total, deepest - len(callers) + 1, size)
 
     for key in by_key:
         visit(key, ())

@@ -55,12 +55,14 @@ class ValueInfo(NamedTuple):
     shape : sizes, names of sizes, or None; None where the rank is unknown
     values : elements of a small tensor of integers or booleans, in row-major order
     other : the type of what is not a tensor: a sequence, an optional value, a map
+    is_size : whether the elements come from sizes of arrays or positions in them, so that none is negative
     """
 
     elem_type: int = 0
     shape: Shape = None
     values: Values = None
     other: onnx.TypeProto | None = None
+    is_size: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -169,7 +171,6 @@ class Scope:
     Attributes
     ----------
     infos : what is known of the values that the body defines
-    makers : the nodes that make them
     constants : functions that give the arrays of initializers, if no caller can replace them, and of Constant nodes
     inner : the scopes of subgraphs, by position of the node and name of the attribute
     """
@@ -182,7 +183,6 @@ class Scope:
     budget: list[int] = field(default_factory=lambda: [MOST_FOLLOWED])  # shared by all scopes of a model
     depth: int = 0  # of calls of functions
     infos: dict[str, ValueInfo] = field(default_factory=dict)
-    makers: dict[str, onnx.NodeProto] = field(default_factory=dict)
     constants: dict[str, Load] = field(default_factory=dict)
     inner: dict[tuple[int, str], Scope] = field(default_factory=dict)
 
@@ -190,11 +190,6 @@ class Scope:
         """What is known of a value of this body, or of those around it."""
         scope = self._owner(name)
         return UNKNOWN if scope is None else scope.infos[name]
-
-    def maker(self, name: str) -> onnx.NodeProto | None:
-        """The node that makes a value; None for inputs and initializers."""
-        scope = self._owner(name)
-        return None if scope is None else scope.makers.get(name)
 
     def constant(self, name: str) -> Load | None:
         """A function that gives the array of a constant; None for other values."""
@@ -248,7 +243,6 @@ class Scope:
         for name, info in zip(node.output, self._outputs(node, position), strict=True):
             if name:
                 self.infos[name] = info
-                self.makers[name] = node
         if is_constant(node):
             self.constants[node.output[0]] = cache(partial(constant_of, node))
 
@@ -258,7 +252,6 @@ class Scope:
                 self.add_node(node, position)
             except ModelError:
                 self.infos.update(dict.fromkeys(filter(None, node.output), UNKNOWN))
-                self.makers.update(dict.fromkeys(filter(None, node.output), node))
             for attribute in node.attribute:
                 if attribute.type == onnx.AttributeProto.GRAPH and (position, attribute.name) not in self.inner:
                     self.subgraph(node, position, attribute.name, ())
@@ -335,7 +328,7 @@ def infer_model(
     >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
     ...     g (float[n, 3] x, int64[k] rows) => (out) { picked = Gather (x, rows)  out = Neg (picked) }''')
     >>> infer_model(model, ExternalData()).find("out")
-    ValueInfo(elem_type=1, shape=('k', 3), values=None, other=None)
+    ValueInfo(elem_type=1, shape=('k', 3), values=None, other=None, is_size=False)
     """
     scope = Scope(_opset(model.opset_import), _functions(model), files)
     replaceable = replaceable_names(model)
@@ -387,6 +380,11 @@ def _of_constant(node: onnx.NodeProto) -> ValueInfo:
     return ValueInfo(kind, shape, (tuple(value) if whole else (value,)) if few else None)
 
 
+# Operators whose results are sizes or positions, and those that move elements of their first input.
+_SIZES = frozenset(("Shape", "Size", "NonZero", "ArgMax", "ArgMin"))
+_MOVES = frozenset(("Identity", "Cast", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"))
+
+
 def _of_operator(
     node: onnx.NodeProto,
     opset: int,
@@ -410,7 +408,9 @@ def _of_operator(
         shapes = infer_shapes(seen)
     except (ValueError, TypeError) as error:
         raise ModelError(one_line(error)) from None
-    infos = [kind._replace(shape=shape) for kind, shape in zip(types, shapes, strict=True)]
+    moved = node.op_type in _MOVES and bool(inputs) and inputs[0] is not None and inputs[0].is_size
+    is_size = moved or node.op_type in _SIZES
+    infos = [kind._replace(shape=shape, is_size=is_size) for kind, shape in zip(types, shapes, strict=True)]
     if infos and infos[0].elem_type in (*_INTEGERS, _T.BOOL):
         infos[0] = infos[0]._replace(values=_fitting(infer_values(seen), infos[0].elem_type))
     return infos
