@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damaged model files, by the thousand: each ends in a result or in one line, soon, and in little memory.
+"""Damaged and overgrown model files, by the thousand: each ends in a result or in one line, soon, in little memory.
 
     python tests/fuzz_models.py --seconds 300
     python tests/fuzz_models.py --case 'onnx-branches 1234'   # one again, and what was done to the model
@@ -7,7 +7,8 @@
 
 A case is one of a dozen good models and a number from which its damage is drawn, so every case can be run again. A
 process of its own loads each and runs it on random inputs, so that a crash, a hang or a lack of memory is the fault of
-one case. What was found goes out of the way when the model asks for the work itself (see `excused`).
+one case. The doctor, the converter and the planner of InferenceSession read the file, too. What was found goes out of
+the way when the model asks for the work itself (see `excused`).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from onnx import AttributeProto, TensorProto, TypeProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from growth import GROWTHS
 from onnx_graphs import function, graph, model, node, referring, scan_model
 
 SECONDS, MEMORY = 2.0, 200 << 20  # for one file; what the issue promises
@@ -754,11 +756,21 @@ def deeper(data: bytes, rng: random.Random) -> tuple[bytes, str]:
     return data + length_delimited(7, inner), f"graphs {depth} deep"
 
 
+def grow(rng: random.Random) -> tuple[bytes, str]:
+    """A model that has thousands of something."""
+    name, count = rng.choice(list(GROWTHS)), round(10 ** rng.uniform(1, 3.6))
+    return GROWTHS[name](count).SerializeToString(), f"{count} {name}"
+
+
 def damage_onnx(files: Files, rng: random.Random) -> tuple[Files, list[str]]:
     data, log = files["model.onnx"], []
     assert isinstance(data, bytes)
     style = rng.random()
-    if style < 0.75:
+    if rng.random() < 0.03:
+        data, said = grow(rng)
+        log.append(said)
+        style = max(style, 0.4)  # half of these stay as they are
+    if style < 0.75 and not (log and style < 0.6):
         made = onnx.ModelProto.FromString(data)
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):
             if made.ByteSize() < LARGEST:
@@ -1013,6 +1025,8 @@ class Watch:
             path = os.path.realpath(os.fsdecode(arguments[0]))
             if not path.startswith((self.folder, *self.allowed)):
                 self.found.append(f"opened {path}")
+        elif event == "subprocess.Popen" and arguments[0] == sys.executable:
+            pass  # regular expressions
         elif event.split(".")[0] in ("socket", "subprocess", "pickle", "shutil") or event in ("os.system", "os.remove"):
             self.found.append(event)
 
@@ -1170,11 +1184,95 @@ def judge(path: Path, rng: random.Random, watch: Watch, command_line: bool) -> V
     faults += [f"warning {one.category.__name__}: {one.message}" for one in warned
                if not issubclass(one.category, DeprecationWarning)]  # fmt: skip
     faults += limit_faults(meter, stage)
+    if ran and path.suffix == ".onnx":
+        faults += info_faults(path, outputs)
     if ran and random_stateless(path):
         faults += result_faults(loaded, inputs, outputs)
+    faults += tool_faults(path, watch)
     if command_line:
         faults += command_faults(path, watch)
     return Verdict(ran, meter.seconds, meter.memory, tuple(faults), trace)
+
+
+def plan_session(path: Path) -> object:
+    """Cut a model as InferenceSession does before ONNX Runtime gets any of it."""
+    from gatherscatter.model_interface import ModelError
+    from gatherscatter.onnx.session import _read
+    from gatherscatter.onnx.session.facts import Facts
+    from gatherscatter.onnx.session.family_nodes import family_nodes
+    from gatherscatter.onnx.session.partition import partition
+
+    try:
+        facts = Facts(_read(path), path)
+        known = family_nodes(facts, 0)
+        ours = {position for position, made in known.items() if made.needed}
+        return partition(facts.model.graph, ours, known.keys() - ours, facts.given, [*facts.constants])
+    except Exception as error:  # whatever it is: ONNX Runtime gets the whole model then
+        raise ModelError("ONNX Runtime has the whole model") from error
+
+
+def examine(path: Path) -> object:
+    from gatherscatter.doctor import examine
+
+    return examine(path)
+
+
+def convert(path: Path) -> object:
+    from gatherscatter.openvino import convert
+
+    return convert(path)
+
+
+TOOLS: dict[str, Callable[[Path], object]] = {"doctor": examine, "convert": convert, "session": plan_session}
+
+
+def tool_faults(path: Path, watch: Watch) -> list[str]:
+    """Whether the tools that read a model end in a result or a ModelError, within the limits."""
+    from gatherscatter.model_interface import ModelError
+
+    faults = []
+    for name, tool in TOOLS.items():
+        if tool is plan_session and path.suffix != ".onnx":
+            continue
+        with Meter() as meter, watch.over(path.parent), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                tool(path)
+            except ModelError as error:
+                faults += one_line_faults(str(error), f"{name}'s message")
+            except Exception as error:
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                faults.append(
+                    f"{type(error).__name__} from {name} at {Path(where.filename).name}: {str(error)[:200]!r}"
+                )
+        faults += [*limit_faults(meter, name), *(f"{name} {found}" for found in watch.found)]
+    return faults
+
+
+def info_faults(path: Path, outputs: dict[str, Any]) -> list[str]:
+    """What `infer_model` says of the outputs and does not hold."""
+    from gatherscatter.onnx.external_data import ExternalData
+    from gatherscatter.onnx.rewrite import normalise
+    from gatherscatter.onnx.value_info import infer_model
+
+    made = onnx.load(path, load_external_data=False)
+    normalise(made)
+    scope = infer_model(made, ExternalData(path))
+    faults = []
+    for name, value in outputs.items():
+        info = scope.find(name)
+        if not isinstance(value, np.ndarray):
+            continue
+        if info.sizes is not None and (
+            len(info.sizes) != value.ndim
+            or any(size not in (None, dim) for size, dim in zip(info.sizes, value.shape, strict=True))
+        ):
+            faults.append(f"inferred shape: {info.shape} of {name!r}, which has {value.shape}")
+        if info.values is not None and any(
+            said not in (None, found) for said, found in zip(info.values, value.ravel().tolist(), strict=True)
+        ):
+            faults.append(f"inferred values: {info.values} of {name!r}, which has {value.tolist()}")
+    return faults
 
 
 def random_stateless(path: Path) -> bool:
@@ -1230,8 +1328,10 @@ def work(connection: Connection, log: str) -> None:
     watch = Watch()
     with tempfile.TemporaryDirectory() as folder:
         for make in MODELS.values():
-            loaded = load(write(make(), Path(folder)))
+            path = write(make(), Path(folder))
+            loaded = load(path)
             loaded.run(random_inputs(loaded.inputs, random.Random(0)))
+            tool_faults(path, watch)
         limit_addresses()
         while True:
             try:

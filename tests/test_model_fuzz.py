@@ -6,11 +6,15 @@ that the command line says one line too. For more of it: ``python tests/fuzz_mod
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ import pytest
 from onnx import TensorProto, TypeProto, helper
 
 import fuzz_models
+import gatherscatter as gs
 from command_line import call, fail
 from fuzz_models import MODELS, Case, Meter, length_delimited, one_line_faults, random_inputs
 from gatherscatter.model_interface import Model, ModelError
@@ -377,3 +382,96 @@ def test_long_attributes(tmp_path: Path) -> None:
     writer.result("y", writer.layer("Convert", "opset1", [writer.parameter("x", "f32", [3])],
                                     attributes={"destination_type": "&" * 5000}))  # fmt: skip
     refused(writer.save(tmp_path / "m.xml"), "element type")
+
+
+# Nodes that take long
+
+
+def matching(pattern: str, text: str) -> onnx.ModelProto:
+    words = {"words": np.array([text, "b"], object)}
+    return model([node("RegexFullMatch", "words", "y", pattern=pattern)], {}, {"y": (np.bool_, [2])}, words, opset=20)
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_an_expression_that_takes_forever(in_thread: bool, tmp_path: Path) -> None:
+    path = saved(matching("(a+)+$", "a" * 40 + "!"), tmp_path)
+    start = time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        run = partial(pool.submit, gs.run) if in_thread else gs.run
+        with pytest.raises(TimeoutError, match=r"longer than 0\.3 s") as caught:
+            getattr(run(path, {}, node_time_limit=0.3), "result", dict)()
+    assert time.monotonic() - start < 3
+    assert isinstance(caught.value, ModelError)
+    assert "in node RegexFullMatch" in caught.value.__notes__[0]
+    assert "longer than 2 s" in fail("run", path)
+    assert "longer than 0.2 s" in fail("run", path, "--node-time-limit", "0.2")
+
+
+def test_expressions() -> None:
+    assert gs.run(matching("a*|b", "aa"), {})["y"].tolist() == [True, True]
+    assert gs.run(matching(r"\w+ü.", "naüß"), {})["y"].tolist() == [True, False]
+    with pytest.raises(ValueError, match="is not a regular expression"):
+        gs.run(matching("(", "a"), {})
+
+
+def test_any_node_has_the_limit() -> None:
+    """Also those in subgraphs; Python code ends at its next instruction."""
+    body = graph(
+        [node("Identity", "go", "still"), node("ConvTranspose", "x w", "v")],
+        {"i": (I64, []), "go": (np.bool_, [])},
+        {"still": (np.bool_, []), "v": (F32, None)},
+        {"w": np.ones((1, 1, 40, 40), F32)},
+    )
+    made = model([node("Loop", "n -", "y", body=body)], {"x": (F32, [1, 1, 40, 40])}, {"y": (F32, None)}, {"n": 10**9})
+    image = {"x": np.ones((1, 1, 40, 40), F32)}
+    with pytest.raises(TimeoutError, match="node_time_limit allows more") as caught:
+        gs.run(made, image, node_time_limit=0.001)
+    assert "ConvTranspose" in caught.value.__notes__[0]
+    time.sleep(0.01)  # nothing is raised any more
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_limits_are_positive(limit: float) -> None:
+    with pytest.raises(ValueError, match="node_time_limit must be a positive number of seconds"):
+        gs.run(matching("a", "a"), {}, node_time_limit=limit)
+
+
+# What other tools than `run` read before they run anything
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 18]> {text}')
+
+
+HOSTILE = {
+    "more outputs of Split than num_outputs":  # aborts onnx.shape_inference
+        "g (float[a,b] x, int64[m] i) => (float[n] o) { r = Shape(x) p,q,s = Split<num_outputs=2>(r) o = Gather(x,i) }",
+    "a size of 2**31": "g (int64[2147483648] c, int64[m] i) => (int64[n] o) { o = Gather(c,i) }",
+    "a size of 2**62": """g (int64[4611686018427387904] c, int64[m] i) => (int64[n] o)
+        { s = Shape(c) t = ConstantOfShape(s) o = Gather(t,i) }""",
+    "a Range of 2**62": """g (int64[m] i) => (int64[n] o)
+        <int64 a = {0}, int64 b = {4611686018427387904}, int64 c = {1}> { t = Range(a, b, c) o = Gather(t,i) }""",
+    "negative batch_dims": "g (float[a,b] x, int64[m,1] i) => (float[n] o) { o = GatherND<batch_dims=-1>(x,i) }",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", fuzz_models.TOOLS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_tools_read_models_within_limits(name: str, tool: str, tmp_path: Path) -> None:
+    path = saved(parsed(HOSTILE[name]), tmp_path)
+    with within_limits(), contextlib.suppress(ModelError):
+        fuzz_models.TOOLS[tool](path)
+
+
+def test_a_session_with_a_size_of_2_31() -> None:
+    with within_limits():
+        session = gs.onnx.InferenceSession(parsed(HOSTILE["a size of 2**31"]))
+    assert session.get_inputs()[0].shape == [2**31]
+
+
+def test_convert_refuses_a_model_without_the_default_domain() -> None:
+    made = parsed("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    made.graph.node[0].op_type, made.graph.node[0].domain = "Scaler", "ai.onnx.ml"
+    made.opset_import[0].domain, made.opset_import[0].version = "ai.onnx.ml", 3
+    with pytest.raises(ModelError, match=r"Scaler \(1/1\): convert does not know nodes of domain ai\.onnx\.ml"):
+        gs.openvino.convert(made)

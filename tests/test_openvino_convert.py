@@ -460,7 +460,7 @@ REFUSED = [
 def test_refused_nodes(text: str, message: str) -> None:
     with pytest.raises(ModelError) as error:
         gs.openvino.convert(graph_model(text))
-    assert str(error.value) == message
+    assert str(error.value) == f"ModelProto: {message}"
 
 
 def test_refused_layers(tmp_path: Path) -> None:

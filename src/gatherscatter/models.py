@@ -20,32 +20,41 @@ if TYPE_CHECKING:
 ENGINES = ("gatherscatter", "openvino")
 
 
-def load(model: ModelSource, *, engine: str = "gatherscatter") -> Model:
+def load(model: ModelSource, *, engine: str = "gatherscatter", node_time_limit: float | None = None) -> Model:
     """Load a model from a path (``.onnx``, or ``.xml`` of an OpenVINO IR) or from an ``onnx.ModelProto``.
 
     ``engine="gatherscatter"`` runs the gather and scatter nodes on this package's kernels;
-    ``engine="openvino"`` runs the whole model in the ``openvino`` package.
+    ``engine="openvino"`` runs the whole model in the ``openvino`` package. ``node_time_limit`` is as in `run`.
     Raises `ModelError` when the model can't be used.
     """
+    if node_time_limit is not None and not node_time_limit > 0:
+        raise ValueError(f"node_time_limit must be a positive number of seconds, not {node_time_limit!r}")
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     if isinstance(model, str | os.PathLike):
         model = _existing_file(model)
+    xml = isinstance(model, Path) and _is_xml(model)
+    if node_time_limit is not None and (xml or engine == "openvino"):
+        raise ValueError("node_time_limit is for ONNX models that run with engine='gatherscatter'")
     if engine == "openvino":
         from gatherscatter.openvino.engine import load_openvino
 
         return load_openvino(model)
-    if isinstance(model, Path) and _is_xml(model):
+    if xml:
         from gatherscatter.openvino.ir import load_ir
 
         return load_ir(model)
     from gatherscatter.onnx.model import load_onnx
 
-    return load_onnx(model)
+    return load_onnx(model, time_limit=node_time_limit)
 
 
 def run(
-    model: ModelSource, inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike], *, engine: str = "gatherscatter"
+    model: ModelSource,
+    inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike],
+    *,
+    engine: str = "gatherscatter",
+    node_time_limit: float | None = None,
 ) -> dict[str, np.ndarray]:
     """Load a model, run it once, and return its outputs by name.
 
@@ -58,6 +67,9 @@ def run(
         The model's inputs by name, or in its own order. Types and known dims must be those that the model declares.
     engine : {'gatherscatter', 'openvino'}
         'gatherscatter': our kernels run the gather and scatter nodes; 'openvino': the ``openvino`` package runs all.
+    node_time_limit : float, optional
+        Seconds that each node of an ONNX model may take. By default only RegexFullMatch has a limit (2 s, and 1 s for
+        every million characters), because a short expression can take forever.
 
     Returns
     -------
@@ -67,6 +79,8 @@ def run(
     ------
     ModelError
         The file or the inputs can't be used; one clear line says why.
+    TimeoutError
+        A node took longer than ``node_time_limit``; the error is a ModelError, too.
     IndexError, ValueError, TypeError
         From a gather or scatter node; a note names the node.
     ImportError
@@ -83,7 +97,7 @@ def run(
     {'rows': array([[3., 4.],
            [3., 4.]], dtype=float32)}
     """
-    loaded = load(model, engine=engine)
+    loaded = load(model, engine=engine, node_time_limit=node_time_limit)
     return loaded.run(name_inputs(loaded.inputs, inputs))
 
 

@@ -67,6 +67,12 @@ Examples, from the root of the repository:
     show_default=True,
     help="Who runs the model; openvino runs every layer in the openvino package.",
 )
+@click.option(
+    "--node-time-limit",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time that each node of an ONNX model may take. Default: no limit, but for regular expressions.",
+)
 @traceback_option
 def command(
     model: Path,
@@ -80,6 +86,7 @@ def command(
     targets: tuple[str, ...],
     benchmark: int | None,
     engine: str,
+    node_time_limit: float | None,
 ) -> None:
     """Run MODEL (.onnx, or .xml with its .bin) and print its inputs and outputs.
 
@@ -95,7 +102,7 @@ def command(
 
     if (sizes or shapes) and not random_inputs:
         raise click.UsageError("--dim and --shape are for --random-inputs")
-    loaded = models.load(model, engine=engine)
+    loaded = models.load(model, engine=engine, node_time_limit=node_time_limit)
     inputs = read_inputs(loaded, named_inputs, input_files)
     if random_inputs:
         missing = [info for info in loaded.inputs if info.name not in inputs]

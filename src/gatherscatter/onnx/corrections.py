@@ -15,6 +15,7 @@ from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.loop import Loop
 from gatherscatter.onnx.max_pool import MaxPool
 from gatherscatter.onnx.recurrent import RECURRENT
+from gatherscatter.onnx.regex import RegexFullMatch
 
 # isort: split
 # After the module that says which extra is missing:
@@ -196,4 +197,4 @@ _CORRECTIONS: list[type[Correction]] = [
 
 def corrected_ops(opset: int) -> list[type[OpRun]]:
     """The classes that take the place of the reference evaluator's own at an opset of the default domain."""
-    return [Loop, MaxPool, *RECURRENT, *(kind for kind in _CORRECTIONS if opset in kind.opsets)]
+    return [Loop, MaxPool, RegexFullMatch, *RECURRENT, *(kind for kind in _CORRECTIONS if opset in kind.opsets)]

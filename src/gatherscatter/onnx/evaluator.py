@@ -18,6 +18,7 @@ from gatherscatter.onnx.corrections import corrected_ops
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
 from gatherscatter.onnx.reference import reference_ops
+from gatherscatter.onnx.time_limit import limit_time, node_time_limit
 
 # isort: split
 # After the module that says which extra is missing:
@@ -81,6 +82,7 @@ class LabelledNode:
         self.node = node
         self.label = label
         self.progress = progress
+        self.of_nodes = hasattr(node, "impl_") or any(each.HasField("g") for each in node.onnx_node.attribute)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.node, name)
@@ -89,8 +91,12 @@ class LabelledNode:
         """Run the node; an error keeps its type and attributes, and gets a note."""
         if self.progress is not None:
             self.progress(self.label)
+        seconds = node_time_limit.get()
         try:
-            return self.node.run(*args, **options)
+            if seconds is None or self.of_nodes:  # the nodes within have limits of their own
+                return self.node.run(*args, **options)
+            with limit_time(seconds):
+                return self.node.run(*args, **options)
         except Exception as error:
             original = _original(error)
             if not isinstance(original, _DOCUMENTED):  # the onnx package met what it had not thought of

@@ -20,6 +20,7 @@ from gatherscatter.onnx.inputs import check_inputs
 from gatherscatter.onnx.labels import one_line
 from gatherscatter.onnx.rewrite import FunctionKey, called, callees_first, normalise, without_initializers
 from gatherscatter.onnx.tensors import type_name
+from gatherscatter.onnx.time_limit import node_time_limit
 
 MAX_BYTES = 2**31 - 1  # of one protobuf message
 
@@ -27,7 +28,13 @@ MAX_BYTES = 2**31 - 1  # of one protobuf message
 class OnnxModel:
     """A loaded ONNX model. Running it changes nothing in it, so threads may share it."""
 
-    def __init__(self, graph: onnx.GraphProto, evaluator: Evaluator, initializers: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self,
+        graph: onnx.GraphProto,
+        evaluator: Evaluator,
+        initializers: dict[str, np.ndarray],
+        time_limit: float | None = None,
+    ) -> None:
         infos = [tensor_info(value) for value in graph.input]
         self.inputs = tuple(info for info in infos if info.name not in initializers)
         self.outputs = tuple(tensor_info(value) for value in graph.output)
@@ -35,6 +42,7 @@ class OnnxModel:
         self._defaults = tuple(info for info in infos if info.name in initializers)
         self._evaluator = evaluator
         self._initializers = initializers
+        self._node_time_limit = time_limit
 
     def run(
         self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
@@ -42,22 +50,23 @@ class OnnxModel:
         """Run the graph; an input with a default may be left out. A node's error carries a note with its name."""
         given = check_inputs(self.inputs, inputs, optional=self._defaults)
         evaluator = self._evaluator if progress is None else self._evaluator.reporting(progress)
-        with np.errstate(all="ignore"):  # infinities and NaN are results like any other
-            values = evaluator.run(None, {**self._initializers, **given})
+        limit = node_time_limit.set(self._node_time_limit)
+        try:
+            with np.errstate(all="ignore"):  # infinities and NaN are results like any other
+                values = evaluator.run(None, {**self._initializers, **given})
+        finally:
+            node_time_limit.reset(limit)
         return {info.name: value for info, value in zip(self.outputs, values, strict=True)}
 
 
-def load_onnx(model: str | os.PathLike[str] | onnx.ModelProto) -> OnnxModel:
-    """Load a model from a file, external data included, or from a ``ModelProto``; raise `ModelError` if it is bad."""
-    with errors_naming(model):
-        checked, initializers = _checked(model)
-        return OnnxModel(checked.graph, _evaluator(checked), initializers)
+def load_onnx(model: str | os.PathLike[str] | onnx.ModelProto, *, time_limit: float | None = None) -> OnnxModel:
+    """Load a model from a file, external data included, or from a ``ModelProto``; raise `ModelError` if it is bad.
 
-
-def read_onnx(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    """A model without the initializers of its main graph, and these; checked and normalised, as if it were to run."""
+    ``time_limit`` is how many seconds a node may take.
+    """
     with errors_naming(model):
-        return _checked(model)
+        checked, initializers = read_onnx(model)
+        return OnnxModel(checked.graph, _evaluator(checked), initializers, time_limit)
 
 
 @contextmanager
@@ -75,9 +84,12 @@ def errors_naming(model: str | os.PathLike[str] | onnx.ModelProto) -> Iterator[N
         raise ModelError(f"{source}: a part of it can't be read ({reason})") from error
 
 
-def _checked(source: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    in_memory = isinstance(source, onnx.ModelProto)
-    model, files = (source, ExternalData()) if in_memory else (parse_onnx(Path(source)), ExternalData(Path(source)))
+def read_onnx(source: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """A model without the initializers of its main graph, and these; checked and normalised, as if it were to run."""
+    if isinstance(source, onnx.ModelProto):
+        model, files = source, ExternalData()
+    else:
+        model, files = parse_onnx(Path(source)), ExternalData(Path(source))
     if not model.HasField("graph"):
         raise ModelError("not an ONNX model (it has no graph)")
     initializers: dict[str, np.ndarray] = {}

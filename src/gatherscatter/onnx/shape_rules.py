@@ -121,7 +121,7 @@ def infer_values(node: Node) -> Values:
         return None
     try:
         values = rule(node)
-    except (UnknownError, LookupError, ValueError, ArithmeticError):
+    except (UnknownError, LookupError, TypeError, ValueError, ArithmeticError):  # TypeError: an input is missing
         return None
     if values is None or len(values) > MAX_VALUES:
         return None

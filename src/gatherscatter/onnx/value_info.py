@@ -106,9 +106,11 @@ def declared(type_proto: onnx.TypeProto) -> ValueInfo:
     if kind != "tensor_type":
         return ValueInfo(other=type_proto)
     tensor = type_proto.tensor_type
+    if not _legal(tensor.elem_type):
+        return UNKNOWN
     dims = tensor.shape.dim
     ranked = tensor.HasField("shape") and len(dims) <= MAX_RANK
-    return ValueInfo(_legal(tensor.elem_type), tuple(map(_declared_dim, dims)) if ranked else None)
+    return ValueInfo(tensor.elem_type, tuple(map(_declared_dim, dims)) if ranked else None)
 
 
 def _legal(elem_type: int) -> int:

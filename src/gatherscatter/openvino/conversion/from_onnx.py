@@ -15,7 +15,7 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.check import opset_versions
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
-from gatherscatter.onnx.model import read_onnx, tensor_info
+from gatherscatter.onnx.model import errors_naming, read_onnx, tensor_info
 from gatherscatter.onnx.rewrite import expanded
 from gatherscatter.onnx.value_info import Scope, constant_of, declared, is_constant
 
@@ -30,6 +30,11 @@ from .mapping import check_knowledge
 def from_onnx(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
     """The IR of an ONNX model; see `gatherscatter.openvino.convert`."""
     check_knowledge(indices)
+    with errors_naming(model):
+        return _convert(model, indices)
+
+
+def _convert(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
     proto, constants = _read(model)
     _check_names(proto.graph, constants)
     walk = _Walk(proto, constants, indices)

@@ -1,0 +1,65 @@
+"""A limit to the time that a node of the reference evaluator may take."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from gatherscatter.model_interface import ModelError
+
+# Seconds for every node of the model that runs; None for as long as it takes.
+node_time_limit: ContextVar[float | None] = ContextVar("node_time_limit", default=None)
+
+
+class NodeTimeoutError(ModelError, TimeoutError):
+    """A node took longer than it may."""
+
+
+class _Expired(BaseException):
+    """Raised in a thread whose time is up. No operator catches it, as it is not an Exception."""
+
+
+@contextmanager
+def limit_time(seconds: float) -> Iterator[None]:
+    """Raise `NodeTimeoutError` in the block once it has taken this long.
+
+    Python code ends at its next instruction. A single call into C, say of NumPy, ends first.
+    """
+    thread, lock = threading.get_ident(), threading.Lock()
+    finished = expired = False
+
+    def expire() -> None:
+        nonlocal expired
+        with lock:
+            if not finished:
+                expired = True
+                _raise_in(thread, _Expired)
+
+    timer = threading.Timer(seconds, expire)
+    timer.daemon = True
+    try:
+        try:
+            timer.start()
+            yield
+        finally:
+            # The exception may still come until here, which is why the outer block catches it.
+            timer.cancel()
+            with lock:
+                finished = True
+                if expired:
+                    _raise_in(thread, None)
+    except _Expired:
+        raise NodeTimeoutError(timeout_text(seconds)) from None
+
+
+def timeout_text(seconds: float) -> str:
+    """What is said of a node that was ended."""
+    return f"the node took longer than {seconds:.3g} s; node_time_limit allows more"
+
+
+def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
+    """Have a thread raise an exception, or take back one that it has not raised yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))
