@@ -8,6 +8,7 @@ from typing import Any
 from gatherscatter import versions
 from gatherscatter.versions import OpVersion
 
+from .dropped_errors import warn_of_one_cpu
 from .extension_ops import op_class
 from .package import openvino
 
@@ -31,10 +32,20 @@ def extensions() -> list[Any]:
     ImportError
         The ``openvino`` package is missing; the message names the extra.
 
+    Warns
+    -----
+    RuntimeWarning
+        The process has one CPU: see the notes.
+
     Notes
     -----
-    A bad index is a RuntimeError of OpenVINO with our text in it. The CPU plugin hands extensions 64-bit data in
-    32 bits, which a RuntimeWarning says. It hands them 64-bit indices in 32 bits, too.
+    A bad index is a RuntimeError with our text in it. OpenVINO's synchronous call drops errors of kernels where it
+    runs on one thread, so `op_class` has ``openvino.InferRequest.infer`` raise what OpenVINO would drop. In synchronous
+    calls that do not go through it the operation's output holds NaN or zeros, and a RuntimeWarning has our text.
+
+    The CPU plugin hands extensions 64-bit data in 32 bits, and a RuntimeWarning says so. It hands them 64-bit
+    indices in 32 bits, too.
+
     Source: ONNX operator schemas and OpenVINO operation specifications.
 
     >>> import numpy as np, onnx, openvino, gatherscatter as gs
@@ -51,6 +62,7 @@ def extensions() -> list[Any]:
     >>> compiled([np.zeros(3, np.float32), np.array([[2], [2]]), np.ones(2, np.float32)])[0]
     array([0., 0., 2.], dtype=float32)
     """
+    warn_of_one_cpu()
     frontend = importlib.import_module("openvino.frontend.onnx")
     operations = [openvino.OpExtension(op_class(row.name)) for row in versions.ops()]
     op_types = dict.fromkeys(row.op_type for row in versions.ops() if row.domain == "onnx")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from gatherscatter.result_shape import Dims, result_shape
 from gatherscatter.versions import OpVersion
 
 from . import element_types
+from .dropped_errors import note_error, raise_dropped_errors
 from .element_types import BFLOAT16
 from .package import openvino
 
@@ -69,15 +71,32 @@ class RegistryOp(openvino.Op):  # type: ignore[misc]
         return True
 
     def evaluate(self, outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
-        """Run the kernel; its error passes through OpenVINO with our text."""
+        """Run the kernel. Its error passes through OpenVINO, or `note_error` takes it."""
         names = self.attributes["element_types"].split(",")
         arrays = [_array(tensor, name) for tensor, name in zip(inputs, names, strict=True)]
         values = {name: value for name, value in self.attributes.items() if name != "element_types"}
-        with np.errstate(all="ignore"):  # infinities and NaN are results like any other
-            result = self.row(*arrays, **values)
-        outputs[0].shape = openvino.Shape(result.shape)
-        _fill(outputs[0], result, self.row.name)
+        try:
+            with np.errstate(all="ignore"):  # infinities and NaN are results like any other
+                result = self.row(*arrays, **values)
+            outputs[0].shape = openvino.Shape(result.shape)
+            _fill(outputs[0], result, self.row.name)
+        except Exception as error:
+            self._invalidate(outputs[0], arrays, values)
+            if not note_error(error):
+                raise
         return True
+
+    def _invalidate(self, output: Any, arrays: Sequence[np.ndarray], values: dict[str, Any]) -> None:
+        """Fill an output that is not computed with NaN or zeros, as its memory may hold anything."""
+        kinds = [known.kind for known in self.row.inputs]
+        axis = arrays[kinds.index("axis")] if "axis" in kinds else values.get("axis", 0)
+        with suppress(ValueError, TypeError, RuntimeError):  # the arguments have no result of any shape
+            shape = result_shape(self.row, [array.shape for array in arrays], values, int(np.reshape(axis, ())))
+            if shape is not None:
+                output.shape = openvino.Shape(list(shape))
+            bfloat16 = output.element_type.get_type_name() == "bf16"
+            data = output.data.view(BFLOAT16) if bfloat16 else output.data
+            data[...] = 0 if data.dtype.kind in "iub" else np.nan
 
     def _remember(self, names: list[str]) -> None:
         """Keep the types of the graph where what stands there now is only what the plugin made of them."""
@@ -113,6 +132,7 @@ def op_class(name: str) -> type[RegistryOp]:
 
     Its type in files is the name of the version, of the version set "extension".
     """
+    raise_dropped_errors()
     row = versions.op(name)
     return type(row.name, (RegistryOp,), {"row": row})  # OpenVINO takes the type's name from the class
 
