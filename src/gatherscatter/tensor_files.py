@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 import ml_dtypes
 import numpy as np
 
+from gatherscatter.files import replacing
 from gatherscatter.model_interface import ModelError
 
 Arrays = dict[str, np.ndarray]
@@ -41,7 +42,8 @@ def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray
     path = Path(path)
     write = _chosen(path, {".npy": _write_npy, ".npz": _write_npz, ".pb": _write_pb})
     try:
-        write(path, {name: np.asarray(array) for name, array in tensors.items()})
+        with replacing(path) as part:
+            write(part, {name: np.asarray(array) for name, array in tensors.items()})
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except OSError as error:

@@ -14,6 +14,7 @@ from gatherscatter.bench.plots import bars, lines
 from gatherscatter.bench.results import Results, Row
 from gatherscatter.bench.terminal import heading, ratio_text, seconds_text, summary, time_text
 from gatherscatter.bench.workloads.sizes import SERIES
+from gatherscatter.files import write_text
 
 _EXPLANATION = (
     "Medians. Ratio: the time of the best correct peer over ours; above 1 we are faster. Of limit: the least time that "
@@ -25,7 +26,7 @@ _EXPLANATION = (
 
 def write_page(results: Results, path: Path) -> None:
     """Write the page into a file."""
-    path.write_text(page(results), encoding="utf-8")
+    write_text(path, page(results))
 
 
 def page(results: Results) -> str:

@@ -18,6 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gatherscatter.files import write_text
+
 # In the order in which they need each other.
 PARTS = ("data", "elements", "state", "tally", "filters", "matrix", "copy", "case", "cases")
 KEYS = ("id", "op", "type", "reduction", "kind", "rules")  # of a case, those that filters use
@@ -61,7 +63,7 @@ def write(report: dict[str, Any], path: str | Path) -> None:
         ...
     ValueError: the page shows reports of format 1; this one has format 2
     """
-    Path(path).write_text(page(report), encoding="utf-8")
+    write_text(path, page(report))
 
 
 def page(report: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ def load_onnx(model: str | os.PathLike[str] | onnx.ModelProto) -> OnnxModel:
     path = None if isinstance(model, onnx.ModelProto) else Path(model)
     source = "ModelProto" if path is None else str(path)
     try:
-        return _load(model if isinstance(model, onnx.ModelProto) else _parse(Path(model)), ExternalData(path))
+        return _load(model if isinstance(model, onnx.ModelProto) else parse(Path(model)), ExternalData(path))
     except ModelError as error:
         raise ModelError(f"{source}: {one_line(error)}") from error.__cause__
     except OSError as error:
@@ -92,7 +92,8 @@ def _evaluator(model: onnx.ModelProto) -> Evaluator:
         raise ModelError(one_line(error) or type(error).__name__) from error
 
 
-def _parse(path: Path) -> onnx.ModelProto:
+def parse(path: Path) -> onnx.ModelProto:
+    """The model in a file, without its external data and unchecked; ModelError if it is no ONNX model."""
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise ModelError(f"{size} bytes are more than an ONNX file can have; large tensors go into external data")

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gatherscatter.files import write_text
 from gatherscatter.playground.facts import facts
 
 # In the order in which they need each other.
@@ -35,7 +36,7 @@ PARTS = (
 
 def write(path: str | Path) -> None:
     """Write the page into a file; what was there is replaced."""
-    Path(path).write_text(page(), encoding="utf-8")
+    write_text(path, page())
 
 
 def page() -> str:
