@@ -187,6 +187,12 @@ def test_what_is_not_a_file(tmp_path: Path, suffix: str) -> None:
     assert "not a regular file" in refusal(tmp_path / f"x{suffix}")
 
 
+def test_the_name_of_a_tensor_is_text(tmp_path: Path) -> None:
+    content = fuzz_files.good("pb-float").replace(b"B\x01x", b"B\x01\xff")
+    (tmp_path / "x.pb").write_bytes(content)
+    assert "the name of the tensor is not valid UTF-8" in refusal(tmp_path / "x.pb")
+
+
 # Journals
 
 

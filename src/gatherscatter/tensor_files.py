@@ -243,6 +243,8 @@ def _read_pb(path: Path) -> Arrays:
     from gatherscatter.onnx.tensors import parse_tensor, to_array
 
     tensor = parse_tensor(path.read_bytes())
+    if not isinstance(tensor.name, str):
+        raise ModelError("the name of the tensor is not valid UTF-8")
     return {tensor.name or path.stem: to_array(tensor, f"tensor {tensor.name!r}")}
 
 

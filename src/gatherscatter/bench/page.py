@@ -15,6 +15,7 @@ from gatherscatter.bench.results import Results, Row
 from gatherscatter.bench.terminal import heading, ratio_text, seconds_text, summary, time_text
 from gatherscatter.bench.workloads.sizes import SERIES
 from gatherscatter.files import write_text
+from gatherscatter.page_policy import policy
 
 _EXPLANATION = (
     "Medians. Ratio: the time of the best correct peer over ours; above 1 we are faster. Of limit: the least time that "
@@ -36,6 +37,7 @@ def page(results: Results) -> str:
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+        policy(script),
         f"<title>gatherscatter: benchmark</title><style>{css}</style></head><body>",
         "<h1>gatherscatter beside its peers</h1>",
         *(f"<p>{escape(line)}</p>" for line in heading(results)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from importlib import resources
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gatherscatter.files import write_text
+from gatherscatter.page_policy import policy
 from gatherscatter.playground.facts import facts
 
 # In the order in which they need each other.
@@ -54,8 +53,7 @@ def page() -> str:
     parts = {
         "style": read("playground.css"),
         "script": script,
-        # Nothing is loaded, and no script runs but this one, whatever a link holds.
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "policy": policy(script),
         "table": _json(facts()),
         "presets": _json(json.loads(read("presets.json"))),
     }
