@@ -22,7 +22,7 @@ from gatherscatter.model_interface import ModelError
 
 _VERSIONS = (10, 11)
 _MAX_DEPTH = 256
-_PIECE = 1 << 20  # bytes
+_PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22  # bytes
 _LONGEST = 1 << 25  # bytes of a tag or a comment
 _MAX_RANK = 64
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
@@ -106,7 +106,9 @@ def read_net(path: Path) -> Net:
 
 
 class _Parser(DefusedExpatParser):  # type: ignore[misc]
-    """Parses large pieces: Expat before 2.6 reads an unfinished tag again from its start with each piece."""
+    """Reads twice as much at a time while a tag is unfinished: Expat before 2.6 begins it again with each piece."""
+
+    _bufsize: int
 
     def __init__(self, handler: ContentHandler) -> None:
         super().__init__(bufsize=_PIECE, forbid_dtd=True)
@@ -118,6 +120,7 @@ class _Parser(DefusedExpatParser):  # type: ignore[misc]
         place = self.getLineNumber(), self.getColumnNumber()
         self._unfinished = self._unfinished + len(data) if place == self._place else 0
         self._place = place
+        self._bufsize = min(2 * self._bufsize, _LARGEST_PIECE) if self._unfinished else _PIECE
         if self._unfinished > _LONGEST:
             where = f"line {place[0]}, column {place[1]}"
             raise ModelError(f"{where}: a tag or a comment has more than {_LONGEST >> 20} MB")
