@@ -170,9 +170,11 @@ def test_headers_that_python_cant_read(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_headers_of_other_times(tmp_path: Path) -> None:
-    """Python 2 wrote sizes as 3L. Names that Latin-1 lacks need version 3."""
+    """Python 2 wrote sizes as 3L. NumPy 1 knew the type S as a. Names that Latin-1 lacks need version 3."""
     (tmp_path / "x.npy").write_bytes(header(described("'<i4'", "(2L,)")) + b"\1\0\0\0" * 2)
     assert read_tensors(tmp_path / "x.npy")["x"].tolist() == [1, 1]
+    (tmp_path / "x.npy").write_bytes(header(described("'|a3'", "(1,)")) + b"abc")
+    assert read_tensors(tmp_path / "x.npy")["x"].tolist() == [b"abc"]
     array = np.array([(1,)], [("\u03c9", "i4")])
     with pytest.warns(UserWarning, match="format 3.0"):
         write_tensors(tmp_path / "x.npy", {"x": array})

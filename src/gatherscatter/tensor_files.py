@@ -166,22 +166,22 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if len(text) < length:
         raise ModelError("this is no array in .npy form (its header is cut off)")
     try:
-        fields = _literal(text.decode("utf-8" if major == 3 else "latin-1").strip())
-        shape, order, descr = fields["shape"], fields["fortran_order"], fields["descr"]
-        if not isinstance(shape, tuple) or not all(type(dim) is int for dim in shape) or type(order) is not bool:
-            raise ValueError("wrong types")
-        return shape, order, np.lib.format.descr_to_dtype(descr)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of backslashes in strings, and of old names of types
+            return _described(text.decode("utf-8" if major == 3 else "latin-1").strip())
     except Exception as error:  # whatever Python's parser and NumPy have against it
         raise ModelError(f"this is no array in .npy form (its header can't be read: {_reason(error)})") from None
 
 
-def _literal(text: str) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of backslashes in strings
-        try:
-            return ast.literal_eval(text)
-        except SyntaxError:
-            return ast.literal_eval(re.sub(r"(?<=\d)L\b", "", text))  # Python 2 wrote sizes so
+def _described(text: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        fields = ast.literal_eval(text)
+    except SyntaxError:
+        fields = ast.literal_eval(re.sub(r"(?<=\d)L\b", "", text))  # Python 2 wrote sizes so
+    shape, order, descr = fields["shape"], fields["fortran_order"], fields["descr"]
+    if not isinstance(shape, tuple) or not all(type(dim) is int for dim in shape) or type(order) is not bool:
+        raise ValueError("wrong types")
+    return shape, order, np.lib.format.descr_to_dtype(descr)
 
 
 def _length(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
