@@ -253,7 +253,8 @@ def test_a_run_through_the_command_line(tmp_path: Path) -> None:
     assert set(found["summary"]["spatter"]) == {"gatherscatter", "gatherscatter-1", "numpy"}
     body = html.removeprefix("<!DOCTYPE html>")
     assert ElementTree.fromstring(body.partition("<script>")[0] + "</body></html>").tag == "html"
-    assert "http" not in html
+    assert "http:" not in html
+    assert "https:" not in html
     assert "prefers-color-scheme: dark" in html
 
 

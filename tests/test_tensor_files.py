@@ -196,7 +196,7 @@ BAD_NPY = {
     "no size at all": (npy(described("'|V0'", f"({1 << 40},)")), "have no size"),
     "no dict": (npy("__import__('os').system('true')"), "this is no array in .npy form"),
     "half": (npy("{'descr': '<f4'")[:-1], "this is no array in .npy form"),
-    "version": (npy(described("'<f4'", "(1,)"), b"\0" * 4, (3, 0)), "version 3.0 of the .npy format"),
+    "version": (npy(described("'<f4'", "(1,)"), b"\0" * 4, (1, 1)), "version 1.1 of the .npy format"),
     "future": (npy(described("'<f4'", "(1,)"), b"\0" * 4, (9, 0)), "version"),
     "long header": (npy(described("'<f4'", "(1,)") + " " * 20_000, b"\0" * 4), "this is no array in .npy form"),
 }
@@ -223,7 +223,7 @@ def test_an_npz_whose_directory_claims_too_much(tmp_path: Path) -> None:
         archive.writestr("a.npy", content.getvalue() + b"x" * 100)
         archive.filelist[0].file_size = archive.filelist[0].compress_size = 2**62
     text = refusal(tmp_path / "x.npz")
-    assert "array 'a.npy'" in text or "zip bomb" in text  # newer versions of Python see it, too
+    assert "its members overlap" in text or "zip bomb" in text  # newer versions of Python see it, too
 
 
 def test_bad_npz(tmp_path: Path) -> None:

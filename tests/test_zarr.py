@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 import time
@@ -512,6 +513,34 @@ def test_a_line_that_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert same_bits(array[...], gs.scatter_nd(data, indices, updates, reduction="add"))
 
 
+def test_a_damaged_journal_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare_job(tmp_path, np.random.default_rng(2))
+    interrupt(tmp_path, monkeypatch)
+    path = tmp_path / "array.zarr" / ".gatherscatter" / "journal"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"block": [0', b'"block": [1', 1))
+    with pytest.raises(gsz.JobError, match=rf"^line \d of {re.escape(str(path))} is damaged"):
+        call_job(tmp_path, "add", job=None)
+    path.write_bytes(content)
+    call_job(tmp_path, "add", job=None)
+
+
+def test_a_gather_into_an_array_with_an_interrupted_job_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare_job(tmp_path, np.random.default_rng(2))
+    interrupt(tmp_path, monkeypatch)
+    array = zarr.open_array(tmp_path / "array.zarr", mode="r+")
+    before = array[...]
+    data = stored(tmp_path / "data", np.zeros(array.shape, array.dtype), array.chunks)
+    with pytest.raises(gsz.JobError, match=r"^an interrupted job \(scatter_nd add .*\) has written part of its chunks"):
+        gsz.gather(data, np.arange(len(before)), out=array)
+    assert same_bits(array[...], before)
+    call_job(tmp_path, "add", job=None)
+    gsz.gather(data, np.arange(len(before)), out=array)
+    assert not array[...].any()
+
+
 def test_a_named_job_is_done_once(tmp_path: Path) -> None:
     array = stored(tmp_path / "z", np.zeros(4), (2,))
     for _ in range(3):
@@ -721,7 +750,7 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: py
         (f"{SCATTER} --chunks 2", "--chunks is for a result that goes to a .zarr array"),
         (f"{SCATTER} --chunks two", "'two' are no sizes of chunks: write them as 1000 or 1000,500"),
         (f"{SCATTER} --scheduler local", "--scheduler makes a new array: give --output a name that ends in .zarr"),
-        (f"{SCATTER} --scheduler local -o data.zarr", "data.zarr: there is something of that name already"),
+        (f"{SCATTER} --scheduler local -o data.zarr", "data.zarr would overwrite the input data.zarr"),
         (f"{SCATTER} --scheduler local -o o.zarr --resume", "--resume is for scatters in place"),
         (f"{SCATTER} --scheduler local -o o.zarr --memory-limit 10MB", "a worker of Dask needs 300 MB for itself"),
         (f"{SCATTER} --scheduler local -o o.zarr --chunks 1,2,3", "--chunks has 3 sizes, but the array has 2 axes"),

@@ -7,10 +7,12 @@ field, so that they come back as what they were; ``np.load(file).view(ml_dtypes.
 
 from __future__ import annotations
 
+import ast
 import math
 import os
+import re
+import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -18,10 +20,15 @@ from typing import IO, Any, TypeVar
 import ml_dtypes
 import numpy as np
 
+from gatherscatter.files import replacing
 from gatherscatter.model_interface import ModelError
+from gatherscatter.zip_members import MOST, open_member
 
 Arrays = dict[str, np.ndarray]
 F = TypeVar("F", bound=Callable[..., Any])
+
+LONGEST_HEADER = 10_000  # bytes, as in NumPy
+PIECE = 1 << 20  # bytes that are read at a time
 
 
 def read_tensors(path: str | os.PathLike[str]) -> Arrays:
@@ -29,11 +36,15 @@ def read_tensors(path: str | os.PathLike[str]) -> Arrays:
     path = Path(path)
     read = _chosen(path, {".npy": _read_npy, ".npz": _read_npz, ".pb": _read_pb})
     try:
+        if path.exists() and not path.is_file():
+            raise ModelError("it is not a regular file")
         return read(path)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except OSError as error:
-        raise ModelError(f"{path}: {error.strerror or error}") from None
+        raise ModelError(f"{path}: {error.strerror or _reason(error)}") from None
+    except MemoryError:
+        raise ModelError(f"{path}: there is not enough memory for its arrays") from None
 
 
 def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
@@ -41,7 +52,8 @@ def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray
     path = Path(path)
     write = _chosen(path, {".npy": _write_npy, ".npz": _write_npz, ".pb": _write_pb})
     try:
-        write(path, {name: np.asarray(array) for name, array in tensors.items()})
+        with replacing(path) as part:
+            write(part, {name: np.asarray(array) for name, array in tensors.items()})
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except OSError as error:
@@ -63,48 +75,113 @@ def _read_npy(path: Path) -> Arrays:
 def _read_npz(path: Path) -> Arrays:
     try:
         with zipfile.ZipFile(path) as archive:
-            return {
-                info.filename.removesuffix(".npy"): _member(archive, info, path.stat().st_size)
-                for info in archive.infolist()
-            }
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-        raise ModelError(f"this is no .npz file, or it is damaged ({error})") from None
+            return _members(archive, path.stat().st_size)
+    except (ModelError, OSError, MemoryError):
+        raise
+    except Exception as error:  # zipfile and the decompressors raise many types
+        raise ModelError(f"this is no .npz file, or it is damaged ({_reason(error)})") from None
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, archive_size: int) -> np.ndarray:
-    # Deflate shrinks at most 1032 times; a directory that claims more is made up.
-    size = min(info.file_size, 1032 * min(info.compress_size, archive_size))
+def _members(archive: zipfile.ZipFile, archive_size: int) -> Arrays:
+    infos = archive.infolist()
+    if sum(info.compress_size for info in infos) > archive_size:
+        raise ModelError("this is no .npz file, or it is damaged (its members overlap)")
+    arrays: Arrays = {}
+    for info in infos:
+        name = info.filename.removesuffix(".npy")
+        if not name or name in arrays:
+            raise ModelError(f"two arrays have the name {_shown(name)}" if name else "an array has no name")
+        arrays[name] = _member(archive, info)
+    return arrays
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    name = _shown(info.filename)
+    if info.compress_type not in MOST:
+        raise ModelError(f"array {name}: compression method {info.compress_type} isn't supported; use np.savez")
+    if info.flag_bits & 1:
+        raise ModelError(f"array {name}: it is encrypted")
     try:
-        with archive.open(info) as file:
-            return _array(file, size)
+        with open_member(archive, info) as file:
+            return _array(file, min(info.file_size, MOST[info.compress_type] * info.compress_size))
     except ModelError as error:
-        raise ModelError(f"array {info.filename!r}: {error}") from None
+        raise ModelError(f"array {name}: {error}") from None
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 80 else f"{name[:77]}...")
+
+
+def _reason(error: Exception) -> str:
+    """What an error says, on one short line."""
+    text = " ".join((str(error) or type(error).__name__).split())[:200]
+    return text if text.isprintable() else ascii(text)
 
 
 def _array(file: IO[bytes], size: int) -> np.ndarray:
     """The array in ``.npy`` form of ``size`` bytes that the file has from here on."""
+    shape, fortran_order, dtype = _header(file)
+    if dtype.itemsize == 0:
+        raise ModelError(f"elements of {_type_text(dtype)} have no size")
+    if dtype.hasobject:
+        raise ModelError("it holds Python objects, which are never unpickled; save strings with a fixed width")
+    length = _length(shape, dtype)
+    if length > size:
+        raise ModelError(f"shape {shape} of {_type_text(dtype)} takes {length} bytes; the file has {size}")
+    data = np.empty(length, np.uint8)
+    found = _fill(file, data.data) if length else 0
+    if found < length:
+        raise ModelError(f"shape {shape} of {_type_text(dtype)} takes {length} bytes; {found} come after the header")
+    return _named_type(data.view(dtype).reshape(shape, order="F" if fortran_order else "C"))
+
+
+def _fill(file: IO[bytes], buffer: memoryview) -> int:
+    """Read into a buffer until it is full or the file ends: how many bytes there were."""
+    found = 0
+    while found < len(buffer) and (count := file.readinto(buffer[found : found + PIECE])):  # type: ignore[attr-defined]
+        found += count
+    return found
+
+
+def _type_text(dtype: np.dtype[Any]) -> str:
+    text = str(dtype)
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type from the header of a ``.npy`` file.
+
+    Like NumPy's reader, but it ends in a ModelError whatever the header holds, and it warns of nothing.
+    """
+    magic = file.read(8)
+    if len(magic) < 8 or not magic.startswith(np.lib.format.MAGIC_PREFIX):
+        raise ModelError("this is no array in .npy form")
+    major, minor = magic[6:]
+    if (major, minor) not in ((1, 0), (2, 0), (3, 0)):
+        raise ModelError(f"version {major}.{minor} of the .npy format isn't supported")
+    length = int.from_bytes(file.read(2 if major == 1 else 4), "little")
+    if length > LONGEST_HEADER:
+        raise ModelError(f"this is no array in .npy form (its header has {length} bytes)")
+    text = file.read(length)
+    if len(text) < length:
+        raise ModelError("this is no array in .npy form (its header is cut off)")
     try:
-        version = np.lib.format.read_magic(file)
-        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        if version not in readers:
-            raise ModelError(f"version {version[0]}.{version[1]} of the .npy format isn't supported")
-        shape, fortran_order, dtype = readers[version](file)
-        if dtype.itemsize == 0:
-            raise ModelError(f"elements of {dtype!r} have no size")
-        if dtype.hasobject:
-            raise ModelError("it holds Python objects, which are never unpickled; save strings with a fixed width")
-        length = _length(shape, dtype)
-        if length > size:
-            raise ModelError(f"shape {shape} of {dtype} takes {length} bytes; the file has {size}")
-        data = np.empty(length, np.uint8)
-        found = file.readinto(data) if length else 0  # type: ignore[attr-defined]
-        if found < length:
-            raise ModelError(f"shape {shape} of {dtype} takes {length} bytes; {found} come after the header")
-        return _named_type(data.view(dtype).reshape(shape, order="F" if fortran_order else "C"))
-    except (ValueError, TypeError, SyntaxError, EOFError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"this is no array in .npy form ({str(error).splitlines()[0][:200]})") from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of backslashes in strings, and of old names of types
+            return _described(text.decode("utf-8" if major == 3 else "latin-1").strip())
+    except Exception as error:  # whatever Python's parser and NumPy have against it
+        raise ModelError(f"this is no array in .npy form (its header can't be read: {_reason(error)})") from None
+
+
+def _described(text: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        fields = ast.literal_eval(text)
+    except SyntaxError:
+        fields = ast.literal_eval(re.sub(r"(?<=\d)L\b", "", text))  # Python 2 wrote sizes so
+    shape, order, descr = fields["shape"], fields["fortran_order"], fields["descr"]
+    if not isinstance(shape, tuple) or not all(type(dim) is int for dim in shape) or type(order) is not bool:
+        raise ValueError("wrong types")
+    return shape, order, np.lib.format.descr_to_dtype(descr)
 
 
 def _length(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
@@ -166,6 +243,8 @@ def _read_pb(path: Path) -> Arrays:
     from gatherscatter.onnx.tensors import parse_tensor, to_array
 
     tensor = parse_tensor(path.read_bytes())
+    if not isinstance(tensor.name, str):
+        raise ModelError("the name of the tensor is not valid UTF-8")
     return {tensor.name or path.stem: to_array(tensor, f"tensor {tensor.name!r}")}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gatherscatter.bench.results import Results, Row, geometric_mean
 from gatherscatter.bench.terminal import cells, heading, ratio_text
+from gatherscatter.files import write_text
 
 _HOW = """\
 Written by `gatherscatter bench --markdown docs/performance.md`; `--quick` takes two minutes, `--html` gives a page
@@ -26,7 +27,7 @@ not count; one that takes eight times as long as we do is timed once.
 
 def write_markdown(results: Results, path: Path) -> None:
     """Write the page into a file."""
-    path.write_text("\n".join(_page(results)) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(_page(results)) + "\n")
 
 
 def _page(results: Results) -> Iterator[str]:

@@ -14,6 +14,8 @@ from gatherscatter.bench.plots import bars, lines
 from gatherscatter.bench.results import Results, Row
 from gatherscatter.bench.terminal import heading, ratio_text, seconds_text, summary, time_text
 from gatherscatter.bench.workloads.sizes import SERIES
+from gatherscatter.files import write_text
+from gatherscatter.page_policy import policy
 
 _EXPLANATION = (
     "Medians. Ratio: the time of the best correct peer over ours; above 1 we are faster. Of limit: the least time that "
@@ -25,7 +27,7 @@ _EXPLANATION = (
 
 def write_page(results: Results, path: Path) -> None:
     """Write the page into a file."""
-    path.write_text(page(results), encoding="utf-8")
+    write_text(path, page(results))
 
 
 def page(results: Results) -> str:
@@ -35,6 +37,7 @@ def page(results: Results) -> str:
     parts = [
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+        policy(script),
         f"<title>gatherscatter: benchmark</title><style>{css}</style></head><body>",
         "<h1>gatherscatter beside its peers</h1>",
         *(f"<p>{escape(line)}</p>" for line in heading(results)),

@@ -15,6 +15,7 @@ from gatherscatter.bench.contenders import OURS
 from gatherscatter.bench.limits import Limits
 from gatherscatter.bench.measure import Effort, Timing
 from gatherscatter.bench.workload import Workload
+from gatherscatter.files import write_text
 
 ONE_THREAD = f"{OURS}-1"
 
@@ -121,7 +122,7 @@ class Results:
 
     def write_json(self, path: Path) -> None:
         """Write `to_json` into a file."""
-        path.write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        write_text(path, json.dumps(self.to_json(), indent=1) + "\n")
 
 
 def _row_json(row: Row) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import click
 
 from gatherscatter.cli import apply_dask, apply_options, apply_zarr
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import InputText, OutputFile, WritingCommand
 from gatherscatter.cli.ops import default_text, input_text, is_required
 
 if TYPE_CHECKING:
@@ -67,15 +68,17 @@ def operator_command(row: OpVersion) -> click.Command:
     files = [_argument(one) for one in row.inputs]
     options = [attribute_option(attribute) for attribute in row.attributes]
     if any(one.kind == "axis" for one in row.inputs):
-        options.append(click.Option(["--axis", AXIS_OPTION], metavar="INT|FILE", help="The axis, in place of AXIS."))
-    output = click.Option(
-        ["-o", "--output"], type=click.Path(path_type=Path), help="Write the result (.npy, .npz, .pb, .zarr)."
-    )
+        options.append(
+            click.Option(
+                ["--axis", AXIS_OPTION], metavar="INT|FILE", type=InputText(), help="The axis, in place of AXIS."
+            )
+        )
+    output = click.Option(["-o", "--output"], type=OutputFile(), help="Write the result (.npy, .npz, .pb, .zarr).")
 
     def call(output: Path | None, **values: Any) -> None:
         apply_to_files(row, values, output)
 
-    made = click.Command(
+    made = WritingCommand(
         row.name,
         callback=call,
         params=[*files, *options, output, *apply_options.options()],
@@ -121,7 +124,7 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
 
 def _argument(one: Input) -> click.Argument:
     required = not (one.optional or one.kind == "axis")
-    return click.Argument([f"input_{one.name}"], metavar=_metavar(one), required=required)
+    return click.Argument([f"input_{one.name}"], metavar=_metavar(one), type=InputText(), required=required)
 
 
 def attribute_option(attribute: Attribute) -> click.Option:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from gatherscatter.cli.apply_options import LOCAL, chunk_sizes
 from gatherscatter.cli.apply_zarr import is_zarr, open_array
+from gatherscatter.files import replacing
 
 if TYPE_CHECKING:
     import dask.array
@@ -111,8 +111,6 @@ def apply_with_dask(
         raise click.UsageError("--resume is for scatters in place, without --scheduler: a new array is made again")
     if output is None or output.suffix != ".zarr":
         raise click.UsageError("--scheduler makes a new array: give --output a name that ends in .zarr")
-    if output.exists():
-        raise FileExistsError(17, "there is something of that name already", str(output))
     if memory_limit is not None and scheduler != LOCAL:
         raise click.UsageError(f"--memory-limit is for --scheduler {LOCAL}: the workers of a cluster have their own")
     if memory_limit is not None and memory_limit < LEAST_MEMORY:
@@ -122,12 +120,8 @@ def apply_with_dask(
         facts = f"{result.npartitions} chunks of up to {'x'.join(map(str, result.chunksize)) or 'one element'}"
         click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {len(result.dask)} tasks")
         return
-    try:
-        with _client(scheduler, memory_limit) as client:
-            _store(row.name, result, output, client)
-    except BaseException:
-        shutil.rmtree(output, ignore_errors=True)
-        raise
+    with replacing(output) as part, _client(scheduler, memory_limit) as client:
+        _store(row.name, result, part, client)
     click.echo(f"written: {output}")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gatherscatter.cli.apply_options import chunk_sizes
+from gatherscatter.files import replacing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,13 +95,14 @@ def _gathered(
     from gatherscatter.cli.output_files import checked
     from gatherscatter.zarr.gather import gather
 
-    out = None
     if output is not None and output.suffix != ".zarr":
         checked(output)
     elif output is not None and not dry_run:
         sizes = chunk_sizes(chunks, call.slots) or "auto"
-        out = _zarr().create_array(output, shape=call.slots, dtype=call.array.dtype, chunks=sizes)
-    return gather(call, out, terms, progress, dry_run=dry_run)
+        with replacing(output) as part:
+            out = _zarr().create_array(part.absolute(), shape=call.slots, dtype=call.array.dtype, chunks=sizes)
+            return gather(call, out, terms, progress, dry_run=False)
+    return gather(call, None, terms, progress, dry_run=dry_run)
 
 
 def _deliver(row: OpVersion, result: Any, output: Path | None) -> None:

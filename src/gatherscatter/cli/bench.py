@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
 
 if TYPE_CHECKING:
     from gatherscatter.bench.results import Results
     from gatherscatter.bench.workload import Workload
 
-FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+RESULTS = OutputFile(freely=True)  # results of a benchmark are written again and again
 
 
 @click.command(
     "bench",
+    cls=WritingCommand,
     short_help="Compare speed with NumPy, PyTorch, JAX, ONNX Runtime and OpenVINO.",
     epilog="""\b
 Examples:
@@ -36,10 +37,10 @@ Examples:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arrays.")
 @click.option("--huge", is_flag=True, help="Workloads of 4 GB, too: they need 16 GB of memory.")
 @click.option("--list", "as_list", is_flag=True, help="List the workloads and run none.")
-@click.option("--json", "json_file", metavar="FILE", type=FILE, help="Write machine, limits and every sample.")
-@click.option("--html", "html_file", metavar="FILE", type=FILE, help="Write one page with tables and plots.")
-@click.option("--markdown", "markdown_file", metavar="FILE", type=FILE, help="Write a page of documentation.")
-@click.option("--from", "earlier", metavar="FILE", type=EXISTING, help="Show what --json has written; measure nothing.")
+@click.option("--json", "json_file", metavar="FILE", type=RESULTS, help="Write machine, limits and every sample.")
+@click.option("--html", "html_file", metavar="FILE", type=RESULTS, help="Write one page with tables and plots.")
+@click.option("--markdown", "markdown_file", metavar="FILE", type=RESULTS, help="Write a page of documentation.")
+@click.option("--from", "earlier", metavar="FILE", type=InputFile(), help="Show results of --json; measure nothing.")
 @traceback_option
 def command(
     quick: bool,

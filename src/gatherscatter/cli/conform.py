@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli.conform_options import Duration, NewFile, read_others
+from gatherscatter.cli.conform_options import Duration, read_others
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
 from gatherscatter.conformance import TIMEOUT
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
     from gatherscatter.conformance.report import Report
 
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 FAILURE = 1  # exit code of --fail-on
 
 
 @click.command(
     "conform",
+    cls=WritingCommand,
     short_help="Show where runtimes depart from the specification.",
     epilog="""\b
 Examples:
@@ -42,9 +43,11 @@ Examples:
 @click.option(
     "--case", "pattern", metavar="GLOB", default="*", help="Cases by id; 'gatherscatter corpus list' has them."
 )
-@click.option("--json", "json_file", metavar="FILE", type=NewFile(), help="Write cases, results and reproducers.")
-@click.option("--html", "html_file", metavar="FILE", type=NewFile(), help="Write one page to filter and drill down in.")
-@click.option("--add", "others", metavar="FILE", type=EXISTING, multiple=True, help="Add runtimes of another's --json.")
+@click.option("--json", "json_file", metavar="FILE", type=OutputFile(), help="Write cases, results and reproducers.")
+@click.option("--html", "html_file", metavar="FILE", type=OutputFile(), help="Write one page to filter and search.")
+@click.option(
+    "--add", "others", metavar="FILE", type=InputFile(), multiple=True, help="Add runtimes of another --json."
+)
 @click.option("--timeout", metavar="SECONDS", type=Duration(min=0.1), default=TIMEOUT, show_default=True,
               help="Time that a case may take.")  # fmt: skip
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True,

@@ -1,30 +1,13 @@
-"""What ``gatherscatter conform`` is told: files and times that are looked at before a long run, not after it."""
+"""Options of ``gatherscatter conform`` that are checked before a long run."""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-
-
-class NewFile(click.Path):
-    """A file that can be written, or made in its folder."""
-
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, writable=True, path_type=Path)
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """The path, if there is a folder for it."""
-        folder = Path(value).absolute().parent
-        if not folder.is_dir():
-            self.fail(f"there is no folder {folder}", parameter, context)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            self.fail(f"folder {folder} can't be written to", parameter, context)
-        return super().convert(value, parameter, context)
 
 
 class Duration(click.FloatRange):

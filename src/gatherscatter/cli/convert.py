@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import ModelFile, OutputFile, WritingCommand
 
 
 @click.command(
     "convert",
+    cls=WritingCommand,
     short_help="Convert a model between ONNX and OpenVINO IR.",
     epilog="""\b
 Examples, from the root of the repository:
@@ -18,8 +20,8 @@ Examples, from the root of the repository:
   gatherscatter convert scatter_nd.xml back.onnx --indices valid
 """,
 )
-@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("model", type=ModelFile())
+@click.argument("target", type=OutputFile())
 @click.option(
     "--indices",
     type=click.Choice(["any", "valid", "nonnegative"]),

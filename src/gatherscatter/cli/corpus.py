@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import OutputFolder, WritingCommand
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
@@ -75,6 +76,7 @@ def list_command(count: bool, **filters: Any) -> None:
 
 @command.command(
     "export",
+    cls=WritingCommand,
     short_help="Write cases in a form that needs nothing of this package.",
     epilog="""\b
 Examples:
@@ -82,7 +84,7 @@ Examples:
   gatherscatter corpus export scatters --form json --op onnx.ScatterND-18
 """,
 )
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=OutputFolder())
 @click.option(
     "--form",
     type=click.Choice(FORMS),

@@ -9,20 +9,10 @@ import click
 
 from gatherscatter.cli import run
 from gatherscatter.cli.failures import printable, traceback_option
+from gatherscatter.cli.files import InputFile, ModelFile, OutputFile, WritingCommand
 
 if TYPE_CHECKING:
     import numpy as np
-
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-OUT = click.Path(dir_okay=False, path_type=Path)
-
-
-def _in_a_folder(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Before minutes of work are for nothing."""
-    if path is not None and not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {str(path.parent)!r}", context, parameter)
-    return path
-
 
 FAILED = 1
 
@@ -32,6 +22,7 @@ OF_RUN = ("input_files", "named_inputs", "random_inputs", "seed", "sizes", "shap
 
 @click.command(
     "doctor",
+    cls=WritingCommand,
     short_help="Say what runtimes do with a model's gathers and scatters; rewrite it.",
     epilog="""\b
 Examples, from the root of the repository:
@@ -40,8 +31,8 @@ Examples, from the root of the repository:
   gatherscatter doctor examples/kv_cache/scatter_nd.onnx --target onnxruntime --fix fixed.onnx
 """,
 )
-@click.argument("model", type=FILE)
-@click.option("--inputs", "more_files", type=FILE, multiple=True, help="A file of inputs, as INPUT_FILES.")
+@click.argument("model", type=ModelFile())
+@click.option("--inputs", "more_files", type=InputFile(), multiple=True, help="A file of inputs, as INPUT_FILES.")
 @click.option(
     "--target",
     "targets",
@@ -52,20 +43,16 @@ Examples, from the root of the repository:
 @click.option(
     "--fix",
     "fixed_path",
-    type=OUT,
-    callback=_in_a_folder,
+    type=OutputFile(),
     metavar="OUT",
     help="Write a model on which the targets agree (all, if there is no --target), proven equal by running both.",
 )
 @click.option("--leave", metavar="CONDITION", multiple=True, help="With --fix: don't rewrite for this, e.g. nan.")
-@click.option(
-    "--json", "json_path", type=OUT, callback=_in_a_folder, metavar="FILE", help="Write all that was found as JSON."
-)
+@click.option("--json", "json_path", type=OutputFile(), metavar="FILE", help="Write all that was found as JSON.")
 @click.option(
     "--html",
     "html_path",
-    type=OUT,
-    callback=_in_a_folder,
+    type=OutputFile(),
     metavar="FILE",
     help="Write a page that opens from the file.",
 )

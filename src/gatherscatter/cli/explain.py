@@ -12,6 +12,7 @@ import click
 
 from gatherscatter.cli.apply import Operators, attribute_option
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import InputText, OutputFile, WritingCommand
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +57,7 @@ def _operator_command(row: OpVersion) -> click.Command:
     from gatherscatter.explaining import SUFFIXES, THEMES
 
     options = [_input_option(one) for one in row.inputs] + [attribute_option(one) for one in row.attributes]
-    output = click.Option(["-o", "--output"], type=click.Path(path_type=Path, dir_okay=False),
+    output = click.Option(["-o", "--output"], type=OutputFile(),
                           help=f"Write a file: {', '.join(SUFFIXES)}. Without it, print text.")  # fmt: skip
     theme = click.Option(["--theme"], type=click.Choice(THEMES), default=THEMES[0], show_default=True,
                          help="Of .svg and .png.")  # fmt: skip
@@ -64,7 +65,7 @@ def _operator_command(row: OpVersion) -> click.Command:
     def call(output: Path | None, theme: str, **values: Any) -> None:
         _explain(row, values, output, theme)
 
-    made = click.Command(
+    made = WritingCommand(
         row.name,
         callback=call,
         params=[*options, output, theme],
@@ -77,7 +78,13 @@ def _operator_command(row: OpVersion) -> click.Command:
 def _input_option(one: Input) -> click.Option:
     names = dict.fromkeys([f"--{one.name}", f"--{one.name.replace('_', '-')}"])
     help_text = "A file, or values as JSON." + (" May be left out." if one.optional else "")
-    return click.Option([*names, f"input_{one.name}"], metavar="FILE|JSON", required=not one.optional, help=help_text)
+    return click.Option(
+        [*names, f"input_{one.name}"],
+        metavar="FILE|JSON",
+        type=InputText(),
+        required=not one.optional,
+        help=help_text,
+    )
 
 
 def _explain(row: OpVersion, values: dict[str, Any], output: Path | None, theme: str) -> None:

@@ -23,6 +23,7 @@ class Settings:
     """Choices that hold for every command; click carries one instance through a call."""
 
     traceback: bool = False
+    overwrite: bool = False
 
 
 def _remember_traceback(context: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import InputFile
 
 
 @click.command(
@@ -18,7 +19,7 @@ Example:
   gatherscatter inspect indices.npy --shape 8,4
 """,
 )
-@click.argument("indices", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("indices", type=InputFile())
 @click.option("--shape", required=True, metavar="SIZES", help="Shape of the data that is indexed, as in 8,4.")
 @click.option(
     "--axis",

@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import numpy as np
 
+from gatherscatter.cli.files import OutputText, check_outputs
 from gatherscatter.cli.input_files import split_name
 from gatherscatter.model_interface import ModelError
 
@@ -21,6 +23,7 @@ class OutputFiles:
     def __init__(self, targets: Sequence[str], names: Sequence[str]) -> None:
         self._names = list(names)
         self._files: list[tuple[Path, list[str]]] = []
+        self._folders: list[Path] = []
         for target in targets:
             self._add(target)
 
@@ -31,6 +34,7 @@ class OutputFiles:
         if name:
             self._files.append((checked(Path(file)), [name]))
         elif target.endswith(("/", os.sep)) or Path(target).is_dir():
+            self._folders.append(Path(target))
             self._files += [(Path(target) / file_name, [name]) for name, file_name in self._file_names().items()]
         else:
             path = checked(Path(target))
@@ -40,6 +44,12 @@ class OutputFiles:
                     "outputs: use a .npz file, a folder (out/) or NAME=FILE"
                 )
             self._files.append((path, self._names))
+
+    def check(self) -> None:
+        """A usage error unless all files can be written without losing anything."""
+        context = click.get_current_context()
+        option = next(one for one in context.command.params if isinstance(one.type, OutputText))
+        check_outputs(context, [(option, path) for path, _ in self._files], folders=self._folders)
 
     def _file_names(self) -> dict[str, str]:
         """A file name per output: names in models hold slashes and colons, and may differ in nothing else."""
@@ -55,8 +65,9 @@ class OutputFiles:
         """Write every file and return their paths."""
         from gatherscatter.tensor_files import write_tensors
 
+        for folder in self._folders:
+            folder.mkdir(exist_ok=True)
         for path, names in self._files:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_tensors(path, {name: outputs[name] for name in names})
         return [path for path, _ in self._files]
 

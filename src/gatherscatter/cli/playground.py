@@ -7,19 +7,19 @@ from pathlib import Path
 import click
 
 from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.files import OutputFile, WritingCommand
 
 
 @click.command(
     "playground",
+    cls=WritingCommand,
     short_help="Write a page on which one plays with the operators.",
     epilog="""\b
 Example:
   gatherscatter playground -o playground.html
 """,
 )
-@click.option(
-    "--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The HTML file to write."
-)
+@click.option("--output", "-o", required=True, type=OutputFile(), help="The HTML file to write.")
 @traceback_option
 def command(output: Path) -> None:
     """Write one HTML file that shows what every operator version does with inputs that one edits.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gatherscatter.cli.failures import printable, traceback_option
+from gatherscatter.cli.files import InputFile, InputText, ModelFile, OutputText, WritingCommand
 from gatherscatter.models import ENGINES
 
 if TYPE_CHECKING:
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 
     from gatherscatter.model_interface import Model, TensorInfo
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command(
     "run",
+    cls=WritingCommand,
     short_help="Run an ONNX model or OpenVINO IR file.",
     epilog="""\b
 Examples, from the root of the repository:
@@ -28,9 +28,11 @@ Examples, from the root of the repository:
   gatherscatter run examples/kv_cache/scatter_nd.onnx --random-inputs --dim length=4096 --benchmark 5 -o out.npz
 """,
 )
-@click.argument("model", type=FILE)
-@click.argument("input_files", nargs=-1, type=FILE)
-@click.option("--input", "named_inputs", metavar="NAME=FILE", multiple=True, help="The file of one input.")
+@click.argument("model", type=ModelFile())
+@click.argument("input_files", nargs=-1, type=InputFile())
+@click.option(
+    "--input", "named_inputs", metavar="NAME=FILE", type=InputText(), multiple=True, help="The file of one input."
+)
 @click.option("--random-inputs", is_flag=True, help="Make up every input that no file gives.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random inputs.")
 @click.option(
@@ -56,6 +58,7 @@ Examples, from the root of the repository:
     "--output",
     "targets",
     metavar="FILE",
+    type=OutputText(),
     multiple=True,
     help="Write the outputs: FILE.npz for all, NAME=FILE for one (.npy, .npz, .pb), FOLDER/ for one .npy each.",
 )
@@ -111,6 +114,7 @@ def command(
         inputs |= make_inputs(missing, seed=seed, sizes=open_sizes, shapes=whole, below=integers_below)
     require_all(loaded, inputs)
     files = OutputFiles(targets, [info.name for info in loaded.outputs])
+    files.check()
     with NodeProgress(loaded.node_count) as progress:
         outputs = loaded.run(inputs, progress)
     seconds = time_runs(loaded, inputs, benchmark) if benchmark else None

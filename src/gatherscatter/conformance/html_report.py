@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -17,6 +16,9 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from gatherscatter.files import write_text
+from gatherscatter.page_policy import policy
 
 # In the order in which they need each other.
 PARTS = ("data", "elements", "state", "tally", "filters", "matrix", "copy", "case", "cases")
@@ -61,7 +63,7 @@ def write(report: dict[str, Any], path: str | Path) -> None:
         ...
     ValueError: the page shows reports of format 1; this one has format 2
     """
-    Path(path).write_text(page(report), encoding="utf-8")
+    write_text(path, page(report))
 
 
 def page(report: dict[str, Any]) -> str:
@@ -73,8 +75,7 @@ def page(report: dict[str, Any]) -> str:
     parts = {
         "style": files.joinpath("report.css").read_text(encoding="utf-8"),
         "script": script,
-        # Nothing is loaded, and no script runs but this one, whatever the report's texts hold.
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "policy": policy(script),
         "created": escape(report["created"][:10]),
         "index": _json(_index(report)),
         "details": "\n".join(_details(report)),

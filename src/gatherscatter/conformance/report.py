@@ -21,6 +21,7 @@ from gatherscatter.conformance import corpus, rules
 from gatherscatter.conformance.case import KINDS, Case, element_type
 from gatherscatter.conformance.runtimes import Runtime, find
 from gatherscatter.conformance.verdicts import SEVERITY, VERDICTS, Judgement
+from gatherscatter.files import write_text
 
 FORMAT = 1
 _SHOWN = 400  # elements of an array that are written out
@@ -85,7 +86,7 @@ class Report:
 
 def write_json(report: dict[str, Any], path: str | Path) -> None:
     """Write a report's dictionary."""
-    Path(path).write_text(json.dumps(report, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    write_text(path, json.dumps(report, ensure_ascii=False, separators=(",", ":")))
 
 
 def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from gatherscatter.files import write_text
 
 from .record import Record
 from .sites import Site
@@ -128,13 +129,13 @@ class Diagnosis:
     def save_json(self, path: str | os.PathLike[str], fixed: Fixed | None = None) -> None:
         """Write `data` into a file, and that of a rewriting."""
         content = self.data() | ({"fix": fixed.data()} if fixed else {})
-        Path(path).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(content, indent=1) + "\n")
 
     def save_html(self, path: str | os.PathLike[str], fixed: Fixed | None = None) -> None:
         """Write a page that needs no network."""
         from .page import page
 
-        Path(path).write_text(page(self, fixed), encoding="utf-8")
+        write_text(path, page(self, fixed))
 
 
 def _node(node: NodeReport) -> dict[str, Any]:

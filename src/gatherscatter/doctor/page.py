@@ -8,6 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from gatherscatter.cli.tables import shape_text
+from gatherscatter.page_policy import policy
 
 from .diagnosis import Diagnosis, NodeReport, evidence
 from .verdicts import Reason, Verdict
@@ -33,6 +34,7 @@ def page(diagnosis: Diagnosis, fixed: Fixed | None = None) -> str:
         [
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/>',
             '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+            policy(),
             f"<title>{escape(diagnosis.model)}: gathers and scatters</title><style>{css}</style></head>",
             f'<body style="--targets: {len(diagnosis.targets)}">',
             f"<h1>Gathers and scatters of {escape(diagnosis.model)}</h1>",

@@ -13,6 +13,7 @@ import numpy as np
 from gatherscatter.explaining.call import Call, taken_apart
 from gatherscatter.explaining.trace import Step, trace
 from gatherscatter.explaining.view import Drawing, drawing
+from gatherscatter.files import replacing, write_text
 
 if TYPE_CHECKING:
     from gatherscatter.explaining.elsewhere import Elsewhere
@@ -170,13 +171,15 @@ class Explanation:
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix == ".svg":
-            path.write_text(self.svg(theme), encoding="utf-8")
+            write_text(path, self.svg(theme))
         elif suffix == ".html":
-            path.write_text(self.html(), encoding="utf-8")
+            write_text(path, self.html())
         elif suffix == ".png":
             from gatherscatter.explaining.png import png
 
-            path.write_bytes(png(self.svg("light" if theme == "auto" else theme)))
+            picture = png(self.svg("light" if theme == "auto" else theme))
+            with replacing(path) as part:
+                part.write_bytes(picture)
         else:
             raise ValueError(f"{path}: the name must end in {', '.join(SUFFIXES)}")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -15,6 +13,7 @@ from gatherscatter.explaining.call import Call
 from gatherscatter.explaining.svg import clean, svg
 from gatherscatter.explaining.view import Drawing
 from gatherscatter.explaining.words import count_text, heading, noun, sentence, step_text, value_text
+from gatherscatter.page_policy import policy
 
 if TYPE_CHECKING:
     from gatherscatter.explaining import Explanation
@@ -31,8 +30,7 @@ def page(explanation: Explanation) -> str:
         "title": clean(heading(explanation.call)),
         "style": files.joinpath("page.css").read_text(encoding="utf-8"),
         "script": script,
-        # Nothing is loaded, and no script runs but this one, whatever the call's texts hold.
-        "hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "policy": policy(script),
         "steps": _json(steps_of(explanation)),
         "body": "\n".join(_body(explanation)),
     }

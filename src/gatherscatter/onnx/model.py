@@ -121,7 +121,7 @@ def _evaluator(model: onnx.ModelProto) -> Evaluator:
 
 
 def parse_onnx(path: Path) -> onnx.ModelProto:
-    """The message in a file; its parts are not checked."""
+    """The model in a file, without its external data and unchecked; ModelError if it is not an ONNX model."""
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise ModelError(f"{size} bytes are more than an ONNX file can have; large tensors go into external data")

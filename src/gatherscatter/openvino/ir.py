@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,15 +164,23 @@ def _check_names(parameters: tuple[Parameter, ...]) -> None:
 def _outputs(graph: Graph, results: list[int]) -> tuple[TensorInfo, ...]:
     infos: list[TensorInfo] = []
     taken: set[str] = set()
+    # The names of a tensor, gone through once however many results read it: a name that is taken stays taken.
+    left: dict[Source, Iterator[str]] = {}
     for position in results:
         layer, source = graph.layers[position], graph.sources[position][0]
         port = graph.layers[source.layer].outputs[source.output]
-        names = [name for name in (*sorted(layer.output_names or port.names), layer.name) if name not in taken]
-        if not names:
+        if layer.output_names:
+            names = iter(sorted(layer.output_names))
+        elif source in left:
+            names = left[source]
+        else:
+            names = left[source] = iter(sorted(port.names))
+        name = next((name for name in chain(names, [layer.name]) if name not in taken), None)
+        if name is None:
             raise ModelError(f"{layer}: another output is called {quoted(layer.name)} already")
-        taken.add(names[0])
+        taken.add(name)
         element_type = element_types.with_precision(port.precision)
         shown = port.precision.lower() if element_type is None else element_type.numpy_name
         # A port without dims is a scalar or of unknown rank; the format does not tell.
-        infos.append(TensorInfo(names[0], shown or "unknown", tuple(port.dims) or None))
+        infos.append(TensorInfo(name, shown or "unknown", tuple(port.dims) or None))
     return tuple(infos)

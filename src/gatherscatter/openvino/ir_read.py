@@ -15,13 +15,15 @@ from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 from xml.sax.xmlreader import AttributesImpl, Locator
 
-from defusedxml import sax  # type: ignore[import-untyped]
 from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
+from defusedxml.expatreader import DefusedExpatParser  # type: ignore[import-untyped]
 
 from gatherscatter.model_interface import ModelError
 
 _VERSIONS = (10, 11)
 _MAX_DEPTH = 256
+_PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22  # bytes
+_LONGEST = 1 << 25  # bytes of a tag or a comment
 _MAX_RANK = 64
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _LAYER = ("net", "layers", "layer")
@@ -81,11 +83,14 @@ class Net:
 
 
 def read_net(path: Path) -> Net:
-    """Read the .xml file; ModelError with one line for anything that is not an IR of version 10 or 11."""
+    """Read the .xml file; ModelError with one line for anything that is not an IR of version 10 or 11.
+
+    A tag or a comment may have 32 MB.
+    """
     handler = _NetHandler()
     try:
         with path.open("rb") as file:
-            sax.parse(file, handler, forbid_dtd=True)
+            _Parser(handler).parse(file)
     except OSError as error:
         raise ModelError(f"cannot read it: {error.strerror or error}") from None
     except DefusedXmlException as error:
@@ -98,6 +103,27 @@ def read_net(path: Path) -> Net:
     except (LookupError, ValueError) as error:  # encodings that expat does not have
         raise ModelError(f"not well-formed XML ({one_line(error)})") from None
     return handler.net
+
+
+class _Parser(DefusedExpatParser):  # type: ignore[misc]
+    """Reads twice as much at a time while a tag is unfinished: Expat before 2.6 begins it again with each piece."""
+
+    _bufsize: int
+
+    def __init__(self, handler: ContentHandler) -> None:
+        super().__init__(bufsize=_PIECE, forbid_dtd=True)
+        self.setContentHandler(handler)
+        self._place, self._unfinished = (1, 0), 0
+
+    def feed(self, data: bytes, isFinal: bool = False) -> None:  # noqa: N803  as in the base class
+        super().feed(data, isFinal)
+        place = self.getLineNumber(), self.getColumnNumber()
+        self._unfinished = self._unfinished + len(data) if place == self._place else 0
+        self._place = place
+        self._bufsize = min(2 * self._bufsize, _LARGEST_PIECE) if self._unfinished else _PIECE
+        if self._unfinished > _LONGEST:
+            where = f"line {place[0]}, column {place[1]}"
+            raise ModelError(f"{where}: a tag or a comment has more than {_LONGEST >> 20} MB")
 
 
 _REFUSED = {

@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gatherscatter.files import replacing
+
 from . import element_types
 from .element_types import ElementType
 
@@ -113,8 +115,9 @@ class IRWriter:
             port.set("names", ",".join([*filter(None, [port.get("names")]), *names]))
         self._result_names.clear()
         ElementTree.indent(self._net)
-        ElementTree.ElementTree(self._net).write(file, encoding="utf-8", xml_declaration=True)
-        file.with_suffix(".bin").write_bytes(self._bytes)
+        with replacing(file) as text, replacing(file.with_suffix(".bin")) as weights:
+            ElementTree.ElementTree(self._net).write(text, encoding="utf-8", xml_declaration=True)
+            weights.write_bytes(self._bytes)
         return file
 
     def _add(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gatherscatter.files import write_text
+from gatherscatter.page_policy import policy
 from gatherscatter.playground.facts import facts
 
 # In the order in which they need each other.
@@ -35,7 +35,7 @@ PARTS = (
 
 def write(path: str | Path) -> None:
     """Write the page into a file; what was there is replaced."""
-    Path(path).write_text(page(), encoding="utf-8")
+    write_text(path, page())
 
 
 def page() -> str:
@@ -53,8 +53,7 @@ def page() -> str:
     parts = {
         "style": read("playground.css"),
         "script": script,
-        # Nothing is loaded, and no script runs but this one, whatever a link holds.
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "policy": policy(script),
         "table": _json(facts()),
         "presets": _json(json.loads(read("presets.json"))),
     }

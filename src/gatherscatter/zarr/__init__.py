@@ -197,7 +197,8 @@ def gather(
     indices, axis, batch_dims, mode : see `gatherscatter.gather`
     out : NumPy array or array of Zarr, optional
         Where to write the result: its exact shape and type. An array of Zarr is written chunk by chunk, in a store that
-        `scatter_update` takes; a call that was interrupted has to be made again.
+        `scatter_update` takes; a call that was interrupted has to be made again. An array with an interrupted scatter
+        is refused.
     num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `scatter_update`
 
     Returns
@@ -208,6 +209,8 @@ def gather(
     ------
     IndexError, ValueError, TypeError
         What `gatherscatter.gather` raises.
+    JobError
+        A scatter into ``out`` was interrupted, or another process holds its lock.
 
     Sources: ONNX Gather-13; OpenVINO Gather-8.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -39,20 +40,22 @@ class Journal:
     def __init__(self, folder: Path, job: str, title: str, resume: bool | None) -> None:
         self._path = folder / "journal"
         self._lock = Lock()
-        header, self._blocks, length = _read(self._path)
+        lines = _read(self._path)
+        header = lines[0].entry if lines else None
+        self._blocks = {tuple(each.entry["block"]): (each.entry["before"], each.entry["after"]) for each in lines[1:]}
         self.is_empty = not self._blocks
         if header is None and resume:
             raise JobError("there is nothing to resume: no job on the array was interrupted")
         if header is not None and (header["job"] != job or resume is False):
-            raise JobError(
-                f"an interrupted job ({header['title']}) has written part of its chunks: "
-                f"{_WAYS[header['job'] == job]}, or delete {self._path} to leave the array as it is now"
-            )
+            raise _interrupted(self._path, header, _WAYS[header["job"] == job])
         if header is None:
-            length = _begin(self._path, {"job": job, "title": title})
+            lines = [_begin(self._path, {"job": job, "title": title})]
+        self._chain = lines[-1].chain
+        end = sum(len(line.text) for line in lines) - 1
         self._file: BinaryIO = self._path.open("r+b")
-        self._file.truncate(length)  # a line that was cut off
-        self._file.seek(length)
+        self._file.truncate(end)  # a line that was cut off
+        self._file.seek(end)
+        self._file.write(b"\n")
 
     def is_done(self, block: Shape, now: np.ndarray) -> bool:
         """Whether a block has been written; an error if it was changed since by anyone else."""
@@ -65,7 +68,7 @@ class Journal:
                 f"chunk {block} was changed after the job was interrupted, so that nobody can tell whether its updates "
                 f"are in it; delete {self._path} to leave the array as it is now"
             )
-        return found == after
+        return bool(found == after)
 
     def announce(self, block: Shape, before: np.ndarray, after: np.ndarray) -> None:
         """Say on disk what is about to be written."""
@@ -84,7 +87,9 @@ class Journal:
         flush(self._path.parent)
 
     def _append(self, entry: dict[str, Any]) -> None:
-        self._file.write(_line(entry))
+        line = _line(entry, self._chain)
+        self._chain = line.chain
+        self._file.write(line.text)
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -100,7 +105,10 @@ class FinishedJobs:
         path = self._file(name)
         if not path.exists():
             return False
-        if path.read_text() != job:
+        done = path.read_bytes()
+        if not re.fullmatch(rb"[0-9a-f]{32}", done):
+            raise JobError(f"{path} is damaged; delete it if the job {name!r} is not done")
+        if done != job.encode():
             raise JobError(
                 f"another job of the name {name!r} is done already: indices, updates or options are not the same"
             )
@@ -119,31 +127,92 @@ class FinishedJobs:
         return self._folder / f"done-{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
 
 
-def _line(entry: dict[str, Any]) -> bytes:
-    return json.dumps(entry).encode() + b"\n"
+def check_not_interrupted(folder: Path) -> None:
+    """JobError if there is an interrupted job in a folder."""
+    path = folder / "journal"
+    if lines := _read(path):
+        raise _interrupted(path, lines[0].entry, "make the call that was interrupted again to finish it")
 
 
-def _begin(path: Path, header: dict[str, Any]) -> int:
-    """Write the first line, on disk when this returns: how long it is."""
-    path.write_bytes(_line(header))
+def _interrupted(path: Path, header: dict[str, Any], way: str) -> JobError:
+    return JobError(
+        f"an interrupted job ({header['title']}) has written part of its chunks: "
+        f"{way}, or delete {path} to leave the array as it is now"
+    )
+
+
+class _Line(NamedTuple):
+    """A line of a journal: a checksum of its entry and of all lines before it, then the entry as JSON."""
+
+    entry: dict[str, Any]
+    text: bytes
+    chain: bytes
+
+
+def _line(entry: dict[str, Any], before: bytes) -> _Line:
+    content = json.dumps(entry).encode()
+    chain = _chained(before, content)
+    return _Line(entry, chain + b" " + content + b"\n", chain)
+
+
+def _chained(before: bytes, content: bytes) -> bytes:
+    return hashlib.blake2b(before + content, digest_size=8).hexdigest().encode()
+
+
+def _begin(path: Path, header: dict[str, Any]) -> _Line:
+    """Write the first line, on disk when this returns."""
+    line = _line(header, b"")
+    path.write_bytes(line.text)
     flush(path)
     flush(path.parent)
-    return path.stat().st_size
+    return line
 
 
-def _read(path: Path) -> tuple[dict[str, Any] | None, dict[Shape, tuple[str, str]], int]:
-    """The first line, the last word on each block, and where the last whole line ends."""
-    header, blocks, length = None, {}, 0
-    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else []:
-        if not line.endswith(b"\n"):
-            break
-        entry = json.loads(line)
-        if header is None:
-            header = entry
-        else:
-            blocks[tuple(entry["block"])] = entry["before"], entry["after"]
-        length += len(line)
-    return header, blocks, length
+def read_entries(path: Path) -> list[dict[str, Any]]:
+    """The entries of a journal, the first of which says what the job is; JobError if a whole line is damaged."""
+    return [line.entry for line in _read(path)]
+
+
+def _read(path: Path) -> list[_Line]:
+    """The lines of a journal. What follows the last newline was cut off, and is left out."""
+    if not path.exists():
+        return []
+    *texts, last = path.read_bytes().split(b"\n")
+    lines: list[_Line] = []
+    chain = b""
+    for number, text in enumerate(texts, 1):
+        line = _parsed(text, chain)
+        if line is None:
+            raise _damaged(path, number)
+        lines.append(line)
+        chain = line.chain
+    if (line := _parsed(last, chain)) is not None:  # only its newline is missing
+        lines.append(line)
+    elif _parsed(last[:-1], chain) is not None:  # its newline is another character
+        raise _damaged(path, len(lines) + 1)
+    return lines
+
+
+def _damaged(path: Path, number: int) -> JobError:
+    return JobError(
+        f"line {number} of {path} is damaged, so nobody can tell which chunks the interrupted job has written; "
+        "restore the file, or delete it to leave the array as it is now"
+    )
+
+
+def _parsed(text: bytes, before: bytes) -> _Line | None:
+    """A line without its newline; None if it is not what was written."""
+    chain, _, content = text.partition(b" ")
+    if chain != _chained(before, content):
+        return None
+    try:
+        entry = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    wanted = ("block", "before", "after") if before else ("job", "title")
+    if not isinstance(entry, dict) or tuple(entry) != wanted:
+        return None
+    return _Line(entry, text + b"\n", chain)
 
 
 def digest(array: np.ndarray) -> str:

@@ -12,7 +12,7 @@ from zarr.storage import MemoryStore
 
 from gatherscatter.zarr.blocks import Window
 from gatherscatter.zarr.call import Stored
-from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, flush
+from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, check_not_interrupted, flush
 from gatherscatter.zarr.lock import locked, own_folder
 from gatherscatter.zarr.stores import folder_of, is_icechunk, session_of
 from gatherscatter.zarr.tuples import Shape
@@ -96,7 +96,8 @@ class Job:
 def writing(op: str, array: Stored, title: str, job: Job | None, lock_timeout: float | None) -> Iterator[Writer]:
     """A writer for an array. What is left of a job that fails in it can be resumed, or is not to be seen.
 
-    Without a job there is no journal: it does not matter how often blocks are written.
+    Without a job there is no journal: it does not matter how often blocks are written. But an interrupted job on the
+    array is an error, as it would be resumed on other contents.
 
     Raises
     ------
@@ -114,6 +115,7 @@ def writing(op: str, array: Stored, title: str, job: Job | None, lock_timeout: f
     else:
         with locked(array, lock_timeout):
             if job is None:
+                check_not_interrupted(own_folder(array))
                 yield Writer(array)
             else:
                 yield from _journalled(array, title, job)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatherscatter.conformance.findings import CONDITIONS
+from gatherscatter.files import refuse_own_input
 from gatherscatter.model_interface import ModelError
 
 from ..diagnosis import Diagnosis, NodeReport
@@ -17,7 +18,7 @@ from ..examination import Inputs, check_targets, examine
 from ..onnx_sites import OnnxSource
 from ..sites import Key
 from ..verdicts import DEPARTURES, judge
-from .files import as_onnx, check_converted, taken_away_on_failure, without_functions, write
+from .files import as_onnx, check_converted, without_functions, written
 from .on_targets import RUNNERS, compare_on
 from .proof import Proof, prove
 from .rewrite import Change, Needs, rewrite
@@ -114,7 +115,8 @@ def fix(
     Raises
     ------
     ModelError
-        The model can't be read or run here, or the rewritten one is not proven equal; nothing is written then.
+        The model can't be read or run here, ``out`` would overwrite it, or the rewritten model is not proven equal.
+        Nothing is written then.
     FileNotFoundError
         There is no folder to write into.
 
@@ -133,6 +135,7 @@ def fix(
     path = Path(out)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
+    refuse_own_input(path, model)
     chosen = check_targets(targets)
     left_alone = _checked_conditions(leave)
     original = as_onnx(model, path)
@@ -151,12 +154,11 @@ def fix(
     if not made:
         return Fixed(None, (), left, None, {}, None)
     proof = prove(baseline if repairs.made else original, fixed, inputs, seed)
-    write(fixed.proto, path)
-    with taken_away_on_failure(path):
+    with written(fixed.proto, path) as draft:
         if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
-            check_converted(Path(model), path, proof.inputs)
+            check_converted(Path(model), draft, proof.inputs)
         tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
-        compared = {each: compare_on(each, path, proof.inputs, proof.results) for each in tried}
+        compared = {each: compare_on(each, draft, proof.inputs, proof.results) for each in tried}
         # Judged by what the original was judged by: values that were made up here say nothing about others.
         after = examine(fixed.proto, None if inputs is None else proof.inputs, targets=chosen)
     own = [_as_made(node, outcome.settled) for node in after.nodes if node.site.name not in outcome.added]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gatherscatter.files import replacing
 from gatherscatter.model_interface import ModelError, name_inputs
 from gatherscatter.models import load
 from gatherscatter.onnx.extra import onnx
@@ -48,8 +49,19 @@ def without_functions(source: OnnxSource) -> OnnxSource:
     return OnnxSource(expanded(source.proto)) if held else source
 
 
-def write(model: onnx.ModelProto, path: Path) -> None:
-    """Write the file, whole or not at all."""
+@contextmanager
+def written(model: onnx.ModelProto, path: Path) -> Iterator[Path]:
+    """Write the model under the same name in a folder beside ``path``, and move it to ``path`` if all goes well."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        _write(model, draft)
+        yield draft
+        for file in Path(folder).iterdir():
+            with replacing(path.parent / file.name) as part:
+                file.replace(part)
+
+
+def _write(model: onnx.ModelProto, path: Path) -> None:
     if path.suffix.lower() == ".xml":
         from gatherscatter.openvino import convert
 
@@ -58,33 +70,16 @@ def write(model: onnx.ModelProto, path: Path) -> None:
         except ModelError as error:
             raise ModelError(f"{error}; write it as .onnx instead") from None
         return
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        whole = Path(folder) / path.name
-        large = model.ByteSize() > LARGEST
-        onnx.save(model, whole, save_as_external_data=large, location=f"{path.name}.data")
-        for file in Path(folder).iterdir():
-            file.replace(path.parent / file.name)
+    onnx.save(model, path, save_as_external_data=model.ByteSize() > LARGEST, location=f"{path.name}.data")
 
 
 def check_converted(ir: Path, written: Path, inputs: Arrays) -> None:
-    """Run the IR that was to be rewritten, and the file that was written, which was converted on the way."""
+    """Run the IR and the rewritten model, which was converted to ONNX on the way; ModelError if they differ."""
     models = (load(each) for each in (ir, written))
     mine, theirs = (model.run(name_inputs(model.inputs, list(inputs.values()))) for model in models)
     # By position, as each format has names of its own.
     if not all(same_bits(*pair) for pair in zip(mine.values(), theirs.values(), strict=True)):
-        raise ModelError("the rewritten model gives other results than the IR, so it was taken away again")
-
-
-@contextmanager
-def taken_away_on_failure(written: Path) -> Iterator[None]:
-    """What was written stays only if all that follows goes well."""
-    try:
-        yield
-    except BaseException:
-        beside = written.with_suffix(".bin") if written.suffix.lower() == ".xml" else Path(f"{written}.data")
-        for file in (written, beside):
-            file.unlink(missing_ok=True)
-        raise
+        raise ModelError("the rewritten model gives other results than the IR, so it is not written")
 
 
 def _without_is_nan(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gatherscatter.files import refuse_own_input, replacing
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 
@@ -32,7 +33,8 @@ class Converted:
             raise ModelError(f"{file.name}: the name of the converted model must end in {suffix}")
         if isinstance(self.model, IRWriter):
             return self.model.save(file)
-        file.write_bytes(self.model.SerializeToString())
+        with replacing(file) as part:
+            part.write_bytes(self.model.SerializeToString())
         return file
 
 
@@ -66,7 +68,7 @@ def convert(
     Raises
     ------
     ModelError
-        The model can't be read, or a node can't be converted exactly; the message names it and says why.
+        The model can't be read, a node can't be converted exactly, or ``to`` would overwrite the model.
     ImportError
         The ``onnx`` package is missing; the message names the extra.
 
@@ -81,6 +83,8 @@ def convert(
     >>> [node.op_type for node in gs.openvino.convert(path).model.graph.node]
     ['ScatterND', 'Identity']
     """
+    if to is not None:
+        refuse_own_input(to, model)
     converted = Converted(_convert(model, indices))
     if to is not None:
         converted.save(to)

@@ -1,0 +1,180 @@
+"""The files of a command. No command overwrites one of its inputs; other files are replaced with --overwrite only.
+
+Every parameter that names a file has one of the types below. `WritingCommand` looks at all of them before it begins:
+an output must have a folder, must not be an input of the command or another output, and must be new.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gatherscatter.cli.failures import Settings
+
+
+class InputFile(click.Path):
+    """An existing file that is read."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, path_type=Path)
+
+    def inputs(self, value: Any) -> Iterable[Path]:
+        """The files that are read."""
+        return [value]
+
+
+class ModelFile(InputFile):
+    """An existing model, with the files that its tensors are in."""
+
+    def inputs(self, value: Any) -> Iterable[Path]:
+        """The files that are read."""
+        from gatherscatter.files import model_inputs
+
+        return model_inputs(value)
+
+
+class InputText(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
+    """A text that may name a file or a folder that is read: FILE, NAME=FILE, or a value in place of a file."""
+
+    name = "text"
+
+    def inputs(self, value: str) -> Iterable[Path]:
+        """The files that are read. Names may hold ``=``, so each may begin the name of the file."""
+        parts = value.split("=")
+        texts = ("=".join(parts[start:]) for start in range(len(parts)))
+        return [Path(text) for text in texts if text and os.path.exists(text)]
+
+
+class OutputFile(click.Path):
+    """A file that is written, or a folder of that name if it ends in ``.zarr``.
+
+    ``freely``: an existing file is replaced without --overwrite.
+    """
+
+    def __init__(self, *, freely: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self.freely = freely
+
+    def outputs(self, value: Any) -> Iterable[Path]:
+        """The files that are written."""
+        from gatherscatter.files import model_outputs
+
+        return model_outputs(value)
+
+
+class OutputFolder(click.Path):
+    """A folder that is made, or is empty."""
+
+    freely = False
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def outputs(self, value: Any) -> Iterable[Path]:
+        """The folder that is written."""
+        return [value]
+
+
+class OutputText(click.ParamType):  # type: ignore[type-arg]
+    """A text that names files that are written, by rules of the command's own, which calls `check_outputs` itself."""
+
+    name = "text"
+    freely = False
+
+    def outputs(self, value: str) -> Iterable[Path]:
+        """None that are known yet."""
+        return []
+
+
+OUTPUTS = (OutputFile, OutputFolder, OutputText)
+
+
+class WritingCommand(click.Command):
+    """A command that checks all its files before it begins, and has --overwrite if it replaces files with that only."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if any(isinstance(one.type, OutputFile | OutputText) and not one.type.freely for one in self.params):
+            self.params.append(
+                click.Option(
+                    ["--overwrite"],
+                    is_flag=True,
+                    expose_value=False,
+                    callback=_remember_overwrite,
+                    help="Replace files that exist. Without it, that is an error.",
+                )
+            )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the files, then begin."""
+        outputs = [(one, path) for one, value in _values(ctx, "outputs") for path in one.type.outputs(value)]
+        check_outputs(ctx, outputs)
+        return super().invoke(ctx)
+
+
+def check_outputs(
+    ctx: click.Context, outputs: Iterable[tuple[click.Parameter, Path]], folders: Sequence[Path] = ()
+) -> None:
+    """A usage error unless all outputs can be written without losing anything. ``folders`` are made for outputs."""
+    from gatherscatter.files import identity, overwritten
+
+    outputs = list(outputs)
+    taken = set()
+    for parameter, path in outputs:
+        _check_folder(ctx, parameter, path.parent if path.parent in folders and not path.parent.exists() else path)
+        if identity(path) in taken:
+            raise click.BadParameter(f"{path} is written twice; give another name", ctx, parameter)
+        taken.add(identity(path))
+    inputs = [path for one, value in _values(ctx, "inputs") for path in one.type.inputs(value)] if outputs else []
+    for parameter, path in outputs:
+        if found := overwritten([path], inputs):
+            text = f"{path} would overwrite the input {found[1]}; give another name"
+            raise click.BadParameter(text, ctx, parameter)
+    for parameter, path in outputs:
+        _check_new(ctx, parameter, path)
+
+
+def _check_folder(ctx: click.Context, parameter: click.Parameter, path: Path) -> None:
+    """Outputs need a folder. One that is missing is probably a mistake in writing."""
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise click.BadParameter(f"there is no folder {path.parent}", ctx, parameter)
+    if not path.exists() and not os.access(folder, os.W_OK | os.X_OK):
+        raise click.BadParameter(f"folder {path.parent} can't be written to", ctx, parameter)
+
+
+def _check_new(ctx: click.Context, parameter: click.Parameter, path: Path) -> None:
+    if not path.exists() or not (path.is_file() or path.is_dir()):  # the terminal, /dev/null
+        return
+    if isinstance(parameter.type, OutputFolder):
+        if any(path.iterdir()):
+            raise click.BadParameter(f"{path} is not empty; give a folder that does not exist yet", ctx, parameter)
+        return
+    if path.is_dir() and not _is_zarr_array(path):
+        raise click.BadParameter(f"{path} is a directory", ctx, parameter)
+    if not (ctx.ensure_object(Settings).overwrite or parameter.type.freely):  # type: ignore[attr-defined]
+        raise click.BadParameter(f"{path} exists already; --overwrite replaces it", ctx, parameter)
+    if not os.access(path, os.W_OK):
+        raise click.BadParameter(f"{path} can't be written to", ctx, parameter)
+
+
+def _is_zarr_array(path: Path) -> bool:
+    """Whether a folder is an array of Zarr, which --overwrite may replace. Other folders are never replaced."""
+    return path.suffix == ".zarr" and any((path / name).exists() for name in ("zarr.json", ".zarray"))
+
+
+def _values(ctx: click.Context, what: str) -> Iterator[tuple[Any, Any]]:
+    """Each parameter whose type has the method ``inputs`` or ``outputs``, with each value that was given for it."""
+    for one in ctx.command.params:
+        value = ctx.params.get(one.name or "")
+        if value is not None and hasattr(one.type, what):
+            yield from ((one, each) for each in (value if isinstance(value, tuple) else (value,)))
+
+
+def _remember_overwrite(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.ensure_object(Settings).overwrite = True
