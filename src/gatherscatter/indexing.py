@@ -253,5 +253,4 @@ def _named(chosen: Selection, op: str, data: np.ndarray) -> Iterator[None]:
 
 def _copied(op: str, result: np.ndarray, out: Any) -> Any:
     _arrays.check_out(op, out, result, result)
-    out[...] = result
-    return out
+    return _arrays.copy_into(op, out, result)
