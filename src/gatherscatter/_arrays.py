@@ -250,11 +250,11 @@ def _refuse(
 ) -> NoReturn:
     """The error for an element, at a flat place, that has no equal in a type."""
     position = tuple(map(int, np.unravel_index(place, array.shape)))
-    value = array[position]
+    value: Any = array[position]
     if origin is not None:
         position = tuple(first + at for first, at in zip(origin, position, strict=True))
     where = f"{name}[{', '.join(map(str, position))}]" if position else name
-    shown = repr(value) if isinstance(value, str | bytes) or array.dtype.kind == "O" else str(value)
+    shown = repr(value.item() if array.dtype.kind in "US" else value) if array.dtype.kind in "OSUT" else str(value)
     text = f"{op}: {where} = {shown} does not fit in {target} of type {dtype}"
     raise OpValueError(text, op=op, input=name, positions=(position,))
 

@@ -59,7 +59,7 @@ def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray
 
 
 def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: str = "data") -> Array | np.ndarray:
-    """Updates of a type that can be stored in data. Those in memory get the type of data, others do in tasks."""
+    """Updates in the type of data; tasks convert those that are lazy. Text of a fixed width keeps its width."""
     like = np.empty(0, data.dtype)
     if not isinstance(value, Array):
         return _arrays.cast(op, name, value, target, like)
@@ -67,7 +67,18 @@ def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: 
     if data.dtype.kind in "US" and value.dtype.kind != data.dtype.kind:
         text = f"{op}: {name} of type {value.dtype} have no known width, as {target} of type {data.dtype} needs it"
         raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
-    return as_dask(op, name, value)
+    updates = as_dask(op, name, value)
+    if updates.dtype == data.dtype or data.dtype.kind in "US":
+        return updates
+    meta = np.empty((0,) * updates.ndim, data.dtype)
+    return updates.map_blocks(_cast_chunk, op, name, target, data.dtype, dtype=data.dtype, meta=meta)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _cast_chunk(
+    chunk: np.ndarray, op: str, name: str, target: str, dtype: np.dtype[Any], block_info: Any
+) -> np.ndarray:
+    origin = tuple(start for start, _ in block_info[0]["array-location"])
+    return _arrays.cast(op, name, chunk, target, np.empty(0, dtype), origin=origin)
 
 
 def check(
