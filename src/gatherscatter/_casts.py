@@ -133,13 +133,11 @@ def _holds_text(source: DType, target: DType) -> bool:
 
 
 def _convert_fields(array: np.ndarray, dtype: DType) -> Converted:
-    result = np.zeros(array.shape, dtype)
-    changed = None
+    result, changed = np.zeros(array.shape, dtype), np.zeros(array.shape, bool)
     for name in dtype.names or ():
         result[name], lost = converted(array[name], dtype[name].base)
         if lost is not None:
-            lost = lost.any(axis=tuple(range(array.ndim, lost.ndim)))
-            changed = lost if changed is None else changed | lost
+            changed |= lost.any(axis=tuple(range(array.ndim, lost.ndim)))
     return result, changed
 
 
@@ -185,7 +183,7 @@ def _rounds_down_from(dtype: DType) -> float:
     """Numbers beyond are nearer to what would follow the greatest number of a type."""
     import ml_dtypes
 
-    facts = ml_dtypes.finfo(dtype)
+    facts: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     greatest = float(facts.max)
     return greatest + float(2.0 ** (np.floor(np.log2(greatest)) - facts.nmant - 1))
 
@@ -221,4 +219,3 @@ def _convert_text(array: np.ndarray, dtype: DType) -> Converted:
 def _is_missing(value: Any, source: DType, target: DType) -> bool:
     """Whether a value that is not text is a missing one, and the target has such."""
     return hasattr(target, "na_object") and (source.kind == "T" or value is target.na_object)
-

@@ -70,8 +70,8 @@ def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: 
     updates = as_dask(op, name, value)
     if updates.dtype == data.dtype or data.dtype.kind in "US":
         return updates
-    meta = np.empty((0,) * updates.ndim, data.dtype)
-    return updates.map_blocks(_cast_chunk, op, name, target, data.dtype, dtype=data.dtype, meta=meta)  # type: ignore[no-any-return, no-untyped-call]
+    facts = {"dtype": data.dtype, "meta": np.empty((0,) * updates.ndim, data.dtype)}
+    return da.map_blocks(_cast_chunk, updates, op, name, target, data.dtype, **facts)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _cast_chunk(

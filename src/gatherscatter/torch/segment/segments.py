@@ -132,7 +132,7 @@ def _segments(indptr: Tensor, count: int) -> Tensor:
     return found.masked_fill(found < 0, indptr.shape[-1] - 1)
 
 
-def _in_shape(op: str, src: Tensor, indptr: Tensor) -> Tensor:
+def _in_shape(op: str, src: Tensor, indptr: Any) -> Tensor:
     """Pointers as int64, with the first axes of ``src``."""
     if not isinstance(indptr, Tensor):
         text = f"{op}: indptr must be a tensor of integers, not {type(indptr).__name__}"
@@ -150,7 +150,8 @@ def _in_shape(op: str, src: Tensor, indptr: Tensor) -> Tensor:
     if any(size not in (1, wanted) for size, wanted in zip(shape[:-1], src.shape[:dim], strict=True)):
         text = f"{op}: indptr must have the first {dim} axes of src, or 1 in their place {shapes}"
         raise OpValueError(text, op=op, input="indptr")
-    return indptr.to(torch.int64).expand(*src.shape[:dim], -1)
+    pointers: Tensor = indptr.to(torch.int64)
+    return pointers.expand(*src.shape[:dim], -1)
 
 
 def _check_values(op: str, indptr: Tensor, count: int) -> None:
