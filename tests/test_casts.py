@@ -429,3 +429,138 @@ def test_a_value_stays_what_it_is_or_the_call_is_an_error(way: Callable[..., np.
     assert go_together(source, target)
     for one, other in zip(given, found, strict=True):
         assert is_same(one, source, other, found.dtype), (one, other)
+
+
+# ------------------------------------------------------------------------------------------------------- single cases
+
+
+def first(data: np.ndarray, updates: Any) -> Any:
+    return gs.scatter_update(data, [0], updates)[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "updates", "text"),
+    [
+        (np.zeros(1, [("a", "i1")]), np.array([(300,)], [("a", "i8")]), r"updates\[0\] = \(300,\) does not fit"),
+        (np.zeros(1, "M8[ns]"), np.array(["3000-01-01"], "M8[D]"), r"updates\[0\] = 3000-01-01 does not fit"),
+        (np.zeros(1, "M8[s]"), np.array(["2000-01-01T00:00:00.5"], "M8[ms]"), r"updates\[0\] = .*\.500 does not fit"),
+        (np.array(["a"], Text()), np.array([None], Text(na_object=None)), r"updates\[0\] = None does not fit"),
+        (np.zeros(1, "U3"), np.array(["a\0"], object), r"updates\[0\] = 'a\\x00' does not fit"),
+        (np.zeros(1, [("a", "U1")]), np.array([("bc",)], [("a", "U2")]), r"does not fit in data of type \[\('a', '<U1'"),
+        (np.array([None], object), np.array(["2000"], "M8[ns]"), r"updates\[0\] = 2000-.* does not fit"),
+        (np.zeros(1, number("float4_e2m1fn")), np.array([100.0]), r"updates\[0\] = 100.0 does not fit"),
+        (np.zeros(1, "i8"), [2**63], r"updates\[0\] = 9223372036854775808 does not fit in data of type int64"),
+        (np.zeros(1, "u8"), [2**70], r"updates\[0\] = 1180591620717411303424 does not fit in data of type uint64"),
+        (np.zeros(1, "u8"), [-1], r"updates\[0\] = -1 does not fit in data of type uint64"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(data: np.ndarray, updates: Any, text: str) -> None:
+    with pytest.raises(OpValueError, match=text):
+        first(data, updates)
+
+
+@pytest.mark.parametrize(
+    ("data", "updates"),
+    [
+        (np.zeros(1, "V4"), np.array([b"12345678"], "V8")),
+        (np.zeros(1, "V8"), np.array([b"1234"], "V4")),
+        (np.zeros(1, [("p", [("x", "i4"), ("y", "i4")])]), np.zeros(1, [("p", [("y", "i4"), ("x", "i4")])])),
+        (np.zeros(1, [("a", "i4", (2,))]), np.zeros(1, [("a", "i8")])),
+        (np.zeros(1, "m8[s]"), np.zeros(1, "m8[Y]")),
+        (np.zeros(1, "i8"), np.array([1], object)),
+    ],
+)
+def test_types_that_do_not_go_together(data: np.ndarray, updates: Any) -> None:
+    with pytest.raises(OpTypeError, match=r"updates of type .* can't be stored in data of type"):
+        first(data, updates)
+
+
+def test_elements_of_lists_stay_what_they_are() -> None:
+    large = gs.scatter_update(np.zeros(2, "u8"), [0, 1], [2**64 - 1, 1])  # floats, by NumPy's rule for lists
+    assert large.tolist() == [2**64 - 1, 1]
+    anything = np.array([None, None], object)
+    assert gs.scatter_update(anything, [0, 1], [1, "a"]).tolist() == [1, "a"]
+    assert gs.scatter_update(anything, [0, 1], [2**63 + 1, -1]).tolist() == [2**63 + 1, -1]
+    missing = np.array(["a", "b"], Text(na_object=None))
+    assert gs.scatter_update(missing, [0, 1], [None, "c"]).tolist() == [None, "c"]
+    for mixed in ([1, "a"], ["a", b"b"], [np.datetime64("3000-01-01"), np.datetime64("2000-01-01", "ns")]):
+        with pytest.raises(OpTypeError, match="the common type of the list"):
+            gs.gather(mixed, [0])
+        with pytest.raises(OpTypeError, match="the common type of the list"):
+            gs.scatter_update(np.array(["a", "b"]), [0, 1], mixed)
+        assert gs.scatter_update(anything, [0, 1], mixed).tolist() == mixed
+
+
+def test_what_is_kept_or_rounded() -> None:
+    assert np.isnat(first(np.zeros(1, "M8[ns]"), [np.datetime64("NaT")]))
+    assert first(np.zeros(1, "m8[s]"), np.array([5], "m8")) == np.timedelta64(5, "s")
+    assert first(np.zeros(1, "M8[s]"), np.array([2000], "M8[ms]")) == np.datetime64(2, "s")
+    assert first(np.zeros(1, "f2"), [1e6]) == np.inf
+    assert first(np.zeros(1, "f4"), [1 + 2**-40]) == 1
+    padded = np.dtype([("a", "i1"), ("b", "i4")], align=True)
+    assert first(np.zeros(1, padded), np.array([(1, 2)], [("a", "i4"), ("b", "i8")])).item() == (1, 2)
+    nothing = np.array([np.nan, "a"], Text(na_object=np.nan))
+    assert gs.scatter_update(np.array(["x", "y"], Text(na_object=None)), [0, 1], nothing).tolist() == [None, "a"]
+
+
+def test_text_is_not_cut_on_its_way_to_out() -> None:
+    words = np.array(["abc", "d"])
+    narrow = np.array(["", ""], "U1")
+    for call in (lambda: gs.gather(words, [0, 1], out=narrow), lambda: gs.at(words)[:].get(out=narrow),
+                 lambda: gs.at(words)[1].set("x", out=narrow)):  # fmt: skip
+        with pytest.raises(OpValueError, match=r"result\[0\] = 'abc' does not fit in out of type <U1"):
+            call()
+        assert narrow.tolist() == ["", ""]
+    assert gs.gather(words, [1, 1], out=narrow).tolist() == ["d", "d"]
+    with pytest.raises(OpTypeError, match="out has type <U1, but the result has"):
+        gs.gather(np.array([b"\xff"]), [0, 0], out=narrow)
+
+
+def test_chunks_that_differ_from_the_type_of_their_array() -> None:
+    da = pytest.importorskip("dask.array")
+
+    def declared(values: Any, dtype: str) -> Any:
+        made = da.from_array(np.array(values), chunks=2)
+        return da.Array(made.dask, made.name, made.chunks, dtype=dtype)
+
+    floats, data = declared([0.7, 1.2, 2.9], "i8"), da.arange(6, chunks=2)
+    for call in (
+        lambda: gs.gather(data, floats),
+        lambda: gs.gather(data.rechunk(-1), floats),
+        lambda: gs.scatter_update(data, floats, np.zeros(3, int)),
+        lambda: gs.tensor_scatter(da.zeros((3, 4), chunks=2), np.zeros((3, 1)), floats, axis=1),
+    ):
+        with pytest.raises(OpTypeError, match="indices must be integers, not float64"):
+            call().compute(scheduler="synchronous")
+    for chunks in (2, -1):
+        with pytest.raises(OpTypeError, match="updates of type float64 can't be stored in"):
+            gs.scatter_update(data.rechunk(chunks), [0, 1, 2], floats).compute(scheduler="synchronous")
+
+
+def test_a_chunk_says_where_its_value_stands_in_the_whole() -> None:
+    da = pytest.importorskip("dask.array")
+    updates = da.from_array(np.array([[1, 2, 3], [4, 5, 300]]), chunks=1)
+    with pytest.raises(OpValueError, match=r"updates\[1, 2\] = 300 does not fit in data of type int8"):
+        gs.scatter_update(da.zeros((4, 3), dtype="i1", chunks=2), [3, 0], updates).compute(scheduler="synchronous")
+    past = da.zeros((2, 3, 1), dtype="i1", chunks=1)
+    windows = da.from_array(np.array([[[1]], [[200]]]), chunks=1)
+    with pytest.raises(OpValueError, match=r"update\[1, 0, 0\] = 200 does not fit in past_cache of type int8"):
+        gs.tensor_scatter(past, windows, np.array([0, 2])).compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("dtype", [np.longdouble, np.clongdouble])
+def test_long_floats_are_moved_but_not_combined(dtype: Any) -> None:
+    data = (np.arange(6) + np.longdouble(2) ** -60).astype(dtype).reshape(2, 3)
+    index = np.array([1, 0])
+    assert np.array_equal(gs.gather(data, index), data[::-1])
+    assert np.array_equal(gs.gather_elements(data, index[:, np.newaxis]), data[::-1, :1])
+    assert np.array_equal(gs.gather_nd(data, index[:, np.newaxis]), data[::-1])
+    assert np.array_equal(gs.scatter_update(data, index, data), data[::-1])
+    assert np.array_equal(gs.at(data)[index, 1].get(), data[index, 1])
+    if np.dtype(dtype).itemsize == np.dtype("c16" if np.dtype(dtype).kind == "c" else "f8").itemsize:
+        pytest.skip("here it is the type of twice eight bytes or eight itself")
+    for reduction in ("add", "sub", "mul", "min", "max", "mean"):
+        with pytest.raises(OpTypeError, match="which can only be moved; convert data and updates to"):
+            gs.scatter_update(data, index, data, reduction=reduction)
+    with pytest.raises(OpTypeError, match="which can only be moved; convert"):
+        gs.prepare(index, 2).reduce(data, "sum")

@@ -145,16 +145,14 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
 
 def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:
     """Refuse lists in which NumPy makes text of other values, or dates wrong by a common unit."""
-    items = np.asarray(value, dtype=object).flat
+    items = np.asarray(value, dtype=object).ravel().tolist()
     if dtype.kind in "US":
-        kind: type = str if dtype.kind == "U" else bytes
-        changed = (item for item in items if not isinstance(item, kind))
+        changed = [item for item in items if not isinstance(item, str if dtype.kind == "U" else bytes)]
     else:
-        units = {str(item.dtype): item for item in items if isinstance(item, np.datetime64 | np.timedelta64)}
-        times = items if len(units) > 1 else ()
-        changed = (item for item in times if isinstance(item, np.generic) and not _casts.holds(dtype, item))
-    for item in changed:
-        text = f"{op}: {item!r} in {name} does not fit in {dtype}, the common type of the list; convert its elements"
+        times = [item for item in items if isinstance(item, np.datetime64 | np.timedelta64)]
+        changed = [item for item in times if item.dtype != dtype and not _casts.holds(dtype, item)]
+    if changed:
+        text = f"{op}: {changed[0]!r} in {name} does not fit in {dtype}, the common type of the list; convert its elements"
         raise OpTypeError(text, op=op, input=name)
 
 
@@ -194,21 +192,24 @@ def cast(
     ValueError
         A value does not fit.
     """
-    array = as_array(op, name, value)
-    if array.dtype == data.dtype:
-        return array
     dtype = data.dtype
-    if is_listed := not isinstance(value, np.ndarray | np.generic) and kind_of(value) is None:
-        if array.size == 0:
-            return array.astype(dtype)
-        array = _listed(op, name, value, array, target, dtype)
+    is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
+    if is_list and dtype.kind == "O":
+        value = np.asarray(value, dtype=object)  # NumPy could find a common type for the elements, and change them
+    array = as_array(op, name, value)
+    if array.dtype == dtype:
+        return array
+    if is_list and array.size == 0:
+        return array.astype(dtype)
+    if is_list and array.dtype.kind in "fO" and _casts.is_integer(dtype):
+        array = _as_integers(op, name, value, array, target, dtype)
     text, data_text = _strings.text_kind(array), _strings.text_kind(data)
     if widen and text and dtype.kind in "US":
         if array.dtype.kind == dtype.kind:
             return array
         dtype = _as_wide_as(array, dtype)
-    takes_others = hasattr(dtype, "na_object") or (is_listed and dtype.kind == "O")
-    if not _casts.fits(array.dtype, dtype) or (data_text and text != data_text and not takes_others):
+    only_text = data_text and not hasattr(dtype, "na_object")
+    if not _casts.fits(array.dtype, dtype) or (only_text and text != data_text):
         text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
         raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # memory that repeats: once
@@ -218,19 +219,16 @@ def cast(
     return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
 
 
-def _listed(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
-    """A list as an array of its own elements, where the common type that NumPy finds for them could change them."""
-    if dtype.kind == "O":
-        return np.asarray(value, dtype=object)
-    if array.dtype.kind in "fO" and _casts.is_integer(dtype):  # such as 2**63 beside 1
-        items = np.asarray(value, dtype=object)
-        low, high = _casts.bounds(dtype)
-        if all(isinstance(item, int | np.integer) for item in items.flat):
-            for place, item in enumerate(items.flat):
-                if not low <= item <= high:
-                    _refuse(op, name, items, place, target, dtype)
-            return items.astype(dtype)
-    return array
+def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
+    """A list of integers that have no common type in NumPy, such as 2**63 and 1, in an integer type."""
+    items = np.asarray(value, dtype=object)
+    if not all(isinstance(item, int | np.integer) for item in items.flat):
+        return array
+    low, high = _casts.bounds(dtype)
+    for place, item in enumerate(items.flat):
+        if not low <= item <= high:
+            _refuse(op, name, items, place, target, dtype)
+    return items.astype(dtype)
 
 
 def _as_wide_as(words: np.ndarray, dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -114,11 +114,14 @@ def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
 
 def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
     """A reduction that the element type does not have."""
-    text = f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}"
-    if dtype.kind in "fc" and dtype.name not in ("float64", "complex128"):  # the longer ones of C
-        narrow = "float64" if dtype.kind == "f" else "complex128"
-        text += f", which can only be moved; convert data and updates to {narrow}"
+    text = f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}{only_moved(dtype)}"
     raise OpTypeError(text, op=op, input="data")
+
+
+def only_moved(dtype: np.dtype[Any]) -> str:
+    """What to do with a float that is longer than those that reductions know; "" for other types."""
+    known = {np.longdouble: "float64", np.clongdouble: "complex128"}.get(dtype.type)
+    return f", which can only be moved; convert data and updates to {known}" if known else ""
 
 
 def accumulate_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
