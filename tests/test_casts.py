@@ -446,7 +446,11 @@ def first(data: np.ndarray, updates: Any) -> Any:
         (np.zeros(1, "M8[s]"), np.array(["2000-01-01T00:00:00.5"], "M8[ms]"), r"updates\[0\] = .*\.500 does not fit"),
         (np.array(["a"], Text()), np.array([None], Text(na_object=None)), r"updates\[0\] = None does not fit"),
         (np.zeros(1, "U3"), np.array(["a\0"], object), r"updates\[0\] = 'a\\x00' does not fit"),
-        (np.zeros(1, [("a", "U1")]), np.array([("bc",)], [("a", "U2")]), r"does not fit in data of type \[\('a', '<U1'"),
+        (
+            np.zeros(1, [("a", "U1")]),
+            np.array([("bc",)], [("a", "U2")]),
+            r"does not fit in data of type \[\('a',",
+        ),
         (np.array([None], object), np.array(["2000"], "M8[ns]"), r"updates\[0\] = 2000-.* does not fit"),
         (np.zeros(1, number("float4_e2m1fn")), np.array([100.0]), r"updates\[0\] = 100.0 does not fit"),
         (np.zeros(1, "i8"), [2**63], r"updates\[0\] = 9223372036854775808 does not fit in data of type int64"),

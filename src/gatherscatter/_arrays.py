@@ -152,7 +152,9 @@ def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> 
         times = [item for item in items if isinstance(item, np.datetime64 | np.timedelta64)]
         changed = [item for item in times if item.dtype != dtype and not _casts.holds(dtype, item)]
     if changed:
-        text = f"{op}: {changed[0]!r} in {name} does not fit in {dtype}, the common type of the list; convert its elements"
+        text = (
+            f"{op}: {changed[0]!r} in {name} does not fit in {dtype}, the common type of the list; convert its elements"
+        )
         raise OpTypeError(text, op=op, input=name)
 
 
