@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
 
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -68,6 +68,55 @@ def test_get_is_indexing(selection: Any) -> None:
     assert np.array_equal(result, data[key])
     assert result.shape == data[key].shape
     assert not np.shares_memory(result, data)
+
+
+@st.composite
+def any_keys(draw: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A key that may be legal or not."""
+    numbers = st.integers(-5, 5) | st.sampled_from([2**31, 2**63, -(2**64), 2**80])
+    box = st.lists(st.integers(0, 3), max_size=2).map(tuple)
+    scalars = st.sampled_from([1.0, np.float32(0), 1j, "a", b"a", True, np.False_, np.datetime64("2020"), object(), {}])
+    kinds = (np.int8, np.int64, np.uint8, np.uint64, ">i4", bool, np.float64, object, "U1", "M8[s]")
+
+    @st.composite
+    def array(draw: Callable[..., Any]) -> np.ndarray:
+        whole = draw(box | st.sampled_from([shape, shape[:1], shape[1:]]))
+        values = [draw(st.integers(0, 3)) for _ in range(int(np.prod(whole)))]
+        return np.array(values, np.int64).reshape(whole).astype(draw(st.sampled_from(kinds)))
+
+    ends = st.none() | st.integers(-4, 4) | st.sampled_from([1.5, "a", 2**70])
+    lists = st.lists(numbers | scalars | st.lists(numbers, max_size=2), max_size=3)
+    part = st.one_of(numbers, st.just(Ellipsis), st.none(), st.builds(slice, ends, ends), array(), lists, scalars)
+    good = parts(shape[0], (2,)) if shape else part
+    return tuple(draw(st.lists(st.one_of(part, good, good), max_size=len(shape) + 2)))
+
+
+@given(data=st.data())
+def test_index_errors_of_numpy_are_index_errors_here(data: Any) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=3)))
+    array = np.arange(int(np.prod(shape))).reshape(shape)
+    key = data.draw(any_keys(shape))
+    try:
+        expected: Any = array[key]
+    except Exception as error:
+        expected = error
+    writes = data.draw(st.booleans())
+    try:
+        found: Any = gs.at(array)[key].set(7) if writes else gs.at(array)[key].get()
+    except Exception as error:
+        found = error
+    if isinstance(expected, IndexError):
+        assert isinstance(found, IndexError), found
+    elif isinstance(expected, Exception):
+        assert isinstance(found, OpError), found
+    elif isinstance(found, Exception):  # what is refused though NumPy takes it
+        empty_mask = any(isinstance(part, np.ndarray) and part.dtype.kind == "b" and not part.size for part in key)
+        assert "a single truth value" in str(found) or (empty_mask and "is a mask of shape" in str(found)), found
+    elif writes:
+        array[key] = 7
+        assert np.array_equal(found, array)
+    else:
+        assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("method", UFUNCS)

@@ -523,7 +523,7 @@ def test_updates_take_the_type_of_data() -> None:
     assert gsj.scatter_update(data, [0], [7]).tolist() == [7, 0]
     for traced in (False, True):
         wrap = jax.jit if traced else lambda f: f
-        with pytest.raises(OpValueError, match=f"{BIG} in updates does not fit in data of type int32"):
+        with pytest.raises(OpValueError, match=rf"updates\[0\] = {BIG} does not fit in data of type int32"):
             wrap(lambda d: gsj.scatter_update(d, [0], np.array([BIG])))(data)
         with pytest.raises(OpTypeError, match="updates of type float32 can't be stored in data of type int32"):
             wrap(lambda d: gsj.scatter_update(d, [0], jnp.array([1.5])))(data)

@@ -154,7 +154,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.zeros(3, np.int8), [[0]], [300]),
         ValueError,
-        "scatter_nd: 300 in updates does not fit in data of type int8",
+        "scatter_nd: updates[0] = 300 does not fit in data of type int8",
     ),
     (
         lambda: gs.scatter_nd(np.zeros(3, np.complex64), [[0]], np.zeros(1, np.complex64), reduction="max"),
@@ -209,7 +209,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.zeros(3, ml_dtypes.int4), [[0]], [100]),
         ValueError,
-        "scatter_nd: 100 in updates does not fit in data of type int4",
+        "scatter_nd: updates[0] = 100 does not fit in data of type int4",
     ),
     (
         lambda: gs.scatter_nd(F8, [[0]], None),
@@ -254,7 +254,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2), np.int8), np.zeros((2, 1, 2), np.int8), [2], 300),
         ValueError,
-        "gather_tree: 300 in end_token does not fit in step_ids of type int8",
+        "gather_tree: end_token = 300 does not fit in step_ids of type int8",
     ),
     (lambda: gs.gather(F8), TypeError, "gather() missing required argument 'indices'"),
     (lambda: gs.gather(F8, [0], axes=1), TypeError, "gather() got an unexpected keyword argument 'axes'"),

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.errors import OpIndexError
+from gatherscatter.errors import OpError, OpIndexError
+from judge import outcome
 
 torch: Any = pytest.importorskip("torch")
 segment: Any = pytest.importorskip("gatherscatter.torch.segment")
@@ -275,6 +278,73 @@ def test_pointers_are_checked(pointers: list[int], batches: int) -> None:
     with pytest.raises(TypeError, match="indptr must be integers"):
         segment.segment_csr(src[0], indptr[0].double())
     assert segment.segment_csr(src[0], torch.tensor([0, 2, 3], dtype=torch.int16)).tolist() == [2, 1]
+
+
+@st.composite
+def pointers(draw: Any) -> tuple[Any, Any]:
+    """A src, and pointers that may be malformed in every way."""
+    src = torch.arange(float(np.prod(shape := draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))))).reshape(
+        shape
+    )
+    rank = draw(st.integers(0, len(shape) + 1))
+    sizes = [draw(st.sampled_from([*shape[d : d + 1], *shape[d : d + 1], 1, 2])) for d in range(max(rank - 1, 0))]
+    sizes += [draw(st.integers(0, 4))] if rank else []
+    last = shape[rank - 1] if 1 <= rank <= len(shape) else 3
+    values = [draw(st.integers(0, last) | st.integers(-1, last + 1)) for _ in range(int(np.prod(sizes)))]
+    made = torch.tensor(values, dtype=torch.int64).reshape(sizes)
+    if rank and draw(st.booleans()):
+        made = made.sort(-1).values
+    if rank and made.shape[-1] and draw(st.booleans()):
+        made[..., 0], made[..., -1] = 0, last
+    kinds = [torch.int64] * 6 + [torch.int32, torch.int8, torch.float32, torch.bool, torch.complex64]
+    return src, made.to(draw(st.sampled_from(kinds)))
+
+
+def is_well_formed(src: Any, indptr: Any, count: int) -> bool:
+    """What torch_scatter asks for, and pointers that ascend from 0 to count at most."""
+    if indptr.dtype not in (torch.int64, torch.int32, torch.int8) or not 1 <= indptr.ndim <= src.ndim:
+        return False
+    fits = all(a in (1, b) for a, b in zip(indptr.shape[:-1], src.shape, strict=False)) and indptr.shape[-1] > 0
+    rows = indptr.expand(*src.shape[: indptr.ndim - 1], -1).reshape(-1, indptr.shape[-1]).tolist() if fits else []
+    return fits and all(row == sorted(row) and row[0] >= 0 and row[-1] <= count for row in rows)
+
+
+@given(drawn=pointers(), name=st.sampled_from(["csr", "sum_csr", "mean_csr", "min_csr", "max_csr"]))
+def test_pointers_are_taken_or_refused_with_a_sentence(drawn: Any, name: str) -> None:
+    src, indptr = drawn
+    dim = indptr.ndim - 1
+    good = is_well_formed(src, indptr, src.shape[dim] if 0 <= dim < src.ndim else 0)
+    found = outcome(getattr(segment, f"segment_{name}"), src, indptr)
+    assert good != isinstance(found, OpError), found
+    if not good:
+        assert f"segment_{name}: indptr" in str(found)
+        return
+    found = found[0] if isinstance(found, tuple) else found
+    rows = indptr.expand(*src.shape[:dim], -1)
+    assert found.shape == (*src.shape[:dim], rows.shape[-1] - 1, *src.shape[dim + 1 :])
+    if name in ("csr", "sum_csr"):
+        for place in np.ndindex(*found.shape[: dim + 1]):
+            first, last = rows[place[:-1]][place[-1] : place[-1] + 2].tolist()
+            assert torch.equal(found[place], src[place[:-1]][first:last].sum(0))
+
+
+@given(drawn=pointers())
+def test_pointers_of_gathers_are_taken_or_refused_with_a_sentence(drawn: Any) -> None:
+    src, indptr = drawn
+    dim = indptr.ndim - 1
+    good = is_well_formed(src, indptr, 99)
+    if good:
+        rows = indptr.expand(*src.shape[:dim], -1)
+        count = int(rows.flatten()[-1]) if rows.numel() else 0
+        good = src.shape[dim] == rows.shape[-1] - 1
+        good = good and bool((rows[..., 0] == 0).all()) and bool((rows[..., -1] == count).all())
+    found = outcome(segment.gather_csr, src, indptr)
+    assert good != isinstance(found, OpError), found
+    if not good:
+        assert "gather_csr: indptr" in str(found)
+        return
+    for place in np.ndindex(*src.shape[:dim]):
+        assert torch.equal(found[place], src[place].repeat_interleave(rows[place].diff().to(torch.int64), dim=0))
 
 
 def test_results_are_contiguous() -> None:

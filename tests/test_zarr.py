@@ -191,7 +191,7 @@ def test_arrays_of_a_group(tmp_path: Path) -> None:
         ({"indices": [[0.0]]}, OpTypeError, "indices must be integers"),
         ({"updates": [1, 2]}, OpValueError, "updates has shape"),
         ({"updates": [1.5, 2, 3]}, OpTypeError, "can't be stored in array of type int32"),
-        ({"updates": [2**40, 2, 3]}, OpValueError, "1099511627776 in updates does not fit"),
+        ({"updates": [2**40, 2, 3]}, OpValueError, r"updates\[0\] = 1099511627776 does not fit"),
         ({"reduction": "plus"}, OpValueError, "reduction must be one of"),
         ({"mode": "fill"}, OpValueError, "mode must be one of"),
         ({"memory_limit": 100}, OpValueError, "memory_limit of 100 bytes is too small"),
@@ -671,7 +671,7 @@ def test_apply_resumes_when_asked_to(files: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("words", [["longer"], np.array(["longer"], object)])
 def test_text_that_does_not_fit_is_refused(tmp_path: Path, words: Any) -> None:
     array = stored(tmp_path / "z", np.array(["a", "b"], "<U2"), (1,))
-    with pytest.raises(OpValueError, match="'longer' in updates does not fit in array of type <U2"):
+    with pytest.raises(OpValueError, match=r"updates\[0\] = 'longer' does not fit in array of type <U2"):
         gsz.scatter_nd(array, [[0]], words)
     gsz.scatter_nd(array, [[0]], ["xy"])
     with pytest.raises(OpTypeError, match="text of a fixed width can't be concatenated in place"):

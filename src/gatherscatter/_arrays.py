@@ -6,12 +6,12 @@ arguments as they were given.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter import _core, _strings
+from gatherscatter import _casts, _core, _strings
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.kinds import any_kind, kind_of
 
@@ -122,7 +122,7 @@ def execute(
         return core(array, update, out=out)
     else:
         result = core(array, update)
-    return result if out is None else _copy_into(op, out, result)
+    return result if out is None else copy_into(op, out, result)
 
 
 def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
@@ -136,9 +136,26 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
     kind = kind_of(value)
     try:
         array = np.asarray(value if kind is None else kind.take(op, name, value))
+        if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
+            _check_common_type(op, name, value, array.dtype)
         return np.require(array, requirements=["ALIGNED"])
     except (ValueError, OverflowError) as error:
         raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
+
+
+def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse lists in which NumPy makes text of other values, or dates wrong by a common unit."""
+    items = np.asarray(value, dtype=object).ravel().tolist()
+    if dtype.kind in "US":
+        changed = [item for item in items if not isinstance(item, str if dtype.kind == "U" else bytes)]
+    else:
+        times = [item for item in items if isinstance(item, np.datetime64 | np.timedelta64)]
+        changed = [item for item in times if item.dtype != dtype and not _casts.holds(dtype, item)]
+    if changed:
+        text = (
+            f"{op}: {changed[0]!r} in {name} does not fit in {dtype}, the common type of the list; convert its elements"
+        )
+        raise OpTypeError(text, op=op, input=name)
 
 
 def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
@@ -155,59 +172,91 @@ def native(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def cast(op: str, name: str, value: ArrayLike | None, target: str, data: np.ndarray) -> np.ndarray:
-    """An input in the type of ``data``, which messages call ``target``, if nothing but precision is lost by that."""
+def cast(
+    op: str,
+    name: str,
+    value: ArrayLike | None,
+    target: str,
+    data: np.ndarray,
+    *,
+    widen: bool = True,
+    origin: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """An input in the type of ``data``, which messages call ``target``, by the rule of `_casts`.
+
+    Text of a fixed width stays as wide as it is, if the result can ``widen``. ``origin`` is where an array that is a
+    chunk begins in the whole.
+
+    Raises
+    ------
+    TypeError
+        The types do not go together.
+    ValueError
+        A value does not fit.
+    """
+    dtype = data.dtype
+    is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
+    if is_list and dtype.kind == "O":
+        value = np.asarray(value, dtype=object)  # NumPy could find a common type for the elements, and change them
     array = as_array(op, name, value)
-    if array.dtype == data.dtype:
+    if array.dtype == dtype:
         return array
+    if is_list and array.size == 0:
+        return array.astype(dtype)
+    if is_list and array.dtype.kind in "fO" and _casts.is_integer(dtype):
+        array = _as_integers(op, name, value, array, target, dtype)
     text, data_text = _strings.text_kind(array), _strings.text_kind(data)
-    if text and text == data_text:
+    if widen and text and dtype.kind in "US":
+        if array.dtype.kind == dtype.kind:
+            return array
+        dtype = _as_wide_as(array, dtype)
+    only_text = data_text and not hasattr(dtype, "na_object")
+    if not _casts.fits(array.dtype, dtype) or (only_text and text != data_text):
+        text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
+        raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
+    distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # memory that repeats: once
+    result, changed = _casts.converted(distinct, dtype)
+    if changed is not None and changed.any():
+        _refuse(op, name, distinct, int(np.argmax(changed)), target, data.dtype, origin)
+    return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
+
+
+def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
+    """A list of integers that have no common type in NumPy, such as 2**63 and 1, in an integer type."""
+    items = np.asarray(value, dtype=object)
+    if not all(isinstance(item, int | np.integer) for item in items.flat):
         return array
-    if _is_integer(array.dtype) and _is_integer(data.dtype):
-        return _narrowed(op, name, array, target, data.dtype)
-    empty = array.size == 0 and not isinstance(value, np.ndarray)
-    if not empty and not (data.dtype.kind == "O" and not data_text) and not _can_hold(data.dtype, array.dtype):
-        raise OpTypeError(
-            f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}; convert one of them",
-            op=op,
-            input=name,
-        )
-    with np.errstate(over="ignore", invalid="ignore"):  # a number too large for the type is infinite in it
-        result = array.astype(data.dtype)
-    if data.dtype.name.startswith("float8") and np.any(np.isnan(result) & ~np.isnan(array)):
-        raise OpValueError(f"{op}: {name} does not fit in {target} of type {data.dtype}", op=op, input=name)
-    return result
+    low, high = _casts.bounds(dtype)
+    for place, item in enumerate(items.flat):
+        if not low <= item <= high:
+            _refuse(op, name, items, place, target, dtype)
+    return items.astype(dtype)
 
 
-# Each kind of number can hold those before it.
-_NUMBERS = (("bool",), ("int", "uint"), ("float", "bfloat"), ("complex",))
+def _as_wide_as(words: np.ndarray, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A type of text of a fixed width that is as wide as the longest word."""
+    widths = (len(word) for word in words.astype(object).flat if isinstance(word, str | bytes))
+    return np.dtype(f"{dtype.kind}{max(widths, default=1) or 1}")
 
 
-def _can_hold(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
-    rank, other_rank = (
-        next((rank for rank, names in enumerate(_NUMBERS) if each.name.startswith(names)), None)
-        for each in (dtype, other)
-    )
-    if rank is None or other_rank is None:
-        same = dtype.kind == other.kind and dtype.names == other.names and dtype.kind not in "OSUT"
-        return same and np.can_cast(other, dtype, "same_kind")
-    return other_rank <= rank
-
-
-def _is_integer(dtype: np.dtype[Any]) -> bool:
-    return dtype.name.startswith(("int", "uint"))
-
-
-def _narrowed(op: str, name: str, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
-    """Integers as another integer type that holds every one of them."""
-    bits = int(dtype.name.removeprefix("u").removeprefix("int"))
-    low, high = (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    distinct = array[tuple(slice(None if step else 1) for step in array.strides)]  # once what memory holds once
-    wide = distinct if array.dtype.kind in "iu" else distinct.astype(np.int64)  # int4 has neither minimum nor maximum
-    if wide.size and (wide.min() < low or wide.max() > high):
-        worst = wide.min() if wide.min() < low else wide.max()
-        raise OpValueError(f"{op}: {worst} in {name} does not fit in {target} of type {dtype}", op=op, input=name)
-    return array.astype(dtype)
+def _refuse(
+    op: str,
+    name: str,
+    array: np.ndarray,
+    place: int,
+    target: str,
+    dtype: np.dtype[Any],
+    origin: tuple[int, ...] | None = None,
+) -> NoReturn:
+    """The error for an element, at a flat place, that has no equal in a type."""
+    position = tuple(map(int, np.unravel_index(place, array.shape)))
+    value: Any = array[position]
+    if origin is not None:
+        position = tuple(first + at for first, at in zip(origin, position, strict=True))
+    where = f"{name}[{', '.join(map(str, position))}]" if position else name
+    shown = repr(value.item() if array.dtype.kind in "US" else value) if array.dtype.kind in "OSUT" else str(value)
+    text = f"{op}: {where} = {shown} does not fit in {target} of type {dtype}"
+    raise OpValueError(text, op=op, input=name, positions=(position,))
 
 
 def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
@@ -216,7 +265,7 @@ def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None
         raise OpTypeError(f"{op}: out must be a NumPy array, not {type(out).__name__}", op=op, input="out")
     if not out.flags.writeable:
         raise OpValueError(f"{op}: out is read-only", op=op, input="out")
-    if out.dtype != data.dtype and not (_strings.text_kind(data) and _strings.text_kind(out)):
+    if out.dtype != data.dtype and not _strings.text_kind(data) == _strings.text_kind(out) != "":
         raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
     if updates is not None and out.shape != data.shape:
         raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
@@ -247,13 +296,10 @@ def _can_write_directly(
     )
 
 
-def _copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:
+def copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:
     """The last step of a call that could not write to ``out`` directly: nothing can fail after it has begun."""
     if out.shape != result.shape:
         text = f"{op}: out has shape {out.shape}, but the result has {result.shape}"
         raise OpValueError(text, op=op, input="out")
-    if out.dtype != result.dtype and not np.can_cast(result.dtype, out.dtype, "safe"):
-        text = f"{op}: out of type {out.dtype} is too narrow for a result of type {result.dtype}"
-        raise OpValueError(text, op=op, input="out")
-    out[...] = result
+    out[...] = cast(op, "result", result, "out", out, widen=False)
     return out

@@ -79,11 +79,7 @@ def _gather(core: Core, data: np.ndarray) -> np.ndarray:
 
 def _common_type(data: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One type for both, wide enough that no text is cut."""
-    if data.dtype.kind in "US" and updates.dtype.kind in "OT":
-        updates = updates.astype(data.dtype.kind)
-    dtype = data.dtype
-    if data.dtype.kind == updates.dtype.kind and data.dtype.kind in "US":
-        dtype = _wide_enough(dtype, updates.dtype)
+    dtype = _wide_enough(data.dtype, updates.dtype) if data.dtype.kind in "US" else data.dtype
     return data.astype(dtype, copy=False), updates.astype(dtype, copy=False)
 
 

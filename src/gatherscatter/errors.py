@@ -74,6 +74,14 @@ class OpIndexError(OpError, IndexError):
     """At least one index is out of range; nothing was written."""
 
 
+class OpKeyTypeError(OpTypeError, IndexError):
+    """A part of a key that is not an index; NumPy raises IndexError for it."""
+
+
+class OpKeyValueError(OpValueError, IndexError):
+    """A key that does not go with the shape of data, or with itself; NumPy raises IndexError for it."""
+
+
 def _rebuild(cls: type[OpError], args: tuple[Any, ...], state: dict[str, Any]) -> OpError:
     error = cls(*args)
     error.__dict__.update(state)
@@ -106,7 +114,14 @@ def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
 
 def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
     """A reduction that the element type does not have."""
-    raise OpTypeError(f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}", op=op, input="data")
+    text = f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}{only_moved(dtype)}"
+    raise OpTypeError(text, op=op, input="data")
+
+
+def only_moved(dtype: np.dtype[Any]) -> str:
+    """What to do with a float that is longer than those that reductions know; "" for other types."""
+    known = {np.longdouble: "float64", np.clongdouble: "complex128"}.get(dtype.type)
+    return f", which can only be moved; convert data and updates to {known}" if known else ""
 
 
 def accumulate_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:

@@ -36,9 +36,10 @@ def at(data: Any) -> At:
     Raises
     ------
     IndexError
-        An index is out of range; before anything is written.
+        An index is out of range, or the key is one for which NumPy raises IndexError: it names too many axes, has a
+        mask of another shape, or a part that is not an index. The latter are also a ValueError or a TypeError.
     TypeError, ValueError
-        A key that is no index or names more axes than there are, values that do not broadcast or that data can't hold.
+        Values do not broadcast, or data can't hold them.
 
     Source: NumPy's user guide, "Indexing on ndarrays"; `gatherscatter.scatter_nd`.
 
@@ -253,5 +254,4 @@ def _named(chosen: Selection, op: str, data: np.ndarray) -> Iterator[None]:
 
 def _copied(op: str, result: np.ndarray, out: Any) -> Any:
     _arrays.check_out(op, out, result, result)
-    out[...] = result
-    return out
+    return _arrays.copy_into(op, out, result)

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _arrays
-from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError, raise_indices
+from gatherscatter.errors import (
+    OpIndexError,
+    OpKeyTypeError,
+    OpKeyValueError,
+    OpTypeError,
+    OpValueError,
+    raise_indices,
+)
 
 Shape = tuple[int, ...]
 
@@ -133,7 +140,7 @@ def _together(op: str, arrays: dict[int, np.ndarray]) -> tuple[Shape, Shape, np.
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in arrays.values())
         text = f"{op}: the arrays of the key have shapes that do not broadcast: {shapes}"
-        raise OpValueError(text, op=op, input="key") from None
+        raise OpKeyValueError(text, op=op, input="key") from None
     return dims, together[0].shape, np.stack(together, axis=-1)
 
 
@@ -145,16 +152,20 @@ def _part(op: str, n: int, part: Any) -> tuple[int, Any]:
         try:
             part.indices(1)
         except (TypeError, ValueError) as error:
-            raise OpTypeError(
-                f"{op}: key[{n}] is a slice that can't be used: {error}", op=op, input=f"key[{n}]"
-            ) from None
+            text = f"{op}: key[{n}] is a slice that can't be used: {error}"
+            raise OpKeyTypeError(text, op=op, input=f"key[{n}]") from None
         return n, part
     if not isinstance(part, bool | np.bool):
         try:
             return n, operator.index(part)
         except TypeError:
             pass
-    array = _arrays.as_array(op, f"key[{n}]", part)
+    try:
+        array = _arrays.as_array(op, f"key[{n}]", part)
+    except OpTypeError as error:
+        raise OpKeyTypeError(*error.args, op=op, input=f"key[{n}]") from None
+    except OpValueError as error:
+        raise OpKeyValueError(*error.args, op=op, input=f"key[{n}]") from None
     if array.size == 0 and not isinstance(part, np.ndarray) and array.dtype == np.float64:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iub" or array.shape == ():
@@ -162,7 +173,7 @@ def _part(op: str, n: int, part: Any) -> tuple[int, Any]:
         text = (
             f"{op}: key[{n}] is {found}; an index is an integer, a slice, ..., None, or an array of integers or masks"
         )
-        raise OpTypeError(text, op=op, input=f"key[{n}]")
+        raise OpKeyTypeError(text, op=op, input=f"key[{n}]")
     return n, _arrays.native(array)
 
 
@@ -171,10 +182,10 @@ def _expanded(op: str, shape: Shape, parts: list[tuple[int, Any]]) -> list[tuple
     named = sum(_consumes(part) for _, part in parts)
     dots = [place for place, (_, part) in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
-        raise OpTypeError(f"{op}: the key has {len(dots)} ellipses; it can have one", op=op, input="key")
+        raise OpKeyTypeError(f"{op}: the key has {len(dots)} ellipses; it can have one", op=op, input="key")
     if named > len(shape):
         text = f"{op}: the key names {named} axes, but data has {len(shape)}"
-        raise OpValueError(text, op=op, input="key")
+        raise OpKeyValueError(text, op=op, input="key")
     rest = [(-1, slice(None))] * (len(shape) - named)
     place = dots[0] + 1 if dots else len(parts)  # the ellipsis stays: it stands between its neighbours
     return [*parts[:place], *rest, *parts[place:]]
@@ -193,7 +204,7 @@ def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.n
         if array.shape != shape[axis : axis + array.ndim]:
             there = shape[axis : axis + array.ndim]
             text = f"{op}: key[{n}] is a mask of shape {array.shape}, but data has {there} there"
-            raise OpValueError(text, op=op, input=f"key[{n}]")
+            raise OpKeyValueError(text, op=op, input=f"key[{n}]")
         return list(np.nonzero(array))
     if array.dtype == np.uint64:  # which goes together with no signed type
         _check_range(op, n, array, shape[axis], axis)

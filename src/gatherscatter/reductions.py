@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.errors import OpTypeError, OpValueError, only_moved
 
 # By name: what the core calls it. A mean is a sum divided by counts, and counts are known.
 _IN_CORE = {
@@ -35,8 +35,8 @@ def reduced(
     wanted = _wanted(op, updates.dtype, names)
     made = _core.reduce_groups(starts, order, updates, wanted, num_threads) if wanted else []
     if made is NotImplemented:
-        text = f"{op}: updates of type {updates.dtype} have not all of the reductions {', '.join(names)}"
-        raise OpTypeError(text, op=op, input="updates")
+        text = f"{op}: not all of the reductions {', '.join(names)} are defined for updates of type {updates.dtype}"
+        raise OpTypeError(text + only_moved(updates.dtype), op=op, input="updates")
     results = {}
     for name, result in zip(wanted, made, strict=True):
         if name.startswith("arg"):

@@ -87,7 +87,7 @@ def _working_type(op: str, dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
         return np.dtype(np.uint8)
     if dtype.kind in "iuf" and dtype.itemsize <= 8:
         return dtype.newbyteorder("=")
-    raise OpTypeError(f"{op}: step_ids must be numbers, not {dtype}", op=op, input="step_ids")
+    raise OpTypeError(f"{op}: step_ids must be numbers of at most 64 bits, not {dtype}", op=op, input="step_ids")
 
 
 def _check_shapes(

@@ -39,6 +39,11 @@ def directly(
         raise
 
 
+def _as_declared(move: Movement, dtype: np.dtype[Any], updates: np.ndarray) -> np.ndarray:
+    """A chunk in the type of its array, from which it may differ."""
+    return _arrays.cast(move.rule.op, "chunk of updates", updates, "an array", np.empty(0, dtype))
+
+
 def take(
     move: Movement, block: np.ndarray, number: int, outputs: list[int], routes: list[Route]
 ) -> dict[int, list[Taken]]:
@@ -85,9 +90,15 @@ def gather_at_once(
 
 
 def pick(
-    move: Movement, updates: np.ndarray, rows_of: Route, start: tuple[int, ...] | None, numbers: list[int]
+    move: Movement,
+    dtype: np.dtype[Any],
+    updates: np.ndarray,
+    rows_of: Route,
+    start: tuple[int, ...] | None,
+    numbers: list[int],
 ) -> dict[int, list[Piece]]:
     """The updates for chunks of data, of one chunk of updates, whose ``start`` is given where order needs it."""
+    updates = _as_declared(move, dtype, updates)
     return {number: [_piece(move, updates, rows_of[number], start)] for number in numbers if number in rows_of}
 
 

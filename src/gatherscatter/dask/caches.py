@@ -56,7 +56,8 @@ def run(
 ) -> Array:
     """The same for any name of it."""
     op = rule.op
-    past, update = inputs.as_dask(op, "past_cache", past_cache), inputs.as_dask(op, "update", update)
+    past = inputs.as_dask(op, "past_cache", past_cache)
+    update = inputs.as_dask(op, "update", inputs.as_updates(op, update, past, "update", "past_cache"))
     _check_options(past, update, mode, num_threads)
     axis = cache.normalised(op, axis, past.ndim)
     window = write_indices
@@ -95,7 +96,7 @@ def _positions_of_chunk(
     window: np.ndarray, size: int, length: int, mode: str, op: str, block_info: Any = None
 ) -> np.ndarray:
     try:
-        return cache.positions_of(op, _arrays.native(window), len(window), size, length, mode)
+        return cache.positions_of(op, _arrays.as_indices(op, "write_indices", window), len(window), size, length, mode)
     except OpIndexError as error:
         raise _in_whole(error, block_info[0]["array-location"][0][0], block_info[0]["chunk-location"]) from None
 

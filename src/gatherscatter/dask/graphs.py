@@ -134,7 +134,15 @@ class _Scatter:
             self._updates, (*self._move.outer, *self._positions, *self._move.inner), (*before, *chunk, *behind)
         )
         start = None if self._ordered else start_of(self._positions, chunk)
-        return apply.pick, self._move, updates, self._routes.argument(chunk, numbers), start, numbers
+        return (
+            apply.pick,
+            self._move,
+            self._updates.dtype,
+            updates,
+            self._routes.argument(chunk, numbers),
+            start,
+            numbers,
+        )
 
 
 def direct(

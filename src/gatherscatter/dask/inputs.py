@@ -58,18 +58,27 @@ def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray
     return as_dask(op, name, value)
 
 
-def as_updates(op: str, value: Any, data: Array) -> Array | np.ndarray:
-    """Updates of a type that can be stored in data; those in memory have data's then."""
+def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: str = "data") -> Array | np.ndarray:
+    """Updates in the type of data; tasks convert those that are lazy. Text of a fixed width keeps its width."""
     like = np.empty(0, data.dtype)
     if not isinstance(value, Array):
-        updates = _arrays.cast(op, "updates", value, "data", like)
-        wide = data.dtype.kind in "US" and updates.dtype.kind != data.dtype.kind
-        return updates.astype(data.dtype.kind) if wide else updates
-    _arrays.cast(op, "updates", np.empty(0, value.dtype), "data", like)
+        return _arrays.cast(op, name, value, target, like)
+    _arrays.cast(op, name, np.empty(0, value.dtype), target, like)
     if data.dtype.kind in "US" and value.dtype.kind != data.dtype.kind:
-        text = f"{op}: updates of type {value.dtype} have no known width, as data of type {data.dtype} needs it"
-        raise OpTypeError(f"{text}; convert one of them", op=op, input="updates")
-    return as_dask(op, "updates", value)
+        text = f"{op}: {name} of type {value.dtype} have no known width, as {target} of type {data.dtype} needs it"
+        raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
+    updates = as_dask(op, name, value)
+    if updates.dtype == data.dtype or data.dtype.kind in "US":
+        return updates
+    facts = {"dtype": data.dtype, "meta": np.empty((0,) * updates.ndim, data.dtype)}
+    return da.map_blocks(_cast_chunk, updates, op, name, target, data.dtype, **facts)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _cast_chunk(
+    chunk: np.ndarray, op: str, name: str, target: str, dtype: np.dtype[Any], block_info: Any
+) -> np.ndarray:
+    origin = tuple(start for start, _ in block_info[0]["array-location"])
+    return _arrays.cast(op, name, chunk, target, np.empty(0, dtype), origin=origin)
 
 
 def check(

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gatherscatter import _core
+from gatherscatter import _arrays, _core
 from gatherscatter.dask.chunks import Axis, Block, Movement
 from gatherscatter.errors import OpIndexError
 
@@ -22,6 +22,7 @@ def route(move: Movement, indices: np.ndarray, start: Block, chunk: Block | None
 
     ``start`` is where these indices stand in the whole, ``chunk`` the numbers of their chunk for messages.
     """
+    indices = _arrays.as_indices(move.rule.op, "indices", indices)  # a chunk may differ from the type of its array
     shape = indices.shape[: len(move.positions)]
     if not move.rule.takes_tuples:
         indices = indices[..., np.newaxis]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpIndexError, OpTypeError
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.torch import functions
 from gatherscatter.torch.segment.scatters import (
     Pair,
@@ -25,13 +25,20 @@ def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: 
     """Reduce ``src[..., indptr[..., i] : indptr[..., i + 1], ...]`` along the last axis of ``indptr``.
 
     Its axes before that are those of ``src``, or of length 1. ``reduce`` as in `scatter`.
+
+    Raises
+    ------
+    IndexError
+        A pointer is out of range, or less than the one before it.
+    ValueError, TypeError
+        ``indptr`` has no element, more axes than ``src`` or others, or is not a tensor of integers.
     """
-    return _segment_csr(src, indptr, out, value_of("segment_csr", reduce))  # type: ignore[no-any-return]
+    return _segment_csr("segment_csr", src, indptr, out, value_of("segment_csr", reduce))  # type: ignore[no-any-return]
 
 
 def segment_sum_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
     """`segment_csr` with sums."""
-    return _segment_csr(src, indptr, out, scatter_sum)  # type: ignore[no-any-return]
+    return _segment_csr("segment_sum_csr", src, indptr, out, scatter_sum)  # type: ignore[no-any-return]
 
 
 segment_add_csr = segment_sum_csr
@@ -39,24 +46,40 @@ segment_add_csr = segment_sum_csr
 
 def segment_mean_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
     """`segment_csr` with means."""
-    return _segment_csr(src, indptr, out, scatter_mean)  # type: ignore[no-any-return]
+    return _segment_csr("segment_mean_csr", src, indptr, out, scatter_mean)  # type: ignore[no-any-return]
 
 
 def segment_min_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Pair:
     """`segment_csr` with minima, and where they come from."""
-    return _segment_csr(src, indptr, out, scatter_min)  # type: ignore[no-any-return]
+    return _segment_csr("segment_min_csr", src, indptr, out, scatter_min)  # type: ignore[no-any-return]
 
 
 def segment_max_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Pair:
     """`segment_csr` with maxima, and where they come from."""
-    return _segment_csr(src, indptr, out, scatter_max)  # type: ignore[no-any-return]
+    return _segment_csr("segment_max_csr", src, indptr, out, scatter_max)  # type: ignore[no-any-return]
 
 
 def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
-    """Repeat ``src[..., i, ...]`` for the positions of segment i; the reverse of `segment_csr`."""
+    """Repeat ``src[..., i, ...]`` for the positions of segment i; the reverse of `segment_csr`.
+
+    Raises
+    ------
+    IndexError
+        A pointer is less than the one before it, or a row of pointers does not begin with 0 or end with the last one.
+    ValueError, TypeError
+        As for `segment_csr`; or ``src`` has not one value a segment.
+    """
+    op = "gather_csr"
+    indptr = _in_shape(op, src, indptr)
     dim = indptr.ndim - 1
-    count = int(indptr.flatten()[-1])
-    return gather_coo(src, _segments(indptr.expand(*src.shape[:dim], -1), count), out)
+    if src.shape[dim] != indptr.shape[-1] - 1:
+        text = f"indptr of shape {tuple(indptr.shape)} has {indptr.shape[-1] - 1} segments, but src {src.shape[dim]}"
+        raise OpValueError(f"{op}: {text} values along axis {dim}", op=op, input="indptr")
+    count = int(indptr.flatten()[-1]) if indptr.numel() else 0
+    _check_values(op, indptr, count)
+    if not functions.is_transformed():
+        _check_ends(op, indptr, count)
+    return gather_coo(src, _segments(indptr, count), out)
 
 
 def segment_coo(
@@ -98,7 +121,6 @@ def gather_coo(src: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
 
 def _segments(indptr: Tensor, count: int) -> Tensor:
     """The segment of each position; the number of segments where it is in none."""
-    indptr = _checked(indptr, count)
     device = indptr.device
     if indptr.ndim == 1:
         bounds = torch.cat([indptr.new_zeros(1), indptr, indptr.new_full((1,), count)])
@@ -110,26 +132,67 @@ def _segments(indptr: Tensor, count: int) -> Tensor:
     return found.masked_fill(found < 0, indptr.shape[-1] - 1)
 
 
-def _checked(indptr: Tensor, count: int) -> Tensor:
-    """Pointers as int64, which ascend and stay within ``count``; in traced programs nobody can know."""
+def _in_shape(op: str, src: Tensor, indptr: Any) -> Tensor:
+    """Pointers as int64, with the first axes of ``src``."""
+    if not isinstance(indptr, Tensor):
+        text = f"{op}: indptr must be a tensor of integers, not {type(indptr).__name__}"
+        raise OpTypeError(text, op=op, input="indptr")
     if indptr.is_floating_point() or indptr.is_complex() or indptr.dtype == torch.bool:
-        raise OpTypeError(f"indptr must be integers, not {indptr.dtype}", op="segment_csr", input="indptr")
-    indptr = indptr.to(torch.int64)
-    if not functions.is_transformed() and indptr.numel():
-        low, high = int(indptr.min()), int(indptr.max())
-        if low < 0 or high > count:
-            worst = low if low < 0 else high
-            text = f"{worst} in indptr is out of range for {count} values (valid: 0..{count})"
-            raise OpIndexError(text, op="segment_csr", input="indptr")
-        if bool((indptr.diff() < 0).any()):
-            raise OpIndexError("indptr must ascend", op="segment_csr", input="indptr")
-    return indptr
+        raise OpTypeError(f"{op}: indptr must be integers, not {indptr.dtype}", op=op, input="indptr")
+    shape, dim = tuple(indptr.shape), indptr.ndim - 1
+    shapes = f"(indptr {shape}, src {tuple(src.shape)})"
+    if not 1 <= indptr.ndim <= src.ndim:
+        text = f"{op}: indptr must have between 1 and {src.ndim} dimensions, those of src, not {indptr.ndim} {shapes}"
+        raise OpValueError(text, op=op, input="indptr")
+    if shape[-1] == 0:
+        text = f"{op}: indptr must have at least one element along its last axis: where the first segment begins"
+        raise OpValueError(f"{text} {shapes}", op=op, input="indptr")
+    if any(size not in (1, wanted) for size, wanted in zip(shape[:-1], src.shape[:dim], strict=True)):
+        text = f"{op}: indptr must have the first {dim} axes of src, or 1 in their place {shapes}"
+        raise OpValueError(text, op=op, input="indptr")
+    pointers: Tensor = indptr.to(torch.int64)
+    return pointers.expand(*src.shape[:dim], -1)
 
 
-def _segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
-    dim = indptr.ndim - 1
-    size = indptr.shape[-1] - 1
-    index = _segments(indptr.expand(*src.shape[:dim], -1), src.shape[dim])
+def _check_values(op: str, indptr: Tensor, count: int) -> None:
+    """Pointers must ascend and stay within ``count``; in traced programs nobody can know."""
+    if functions.is_transformed() or not indptr.numel():
+        return
+    outside = (indptr < 0) | (indptr > count)
+    if bool(outside.any()):
+        where, value = _first(indptr, outside)
+        text = f"{op}: {where} = {value} is out of range for {count} values (valid: 0..{count})"
+        raise OpIndexError(text, op=op, input="indptr")
+    descends = torch.zeros_like(outside)
+    descends[..., 1:] = indptr.diff() < 0
+    if bool(descends.any()):
+        where, value = _first(indptr, descends)
+        text = f"{op}: {where} = {value} is less than the pointer before it; indptr must ascend"
+        raise OpIndexError(text, op=op, input="indptr")
+
+
+def _check_ends(op: str, indptr: Tensor, count: int) -> None:
+    """Each of ``count`` positions must belong to a segment, in every row."""
+    for end, wanted in ((0, 0), (-1, count)):
+        wrong = torch.zeros_like(indptr, dtype=torch.bool)
+        wrong[..., end] = indptr[..., end] != wanted
+        if bool(wrong.any()):
+            where, value = _first(indptr, wrong)
+            text = f"{op}: {where} = {value} must be {wanted}, so that each of {count} positions belongs to a segment"
+            raise OpIndexError(text, op=op, input="indptr")
+
+
+def _first(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
+    """Where the first wrong pointer stands, and its value."""
+    place = tuple(wrong.nonzero()[0].tolist())
+    return f"indptr[{', '.join(map(str, place))}]", int(indptr[place])
+
+
+def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
+    indptr = _in_shape(op, src, indptr)
+    dim, size = indptr.ndim - 1, indptr.shape[-1] - 1
+    _check_values(op, indptr, src.shape[dim])
+    index = _segments(indptr, src.shape[dim])
     # One place more, for what is in no segment.
     result = reduce(src, index, dim, None, size + 1)
     if isinstance(result, tuple):
