@@ -66,6 +66,7 @@ RUNTIMES = {
     "onnx-reference": "ONNX reference evaluator",
     "pytorch": "PyTorch",
     "jax": "JAX",
+    "numpy": "NumPy",
     "dask": "Dask",
     "zarr": "Zarr",
     "onnxruntime-cuda": "ONNX Runtime, CUDA",
