@@ -213,7 +213,9 @@ class Scope:
         """Note initializers that no caller can replace."""
         for tensor in tensors:
             self.infos[tensor.name] = of_tensor(tensor)
-            self.constants[tensor.name] = cache(partial(self.files.load, tensor, f"initializer {tensor.name!r}"))
+            self.constants[tensor.name] = cache(
+                partial(self.files.load, tensor, f"initializer {one_line(tensor.name)!r}")
+            )
 
     def add_graph(self, graph: onnx.GraphProto, inputs: Sequence[ValueInfo] = ()) -> None:
         """Note all values of a graph; ``inputs`` is what a node knows of the inputs of its subgraph.
@@ -590,6 +592,7 @@ def _loop(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[Va
     inner = [ValueInfo(info.elem_type, other=info.other) for info in carried]
     made = scope.subgraph(node, position, "body", [ValueInfo(_T.INT64, ()), ValueInfo(_T.BOOL, ()), *inner])[1:]
     final = [_merged(*pair) for pair in zip(carried, made, strict=False)]
+    # A loop without iterations gives the shapes that the body declares, which these need not be.
     return [*final, *(_stacked(info, 0, None) for info in made[len(carried) :])]
 
 
