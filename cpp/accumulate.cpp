@@ -99,6 +99,7 @@ class LongSumsOf : public LongSums {
             results_.reserve(static_cast<size_t>(unknown_sums));
         }
         for (; at_ < end && static_cast<int64_t>(long_.size()) < most; ++at_) {
+            if (at_ % sums_at_once == 0 && should_stop_now()) return nullptr;
             if (sums[at_].known()) continue;
             sums[at_].mark() = unknown();
             if (all.visits && all.visits[at_ / all.width] == 0) continue;  // nothing is added
@@ -112,8 +113,10 @@ class LongSumsOf : public LongSums {
                 long_.back().replace_first();
         }
         if (first_time)  // NaN of data could look like a number
-            for (int64_t i = at_; i < end; ++i)
-                if (!sums[i].known()) sums[i].mark() = unknown();
+            (void)in_pieces(at_, end, sizeof(A), [&](int64_t first, int64_t last) {
+                for (int64_t i = first; i < last; ++i)
+                    if (!sums[i].known()) sums[i].mark() = unknown();
+            });
         return long_.empty() ? nullptr : long_.data();
     }
 
@@ -129,13 +132,18 @@ class LongSumsOf : public LongSums {
     }
 
     void write(std::byte* out) const override {
-        for (const auto& [place, value] : results_) reinterpret_cast<T*>(out)[place] = value;
+        for (size_t i = 0; i < results_.size(); ++i) {
+            if (i % sums_at_once == 0 && should_stop_now()) return;
+            reinterpret_cast<T*>(out)[results_[i].first] = results_[i].second;
+        }
     }
 
   private:
+    static constexpr int64_t sums_at_once = 1 << 16;  // between two looks for signals
+
     static int64_t count_unknown(const A* sums, int64_t n) {
         std::atomic<int64_t> all = 0;
-        for_ranges(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
+        for_pieces(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
             int64_t here = 0;
             for (int64_t i = begin; i < end; ++i) here += !sums[i].known();
             all += here;
