@@ -304,6 +304,8 @@ PyMethodDef* array_functions() {
          docs::row_numbers},
         {"copied", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(copied_call)), METH_FASTCALL,
          docs::copied},
+        {"tensor_arrays", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_arrays_call)),
+         METH_FASTCALL, docs::tensor_arrays},
         {"scatter_groups", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(scatter_groups_call)),
          METH_FASTCALL, docs::scatter_groups},
         {"reduce_groups", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(reduce_groups_call)),

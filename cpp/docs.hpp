@@ -261,6 +261,10 @@ inline constexpr const char* copied =
     "end "
     "it on the way.";
 
+inline constexpr const char* tensor_arrays =
+    "tensor_arrays($module, op, names, tensors, /)\n--\n\nThe memory of PyTorch's tensors as a tuple of NumPy arrays; "
+    "ValueError if a storage is smaller than its tensor.";
+
 inline constexpr const char* scatter_groups =
     "scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)\n--\n\n"
     "Combine groups of updates with data, or with zeros if it is None; NotImplemented if elements sum up elsewhere.";

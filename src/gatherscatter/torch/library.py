@@ -78,10 +78,11 @@ def _kernel(name: str) -> Callable[..., Tensor]:
     """The array function, without a look at what its inputs are; whatever is unusual goes the long way."""
     call = getattr(_core, name)
     inputs = 2 if name in GATHERS else 3
+    names = ("data", "indices", "updates")
 
     def kernel(*arguments: Any, **options: Any) -> Tensor:
         try:
-            arrays = [tensor.numpy() for tensor in arguments[:inputs]]
+            arrays = _core.tensor_arrays(name, names, arguments[:inputs])
         except (RuntimeError, TypeError):
             return call(*arguments, **options)  # type: ignore[no-any-return]
         return torch.from_numpy(call(*arrays, *arguments[inputs:], **options))

@@ -54,6 +54,7 @@ def segment_max_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> P
 
 def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
     """Repeat ``src[..., i, ...]`` for the positions of segment i; the reverse of `segment_csr`."""
+    functions.check_memory("gather_csr", indptr=indptr, out=out)
     dim = indptr.ndim - 1
     count = int(indptr.flatten()[-1])
     return gather_coo(src, _segments(indptr.expand(*src.shape[:dim], -1), count), out)
@@ -91,6 +92,7 @@ def segment_max_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_s
 
 def gather_coo(src: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """``src[..., index[..., i], ...]`` along the last axis of ``index``; the reverse of `segment_coo`."""
+    functions.check_memory("gather_coo", index=index, out=out)
     dim = index.ndim - 1
     whole = index.expand(*src.shape[:dim], -1)
     return into(out, functions.gather("gather", src, whole, axis=dim, batch_dims=dim))
@@ -128,6 +130,7 @@ def _checked(indptr: Tensor, count: int) -> Tensor:
 
 def _segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
     dim = indptr.ndim - 1
+    functions.check_memory("segment_csr", indptr=indptr, out=out)
     size = indptr.shape[-1] - 1
     index = _segments(indptr.expand(*src.shape[:dim], -1), src.shape[dim])
     # One place more, for what is in no segment.
@@ -141,5 +144,6 @@ def _segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callab
 def _segment_coo(
     src: Tensor, index: Tensor, out: Tensor | None, dim_size: int | None, reduce: Callable[..., Any]
 ) -> Any:
+    functions.check_memory("segment_coo", index=index)
     dim = index.ndim - 1
     return reduce(src, index.expand(*src.shape[:dim], -1), dim, out, dim_size)
