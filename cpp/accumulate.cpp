@@ -123,6 +123,7 @@ class LongSumsOf : public LongSums {
     void take(const Sums& all) override {
         A* const sums = reinterpret_cast<A*>(all.sums);
         for (size_t i = 0; i < long_.size(); ++i) {
+            if (i % rounded_at_once == 0 && should_stop_now()) return;
             const int64_t place = places_[i], slot = place / all.width;
             const bool mean = combine_.reduction == Reduction::mean;
             const int64_t n = mean ? all.visits[slot] + combine_.include_self : 1;
@@ -139,7 +140,8 @@ class LongSumsOf : public LongSums {
     }
 
   private:
-    static constexpr int64_t sums_at_once = 1 << 16;  // between two looks for signals
+    // Between two looks for signals; long sums take longer to round.
+    static constexpr int64_t sums_at_once = 1 << 16, rounded_at_once = 1 << 10;
 
     static int64_t count_unknown(const A* sums, int64_t n) {
         std::atomic<int64_t> all = 0;
