@@ -46,7 +46,7 @@ bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
     const int64_t whole = std::max(weight(to), weight(from)), rows = rank > 0 ? PyArray_DIM(to, 0) : 1;
     if (whole <= numpy_weight || rows == 0 || (rank == 1 && rows == 1) || rank == 0)
         return PyArray_CopyInto(to, from) == 0;
-    const int64_t at_once = std::max<int64_t>(numpy_weight / std::max<int64_t>(whole / rows, 1), 1);
+    const int64_t parts = whole / numpy_weight + 1, at_once = std::max<int64_t>(rows / parts, 1);
     const auto part = [&](PyArrayObject* all, int64_t begin) {
         PyObject* const object = reinterpret_cast<PyObject*>(all);
         return Ref(at_once == 1 && rank > 1 ? PySequence_GetItem(object, begin)

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-# One process for a group of calls. While a call runs, a timer sends signals all the time: the longest stretch between two
-# of them that reach Python is how late Ctrl-C may be. Then the call is interrupted. Time is that of the processor, which
-# other work on the machine does not change; for large arrays on a machine without other work it is real time.
+# One process for a group of calls. While a call runs, a timer sends signals all the time. The longest stretch between
+# two of them that reach Python is how late Ctrl-C may be. Then the call is interrupted. Time is that of the processor,
+# which other work on the machine does not change. For large arrays on a machine without other work it is real time.
 CODE = """
 import gc, signal, sys, time
 import numpy as np, gatherscatter as gs
@@ -64,7 +64,7 @@ for name, make in CALLS.items():
 sys.exit(f"waits too long: {failed}" if failed else 0)
 """
 
-CALLS = '''
+CALLS = """
 def strided(shape, dtype=np.float64):
     return np.ones((*shape[:-1], shape[-1] * 2), dtype)[..., ::2]
 
@@ -287,7 +287,7 @@ def _():
 def _():
     data, indices = np.full(n(300_000), "ab"), rng.integers(0, n(300_000), n(300_000))
     return lambda: gs.scatter_update(data, indices, data, reduction="add")
-'''
+"""
 
 GROUPS = ("copy", "kernel", "prepare", "errors", "text")
 

@@ -147,7 +147,7 @@ def test_an_entrance_refuses(damage: Callable[[Any], Any], name: str, position: 
     tensors = [make() for make in makers]
     call(*[make() for make in makers])  # with memory it works
     tensors[position] = damage(tensors[position])
-    with pytest.raises(OpValueError, match="needs .* bytes of memory, but its storage has"):
+    with pytest.raises(OpValueError, match=r"needs .* bytes of memory, but its storage has"):
         call(*tensors)
 
 
@@ -182,7 +182,7 @@ def test_views_of_a_resized_storage() -> None:
         for call in (gs.gather, gst.gather):
             index = torch.zeros(0 if name == "nothing" else 1, dtype=torch.int64)
             if name in ("end", "even", "column"):
-                with pytest.raises(OpValueError, match="data needs .* its storage has 244"):
+                with pytest.raises(OpValueError, match=r"data needs .* its storage has 244"):
                     call(view, index)
             else:
                 assert call(view, index).tolist() == lists[name][: len(index)]

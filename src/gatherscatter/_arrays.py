@@ -155,8 +155,8 @@ def ready(
     is_text = _strings.needs_numbers(array, update, reduction)
     if update is not None and reduction != "none" and not is_text:
         array, update = convert("data", array, native), convert("updates", update, native)
-    takes_out = type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text
-    return Ready(array, index, update, out if takes_out else None, dtype, is_text, made)
+    to_core = out if type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text else None
+    return Ready(array, index, update, to_core, dtype, is_text, made)
 
 
 _RECORD_BYTES = 64

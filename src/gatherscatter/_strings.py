@@ -64,21 +64,27 @@ def execute(
 
 def scratch_bytes(data: np.ndarray, updates: np.ndarray | None, slots: int, reduction: str) -> int:
     """What `execute` takes at most beside its result and what the core takes, for a number of slots."""
-    numbers = (data.size + slots) * _NUMBER
+    numbers = (data.size + slots) * _NUMBER_BYTES
     if updates is None:
-        return numbers + _flat_bytes(data) + _PIECE_BYTES
+        return max(numbers, slots * _NUMBER_BYTES + _flat_bytes(data) + _piece_bytes(data, slots))
     same = data.dtype == updates.dtype
     wide = 0 if same else sum(each.size * max(data.itemsize, updates.itemsize, 4) for each in (data, updates))
     if reduction == "none":
-        return numbers + wide + _flat_bytes(updates) + _PIECE_BYTES
+        moved = data.size * _NUMBER_BYTES + _flat_bytes(updates) + _piece_bytes(updates, data.size)
+        return wide + max(numbers, moved)
     # Each place that changes has a str or bytes, in a dict. Of objects that is part of the result.
     changed = min(slots, data.size)
-    return numbers + wide + changed * _TEXT_BYTES + 4 * (_characters(data) + _characters(updates)) + _PIECE_BYTES
+    return numbers + wide + changed * _TEXT_BYTES + 4 * (_characters(data) + _characters(updates))
 
 
-_NUMBER = 8  # bytes of a number that stands for an element
-_PIECE_BYTES = 1 << 23  # what pieces take
+_AT_ONCE = 1 << 16  # elements that NumPy moves at a time
+_NUMBER_BYTES = 8  # of a number that stands for an element
 _TEXT_BYTES = 250  # of a text without its characters, its number, and their places in a dict
+
+
+def _piece_bytes(values: np.ndarray, n: int) -> int:
+    """What `_move` takes for n elements: values, numbers and masks of a piece."""
+    return min(n, _AT_ONCE) * (values.itemsize + 32)
 
 
 def _flat_bytes(array: np.ndarray) -> int:
@@ -95,7 +101,7 @@ def _characters(array: np.ndarray) -> int:
 def _numbers(array: np.ndarray) -> np.ndarray:
     """1, 2, 3, ... in the shape of an array; 0 stands for nothing."""
     numbers = np.empty(array.size, np.int64)
-    for part in pieces(array.size):
+    for part in pieces(array.size, _AT_ONCE):
         numbers[part] = np.arange(part.start + 1, part.stop + 1)
     return numbers.reshape(array.shape)
 
@@ -122,9 +128,6 @@ def _move(out: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> np.ndarra
         found = sources[part] > 0
         to[part][found] = flat[sources[part][found] - 1]
     return out
-
-
-_AT_ONCE = 1 << 16
 
 
 def _common_type(data: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -200,7 +200,8 @@ def index_fault(
         for j, size in enumerate(sizes):
             low, high = (-size if negative else 0), size - 1
             bad[:, j] = (size == 0) if only_empty else (tuples[part, j] < low) | (tuples[part, j] > high)
-        return np.flatnonzero(bad) + part.start * len(axes)
+        found: np.ndarray = np.flatnonzero(bad)
+        return found + int(part.start) * len(axes)
 
     found = np.concatenate([np.zeros(0, np.int64), *map(find_bad, pieces(len(tuples)))])
     if found.size == 0:

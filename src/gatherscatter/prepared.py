@@ -278,7 +278,10 @@ class Prepared:
         shape = self.dims + first.shape[self.rows.ndim :]
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
         return tuple(
-            converted(self.counts, self.counts.dtype) if name == "count" else np.moveaxis(made[name].reshape(shape), *axes) for name in names
+            converted(self.counts, self.counts.dtype)
+            if name == "count"
+            else np.moveaxis(made[name].reshape(shape), *axes)
+            for name in names
         )
 
     @cached_property
@@ -329,7 +332,7 @@ class Prepared:
         good = rows.dtype == np.int64
         if good and rows.size:
             low, high = extremes(rows.reshape(-1))
-            good = 0 <= low and high < math.prod(state["dims"])
+            good = low >= 0 and high < math.prod(state["dims"])
         if not good:
             raise OpTypeError(f"{_OP}: the pickle does not hold prepared indices", op=_OP, input="rows")
         rows.flags.writeable = False
