@@ -261,9 +261,10 @@ inline constexpr const char* copied =
     "end "
     "it on the way.";
 
-inline constexpr const char* tensor_arrays =
-    "tensor_arrays($module, op, names, tensors, /)\n--\n\nThe memory of PyTorch's tensors as a tuple of NumPy arrays; "
-    "ValueError if a storage is smaller than its tensor.";
+inline constexpr const char* tensor_array =
+    "tensor_array($module, op, input, tensor, /)\n--\n\nThe memory of a PyTorch tensor as a NumPy array; ValueError if "
+    "the "
+    "storage is smaller than the tensor.";
 
 inline constexpr const char* scatter_groups =
     "scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)\n--\n\n"

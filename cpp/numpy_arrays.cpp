@@ -60,6 +60,23 @@ bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
     return true;
 }
 
+// Copies memory without the interpreter lock, on several threads if that pays.
+bool copy_large(const std::byte* from, std::byte* to, int64_t size, Stop stop) {
+    constexpr int64_t page = 4096;
+    Unlocked unlocked(true);
+    Signals signals(unlocked);
+    const Watched watched(stop == Stop::at_signals ? &signals : nullptr);
+    // What fits in the cache of one core is best left there, if one thread goes on with it.
+    const int threads = size > far_bytes ? num_threads() : 1;
+    for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
+        (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
+            std::memcpy(to + begin * page, from + begin * page,
+                        static_cast<size_t>(std::min(end * page, size) - begin * page));
+        });
+    });
+    return !signals.stopped();
+}
+
 }  // namespace
 
 Shape shape_of(PyArrayObject* array) {
@@ -146,19 +163,10 @@ Ref new_array(PyArray_Descr* descr, const Shape& shape) {
 bool copy_data(PyObject* data, PyArrayObject* out, Stop stop) {
     if (!is_contiguous(data) || !PyArray_ISCARRAY(out))
         return stop == Stop::never ? PyArray_CopyInto(out, array(data)) == 0 : copy_slices(out, array(data));
-    const int64_t size = PyArray_NBYTES(out), page = 4096;
-    Unlocked unlocked(size > unlock_bytes);
-    Signals signals(unlocked);
-    const Watched watched(stop == Stop::at_signals ? &signals : nullptr);
-    // What fits in the cache of one core is best left there, if one thread goes on with it.
-    const int threads = size > far_bytes ? num_threads() : 1;
-    for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
-        (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
-            std::memcpy(bytes(out) + begin * page, bytes(array(data)) + begin * page,
-                        static_cast<size_t>(std::min(end * page, size) - begin * page));
-        });
-    });
-    return !signals.stopped();
+    const int64_t size = PyArray_NBYTES(out);
+    if (size > unlock_bytes) return copy_large(bytes(array(data)), bytes(out), size, stop);
+    std::memcpy(bytes(out), bytes(array(data)), static_cast<size_t>(size));
+    return true;
 }
 
 Ref copied(PyArrayObject* array, PyArray_Descr* descr) {

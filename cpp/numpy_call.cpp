@@ -217,6 +217,17 @@ bool choose_way(const Call& call, Way& way) {
     return true;
 }
 
+// Runs part of a call, which is false for a bad index; a large one without the interpreter lock.
+template <class F>
+Outcome unlocked(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
+    if (!large) return part() ? Outcome::done : Outcome::bad_index;
+    Unlocked unlocked(true);
+    Signals signals(unlocked, bytes_per_index);
+    const Watched watched(may_stop ? &signals : nullptr);
+    const bool good = part();
+    return signals.stopped() ? Outcome::failed : good ? Outcome::done : Outcome::bad_index;
+}
+
 // Whether the check of all indices before the first write also finds their spans.
 bool surveys(const Call& call, const Plan& plan, const Index& index) {
     return plan.form == Form::rows && is_scatter(call.kernel) && plan.rows.dims.rank > 0 &&
@@ -247,23 +258,20 @@ Outcome carry_out(const Call& call, const Way& way, IndexType type, PyObject*& r
     std::vector<Span> spans;
     try {
         if (writes_out) {  // the caller's array is not written to before all is known to be well
-            Unlocked unlocked(large);
-            Signals signals(unlocked, PyArray_ITEMSIZE(indices.array()));
-            const Watched watched(large ? &signals : nullptr);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
-            const bool good = surveys(call, plan, index) ? find_spans(index, tuples, spans) : index.check(tuples);
-            if (signals.stopped()) return Outcome::failed;
-            if (!good) return Outcome::bad_index;
+            const Outcome checked = unlocked(large, true, PyArray_ITEMSIZE(indices.array()), [&] {
+                return surveys(call, plan, index) ? find_spans(index, tuples, spans) : index.check(tuples);
+            });
+            if (checked != Outcome::done) return checked;
         }
         if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array(), Stop::never))
             return Outcome::failed;
-        Unlocked unlocked(large);
-        Signals signals(unlocked, rows ? plan.rows.width * item_size : item_size);
-        const Watched watched(large && !writes_out ? &signals
-                                                   : nullptr);  // what is begun in the caller's array is ended
-        const bool good = run_kernel(call, plan, way.layout, index, spans, data, updates, out.array());
-        if (signals.stopped()) return Outcome::failed;
-        if (!good) return Outcome::bad_index;
+        const int64_t row_size = rows ? plan.rows.width * item_size : item_size;
+        const Outcome moved =
+            unlocked(large, !writes_out, row_size, [&] {  // what is begun in the caller's array is ended
+                return run_kernel(call, plan, way.layout, index, spans, data, updates, out.array());
+            });
+        if (moved != Outcome::done) return moved;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Outcome::failed;

@@ -20,6 +20,9 @@
 #endif
 
 namespace gs {
+
+thread_local constinit Watch* current_watch = nullptr;
+
 namespace {
 
 int initial_threads() {
@@ -48,8 +51,7 @@ bool spin_until(Condition&& condition) {
 }
 
 thread_local bool inside_task = false;
-thread_local int call_threads = 0;            // for the call that this thread is in; 0: as configured
-thread_local Watch* current_watch = nullptr;  // of the call that this thread is in
+thread_local int call_threads = 0;  // for the call that this thread is in; 0: as configured
 
 class Pool;
 bool is_current(const Pool*);
@@ -193,9 +195,6 @@ ThreadsForCall::~ThreadsForCall() { call_threads = before_; }
 
 Watched::Watched(Watch* watch) : before_(current_watch) { current_watch = watch; }
 Watched::~Watched() { current_watch = before_; }
-
-bool should_stop() { return current_watch && current_watch->stop(); }
-bool should_stop_now() { return current_watch && current_watch->stop_now(); }
 
 int num_threads() {
     if (call_threads > 0) return call_threads;

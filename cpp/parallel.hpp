@@ -44,9 +44,11 @@ class Watched {
     Watch* before_;
 };
 
-// Whether the call that this thread works for is to stop. Its result is discarded then.
-bool should_stop();
-bool should_stop_now();
+extern thread_local constinit Watch* current_watch;  // of the call that this thread works for, or null
+
+// Whether that call is to stop. Its result is discarded then.
+inline bool should_stop() { return current_watch && current_watch->stop(); }
+inline bool should_stop_now() { return current_watch && current_watch->stop_now(); }
 
 // The cost of a loop, from which follows whether threads pay.
 struct Work {

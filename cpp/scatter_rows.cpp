@@ -65,14 +65,17 @@ struct Scatter {
 
     // A block of updates; false: the call is to stop.
     bool apply_line(const Updates& block, ApplyRows apply, const Share& share) const {
-        const int64_t size = combine.item_size, row_size = rows.width * size;
-        if (block.rows.n * row_size <= wide_bytes) {
-            apply(block, share, combine);
-            return true;
-        }
+        if (block.rows.n * rows.width * combine.item_size > wide_bytes) return apply_wide(block, share);
+        apply(block, share, combine);
+        return true;
+    }
+
+    // The same, row by row and in pieces.
+    bool apply_wide(const Updates& block, const Share& share) const {
+        const int64_t size = combine.item_size;
         for (int64_t i = 0; i < block.rows.n; ++i) {
             if (should_stop_now()) return false;
-            const Updates row{block.out,    block.updates + i * row_size,
+            const Updates row{block.out,    block.updates + i * rows.width * size,
                               block.visits, {block.rows.row + i, 1, 1},
                               rows.width,   rows.width};
             const auto apply_columns = [&](int64_t begin, int64_t end) {

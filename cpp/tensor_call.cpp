@@ -55,21 +55,11 @@ Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
 
 }  // namespace
 
-// tensor_arrays(op, names, tensors)
-PyObject* tensor_arrays_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 3 || !PyTuple_Check(arguments[1]) || !PyTuple_Check(arguments[2]) ||
-        PyTuple_GET_SIZE(arguments[1]) < PyTuple_GET_SIZE(arguments[2])) {
-        PyErr_SetString(PyExc_TypeError, "tensor_arrays() wants an operator, and tuples of names and tensors");
-        return nullptr;
-    }
-    const Py_ssize_t count = PyTuple_GET_SIZE(arguments[2]);
-    Ref arrays(make_names() ? PyTuple_New(count) : nullptr);
-    for (Py_ssize_t i = 0; arrays && i < count; ++i) {
-        Ref made = tensor_array(arguments[0], PyTuple_GET_ITEM(arguments[1], i), PyTuple_GET_ITEM(arguments[2], i));
-        if (!made) return nullptr;
-        PyTuple_SET_ITEM(arrays.get(), i, made.release());
-    }
-    return arrays.release();
+// tensor_array(op, name, tensor)
+PyObject* tensor_array_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n == 3) return make_names() ? tensor_array(arguments[0], arguments[1], arguments[2]).release() : nullptr;
+    PyErr_SetString(PyExc_TypeError, "tensor_array() wants an operator, the name of an input, and a tensor");
+    return nullptr;
 }
 
 }  // namespace gs

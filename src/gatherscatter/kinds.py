@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._core import tensor_array
 from gatherscatter.errors import OpTypeError, OpValueError
 
 
@@ -115,14 +116,9 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         text = f"{op}: out is a view in which elements share memory, or are conjugated; give a tensor of its own"
         raise OpValueError(text, op=op, input=name)
     try:
-        return _array(op, name, tensor)
+        return tensor_array(op, name, tensor)
     except (TypeError, RuntimeError):  # PyTorch says no to whatever is not plain, in many words
         return _take_unusual_tensor(op, name, tensor)
-
-
-def _array(op: str, name: str, tensor: Any) -> np.ndarray:
-    """A plain tensor's memory, if it is there."""
-    return _core.tensor_arrays(op, (name,), (tensor,))[0]
 
 
 def check_tensor(op: str, name: str, tensor: Any, *, on_cpu: bool) -> None:
@@ -155,7 +151,8 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         plain = plain.conj() if conjugated else plain  # the memory as it is, which may not be there
         plain = torch._neg_view(plain) if negated else plain
         dtype = _torch_types().get(plain.dtype)
-        array = _array(op, name, plain) if dtype is None else _array(op, name, plain.view(_bits(dtype))).view(dtype)
+        array = tensor_array(op, name, plain if dtype is None else plain.view(_bits(dtype)))
+        array = array if dtype is None else array.view(dtype)
         array = np.conjugate(array) if conjugated else array
         return np.negative(array) if negated else array
     except (TypeError, RuntimeError) as error:
