@@ -99,6 +99,7 @@ class LongSumsOf : public LongSums {
             results_.reserve(static_cast<size_t>(unknown_sums));
         }
         for (; at_ < end && static_cast<int64_t>(long_.size()) < most; ++at_) {
+            if (at_ % sums_at_once == 0 && should_stop_now()) return nullptr;
             if (sums[at_].known()) continue;
             sums[at_].mark() = unknown();
             if (all.visits && all.visits[at_ / all.width] == 0) continue;  // nothing is added
@@ -112,14 +113,17 @@ class LongSumsOf : public LongSums {
                 long_.back().replace_first();
         }
         if (first_time)  // NaN of data could look like a number
-            for (int64_t i = at_; i < end; ++i)
-                if (!sums[i].known()) sums[i].mark() = unknown();
+            (void)in_pieces(at_, end, sizeof(A), [&](int64_t first, int64_t last) {
+                for (int64_t i = first; i < last; ++i)
+                    if (!sums[i].known()) sums[i].mark() = unknown();
+            });
         return long_.empty() ? nullptr : long_.data();
     }
 
     void take(const Sums& all) override {
         A* const sums = reinterpret_cast<A*>(all.sums);
         for (size_t i = 0; i < long_.size(); ++i) {
+            if (i % rounded_at_once == 0 && should_stop_now()) return;
             const int64_t place = places_[i], slot = place / all.width;
             const bool mean = combine_.reduction == Reduction::mean;
             const int64_t n = mean ? all.visits[slot] + combine_.include_self : 1;
@@ -129,13 +133,19 @@ class LongSumsOf : public LongSums {
     }
 
     void write(std::byte* out) const override {
-        for (const auto& [place, value] : results_) reinterpret_cast<T*>(out)[place] = value;
+        for (size_t i = 0; i < results_.size(); ++i) {
+            if (i % sums_at_once == 0 && should_stop_now()) return;
+            reinterpret_cast<T*>(out)[results_[i].first] = results_[i].second;
+        }
     }
 
   private:
+    // Between two looks for signals; long sums take longer to round.
+    static constexpr int64_t sums_at_once = 1 << 16, rounded_at_once = 1 << 10;
+
     static int64_t count_unknown(const A* sums, int64_t n) {
         std::atomic<int64_t> all = 0;
-        for_ranges(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
+        for_pieces(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
             int64_t here = 0;
             for (int64_t i = begin; i < end; ++i) here += !sums[i].known();
             all += here;

@@ -128,7 +128,7 @@ bool scatter_around(const Combine& combine, int64_t slots, int64_t width, std::b
     const Scratch sums(accumulator.load ? slots * width * accumulator.item_size : 0, false);
     if (accumulator.load) {
         const int64_t size = combine.item_size;
-        for_ranges(slots * width, {slots * width, size}, [&](int64_t begin, int64_t end) {
+        for_pieces(slots * width, {slots * width, size}, [&](int64_t begin, int64_t end) {
             accumulator.load(out + begin * size, sums.get() + begin * accumulator.item_size, end - begin);
         });
     }
@@ -147,7 +147,7 @@ bool scatter_around(const Combine& combine, int64_t slots, int64_t width, std::b
         }
     }
     if (accumulator.finish)
-        for_ranges(slots, {slots, width * combine.item_size}, [&](int64_t begin, int64_t end) {
+        for_pieces(slots, {slots, width * combine.item_size}, [&](int64_t begin, int64_t end) {
             accumulator.finish({target + begin * width * accumulator.item_size, out + begin * width * combine.item_size,
                                 counts ? counts + begin : nullptr, end - begin, width},
                                combine);

@@ -60,6 +60,9 @@ int find_reduction(PyObject* name);
 PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 PyObject* reduce_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
+PyObject* row_numbers_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
+PyObject* copied_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
+PyObject* tensor_array_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n);
 
 // The array functions of the package root, and `apply`, their common form for the layers above.

@@ -251,6 +251,21 @@ inline constexpr const char* group =
     "group($module, rows, count, /)\n--\n\nWhere each row's updates are: (starts, order), of int64 row numbers below "
     "count.";
 
+inline constexpr const char* row_numbers =
+    "row_numbers($module, tuples, dims, /)\n--\n\nWhich of the places in row-major order each index tuple names, as "
+    "int64;"
+    " None if one is out of range.";
+
+inline constexpr const char* copied =
+    "copied($module, array, dtype, /)\n--\n\nThe elements in C order, converted to a dtype as astype() does; signals "
+    "end "
+    "it on the way.";
+
+inline constexpr const char* tensor_array =
+    "tensor_array($module, op, input, tensor, /)\n--\n\nThe memory of a PyTorch tensor as a NumPy array; ValueError if "
+    "the "
+    "storage is smaller than the tensor.";
+
 inline constexpr const char* scatter_groups =
     "scatter_groups($module, data, starts, order, updates, reduction, include_self, num_threads, /)\n--\n\n"
     "Combine groups of updates with data, or with zeros if it is None; NotImplemented if elements sum up elsewhere.";

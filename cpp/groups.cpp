@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "accumulate.hpp"
@@ -14,22 +15,40 @@
 namespace gs {
 
 bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
-    std::fill_n(starts, rows + 1, 0);
-    for (int64_t i = 0; i < count; ++i) {
-        const int64_t row = read_once(numbers[i]);
-        if (row < 0 || row >= rows) return false;
-        ++starts[row + 1];
-    }
-    for (int64_t r = 0; r < rows; ++r) starts[r + 1] += starts[r];
-    std::vector<int64_t> next(starts, starts + rows);
-    for (int64_t i = 0; i < count; ++i) {  // reads them again: checked again
-        const int64_t row = read_once(numbers[i]);
-        if (row < 0 || row >= rows) return false;
-        const int64_t place = next[static_cast<size_t>(row)]++;
-        if (place >= count) return false;
-        order[place] = i;
-    }
-    return true;
+    const auto read = [&](int64_t i, int64_t& row) {  // whenever a number is read, it is checked
+        row = read_once(numbers[i]);
+        return row >= 0 && row < rows;
+    };
+    const auto count_rows = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin, row; i < end; ++i) {
+            if (!read(i, row)) return false;
+            ++starts[row + 1];
+        }
+        return true;
+    };
+    const auto place = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin, row; i < end; ++i) {
+            if (!read(i, row)) return false;
+            const int64_t next = starts[row]++;
+            if (next >= count) return false;
+            order[next] = i;
+        }
+        return true;
+    };
+    constexpr int64_t each = 64;  // bytes of memory that an index touches, at least
+    if (!in_pieces(0, rows + 1, 8, [&](int64_t begin, int64_t end) { std::fill(starts + begin, starts + end, 0); }))
+        return false;
+    if (!in_pieces(0, count, each, count_rows)) return false;
+    if (!in_pieces(0, rows, 8, [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) starts[r + 1] += starts[r];
+        }))
+        return false;
+    if (!in_pieces(0, count, each, place)) return false;
+    // Each start has moved to the start of the next row.
+    int64_t start = 0;
+    return in_pieces(0, rows, 8, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) start = std::exchange(starts[r], start);
+    });
 }
 
 bool knows_groups(const Combine& combine) {
@@ -39,10 +58,10 @@ bool knows_groups(const Combine& combine) {
 
 namespace {
 
-// f(row, members) for every row and its updates, by several threads; false as soon as f says so, or the groups are not
-// those of `group`, or to give up.
+// Calls f(row, members) for every row and its updates, by several threads; false as soon as f says so, the groups are
+// not those of `group`, or the call is to stop.
 template <class F>
-bool each_group(const Groups& groups, int64_t row_size, Watch& watch, F f) {
+bool each_group(const Groups& groups, int64_t row_size, F f) {
     const Work work{groups.rows + groups.count, row_size};
     const int threads = threads_for(work);
     // As many updates for each thread, and the rows that have none.
@@ -56,7 +75,7 @@ bool each_group(const Groups& groups, int64_t row_size, Watch& watch, F f) {
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
             const int64_t first = read_once(groups.starts[r]), next = read_once(groups.starts[r + 1]);
             // Compared before they are subtracted: whatever they are, nothing overflows.
-            if (first < 0 || next < first || next > groups.count || watch.stop()) sound = false;
+            if (first < 0 || next < first || next > groups.count || should_stop()) sound = false;
             if (!sound) return;
             if (!f(r, Members{groups.order + first, next - first, groups.count - first, groups.count})) sound = false;
         }
@@ -82,15 +101,19 @@ void fill_empty(std::byte* row, int64_t width, const Combine& combine) {
 }  // namespace
 
 bool scatter_groups(const Groups& groups, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
-                    const Combine& combine, Watch& watch) {
+                    const Combine& combine) {
     const int64_t row_size = width * combine.item_size;
     const CombineGroup combine_group = group_combiner(combine);
     const auto finish = accumulator(combine).finish;
-    return each_group(groups, row_size, watch, [&](int64_t r, const Members& members) {
+    return each_group(groups, row_size, [&](int64_t r, const Members& members) {
         std::byte* const row = out + r * row_size;
         if (zeros) std::memset(row, 0, static_cast<size_t>(row_size));
         if (members.n == 0) return true;
-        if (!combine_group(row, updates, members, width, !combine.include_self)) return false;
+        const bool sound = in_pieces(0, members.n, row_size, [&](int64_t begin, int64_t end) {
+            const Members part{members.order + begin, end - begin, members.known - begin, members.count};
+            return combine_group(row, updates, part, width, begin == 0 && !combine.include_self);
+        });
+        if (!sound) return false;
         int64_t visits = members.n;
         if (finish) finish({row, row, &visits, 1, width}, combine);
         return true;
@@ -101,8 +124,7 @@ bool knows_reduced(const Combine& combine, bool members) {
     return knows_groups(combine) && (!members || extremum_finder(combine));
 }
 
-bool reduce_groups(const Groups& groups, const std::byte* updates, int64_t width, const std::vector<Reduced>& all,
-                   Watch& watch) {
+bool reduce_groups(const Groups& groups, const std::byte* updates, int64_t width, const std::vector<Reduced>& all) {
     const int64_t row_size = width * all[0].combine.item_size;
     // As many updates as the first-level cache holds go into one result after the other.
     const int64_t at_once = std::max<int64_t>(group_bytes / std::max<int64_t>(row_size, 1), 1);
@@ -115,12 +137,13 @@ bool reduce_groups(const Groups& groups, const std::byte* updates, int64_t width
         if (found) std::fill_n(found, width, groups.count);
         return true;
     };
-    return each_group(groups, row_size, watch, [&](int64_t r, const Members& members) {
+    return each_group(groups, row_size, [&](int64_t r, const Members& members) {
         for (int64_t first = 0; first == 0 || first < members.n; first += at_once) {
             const int64_t n = std::min(at_once, members.n - first);
             const Members part{members.order + first, n, members.known - first, members.count};
             for (const Reduced& reduced : all)
                 if (!reduce(reduced, r, part, first == 0)) return false;
+            if (first > 0 && should_stop()) return false;
         }
         return true;
     });

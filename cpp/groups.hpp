@@ -15,16 +15,17 @@ struct Groups {
     int64_t rows, count;
 };
 
-// Fills `starts` (rows + 1) and `order` (count) from row numbers; false: one is bad.
+// Fills `starts` (rows + 1) and `order` (count) from row numbers; false: one is bad, or the
+// call is to stop.
 [[nodiscard]] bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order);
 
 // Whether groups can be combined: not where sums need another type than the elements have.
 bool knows_groups(const Combine&);
 
 // out[r, :] = f(out[r, :], updates[j, :]) for the updates j of row r, in their order; `zeros`: out begins as zeros.
-// False: the groups are not those of `group`, or to give up; and out is of no use.
+// False: the groups are not those of `group`, or the call is to stop; then out is not to be used.
 [[nodiscard]] bool scatter_groups(const Groups&, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
-                                  const Combine&, Watch&);
+                                  const Combine&);
 
 // What is made of the updates of every row.
 struct Reduced {
@@ -36,7 +37,6 @@ bool knows_reduced(const Combine&, bool members);
 
 // All of it, in one pass over the updates. Of no updates the sum is zero, the product one, the minimum or maximum zero
 // and member number `count`. False: as above.
-[[nodiscard]] bool reduce_groups(const Groups&, const std::byte* updates, int64_t width, const std::vector<Reduced>&,
-                                 Watch&);
+[[nodiscard]] bool reduce_groups(const Groups&, const std::byte* updates, int64_t width, const std::vector<Reduced>&);
 
 }  // namespace gs

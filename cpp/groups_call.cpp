@@ -1,4 +1,6 @@
 // Groups on NumPy arrays that prepared.py has made ready.
+#include <algorithm>
+#include <atomic>
 #include <new>
 
 #include "call.hpp"
@@ -59,9 +61,12 @@ PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     Ref order = new_array(PyArray_DESCR(array(arguments[0])), Shape({count}));
     if (!starts || !order) return nullptr;
     try {
-        const Unlocked unlocked(true);
+        Unlocked unlocked(true);
+        Signals signals(unlocked);
+        const Watched watched(&signals);
         good = group(numbers(arguments[0]), count, rows, static_cast<int64_t*>(PyArray_DATA(starts.array())),
                      static_cast<int64_t*>(PyArray_DATA(order.array())));
+        if (signals.stopped()) return nullptr;
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
@@ -69,6 +74,53 @@ PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     PyArray_CLEARFLAGS(starts.array(), NPY_ARRAY_WRITEABLE);
     PyArray_CLEARFLAGS(order.array(), NPY_ARRAY_WRITEABLE);
     return Py_BuildValue("(NN)", starts.release(), order.release());
+}
+
+// row_numbers(tuples, dims): which of the places in row-major order each tuple names; None if one is out of range.
+PyObject* row_numbers_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    IndexType type{};
+    if (n != 2 || !PyArray_CheckExact(arguments[0]) || PyArray_NDIM(array(arguments[0])) < 1 ||
+        !index_type(array(arguments[0]), type) || !PyTuple_Check(arguments[1]))
+        return refuse("row_numbers() wants index tuples and the sizes that they index");
+    PyArrayObject* const given = array(arguments[0]);
+    const Py_ssize_t columns = PyTuple_GET_SIZE(arguments[1]);
+    if (columns != PyArray_DIM(given, PyArray_NDIM(given) - 1) || columns > max_rank)
+        return refuse("row_numbers() wants as many sizes as a tuple has columns");
+    Rows rows{};
+    for (Py_ssize_t i = 0; i < columns; ++i) {
+        const int64_t size = PyLong_AsLongLong(PyTuple_GET_ITEM(arguments[1], i));
+        if (size < 0) return PyErr_Occurred() ? nullptr : refuse("row_numbers() wants sizes of at least 0");
+        rows.dims.push(size);
+    }
+    Layout layout;
+    lay_out(rows, 1, layout);
+    const Ref tuples = contiguous(arguments[0]), int64(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
+    const Shape shape = shape_of(given);
+    Ref numbers = new_array(reinterpret_cast<PyArray_Descr*>(int64.get()), Shape(shape.dim, shape.rank - 1));
+    if (!tuples || !numbers) return nullptr;
+    const int64_t count = PyArray_SIZE(numbers.array());
+    int64_t* const out = static_cast<int64_t*>(PyArray_DATA(numbers.array()));
+    const Index index(PyArray_DATA(tuples.array()), type, rows.dims, layout.weights, Rule{});
+    std::atomic<bool> good = true;
+    {
+        Unlocked unlocked(count > unlock_bytes / 8);
+        Signals signals(unlocked, 8);
+        const Watched watched(&signals);
+        for_ranges(count, {count, 8}, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end && good; i += block)
+                if (!index.resolve(i, std::min(block, end - i), out + i)) good = false;
+        });
+        if (signals.stopped()) return nullptr;
+    }
+    if (good) return numbers.release();
+    Py_RETURN_NONE;
+}
+
+// copied(array, dtype)
+PyObject* copied_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 2 || !PyArray_Check(arguments[0]) || !PyArray_DescrCheck(arguments[1]))
+        return refuse("copied() wants an array and a dtype");
+    return copied(array(arguments[0]), reinterpret_cast<PyArray_Descr*>(arguments[1])).release();
 }
 
 // scatter_groups(data, starts, order, updates, reduction, include_self, num_threads)
@@ -98,13 +150,13 @@ PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t 
     Ref out = new_array(PyArray_DESCR(array(updates)), shape);
     if (!out) return nullptr;
     try {
-        if (!zeros && !copy_data(data, out.array())) return nullptr;
+        if (!zeros && !copy_data(data, out.array(), Stop::at_signals)) return nullptr;
         const Groups groups{numbers(arguments[1]), numbers(arguments[2]), rows, count};
         const int64_t width = rows > 0 ? PyArray_SIZE(out.array()) / rows : 0;
         Unlocked unlocked(true);
         Signals signals(unlocked, width * combine.item_size);
-        if (width > 0)
-            sound = scatter_groups(groups, bytes(array(updates)), bytes(out.array()), width, zeros, combine, signals);
+        const Watched watched(&signals);
+        if (width > 0) sound = scatter_groups(groups, bytes(array(updates)), bytes(out.array()), width, zeros, combine);
         if (signals.stopped()) return nullptr;
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
@@ -152,7 +204,8 @@ PyObject* reduce_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n
         {
             Unlocked unlocked(true);
             Signals signals(unlocked, width * all[0].combine.item_size);
-            if (width > 0) sound = reduce_groups(groups, bytes(array(updates)), width, all, signals);
+            const Watched watched(&signals);
+            if (width > 0) sound = reduce_groups(groups, bytes(array(updates)), width, all);
             if (signals.stopped()) return nullptr;
         }
         if (!sound) return refuse("reduce_groups() wants groups made by group()");

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "machine.hpp"
+#include "parallel.hpp"
 #include "plan.hpp"
 #include "sizes.hpp"
 
@@ -33,24 +34,15 @@ struct RowNumbers {
     int64_t n, known;
 };
 
-// Asked before every block of a long call, by all its threads, whether to give up.
-class Watch {
-  public:
-    virtual ~Watch() = default;
-    virtual bool stop() = 0;
-};
-
 // A contiguous tensor of index tuples into `dims`. A tuple t names row sum(t[j] * weights[j]); a single column names
 // the row itself.
 class Index {
   public:
     Index(const void* tuples, IndexType, const Shape& dims, const Shape& weights, Rule);
 
-    void set_watch(Watch* watch) { watch_ = watch; }
-
-    // Row numbers of the tuples [first, first + n); false if one is bad, or to give up (then `rows` is of no use).
+    // Row numbers of the tuples [first, first + n); false if one is bad or the call is to stop.
     bool resolve(int64_t first, int64_t n, int64_t* rows) const {
-        if (watch_ && watch_->stop()) return false;
+        if (should_stop()) return false;
         const std::byte* const tuples = tuples_ + first * tuple_size_;
         for (int64_t line = n * tuple_size_; line < 2 * n * tuple_size_; line += 64) prefetch(tuples + line);
         // Other threads may change the indices meanwhile: what is checked and used is a copy that nobody else has.
@@ -86,7 +78,6 @@ class Index {
     const Shape *dims_, *weights_;
     Rule rule_;
     Resolve resolve_;
-    Watch* watch_ = nullptr;
 };
 
 }  // namespace gs

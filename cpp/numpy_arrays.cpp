@@ -7,6 +7,7 @@
 #include "output_pool.hpp"
 #include "parallel.hpp"
 #include "row_moves.hpp"
+#include "signals.hpp"
 
 namespace gs {
 namespace {
@@ -35,6 +36,46 @@ void* data_reallocate(void*, void* block, size_t size) {
 }
 
 PyObject* pool_handler;
+
+// How long NumPy takes to copy an array, in elements of a few bytes.
+int64_t weight(PyArrayObject* array) { return std::max<int64_t>(PyArray_SIZE(array), PyArray_NBYTES(array) / 32); }
+
+// Lets NumPy copy or convert an array into another of its shape, slice by slice, and looks for signals in between.
+bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
+    const int rank = PyArray_NDIM(to);
+    const int64_t whole = std::max(weight(to), weight(from)), rows = rank > 0 ? PyArray_DIM(to, 0) : 1;
+    if (whole <= numpy_weight || rows == 0 || (rank == 1 && rows == 1) || rank == 0)
+        return PyArray_CopyInto(to, from) == 0;
+    const int64_t parts = whole / numpy_weight + 1, at_once = std::max<int64_t>(rows / parts, 1);
+    const auto part = [&](PyArrayObject* all, int64_t begin) {
+        PyObject* const object = reinterpret_cast<PyObject*>(all);
+        return Ref(at_once == 1 && rank > 1 ? PySequence_GetItem(object, begin)
+                                            : PySequence_GetSlice(object, begin, std::min(begin + at_once, rows)));
+    };
+    for (int64_t begin = 0; begin < rows; begin += at_once) {
+        const Ref to_part = part(to, begin), from_part = part(from, begin);
+        if (!to_part || !from_part || PyErr_CheckSignals() < 0) return false;
+        if (!copy_slices(to_part.array(), from_part.array())) return false;
+    }
+    return true;
+}
+
+// Copies memory without the interpreter lock, on several threads if that pays.
+bool copy_large(const std::byte* from, std::byte* to, int64_t size, Stop stop) {
+    constexpr int64_t page = 4096;
+    Unlocked unlocked(true);
+    Signals signals(unlocked);
+    const Watched watched(stop == Stop::at_signals ? &signals : nullptr);
+    // What fits in the cache of one core is best left there, if one thread goes on with it.
+    const int threads = size > far_bytes ? num_threads() : 1;
+    for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
+        (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
+            std::memcpy(to + begin * page, from + begin * page,
+                        static_cast<size_t>(std::min(end * page, size) - begin * page));
+        });
+    });
+    return !signals.stopped();
+}
 
 }  // namespace
 
@@ -103,7 +144,7 @@ bool is_contiguous(PyObject* object) {
 
 Ref contiguous(PyObject* object) {
     if (is_contiguous(object)) return borrow(object);
-    return Ref(PyArray_FROM_OF(object, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED));
+    return copied(array(object), PyArray_DESCR(array(object)));
 }
 
 Ref new_array(PyArray_Descr* descr, const Shape& shape) {
@@ -119,17 +160,18 @@ Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     return made;
 }
 
-bool copy_data(PyObject* data, PyArrayObject* out) {
-    if (!is_contiguous(data)) return PyArray_CopyInto(out, array(data)) == 0;
-    const int64_t size = PyArray_NBYTES(out), page = 4096;
-    const Unlocked unlocked(size > unlock_bytes);
-    // What fits in the cache of one core is best left there, if one thread goes on with it.
-    const int threads = size > far_bytes ? num_threads() : 1;
-    for_parts((size + page - 1) / page, threads, [&](int64_t begin, int64_t end) {
-        std::memcpy(bytes(out) + begin * page, bytes(array(data)) + begin * page,
-                    static_cast<size_t>(std::min(end * page, size) - begin * page));
-    });
+bool copy_data(PyObject* data, PyArrayObject* out, Stop stop) {
+    if (!is_contiguous(data) || !PyArray_ISCARRAY(out))
+        return stop == Stop::never ? PyArray_CopyInto(out, array(data)) == 0 : copy_slices(out, array(data));
+    const int64_t size = PyArray_NBYTES(out);
+    if (size > unlock_bytes) return copy_large(bytes(array(data)), bytes(out), size, stop);
+    std::memcpy(bytes(out), bytes(array(data)), static_cast<size_t>(size));
     return true;
+}
+
+Ref copied(PyArrayObject* array, PyArray_Descr* descr) {
+    Ref made = new_array(descr, shape_of(array));
+    return made && copy_slices(made.array(), array) ? std::move(made) : Ref();
 }
 
 bool import_numpy() {

@@ -61,8 +61,14 @@ bool is_contiguous(PyObject* array);  // and aligned
 Ref contiguous(PyObject* array);
 Ref new_array(PyArray_Descr*, const Shape&);
 
-// Copies data into a contiguous array of the same shape and type; false: an exception is set.
-bool copy_data(PyObject* data, PyArrayObject* out);
+// A signal ends a copy into an array that nobody knows yet, but not one into an array of the caller.
+enum class Stop : bool { never, at_signals };
+
+// Copies data into an array of the same shape and type; false: an exception is set.
+bool copy_data(PyObject* data, PyArrayObject* out, Stop);
+
+// An array in C order with the elements of another, converted to a type.
+Ref copied(PyArrayObject* array, PyArray_Descr*);
 
 // Lets other Python threads run while a large kernel does.
 class Unlocked {

@@ -14,12 +14,9 @@
 namespace gs {
 namespace {
 
-// A place that kernels can write to directly: like data, contiguous, and apart from all that is read.
-bool is_plain_out(const Call& call) {
-    if (!is_plain(call.out) || !same_type(array(call.out), array(call.data))) return false;
-    constexpr int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
-    if (!PyArray_CHKFLAGS(array(call.out), wanted)) return false;
-    if (overlap(array(call.indices), array(call.out))) return false;
+// Whether kernels can write to `out` itself: it is contiguous and apart from all that is read.
+bool writes_directly(const Call& call) {
+    if (!PyArray_ISCARRAY(array(call.out)) || overlap(array(call.indices), array(call.out))) return false;
     if (call.updates && overlap(array(call.updates), array(call.out))) return false;
     if (is_scatter(call.kernel) && call.out == call.data) return true;
     // What needs accumulators may run out of memory after data was copied to out.
@@ -47,13 +44,13 @@ bool run_kernel(const Call& call, const Plan& plan, const Layout& layout, const 
 Ref new_output(const Call& call, const Plan& plan) {
     if (!is_scatter(call.kernel)) return new_array(PyArray_DESCR(array(call.data)), plan.slots);
     Ref out = new_array(PyArray_DESCR(array(call.data)), shape_of(array(call.data)));
-    return out && copy_data(call.data, out.array()) ? std::move(out) : Ref();
+    return out && copy_data(call.data, out.array(), Stop::at_signals) ? std::move(out) : Ref();
 }
 
-// Whether a result for `out` is small enough beside the indices that it costs less to make it apart and copy it, than
-// to check all indices before the first write.
-bool is_made_apart(const Call& call, PyArrayObject* indices) {
-    return call.out && PyArray_Check(call.out) && is_scatter(call.kernel) && call.rule.mode == Mode::raise &&
+// Whether a result for `out` is small enough beside the indices that it costs less to make it in an array of its own
+// and copy it than to check all indices before the first write.
+bool is_small_beside(const Call& call, PyArrayObject* indices) {
+    return is_scatter(call.kernel) && call.rule.mode == Mode::raise &&
            PyArray_NBYTES(array(call.out)) <= PyArray_NBYTES(indices) / 4;
 }
 
@@ -65,7 +62,8 @@ bool takes(const Call& call, IndexType& type) {
     if (is_text(array(call.data)) && PyArray_ITEMSIZE(array(call.data)) == 0) return false;
     const bool computes = call.reduction != Reduction::none;
     if (computes && (is_text(array(call.data)) || PyArray_ISBYTESWAPPED(array(call.data)))) return false;
-    return !call.out || is_plain_out(call);
+    return !call.out ||
+           (is_plain(call.out) && same_type(array(call.out), array(call.data)) && PyArray_ISWRITEABLE(array(call.out)));
 }
 
 // Arguments under headers of their own: while the interpreter lock is released, or NumPy releases it, others may give
@@ -100,6 +98,7 @@ int64_t slots_of(const Plan& plan) {
 bool may_unlock(const Call& call, const Plan& plan) {
     if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
     if (call.updates && !is_contiguous(call.updates)) return true;
+    if (call.out && !is_contiguous(call.out)) return true;
     if (!is_scatter(call.kernel) && !call.out) return false;  // not before all is known
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
     return slots_of(plan) * item_size + PyArray_NBYTES(array(call.data)) + PyArray_NBYTES(array(call.indices)) >
@@ -177,18 +176,73 @@ bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
     return plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
 }
 
-Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& result) {
+// How a call is carried out, which follows from its headers: `run` does it, `explain` tells it.
+struct Way {
+    Plan plan;
+    Ref indices;  // a line if they were expanded
+    bool reads_strides = false;
+    bool copies_data = false, copies_indices = false, copies_updates = false;  // first, into contiguous arrays
+    bool made_apart = false;  // the result is copied to `out` in the end
+    Layout layout;            // of data with strides
+    Shape lane;
+
+    bool rows() const { return plan.form == Form::rows; }
+    Index index(const Call& call, PyArrayObject* contiguous_indices, IndexType type) const {
+        return Index(PyArray_DATA(contiguous_indices), type, rows() ? plan.rows.dims : lane,
+                     rows() ? layout.weights : lane, call.rule);
+    }
+    // Bytes that the call takes for arrays, beside inputs and output.
+    int64_t copied_bytes(const Call& call) const {
+        return (copies_data ? PyArray_NBYTES(array(call.data)) : 0) +
+               (copies_indices ? PyArray_NBYTES(indices.array()) : 0) +
+               (copies_updates ? PyArray_NBYTES(array(call.updates)) : 0) +
+               (made_apart ? PyArray_NBYTES(array(call.out)) : 0);
+    }
+};
+
+// `way` has the plan. False: an exception is set.
+bool choose_way(const Call& call, Way& way) {
+    way.indices = without_expansion(call, way.plan);
+    if (!way.indices) return false;
     const bool scatter = is_scatter(call.kernel);
-    const Ref unexpanded = without_expansion(call, plan);
-    const Ref indices = unexpanded ? contiguous(unexpanded.get()) : Ref();
-    if (!indices) return Outcome::failed;
-    Layout layout;
-    const bool as_it_is = scatter || (!is_contiguous(call.data) && plan_strides(call, plan, layout));
-    const Ref data = as_it_is ? borrow(call.data) : contiguous(call.data);
+    way.reads_strides = !scatter && !is_contiguous(call.data) && plan_strides(call, way.plan, way.layout);
+    way.copies_data = !scatter && !is_contiguous(call.data) && !way.reads_strides;
+    way.copies_indices = !is_contiguous(way.indices.get());
+    way.copies_updates = scatter && !is_contiguous(call.updates);
+    way.made_apart = call.out && (!writes_directly(call) || is_small_beside(call, way.indices.array()));
+    if (!way.rows())
+        way.lane.push(way.plan.lanes.size);
+    else if (!way.reads_strides)
+        lay_out(way.plan.rows, PyArray_ITEMSIZE(array(call.data)), way.layout);
+    return true;
+}
+
+// Runs part of a call, which is false for a bad index; a large one without the interpreter lock.
+template <class F>
+Outcome unlocked(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
+    if (!large) return part() ? Outcome::done : Outcome::bad_index;
+    Unlocked unlocked(true);
+    Signals signals(unlocked, bytes_per_index);
+    const Watched watched(may_stop ? &signals : nullptr);
+    const bool good = part();
+    return signals.stopped() ? Outcome::failed : good ? Outcome::done : Outcome::bad_index;
+}
+
+// Whether the check of all indices before the first write also finds their spans.
+bool surveys(const Call& call, const Plan& plan, const Index& index) {
+    return plan.form == Form::rows && is_scatter(call.kernel) && plan.rows.dims.rank > 0 &&
+           plan.rows.batch * plan.rows.count >= 8 * span_tuples && !index.may_skip();
+}
+
+Outcome carry_out(const Call& call, const Way& way, IndexType type, PyObject*& result) {
+    const bool scatter = is_scatter(call.kernel), rows = way.rows();
+    const Plan& plan = way.plan;
+    const Ref indices = contiguous(way.indices.get());
+    const Ref data = !indices ? Ref() : way.copies_data ? contiguous(call.data) : borrow(call.data);
     const Ref updates = !data || !scatter ? Ref() : contiguous(call.updates);
     if (!data || (scatter && !updates)) return Outcome::failed;
     Ref out;
-    const bool writes_out = call.out && !is_made_apart(call, indices.array());
+    const bool writes_out = call.out && !way.made_apart;
     try {
         out = writes_out ? borrow(call.out) : new_output(call, plan);
     } catch (const std::bad_alloc&) {
@@ -196,40 +250,34 @@ Outcome carry_out(const Call& call, Plan& plan, IndexType type, PyObject*& resul
     }
     if (!out) return Outcome::failed;
 
-    const bool rows = plan.form == Form::rows;
-    if (rows && (scatter || is_contiguous(data.get()))) lay_out(plan.rows, PyArray_ITEMSIZE(data.array()), layout);
-    Shape lane;
-    if (!rows) lane.push(plan.lanes.size);
-    Index index(PyArray_DATA(indices.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
-                call.rule);
-    const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) > unlock_bytes;
+    const Index index = way.index(call, indices.array(), type);
+    const int64_t item_size = PyArray_ITEMSIZE(out.array());
+    const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(indices.array()) +
+                           (updates ? PyArray_NBYTES(updates.array()) : 0) >
+                       unlock_bytes;
     std::vector<Span> spans;
     try {
-        const int64_t row_size = rows ? plan.rows.width * PyArray_ITEMSIZE(out.array()) : PyArray_ITEMSIZE(out.array());
         if (writes_out) {  // the caller's array is not written to before all is known to be well
-            Unlocked unlocked(large);
-            Signals signals(unlocked, PyArray_ITEMSIZE(indices.array()));
-            if (large) index.set_watch(&signals);
             const int64_t tuples = rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements;
-            const bool surveyed =
-                rows && scatter && plan.rows.dims.rank > 0 && tuples >= 8 * span_tuples && !index.may_skip();
-            const bool good = surveyed ? find_spans(index, tuples, spans) : index.check(tuples);
-            index.set_watch(nullptr);
-            if (!good) return signals.stopped() ? Outcome::failed : Outcome::bad_index;
+            const Outcome checked = unlocked(large, true, PyArray_ITEMSIZE(indices.array()), [&] {
+                return surveys(call, plan, index) ? find_spans(index, tuples, spans) : index.check(tuples);
+            });
+            if (checked != Outcome::done) return checked;
         }
-        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array()))
+        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array(), Stop::never))
             return Outcome::failed;
-        Unlocked unlocked(large);
-        Signals signals(unlocked, row_size);
-        if (large && !writes_out) index.set_watch(&signals);  // what is begun in the caller's array is ended
-        if (!run_kernel(call, plan, layout, index, spans, data, updates, out.array()))
-            return signals.stopped() ? Outcome::failed : Outcome::bad_index;
+        const int64_t row_size = rows ? plan.rows.width * item_size : item_size;
+        const Outcome moved =
+            unlocked(large, !writes_out, row_size, [&] {  // what is begun in the caller's array is ended
+                return run_kernel(call, plan, way.layout, index, spans, data, updates, out.array());
+            });
+        if (moved != Outcome::done) return moved;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Outcome::failed;
     }
-    if (call.out && !writes_out && !copy_data(out.get(), array(call.out))) return Outcome::failed;
-    result = writes_out || !call.out ? out.release() : Py_NewRef(call.out);
+    if (way.made_apart && !copy_data(out.get(), array(call.out), Stop::never)) return Outcome::failed;
+    result = way.made_apart ? Py_NewRef(call.out) : out.release();
     return Outcome::done;
 }
 
@@ -265,10 +313,10 @@ Outcome run(const Call& given, PyObject*& result) {
     const ThreadsForCall threads(call.threads);
     const WithSubnormals subnormals;
     if (const Outcome known = check_reduction(call); known != Outcome::done) return known;
-    Plan plan;
-    if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
-    if (!always && may_unlock(call, plan) && !headers.hold(call)) return Outcome::failed;
-    const Outcome outcome = carry_out(call, plan, type, result);
+    Way way;
+    if (const char* fault = find_fault(call, way.plan)) return raise_shape(call, fault, way.plan);
+    if (!always && may_unlock(call, way.plan) && !headers.hold(call)) return Outcome::failed;
+    const Outcome outcome = choose_way(call, way) ? carry_out(call, way, type, result) : Outcome::failed;
     if (outcome == Outcome::done && call.out) {  // not our header of it
         Py_DECREF(result);
         result = Py_NewRef(given.out);
@@ -276,32 +324,22 @@ Outcome run(const Call& given, PyObject*& result) {
     return outcome == Outcome::bad_index ? raise_index(call) : outcome;
 }
 
-Outcome explain(const Call& with_out, PyObject*& facts) {
-    Call call = with_out;
-    call.out = nullptr;  // may be anything here
+Outcome explain(const Call& call, PyObject*& facts) {
     IndexType type;
     if (!takes(call, type)) return Outcome::not_plain;
-    const DType dtype = element_type(PyArray_DESCR(array(call.data)));
     if (const Outcome known = check_reduction(call); known != Outcome::done) return known;
-    Plan plan;
-    if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
+    Way way;
+    if (const char* fault = find_fault(call, way.plan)) return raise_shape(call, fault, way.plan);
     const ThreadsForCall threads(call.threads);
-    const bool scatter = is_scatter(call.kernel);
-    const Ref indices = without_expansion(call, plan);
+    if (!choose_way(call, way)) return Outcome::failed;
+    const Ref indices = contiguous(way.indices.get());
     if (!indices) return Outcome::failed;
-    Layout layout;
-    const bool in_order = is_contiguous(call.data),
-               in_place = !in_order && !scatter && plan_strides(call, plan, layout);
+    const bool scatter = is_scatter(call.kernel), rows = way.rows();
+    const Plan& plan = way.plan;
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
-    const Combine combine{dtype, item_size, call.reduction, call.include_self, call.accumulate};
-    const bool rows = plan.form == Form::rows;
-    Shape lane;
-    if (!rows) lane.push(plan.lanes.size);
-    if (rows && !in_place) lay_out(plan.rows, item_size, layout);
-    const Ref readable = contiguous(indices.get());
-    if (!readable) return Outcome::failed;
-    const Index index(PyArray_DATA(readable.array()), type, rows ? plan.rows.dims : lane, rows ? layout.weights : lane,
-                      call.rule);
+    const Combine combine{element_type(PyArray_DESCR(array(call.data))), item_size, call.reduction, call.include_self,
+                          call.accumulate};
+    const Index index = way.index(call, indices.array(), type);
     Route route;
     if (rows)
         route = scatter ? route_scatter(plan.rows, combine) : route_gather(plan.rows, item_size);
@@ -309,17 +347,17 @@ Outcome explain(const Call& with_out, PyObject*& facts) {
         route = scatter ? route_scatter(plan.lanes, combine, index) : route_gather(plan.lanes, item_size);
     const bool ordered = rows && scatter && may_be_ordered(plan.rows, combine, index) &&
                          seem_ordered(index, plan.rows.count, plan.rows.data_rows);
-    const bool made_apart = is_made_apart(with_out, indices.array());
-    if (made_apart) route.scratch += PyArray_NBYTES(array(with_out.out));
-    facts = Py_BuildValue("{s:s,s:s,s:i,s:O,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes", "split",
-                          name(ordered ? Split::ordered : route.split), "threads",
-                          route.split == Split::nothing && !ordered ? 1 : route.threads, "far",
-                          route.far ? Py_True : Py_False, "tile", static_cast<long long>(route.tile), "scratch",
-                          static_cast<long long>(route.scratch), "data_in_order", in_order ? Py_True : Py_False,
-                          "data_in_place", in_place ? Py_True : Py_False, "indices_in_order",
-                          is_contiguous(indices.get()) ? Py_True : Py_False, "updates_in_order",
-                          !call.updates || is_contiguous(call.updates) ? Py_True : Py_False, "scatter",
-                          scatter ? Py_True : Py_False, "made_apart", made_apart ? Py_True : Py_False);
+    if (ordered || (call.out && !way.made_apart && surveys(call, plan, index)))
+        route.scratch += span_bytes(plan.rows.batch * plan.rows.count);
+    const auto flag = [](bool value) { return value ? Py_True : Py_False; };
+    facts = Py_BuildValue("{s:s,s:s,s:i,s:O,s:L,s:L,s:L,s:O,s:O,s:O,s:O,s:O,s:O}", "form", rows ? "rows" : "lanes",
+                          "split", name(ordered ? Split::ordered : route.split), "threads",
+                          route.split == Split::nothing && !ordered ? 1 : route.threads, "far", flag(route.far), "tile",
+                          static_cast<long long>(route.tile), "kernel_bytes", static_cast<long long>(route.scratch),
+                          "copied_bytes", static_cast<long long>(way.copied_bytes(call)), "reads_strides",
+                          flag(way.reads_strides), "copies_data", flag(way.copies_data), "copies_indices",
+                          flag(way.copies_indices), "copies_updates", flag(way.copies_updates), "made_apart",
+                          flag(way.made_apart), "checked_first", flag(call.out && !way.made_apart));
     return facts ? Outcome::done : Outcome::failed;
 }
 

@@ -20,6 +20,9 @@
 #endif
 
 namespace gs {
+
+thread_local constinit Watch* current_watch = nullptr;
+
 namespace {
 
 int initial_threads() {
@@ -64,6 +67,7 @@ class Pool {
             std::lock_guard lock(mutex_);
             while (static_cast<int>(workers_.size()) < threads - 1 && start_worker()) avoided_ = -1;
             task_ = &task;
+            watch_ = current_watch;
             size_ = n;
             helpers_ = threads - 1;
             next_ = 0;
@@ -77,9 +81,14 @@ class Pool {
             std::lock_guard lock(mutex_);
             task_ = nullptr;  // a worker that has not woken yet finds nothing to do
         }
-        if (!spin_until([&] { return busy_ == 0; })) {
-            std::unique_lock lock(mutex_);
-            done_.wait(lock, [&] { return busy_ == 0; });
+        const auto done = [&] { return busy_ == 0; };
+        if (spin_until(done)) return true;
+        std::unique_lock lock(mutex_);
+        while (!done_.wait_for(lock, std::chrono::milliseconds(50), done)) {
+            lock.unlock();
+            (void)should_stop_now();  // only this thread can ask for signals; the helpers learn of it
+            if (!is_current(this)) return true;
+            lock.lock();
         }
         return true;
     }
@@ -129,6 +138,7 @@ class Pool {
             if (task_ == nullptr || busy_ >= helpers_) continue;  // the others have done it all, or are enough
             const auto* task = task_;
             const int n = size_;
+            const Watched watched(watch_);
             ++busy_;
             lock.unlock();
             work(n, *task);
@@ -141,6 +151,7 @@ class Pool {
     std::mutex mutex_;  // held to change what follows, except next_
     std::condition_variable wake_, done_;
     const FunctionRef<void(int)>* task_ = nullptr;
+    Watch* watch_ = nullptr;
     int size_ = 0, helpers_ = 0;
     std::vector<std::thread::native_handle_type> workers_;
     int avoided_ = -1;  // the processor that workers keep away from
@@ -181,6 +192,9 @@ ThreadsForCall::ThreadsForCall(int n) : before_(call_threads) {
     if (n > 0) call_threads = n;
 }
 ThreadsForCall::~ThreadsForCall() { call_threads = before_; }
+
+Watched::Watched(Watch* watch) : before_(current_watch) { current_watch = watch; }
+Watched::~Watched() { current_watch = before_; }
 
 int num_threads() {
     if (call_threads > 0) return call_threads;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "function_ref.hpp"
 #include "sizes.hpp"
@@ -23,6 +24,31 @@ class ThreadsForCall {
   private:
     int before_;
 };
+
+// Asked between pieces of a long call, by all its threads, whether to stop.
+class Watch {
+  public:
+    virtual ~Watch() = default;
+    virtual bool stop() = 0;      // after a little work, such as a block of indices: it does not look every time
+    virtual bool stop_now() = 0;  // after more work
+};
+
+// While it lives, this thread and those that help it ask this watch; null: nothing can stop them.
+class Watched {
+  public:
+    explicit Watched(Watch*);
+    ~Watched();
+    Watched(const Watched&) = delete;
+
+  private:
+    Watch* before_;
+};
+
+extern thread_local constinit Watch* current_watch;  // of the call that this thread works for, or null
+
+// Whether that call is to stop. Its result is discarded then.
+inline bool should_stop() { return current_watch && current_watch->stop(); }
+inline bool should_stop_now() { return current_watch && current_watch->stop_now(); }
 
 // The cost of a loop, from which follows whether threads pay.
 struct Work {
@@ -60,6 +86,29 @@ void for_parts(int64_t n, int threads, F&& f, int each = 1) {
 template <class F>
 void for_ranges(int64_t n, Work work, F&& f) {
     for_parts(n, threads_for(work), f);
+}
+
+// Calls f(begin, end) for consecutive pieces of [begin, end), of about a megabyte each; false: the call is to stop, as
+// f may find, too.
+template <class F>
+bool in_pieces(int64_t begin, int64_t end, int64_t bytes_per_step, F&& f) {
+    const auto done = [&](int64_t first, int64_t last) {
+        if constexpr (std::is_same_v<decltype(f(first, last)), bool>)
+            return f(first, last);
+        else
+            return f(first, last), true;
+    };
+    if (end - begin == 1) return done(begin, end);  // without a division
+    const int64_t piece = std::max<int64_t>(piece_bytes / std::max<int64_t>(bytes_per_step, 1), 1);
+    for (; end - begin > piece; begin += piece)
+        if (!done(begin, begin + piece) || should_stop_now()) return false;
+    return begin == end || done(begin, end);
+}
+
+// As for_ranges, in pieces.
+template <class F>
+void for_pieces(int64_t n, Work work, F&& f) {
+    for_ranges(n, work, [&](int64_t begin, int64_t end) { (void)in_pieces(begin, end, work.bytes_per_step, f); });
 }
 
 }  // namespace gs

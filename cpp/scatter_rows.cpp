@@ -47,11 +47,44 @@ struct Scatter {
         const int64_t tuples = first_line / rows.outer * rows.count;
         for (int64_t c = begin; c < end; c += numbers.n) {
             if (!index.next_block(tuples + c, tuples + end, ahead, numbers)) return false;
-            for (int64_t l = first_line; l < last_line; ++l)
-                apply({out + l * rows.data_rows * rows.width * target_size,
-                       updates + (l * rows.count + c) * rows.width * combine.item_size,
-                       visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width},
-                      share, combine);
+            const auto apply_lines = [&](int64_t from, int64_t to) {
+                bool whole = true;
+                for (int64_t l = from; whole && l < to; ++l)
+                    whole =
+                        apply_line({out + l * rows.data_rows * rows.width * target_size,
+                                    updates + (l * rows.count + c) * rows.width * combine.item_size,
+                                    visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width},
+                                   apply, share);
+                return whole;
+            };
+            if (!in_pieces(first_line, last_line, numbers.n * rows.width * combine.item_size, apply_lines))
+                return false;
+        }
+        return true;
+    }
+
+    // A block of updates; false: the call is to stop.
+    bool apply_line(const Updates& block, ApplyRows apply, const Share& share) const {
+        if (block.rows.n * rows.width * combine.item_size > wide_bytes) return apply_wide(block, share);
+        apply(block, share, combine);
+        return true;
+    }
+
+    // The same, row by row and in pieces.
+    bool apply_wide(const Updates& block, const Share& share) const {
+        const int64_t size = combine.item_size;
+        for (int64_t i = 0; i < block.rows.n; ++i) {
+            if (should_stop_now()) return false;
+            const Updates row{block.out,    block.updates + i * rows.width * size,
+                              block.visits, {block.rows.row + i, 1, 1},
+                              rows.width,   rows.width};
+            const auto apply_columns = [&](int64_t begin, int64_t end) {
+                apply_own(row, {share.first_row, share.last_row, begin, end}, combine);
+            };
+            if (visits)  // a visit counts for the whole row
+                apply_columns(share.first, share.last);
+            else if (!in_pieces(share.first, share.last, size, apply_columns))
+                return false;
         }
         return true;
     }

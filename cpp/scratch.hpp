@@ -16,8 +16,8 @@ class Scratch {
         memory_ = static_cast<std::byte*>(pooled() ? pool_allocate(size_) : ::operator new(size_, std::nothrow));
         if (!memory_) throw std::bad_alloc();
         if (zeros)
-            for_ranges(size, {size / 64, 64}, [&](int64_t begin, int64_t end) {
-                std::memset(memory_ + begin, 0, static_cast<size_t>(end - begin));
+            for_pieces(size / 64 + 1, {size / 64, 64}, [&](int64_t begin, int64_t end) {
+                std::memset(memory_ + begin * 64, 0, static_cast<size_t>(std::min(end * 64, size) - begin * 64));
             });
     }
     ~Scratch() {

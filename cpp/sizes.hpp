@@ -33,6 +33,13 @@ inline constexpr int64_t unlock_bytes = tiny ? 32 : 64 * 1024;
 // Smaller results are left to NumPy.
 inline constexpr size_t pooled_from = size_t{tiny ? 256 : 1 << 20};
 
+// A call looks for signals after so many bytes of a copy.
+inline constexpr int64_t piece_bytes = tiny ? 64 : 1 << 20;
+// Rows of a block are moved one by one, in such pieces, if they are larger together.
+inline constexpr int64_t wide_bytes = 16 * piece_bytes;
+// Elements that NumPy copies or converts at a time.
+inline constexpr int64_t numpy_weight = tiny ? 64 : 1 << 17;
+
 // Wide rows are divided into columns of this many bytes: two lines of cache, which processors fetch together.
 inline constexpr int64_t column_size = tiny ? 8 : 128;
 // Rows of so many bytes fill lines of cache, so that threads can own some each.

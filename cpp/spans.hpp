@@ -23,4 +23,7 @@ bool seem_ordered(const Index&, int64_t n, int64_t data_rows);
 // Rows at which to divide data in `parts` with as many updates each; empty if many spans would be cut.
 std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);
 
+// What spans of n tuples take, and the search for dividing rows among them.
+inline int64_t span_bytes(int64_t n) { return (n / span_tuples + 1) * static_cast<int64_t>(sizeof(Span) + 8); }
+
 }  // namespace gs

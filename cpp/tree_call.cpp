@@ -3,6 +3,7 @@
 
 #include "call.hpp"
 #include "numpy_arrays.hpp"
+#include "signals.hpp"
 
 namespace gs {
 
@@ -24,9 +25,12 @@ PyObject* gather_tree_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     const DType dtype = element_type(PyArray_DESCR(array(0)));
     int64_t bad;
     try {
-        const Unlocked unlocked(true);
+        Unlocked unlocked(true);
+        Signals signals(unlocked);
+        const Watched watched(&signals);
         bad = gather_tree(beams, dtype, PyArray_DATA(array(0)), PyArray_DATA(array(1)), PyArray_DATA(array(2)),
                           PyArray_DATA(array(3)), PyArray_DATA(array(4)));
+        if (signals.stopped()) return nullptr;
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }

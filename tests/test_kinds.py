@@ -131,7 +131,7 @@ FAULTS = {
         torch.ones(3, requires_grad=True), ROWS
     ),
     "data is sparse; use .to_dense()": lambda: gs.gather(torch.eye(3).to_sparse(), ROWS),
-    "data is on meta": lambda: gs.gather(torch.ones(3, device="meta"), ROWS),
+    "data is on the meta device": lambda: gs.gather(torch.ones(3, device="meta"), ROWS),
     "data can't be taken from PyTorch": lambda: gs.gather(torch.ones(3, dtype=torch.complex32), ROWS),
     "out is a JAX array, and those never change": lambda: gs.gather(jnp.ones(3), jnp.array([0]), out=jnp.ones(1)),
     "data is being traced by JAX": lambda: jax.jit(lambda x: gs.gather(x, [0]))(jnp.ones(3)),

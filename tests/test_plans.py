@@ -110,11 +110,11 @@ def test_a_plan_says_what_is_checked_first_and_copied() -> None:
     assert "all indices are checked before the first write" in made.steps
     data, many = np.zeros(8), np.zeros(64, int)
     made = gs.plan("scatter_update", data, many, np.ones(64), reduction="add", out=data)
-    assert "the result is made apart and then copied to out" in made.steps
+    assert "the result is made in an array of its own and then copied to out" in made.steps
     assert "all indices are checked before the first write" not in made.steps
     assert made.scratch_bytes == data.nbytes
     made = gs.plan("scatter_update", data, [1], np.ones(1), reduction="mean", out=np.zeros(8))
-    assert "the result is made apart and then copied to out" in made.steps
+    assert "the result is made in an array of its own and then copied to out" in made.steps
     expanded = np.broadcast_to(np.zeros((5, 1), int), (5, 8))  # five indices, whatever they look like
     made = gs.plan("scatter_elements", np.zeros((3, 8)), expanded, np.ones((5, 8)), out=np.zeros((3, 8)))
     assert "all indices are checked before the first write" in made.steps

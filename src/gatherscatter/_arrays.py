@@ -6,12 +6,15 @@ arguments as they were given.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _casts, _core, _strings
+from gatherscatter._pieces import converted, pieces
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.kinds import any_kind, kind_of
 
@@ -99,30 +102,74 @@ def execute(
     num_threads: int | None = None,
 ) -> np.ndarray:
     """Run one kernel on arrays of any kind; ``op`` is what messages call it."""
-    in_place = updates is not None and out is data
-    array = as_array(op, "data", data)
-    index = as_indices(op, "indices", indices)
-    scatter = kernel.startswith("scatter")
-    update = cast(op, "updates", updates, "data", array) if scatter else None
+    call = ready(op, kernel, data, indices, updates, reduction, out)
 
     def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
              mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
-        return _core.apply(op, kernel, array, index, update, axis, batch_dims, reduction, include_self, accumulate,
-                           mode, negative, out, num_threads)  # fmt: skip
+        return _core.apply(op, kernel, array, call.indices, update, axis, batch_dims, reduction, include_self,
+                           accumulate, mode, negative, out, num_threads)  # fmt: skip
 
+    if call.is_text:
+        result = _strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode)
+    else:
+        result = _in_order(core(call.data, call.updates, out=call.out), call.dtype)
+    return result if out is None or call.out is not None else copy_into(op, out, result)
+
+
+class Ready(NamedTuple):
+    """The arguments of a call as the core takes them, from which follows how the call goes; `ready` makes it."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    updates: np.ndarray | None
+    out: np.ndarray | None  # where the core writes the result; None: to a new array
+    dtype: np.dtype[Any]  # of the result; it differs from data's in byte order alone
+    is_text: bool  # the core moves numbers in place of the elements
+    made: dict[str, int]  # bytes of the arrays that were made from arguments, by their names
+
+
+def ready(
+    op: str, kernel: str, data: ArrayLike, indices: ArrayLike, updates: ArrayLike | None, reduction: str, out: object
+) -> Ready:
+    """Check and convert the arguments of a call."""
+    made: dict[str, int] = {}
+
+    def convert(name: str, given: Any, how: Callable[[Any], np.ndarray]) -> np.ndarray:
+        array = as_array(op, name, given)
+        result = how(array if array.size else given)  # an empty list may stand for any type
+        for source, each in ((given, array), (array, result)):
+            if each is not source and each.flags.owndata:
+                made[name] = made.get(name, 0) + each.nbytes
+        if isinstance(given, list | tuple):  # NumPy keeps a record of every inner list while it reads them
+            made[name] = made.get(name, 0) + _RECORD_BYTES * sum(math.prod(array.shape[:n]) for n in range(array.ndim))
+        return result
+
+    array = convert("data", data, lambda value: as_array(op, "data", value))
+    index = convert("indices", indices, lambda value: as_indices(op, "indices", value))
+    update = None
+    if kernel.startswith("scatter"):
+        update = convert("updates", updates, lambda value: cast(op, "updates", value, "data", array))
     if out is not None:
         check_out(op, out, array, update)
-    if _strings.needs_numbers(array, update, reduction):
-        result = _strings.execute(op, kernel, core, array, update, reduction, include_self, mode)
-    elif update is not None and reduction != "none" and not array.dtype.isnative:
-        result = core(native(array), native(update)).astype(array.dtype)
-    elif out is not None and _can_write_directly(
-        out, in_place, array, index, update, accumulates(reduction, accumulate, include_self)
-    ):
-        return core(array, update, out=out)
-    else:
-        result = core(array, update)
-    return result if out is None else copy_into(op, out, result)
+    dtype = array.dtype
+    is_text = _strings.needs_numbers(array, update, reduction)
+    if update is not None and reduction != "none" and not is_text:
+        array, update = convert("data", array, native), convert("updates", update, native)
+    to_core = out if type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text else None
+    return Ready(array, index, update, to_core, dtype, is_text, made)
+
+
+_RECORD_BYTES = 64
+
+
+def _in_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """A new array in the byte order of a type, without a copy."""
+    if result.dtype == dtype:
+        return result
+    flat = result.reshape(-1)
+    for piece in pieces(flat.size):
+        flat[piece].byteswap(inplace=True)
+    return result.view(dtype)
 
 
 def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
@@ -138,7 +185,7 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
         array = np.asarray(value if kind is None else kind.take(op, name, value))
         if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
             _check_common_type(op, name, value, array.dtype)
-        return np.require(array, requirements=["ALIGNED"])
+        return array if array.flags.aligned else converted(array, array.dtype)
     except (ValueError, OverflowError) as error:
         raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
 
@@ -169,7 +216,7 @@ def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
 
 
 def native(array: np.ndarray) -> np.ndarray:
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array if array.dtype.isnative else converted(array, array.dtype.newbyteorder("="))
 
 
 def cast(
@@ -215,9 +262,13 @@ def cast(
         text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
         raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # memory that repeats: once
-    result, changed = _casts.converted(distinct, dtype)
-    if changed is not None and changed.any():
-        _refuse(op, name, distinct, int(np.argmax(changed)), target, data.dtype, origin)
+    elements = distinct.reshape(-1) if distinct.flags.c_contiguous else distinct.flat
+    result = np.zeros(distinct.shape, dtype)
+    for piece in pieces(distinct.size):
+        part, changed = _casts.convert_checked(elements[piece], dtype)
+        if changed is not None and changed.any():
+            _refuse(op, name, distinct, piece.start + int(np.argmax(changed)), target, data.dtype, origin)
+        result.reshape(-1)[piece] = part
     return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
 
 
@@ -269,31 +320,6 @@ def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None
         raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
     if updates is not None and out.shape != data.shape:
         raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
-
-
-def accumulates(reduction: str, accumulate: str, include_self: bool) -> bool:
-    """Whether contributions are added up beside the output; so, in any case, is a result for an ``out`` that is not
-    data."""
-    return reduction == "mean" or accumulate != "step" or not include_self
-
-
-def _can_write_directly(
-    out: np.ndarray,
-    in_place: bool,
-    data: np.ndarray,
-    indices: np.ndarray,
-    updates: np.ndarray | None,
-    accumulates: bool,
-) -> bool:
-    read = [indices] + ([] if updates is None else [updates]) + ([] if in_place else [data])
-    return (
-        type(out) is np.ndarray
-        and out.dtype == data.dtype
-        and out.flags.c_contiguous
-        and out.flags.aligned
-        and (in_place or updates is None or not accumulates)  # accumulators may not fit in memory after the first write
-        and not any(np.may_share_memory(out, array) for array in read)
-    )
 
 
 def copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:

@@ -42,10 +42,10 @@ def fits(source: DType, target: DType) -> bool:
     return _holds_text(source, target)
 
 
-def converted(array: np.ndarray, dtype: DType) -> Converted:
+def convert_checked(array: np.ndarray, dtype: DType) -> Converted:
     """An array whose type `fits` in another type, in that type.
 
-    >>> converted(np.array([1, 300]), np.dtype("int8"))[1]
+    >>> convert_checked(np.array([1, 300]), np.dtype("int8"))[1]
     array([False,  True])
     """
     source = array.dtype
@@ -71,7 +71,7 @@ def holds(dtype: DType, value: np.generic) -> bool:
     array = np.asarray(value)
     if not fits(array.dtype, dtype):
         return False
-    _, changed = converted(array, dtype)
+    _, changed = convert_checked(array, dtype)
     return changed is None or not changed.any()
 
 
@@ -135,7 +135,7 @@ def _holds_text(source: DType, target: DType) -> bool:
 def _convert_fields(array: np.ndarray, dtype: DType) -> Converted:
     result, changed = np.zeros(array.shape, dtype), np.zeros(array.shape, bool)
     for name in dtype.names or ():
-        result[name], lost = converted(array[name], dtype[name].base)
+        result[name], lost = convert_checked(array[name], dtype[name].base)
         if lost is not None:
             changed |= lost.any(axis=tuple(range(array.ndim, lost.ndim)))
     return result, changed

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter._pieces import contiguous, converted, pieces
 from gatherscatter.errors import OpTypeError, reduction_fault
 
 GATHER_OF = {"scatter_update": "gather", "scatter_elements": "gather_elements", "scatter_nd": "gather_nd"}
@@ -47,33 +48,85 @@ def execute(
         return _gather(core, data)
     if reduction not in ("none", "add") or (reduction == "add" and not text_kind(data)):
         reduction_fault(op, reduction, data.dtype)
-    data, updates = _common_type(data, updates)
-    last_update = core(np.zeros(data.shape, np.int64), _numbers(updates), reduction="none")
+    result, updates = _common_type(data, updates)
+    nothing = np.broadcast_to(np.int64(0), data.shape)
+    last_update = core(nothing, _numbers(updates), reduction="none")
     if reduction == "none":
-        out = data.copy()
-        touched = last_update > 0
-        out[touched] = updates.reshape(-1)[last_update[touched] - 1]
-        return out
+        return _move(_own(result, data), updates, last_update)
+    del last_update
     targets = core(_numbers(data), None, kernel=GATHER_OF[kernel], reduction="none",
                    mode="fill" if mode == "drop" else mode)  # fmt: skip
     try:
-        return _concatenate(data, updates, targets, include_self)
+        return _concatenate(result, updates, targets, include_self)
     except TypeError:  # a missing value of StringDType
         raise OpTypeError(f"{op}: not all elements are text that can be concatenated", op=op, input="data") from None
 
 
+def scratch_bytes(data: np.ndarray, updates: np.ndarray | None, slots: int, reduction: str) -> int:
+    """What `execute` takes at most beside its result and what the core takes, for a number of slots."""
+    numbers = (data.size + slots) * _NUMBER_BYTES
+    if updates is None:
+        return max(numbers, slots * _NUMBER_BYTES + _flat_bytes(data) + _piece_bytes(data, slots))
+    same = data.dtype == updates.dtype
+    wide = 0 if same else sum(each.size * max(data.itemsize, updates.itemsize, 4) for each in (data, updates))
+    if reduction == "none":
+        moved = data.size * _NUMBER_BYTES + _flat_bytes(updates) + _piece_bytes(updates, data.size)
+        return wide + max(numbers, moved)
+    # Each place that changes has a str or bytes, in a dict. Of objects that is part of the result.
+    changed = min(slots, data.size)
+    return numbers + wide + changed * _TEXT_BYTES + 4 * (_characters(data) + _characters(updates))
+
+
+_AT_ONCE = 1 << 16  # elements that NumPy moves at a time
+_NUMBER_BYTES = 8  # of a number that stands for an element
+_TEXT_BYTES = 250  # of a text without its characters, its number, and their places in a dict
+
+
+def _piece_bytes(values: np.ndarray, n: int) -> int:
+    """What `_move` takes for n elements: values, numbers and masks of a piece."""
+    return min(n, _AT_ONCE) * (values.itemsize + 32)
+
+
+def _flat_bytes(array: np.ndarray) -> int:
+    return 0 if array.flags.c_contiguous else array.nbytes
+
+
+def _characters(array: np.ndarray) -> int:
+    """How many characters an array of text holds at most."""
+    if array.dtype.kind in "US":
+        return array.nbytes // (4 if array.dtype.kind == "U" else 1)
+    return sum(len(text) for text in array.flat if isinstance(text, str | bytes))
+
+
 def _numbers(array: np.ndarray) -> np.ndarray:
     """1, 2, 3, ... in the shape of an array; 0 stands for nothing."""
-    return np.arange(1, array.size + 1, dtype=np.int64).reshape(array.shape)
+    numbers = np.empty(array.size, np.int64)
+    for part in pieces(array.size, _AT_ONCE):
+        numbers[part] = np.arange(part.start + 1, part.stop + 1)
+    return numbers.reshape(array.shape)
 
 
 def _gather(core: Core, data: np.ndarray) -> np.ndarray:
     sources = core(_numbers(data), None)
     out = np.zeros(sources.shape, data.dtype)  # what no source is found for stays zero
-    if data.dtype.kind == "O" and np.any(sources == 0) and text_kind(data):
-        out[...] = ""
-    found = sources > 0
-    out[found] = data.reshape(-1)[sources[found] - 1]
+    empty_text = data.dtype.kind == "O" and bool(text_kind(data))
+    if empty_text:
+        for part in pieces(out.size):
+            out.reshape(-1)[part] = ""
+    return _move(out, data, sources)
+
+
+def _own(array: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """An array of our own with the elements of ``array``, which may be data."""
+    return converted(array, array.dtype) if np.may_share_memory(array, data) else array
+
+
+def _move(out: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Write to ``out`` the values with these numbers."""
+    flat, to, sources = contiguous(values).reshape(-1), out.reshape(-1), numbers.reshape(-1)
+    for part in pieces(to.size, _AT_ONCE):
+        found = sources[part] > 0
+        to[part][found] = flat[sources[part][found] - 1]
     return out
 
 
@@ -89,18 +142,21 @@ def _wide_enough(dtype: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _concatenate(data: np.ndarray, updates: np.ndarray, targets: np.ndarray, include_self: bool) -> np.ndarray:
-    texts = data.reshape(-1).tolist()
-    touched = set()
-    for target, update in zip(targets.reshape(-1).tolist(), updates.reshape(-1).tolist(), strict=True):
-        if target == 0:
-            continue
-        replace = not include_self and target not in touched
-        texts[target - 1] = update if replace else texts[target - 1] + update
-        touched.add(target)
+    flat = data.reshape(-1) if data.flags.c_contiguous else data.flat
+    changed: dict[int, Any] = {}
+    for target, update in zip(targets.flat, updates.flat, strict=True):
+        place = int(target) - 1
+        if place >= 0:
+            before = changed.get(place)
+            if before is None and include_self:
+                before = flat[place]
+            changed[place] = update if before is None else before + update
     dtype: Any = data.dtype
     if data.dtype.kind in "US":
-        widest = max((len(text) for text in texts), default=1)
+        widest = max((len(text) for text in changed.values()), default=1)
         dtype = _wide_enough(data.dtype, np.dtype(f"{data.dtype.kind}{max(widest, 1)}"))
-    out = np.empty(data.shape, dtype)
-    out.reshape(-1)[:] = texts
+    out = converted(data, dtype)
+    to = out.reshape(-1)
+    for place, text in changed.items():
+        to[place] = text
     return out

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gatherscatter import hints
+from gatherscatter._pieces import contiguous, extremes, pieces
 
 Coordinates = tuple[int, ...]
 
@@ -183,6 +184,12 @@ def _ranks(data: Coordinates, indices: Coordinates) -> str:
     return f"data of rank {len(data)} and indices of rank {len(indices)}"
 
 
+def storage_fault(op: str, name: str, needed: int, there: int) -> NoReturn:
+    """A tensor of PyTorch whose storage was freed or resized."""
+    text = f"{op}: {name} needs {needed} bytes of memory, but its storage has {there}: it was freed or resized"
+    raise OpValueError(f"{text}; restore the storage before the call", op=op, input=name)
+
+
 def index_fault(
     op: str,
     kernel: str,
@@ -200,12 +207,18 @@ def index_fault(
     else:
         axes = (axis % len(data_shape),)
         columns = indices.reshape(-1, 1)  # a dimension more would be one too many for 64
+    tuples = contiguous(columns).reshape(-1, len(axes)) if axes else np.empty((0, 0), np.int64)
     sizes = [data_shape[a] for a in axes]
-    bad = np.empty(columns.shape, dtype=bool)
-    for j, size in enumerate(sizes):
-        low, high = (-size if negative else 0), size - 1
-        bad[..., j] = (size == 0) if only_empty else (columns[..., j] < low) | (columns[..., j] > high)
-    found = np.flatnonzero(bad)
+
+    def find_bad(part: slice) -> np.ndarray:
+        bad = np.empty(tuples[part].shape, bool)
+        for j, size in enumerate(sizes):
+            low, high = (-size if negative else 0), size - 1
+            bad[:, j] = (size == 0) if only_empty else (tuples[part, j] < low) | (tuples[part, j] > high)
+        found: np.ndarray = np.flatnonzero(bad)
+        return found + int(part.start) * len(axes)
+
+    found = np.concatenate([np.zeros(0, np.int64), *map(find_bad, pieces(len(tuples)))])
     if found.size == 0:
         raise OpIndexError(f"{op}: indices were changed by another thread during the call", op=op, input="indices")
     first_axis = axes[int(found[0]) % len(axes)]
@@ -217,7 +230,7 @@ def index_fault(
         subject=f"axis {first_axis} of data with size {data_shape[first_axis]}",
         axis=first_axis,
         allowed=(-data_shape[first_axis] if negative else 0, data_shape[first_axis] - 1),
-        hint=hints.for_columns(columns, axes, data_shape, negative),
+        hint=hints.for_columns(tuples, axes, data_shape, negative),
     )
 
 
@@ -234,14 +247,14 @@ def raise_indices(
 ) -> NoReturn:
     """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending."""
     low, high = allowed
-    flat = indices.reshape(-1)
-    values = flat[found]
+    flat = contiguous(indices).reshape(-1)
+    values = np.concatenate([flat[found[part]] for part in pieces(found.size)])
     places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
     where = f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name
     valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
     text = f"{op}: {where} = {values[0].item()} is out of range for {subject} ({valid})"
     if len(found) > 1:
-        least, greatest = values.min().item(), values.max().item()
+        least, greatest = extremes(values)
         spread = f"all {least}" if least == greatest else f"all in {least}..{greatest}"
         text += f"; {len(found)} of {math.prod(indices.shape)} {name} are out of range, {spread}"
     raise OpIndexError(

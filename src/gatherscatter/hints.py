@@ -6,13 +6,15 @@ import itertools
 
 import numpy as np
 
+from gatherscatter._pieces import extremes
+
 Ranges = list[tuple[int, int]]
 
 
 def for_columns(columns: np.ndarray, axes: tuple[int, ...], shape: tuple[int, ...], negative: bool) -> str:
     """A hint for index tuples ``columns[..., j]`` into ``axes[j]`` of ``shape``; empty when nothing is certain."""
     flat = columns.reshape(-1, columns.shape[-1])
-    ranges = [(int(flat[:, j].min()), int(flat[:, j].max())) for j in range(flat.shape[1])]
+    ranges = [extremes(flat[:, j]) for j in range(flat.shape[1])]
     sizes = [shape[axis] for axis in axes]
     return (
         _refused_negatives(ranges, sizes, negative)

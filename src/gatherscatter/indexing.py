@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays
+from gatherscatter._pieces import converted
 from gatherscatter.errors import OpIndexError
 from gatherscatter.keys import Selection, select
 from gatherscatter.kinds import taken
@@ -233,7 +234,7 @@ def _write(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, h
 def _changed(op: str, chosen: Selection, data: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> np.ndarray:
     """A changed copy. Text of a fixed width widens so that nothing is cut."""
     if data.dtype.kind not in "US":
-        result = data.copy()
+        result = converted(data, data.dtype)
         _write(op, chosen, result, updates, how)
         return result
     words = data.astype(object)

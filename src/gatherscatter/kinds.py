@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._core import tensor_array
 from gatherscatter.errors import OpTypeError, OpValueError
 
 
@@ -115,17 +116,17 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         text = f"{op}: out is a view in which elements share memory, or are conjugated; give a tensor of its own"
         raise OpValueError(text, op=op, input=name)
     try:
-        array: np.ndarray = tensor.numpy()
-        return array
+        return tensor_array(op, name, tensor)
     except (TypeError, RuntimeError):  # PyTorch says no to whatever is not plain, in many words
         return _take_unusual_tensor(op, name, tensor)
 
 
 def check_tensor(op: str, name: str, tensor: Any, *, on_cpu: bool) -> None:
-    """Raise TypeError unless a tensor of PyTorch is dense and, ``on_cpu`` or not, there."""
+    """Raise TypeError unless a tensor of PyTorch is dense and in the memory of the CPU."""
     torch: Any = sys.modules["torch"]
     for fault, advice in (
         (tensor.layout is not torch.strided and "is sparse", "use .to_dense()"),
+        (tensor.is_meta and "is on the meta device and has no values", "give a tensor with memory"),
         (not on_cpu and f"is on {tensor.device}, and the computing is done here", "use .cpu()"),
     ):
         if fault:
@@ -145,9 +146,15 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         )
         raise OpTypeError(text, op=op, input=name)
     try:
-        plain = tensor.detach().resolve_conj().resolve_neg()
+        plain = tensor.detach()
+        conjugated, negated = plain.is_conj(), plain.is_neg()
+        plain = plain.conj() if conjugated else plain  # the memory as it is, which may not be there
+        plain = torch._neg_view(plain) if negated else plain
         dtype = _torch_types().get(plain.dtype)
-        return np.asarray(plain.numpy() if dtype is None else plain.view(_bits(dtype)).numpy().view(dtype))
+        array = tensor_array(op, name, plain if dtype is None else plain.view(_bits(dtype)))
+        array = array if dtype is None else array.view(dtype)
+        array = np.conjugate(array) if conjugated else array
+        return np.negative(array) if negated else array
     except (TypeError, RuntimeError) as error:
         raise OpTypeError(f"{op}: {name} can't be taken from PyTorch: {error}", op=op, input=name) from None
 

@@ -6,6 +6,7 @@ divided between threads, from sizes; this is its answer.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core, _strings
 from gatherscatter.errors import OpTypeError
+from gatherscatter.kinds import taken
 
 Shape = tuple[int, ...]
 
@@ -82,7 +84,11 @@ class CallPlan:
     movement : the movement that follows from the shapes
     threads : how many threads will take part
     split : what they divide between them: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements' or 'ordered'
-    scratch_bytes : memory that the kernel needs beside the output
+    scratch_bytes : the most memory that the call takes beside its inputs and its result: `copied_bytes`, and what the
+        kernel needs for sums, counts and batches. Exact for numbers in NumPy arrays, but for what exact sums that
+        don't fit take; for lists, text and objects an upper bound
+    copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
+        text and objects, and of a result that is copied to ``out`` in the end
     copies : the arguments that are copied first
     steps : what will happen and why, one sentence each
     """
@@ -92,12 +98,13 @@ class CallPlan:
     threads: int
     split: str
     scratch_bytes: int
+    copied_bytes: int
     copies: tuple[str, ...]
     steps: tuple[str, ...]
 
     def __str__(self) -> str:
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        head = f"{self.function}: {threads}, {self.scratch_bytes} bytes beside the output"
+        head = f"{self.function}: {threads}, {self.scratch_bytes} bytes beside inputs and output"
         return "\n".join([head, *(f"  {step}" for step in self.steps)])
 
 
@@ -138,41 +145,44 @@ def plan(
     Raises
     ------
     TypeError, ValueError
-        What the call would raise for types, shapes and attributes. Indices and ``out`` are not checked.
+        What the call would raise for types, shapes and attributes. The values of indices are not checked.
 
     >>> import numpy as np, gatherscatter as gs
     >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
-    gather: 1 thread, 0 bytes beside the output
+    gather: 1 thread, 0 bytes beside inputs and output
       2 index tuples name rows of 4 elements
       data is not contiguous, and is read where it lies
       one thread does it all: the work is too small, or memory or the cache sets the pace
     """
     if function not in KERNELS:
         raise OpTypeError(f"plan: function must be one of {', '.join(KERNELS)}, not {function!r}", op="plan")
-    array = _arrays.as_array(function, "data", data)
-    index = _arrays.as_indices(function, "indices", indices)
-    update = _arrays.cast(function, "updates", updates, "data", array) if function.startswith("scatter") else None
-    if _strings.needs_numbers(array, update, reduction):
-        array, update = _numbers(array), None if update is None else _numbers(update)
-    if reduction != "none" and update is not None and not array.dtype.isnative:
-        array, update = (each.astype(each.dtype.newbyteorder("=")) for each in (array, update))
+    given: dict[str, Any] = {"data": data, "indices": indices, "updates": updates, "out": out}
+    if foreign := taken(function, given):
+        given = foreign.values
+    call = _arrays.ready(function, function, reduction=reduction, **given)
+    made = movement(function, call.data.shape, call.indices.shape, axis=axis, batch_dims=batch_dims)
+    arrays, own_bytes = (call.data, call.updates), 0
+    if call.is_text:
+        own_bytes = _strings.scratch_bytes(*arrays, math.prod(made.slots), reduction)
+        arrays, reduction = (_numbers(call.data), None if call.updates is None else _numbers(call.updates)), "none"
     facts = _core.explain(
-        function, function, array, index, update, axis, batch_dims, reduction, include_self, accumulate, mode, True,
-        out, num_threads,
+        function, function, arrays[0], call.indices, arrays[1], axis, batch_dims, reduction, include_self, accumulate,
+        mode, True, call.out, num_threads,
     )  # fmt: skip
-    if (
-        update is not None
-        and out is not None
-        and out is not data
-        and _arrays.accumulates(reduction, accumulate, include_self)
-    ):
-        facts["scratch"] += 0 if facts["made_apart"] else array.nbytes
+    if out is not None and call.out is None:
         facts["made_apart"] = True
-    facts["checked_first"] = out is not None and not facts["made_apart"]
-    made = movement(function, array.shape, index.shape, axis=axis, batch_dims=batch_dims)
-    copies = _copies(facts, {"data": (data, array), "indices": (indices, index), "updates": (updates, update)})
+        own_bytes += math.prod(made.slots if call.updates is None else call.data.shape) * call.data.itemsize
+    copies = tuple(name for name in given if name in call.made or facts.get(f"copies_{name}"))
+    copied = sum(call.made.values()) + facts["copied_bytes"] + own_bytes
     return CallPlan(
-        function, made, facts["threads"], facts["split"], facts["scratch"], copies, _steps(made, facts, copies)
+        function,
+        made,
+        facts["threads"],
+        facts["split"],
+        copied + facts["kernel_bytes"],
+        copied,
+        copies,
+        _steps(made, facts, copies, call.is_text),
     )
 
 
@@ -181,15 +191,7 @@ def _numbers(array: np.ndarray) -> np.ndarray:
     return np.empty(array.shape, np.int64)
 
 
-def _copies(facts: dict[str, Any], arguments: dict[str, tuple[Any, Any]]) -> tuple[str, ...]:
-    made = [name for name, (given, array) in arguments.items() if given is not array and given is not None]
-    if not facts["scatter"] and not facts["data_in_order"] and not facts["data_in_place"]:
-        made.append("data")
-    made += [name for name in ("indices", "updates") if not facts[f"{name}_in_order"]]
-    return tuple(dict.fromkeys(made))
-
-
-def _steps(made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...]) -> tuple[str, ...]:
+def _steps(made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...], is_text: bool) -> tuple[str, ...]:
     steps = []
     if isinstance(made, Rows):
         steps.append(f"{made.batch * made.count} index tuples name rows of {made.width} elements")
@@ -197,17 +199,19 @@ def _steps(made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...]) -
         steps.append("the indices only repeat off the axis: they are taken as one line, which names whole rows")
     else:
         steps.append("each index names the position of one element along the axis")
-    if facts["data_in_place"]:
+    if is_text:
+        steps.append("numbers stand for the elements, and NumPy moves these afterwards")
+    if facts["reads_strides"]:
         steps.append("data is not contiguous, and is read where it lies")
     steps += [f"{name} is copied first: it is not contiguous, or no array of a fitting type" for name in copies]
     if facts["checked_first"]:
         steps.append("all indices are checked before the first write")
     if facts["made_apart"]:
-        steps.append("the result is made apart and then copied to out")
+        steps.append("the result is made in an array of its own and then copied to out")
     if facts["tile"]:
         steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
     if facts["far"]:
         steps.append("memory is asked for in advance: the cache does not hold it all")
-    if facts["scratch"]:
-        steps.append(f"{facts['scratch']} bytes hold sums, counts or batches on the way")
+    if facts["kernel_bytes"]:
+        steps.append(f"{facts['kernel_bytes']} bytes hold sums, counts or batches on the way")
     return (*steps, _SPLITS[facts["split"]])

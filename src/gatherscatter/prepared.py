@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter._pieces import contiguous, converted, extremes, pieces
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.inspection import normalised_axis, sizes_of
 from gatherscatter.kinds import taken
-from gatherscatter.reductions import reduced
+from gatherscatter.reductions import counts_of, reduced
 
 _OP = "prepare"
 
@@ -67,20 +68,13 @@ def prepared(op: str, indices: ArrayLike, shape: int | Sequence[int], axis: int 
         dims, kernel = (sizes[first],), "gather"
     if math.prod(dims) >= 2**63:
         raise OpValueError(f"{op}: a shape {sizes} has more elements than can be counted", op=op, input="shape")
-    probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory: only to check the indices
-    _arrays.execute(op, kernel, probe, array, axis=first)
-    rows = _row_numbers(array if kernel == "gather_nd" else array[..., np.newaxis], dims)
+    rows = _core.row_numbers(array if kernel == "gather_nd" else array[..., np.newaxis], dims)
+    if rows is None:
+        probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory
+        _arrays.execute(op, kernel, probe, array, axis=first)  # says which index is out of range
+        raise OpIndexError(f"{op}: indices were changed by another thread during the call", op=op, input="indices")
     rows.flags.writeable = False
     return Prepared(first, dims, rows)
-
-
-def _row_numbers(tuples: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
-    """Which of the places in row-major order each tuple names."""
-    rows = np.zeros(tuples.shape[:-1], np.int64)
-    for column, size in enumerate(dims):
-        positions = tuples[..., column].astype(np.int64)
-        rows = rows * size + np.where(positions < 0, positions + size, positions)
-    return np.asarray(rows, order="C")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,23 +100,29 @@ class Prepared:
     @cached_property
     def counts(self) -> np.ndarray:
         """How many indices name each place, in the shape of the indexed axes."""
-        return np.diff(self._groups[0]).reshape(self.dims)
+        return counts_of(self._groups[0]).reshape(self.dims)
 
     @cached_property
     def unique(self) -> bool:
         """Whether no place is named twice."""
-        return bool((self.counts <= 1).all())
+        return self._most_updates <= 1
 
     @cached_property
     def is_sorted(self) -> bool:
         """Whether the places are named in ascending order."""
-        flat = self.rows.ravel()
-        return bool((flat[1:] >= flat[:-1]).all())
+        flat = self.rows.reshape(-1)
+        before, after = flat[:-1], flat[1:]
+        return all(bool((after[part] >= before[part]).all()) for part in pieces(after.size))
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the indices of each place begin, and all of them in that order."""
-        return _core.group(self.rows.ravel(), self.size)
+        return _core.group(self.rows.reshape(-1), self.size)
+
+    @cached_property
+    def _most_updates(self) -> int:
+        """How often the place is named that is named most."""
+        return extremes(self.counts.reshape(-1))[1] if self.size else 0
 
     def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
         """The rows of ``data`` that the indices name; the backward pass of `sum`.
@@ -273,18 +273,21 @@ class Prepared:
         names = (reductions,) if isinstance(reductions, str) else tuple(reductions)
         new = _arrays.native(self._checked(updates))
         first = np.moveaxis(new, range(self.axis, self.axis + self.rows.ndim), range(self.rows.ndim))
-        flat = np.ascontiguousarray(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])
+        flat = contiguous(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])
         made = reduced(_OP, flat, self._groups, names, num_threads)
         shape = self.dims + first.shape[self.rows.ndim :]
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
         return tuple(
-            self.counts.copy() if name == "count" else np.moveaxis(made[name].reshape(shape), *axes) for name in names
+            converted(self.counts, self.counts.dtype)
+            if name == "count"
+            else np.moveaxis(made[name].reshape(shape), *axes)
+            for name in names
         )
 
     @cached_property
     def _is_balanced(self) -> bool:
         """Whether no place has so many updates that one thread would do most of the work."""
-        return self.rows.size > 0 and int(self.counts.max()) * 8 <= self.rows.size
+        return self.rows.size > 0 and self._most_updates * 8 <= self.rows.size
 
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
         """Groups serve reductions over the first axis of native numbers."""
@@ -295,7 +298,7 @@ class Prepared:
     def _combine(
         self, data: np.ndarray | None, updates: np.ndarray, reduction: str, include_self: bool, threads: int | None
     ) -> Any:
-        flat = np.ascontiguousarray(updates).reshape(self.rows.size, *updates.shape[self.rows.ndim :])
+        flat = contiguous(updates).reshape(self.rows.size, *updates.shape[self.rows.ndim :])
         return _core.scatter_groups(data, *self._groups, flat, reduction, include_self, threads)
 
     def _checked(self, updates: ArrayLike) -> np.ndarray:
@@ -314,14 +317,23 @@ class Prepared:
             axes = f"axis {self.axis}" if len(self.dims) == 1 else f"axes {self.axis}..{last - 1}"
             text = f"{_OP}: {name} must have the sizes {self.dims} at {axes}, but has shape {array.shape}"
             raise OpValueError(text, op=_OP, input=name)
-        return array.reshape(*array.shape[: self.axis], self.size, *array.shape[last:])
+        shape = (*array.shape[: self.axis], self.size, *array.shape[last:])
+        try:
+            return array.reshape(shape, copy=False)
+        except ValueError:  # these axes can't be merged in place
+            return contiguous(array).reshape(shape)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("axis", "dims", "rows")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        rows = np.array(state["rows"], order="C")
-        if rows.dtype != np.int64 or (rows.size and not 0 <= rows.min() <= rows.max() < math.prod(state["dims"])):
+        rows = np.asarray(state["rows"])
+        rows = converted(rows, rows.dtype)
+        good = rows.dtype == np.int64
+        if good and rows.size:
+            low, high = extremes(rows.reshape(-1))
+            good = low >= 0 and high < math.prod(state["dims"])
+        if not good:
             raise OpTypeError(f"{_OP}: the pickle does not hold prepared indices", op=_OP, input="rows")
         rows.flags.writeable = False
         self.__dict__.update(state, rows=rows)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter._pieces import PIECE, pieces
 from gatherscatter.errors import OpTypeError, OpValueError, only_moved
 
 # By name: what the core calls it. A mean is a sum divided by counts, and counts are known.
@@ -43,13 +45,24 @@ def reduced(
             results[name.removeprefix("arg")], results[name] = result
         else:
             results["sum" if name == "add" else name] = result
-    counts = np.diff(starts)
     if "count" in names:
-        results["count"] = counts
+        results["count"] = counts_of(starts)
     if "mean" in names:
-        divisor = np.maximum(counts, 1).reshape(-1, *(1,) * (updates.ndim - 1))
-        results["mean"] = (results["sum"] / divisor).astype(updates.dtype)
+        sums = results["sum"]
+        results["mean"] = sums if "sum" not in names else np.empty_like(sums)
+        width = math.prod(sums.shape[1:])
+        for part in pieces(len(sums), max(PIECE // max(width, 1), 1)):
+            counts = np.maximum(np.diff(starts[part.start : part.stop + 1]), 1)
+            results["mean"][part] = sums[part] / counts.reshape(-1, *(1,) * (updates.ndim - 1))
     return results
+
+
+def counts_of(starts: np.ndarray) -> np.ndarray:
+    """How many updates each group has."""
+    counts = np.empty(len(starts) - 1, np.int64)
+    for part in pieces(len(counts)):
+        np.subtract(starts[1:][part], starts[:-1][part], out=counts[part])
+    return counts
 
 
 def _wanted(op: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[str, ...]:

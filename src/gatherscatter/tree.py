@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gatherscatter import _arrays, _core
+from gatherscatter._pieces import contiguous, converted
 from gatherscatter.errors import OpTypeError, OpValueError, raise_indices
 from gatherscatter.kinds import taken
 
@@ -69,14 +70,18 @@ def run(
             text = f"{op}: {name} is of type {array.dtype}, but step_ids of type {dtype}"
             raise OpTypeError(text, op=op, input=name)
     _check_shapes(op, *(array.shape for array in arrays))
-    steps, parents, lengths, end = (np.require(array, working, ["C", "A"]) for array in arrays)
+    steps, parents, lengths, end = (_working(array, working) for array in arrays)
     out = np.empty(steps.shape, working)
     bad = _core.gather_tree(steps, parents, lengths, end, out)
     if bad >= 0:
         beams = out.shape[2]
         subject = f"the beams, of which there are {beams}"
         raise_indices(op, "parent_ids", arrays[1], np.array([bad]), subject=subject, axis=2, allowed=(0, beams - 1))
-    return out.astype(dtype, copy=False)
+    return out if out.dtype == dtype else converted(out, dtype)
+
+
+def _working(array: np.ndarray, dtype: np.dtype[np.generic]) -> np.ndarray:
+    return contiguous(array) if array.dtype == dtype else converted(array, dtype)
 
 
 def _working_type(op: str, dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
-from gatherscatter.kinds import check_tensor
+from gatherscatter.kinds import TORCH, check_tensor
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, Movement, Values
 from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
@@ -58,6 +58,15 @@ def apply(function: Any, *inputs: Any) -> Any:
 def is_transformed() -> bool:
     """Whether the compiler or a transformation of `torch.func` is at work."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def check_memory(op: str, **tensors: Tensor | None) -> None:
+    """Raise ValueError for a tensor whose storage was freed: for code that lets PyTorch read it, which may crash."""
+    if is_transformed() or torch._C._len_torch_dispatch_stack() > 0:
+        return
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.is_cpu and type(tensor) in (Tensor, torch.nn.Parameter):
+            TORCH.take(op, name, tensor.detach())
 
 
 def _is_unobserved(tensors: tuple[Tensor, ...]) -> bool:

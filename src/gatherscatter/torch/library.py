@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter import _core
+from gatherscatter._core import tensor_array
 from gatherscatter.errors import OpTypeError
 from gatherscatter.torch import batching
 
@@ -77,14 +78,16 @@ _SHAPES: dict[str, Callable[..., Tensor]] = {
 def _kernel(name: str) -> Callable[..., Tensor]:
     """The array function, without a look at what its inputs are; whatever is unusual goes the long way."""
     call = getattr(_core, name)
-    inputs = 2 if name in GATHERS else 3
+    is_scatter = name in SCATTERS
 
-    def kernel(*arguments: Any, **options: Any) -> Tensor:
+    def kernel(data: Tensor, indices: Tensor, *others: Any, **options: Any) -> Tensor:
         try:
-            arrays = [tensor.numpy() for tensor in arguments[:inputs]]
+            arrays = [tensor_array(name, "data", data), tensor_array(name, "indices", indices)]
+            if is_scatter:
+                arrays.append(tensor_array(name, "updates", others[0]))
         except (RuntimeError, TypeError):
-            return call(*arguments, **options)  # type: ignore[no-any-return]
-        return torch.from_numpy(call(*arrays, *arguments[inputs:], **options))
+            return call(data, indices, *others, **options)  # type: ignore[no-any-return]
+        return torch.from_numpy(call(*arrays, *others[is_scatter:], **options))
 
     return kernel
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter.errors import OpTypeError
+from gatherscatter.torch.functions import check_memory
 from gatherscatter.torch.gradients import HALVES
 from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.scatters import into, places_for
@@ -21,6 +22,7 @@ def scatter_std(
 ) -> Tensor:
     """The standard deviations; 0, with a gradient of 0, where all values are the same. ``out`` is only written to."""
     places = places_for(src, index, dim, out, dim_size)
+    check_memory("scatter_std", src=src)
     values = _wide(src if src.is_floating_point() else src.to(torch.get_default_dtype()))
     off = values - places.take(places.put(values, "mean"))
     counts = places.counts(values)
@@ -55,6 +57,7 @@ def scatter_logsumexp(
     eps: float = 1e-12,
 ) -> Tensor:
     """``log(sum(exp(src)))`` of the values with the same index, and of ``out``; where nothing comes, ``out`` or 0."""
+    check_memory("scatter_logsumexp", out=out)
     places, values = _of_floats("scatter_logsumexp", src, index, dim, dim_size if out is None else out.shape[dim])
     top, start, empty = _top(places, values), None, torch.zeros((), dtype=values.dtype)
     if out is not None:
@@ -74,6 +77,7 @@ def _wide(values: Tensor) -> Tensor:
 def _of_floats(op: str, src: Tensor, index: Tensor, dim: int, size: int | None) -> tuple[Places, Tensor]:
     if not src.is_floating_point():
         raise OpTypeError(f"{op}: src must be floats, not {src.dtype}", op=op, input="src")
+    check_memory(op, src=src)
     return Places.of(src, index, dim, size), _wide(src)
 
 

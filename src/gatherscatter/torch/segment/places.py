@@ -25,6 +25,7 @@ class Places:
         """The index as torch_scatter broadcasts it: its first axis is axis ``dim`` if it has one, else the first."""
         dim = _normalised(dim, src.ndim)
         if size is None:
+            functions.check_memory("scatter", index=index)
             size = int(index.max()) + 1 if index.numel() else 0
         if index.ndim == 1:
             return Places(index.expand(src.shape[dim]) if index.shape[0] == 1 else index, dim, size)

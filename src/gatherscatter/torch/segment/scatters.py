@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter.errors import OpValueError
-from gatherscatter.torch.functions import is_differentiated
+from gatherscatter.torch.functions import check_memory, is_differentiated
 from gatherscatter.torch.gradients import HALVES, divided
 from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.reduce import check_names
@@ -125,6 +125,7 @@ def value_of(op: str, name: str) -> Callable[..., Any]:
 
 def places_for(src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None) -> Places:
     """The places of an index, as many as ``out`` has if there is one."""
+    check_memory("scatter", out=out)
     return Places.of(src, index, dim, size if out is None else out.shape[dim])
 
 
@@ -145,6 +146,7 @@ _WIDE = 8
 
 def several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     """The results of several reductions."""
+    check_memory("scatter", src=src)
     width = math.prod((*src.shape[: places.dim], *src.shape[places.dim + 1 :]))
     apart = src.dtype in HALVES or not src.is_floating_point()  # whose sums or means are not those of one pass
     if not places.is_line or width < _WIDE or (apart and not {"sum", "mean"}.isdisjoint(names)):

@@ -70,6 +70,7 @@ def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor
         As for `segment_csr`; or ``src`` has not one value a segment.
     """
     op = "gather_csr"
+    functions.check_memory(op, indptr=indptr, out=out)
     indptr = _in_shape(op, src, indptr)
     dim = indptr.ndim - 1
     if src.shape[dim] != indptr.shape[-1] - 1:
@@ -114,6 +115,7 @@ def segment_max_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_s
 
 def gather_coo(src: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     """``src[..., index[..., i], ...]`` along the last axis of ``index``; the reverse of `segment_coo`."""
+    functions.check_memory("gather_coo", index=index, out=out)
     dim = index.ndim - 1
     whole = index.expand(*src.shape[:dim], -1)
     return into(out, functions.gather("gather", src, whole, axis=dim, batch_dims=dim))
@@ -189,6 +191,7 @@ def _first(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
 
 
 def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
+    functions.check_memory(op, indptr=indptr, out=out)
     indptr = _in_shape(op, src, indptr)
     dim, size = indptr.ndim - 1, indptr.shape[-1] - 1
     _check_values(op, indptr, src.shape[dim])
@@ -204,5 +207,6 @@ def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduc
 def _segment_coo(
     src: Tensor, index: Tensor, out: Tensor | None, dim_size: int | None, reduce: Callable[..., Any]
 ) -> Any:
+    functions.check_memory("segment_coo", index=index)
     dim = index.ndim - 1
     return reduce(src, index.expand(*src.shape[:dim], -1), dim, out, dim_size)

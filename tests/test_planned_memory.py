@@ -1,0 +1,214 @@
+"""The memory that NumPy and Python take for a call is what the plan of the call says, whatever the arguments are."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gatherscatter as gs
+from gatherscatter import _core
+
+SLACK = 64 * 1024  # headers of arrays, tuples and the like
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_pool() -> Iterator[None]:
+    before = gs.pool_limit()
+    gs.set_pool_limit(0)
+    yield
+    gs.set_pool_limit(before)
+
+
+def used(function: str, arguments: list[Any], options: dict[str, Any]) -> tuple[int, Any]:
+    """The peak of memory during a call, without its result."""
+    call = getattr(gs, function)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        result = call(*arguments, **options)
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    known = {id(each) for array in arguments for each in np.asarray(array, object).flat}
+    new = {id(each): each for each in result.flat if id(each) not in known} if result.dtype.kind == "O" else {}
+    made = result.nbytes if options.get("out") is None else 0
+    return peak - made - sum(map(sys.getsizeof, new.values())), result
+
+
+class Subclass(np.ndarray):
+    """A subclass that changes nothing."""
+
+
+def laid_out(draw: st.DrawFn, array: np.ndarray, name: str) -> Any:
+    """The same values in some layout."""
+    kinds = ["contiguous", "strided", "reversed", "transposed", "unaligned", "swapped", "subclass"]
+    kind = draw(st.sampled_from(kinds + (["list"] if array.size < 20_000 else [])), label=name)
+    if kind == "strided":
+        room = np.zeros((*array.shape[:-1], array.shape[-1] * 2), array.dtype)
+        room[..., ::2] = array
+        return room[..., ::2]
+    if kind == "reversed":
+        return np.ascontiguousarray(array[::-1])[::-1]
+    if kind == "transposed":
+        return np.asfortranarray(array)
+    if kind == "unaligned":
+        room = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+        room[...] = array
+        return room
+    if kind == "swapped":
+        return array.astype(array.dtype.newbyteorder())
+    if kind == "subclass":
+        return array.view(Subclass)
+    return array.tolist() if kind == "list" else array
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
+    function = draw(
+        st.sampled_from(["gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd"])
+    )
+    rows, width = draw(st.sampled_from([(300, 40), (20_000, 8), (100, 3000), (4, 50_000)]))
+    count = draw(st.sampled_from([3, rows, 20_000]))
+    count = min(count, 2_000_000 // width)
+    dtype = np.dtype(draw(st.sampled_from(["f4", "f8", "i8", "i2", "c16", "bool"])))
+    rng = np.random.default_rng(draw(st.integers(0, 9)))
+    data = rng.integers(0, 2, (rows, width)).astype(dtype)
+    index = rng.integers(0, rows, count)
+    slots: tuple[int, ...] = (count, width)
+    if function.endswith("nd"):
+        index = index[:, None]
+    elif function.endswith("elements"):
+        index = np.broadcast_to(index[:, None], slots) if draw(st.booleans()) else rng.integers(0, rows, slots)
+    index = index.astype(draw(st.sampled_from(["i8", "i4"])))
+    options: dict[str, Any] = {}
+    scatter = function.startswith("scatter")
+    if scatter and dtype.kind != "b":
+        options["reduction"] = draw(st.sampled_from(["none", "add", "mean", "mul"]))
+        options["include_self"] = draw(st.booleans())
+    expanded = 0 in index.strides and index.size > 1
+    data = laid_out(draw, data, "data")
+    arguments = [data, index if expanded else laid_out(draw, index, "indices")]
+    if scatter:
+        arguments.append(laid_out(draw, np.ones(slots, dtype), "updates"))
+    where = draw(
+        st.sampled_from(["new", "contiguous", "strided", "in place", "overlapping", "transposed"]), label="out"
+    )
+    own = np.asarray(data)
+    shape, out_type = own.shape if scatter else slots, own.dtype
+    if where == "contiguous":
+        options["out"] = np.zeros(shape, out_type)
+    elif where == "strided":
+        options["out"] = np.zeros((*shape, 2), out_type)[..., 0]
+    elif where == "transposed":
+        options["out"] = np.zeros(shape[::-1], out_type).T
+    elif where == "in place" and scatter and isinstance(data, np.ndarray) and data.flags.writeable:
+        options["out"] = data
+    elif where == "overlapping" and type(data) is np.ndarray and shape[0] <= own.shape[0]:
+        options["out"] = data[: shape[0]]
+    return function, arguments, options
+
+
+@given(calls())
+def test_numbers(call: tuple[str, list[Any], dict[str, Any]]) -> None:
+    function, arguments, options = call
+    try:
+        plan = gs.plan(function, *arguments, **options)
+    except (TypeError, ValueError):  # a list of other numbers, or the like
+        return
+    taken, _ = used(function, arguments, options)
+    assert taken <= plan.scratch_bytes + SLACK, plan
+    # What lists and conversions take for a while may be gone when the rest is taken.
+    assert plan.copied_bytes <= 2 * taken + SLACK, plan
+
+
+TEXTS = {
+    "U": lambda n: np.array([f"{i % 90:03}" for i in range(n)]),
+    "S": lambda n: np.array([f"{i % 90:03}".encode() for i in range(n)]),
+    "wide U": lambda n: np.array([f"{i % 90:03}" for i in range(n)], "U40"),
+    "str": lambda n: np.array([f"{i:07}" for i in range(n)], object),
+    "bytes": lambda n: np.array([f"{i:07}".encode() for i in range(n)], object),
+    "StringDType": lambda n: np.array([f"{i:07}" for i in range(n)], np.dtypes.StringDType()),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("updates_kind", ["same", "other"])
+@pytest.mark.parametrize("case", ["none", "add", "add without self", "one place", "gather", "strided", "out"])
+def test_text(kind: str, updates_kind: str, case: str) -> None:
+    n = 20_000
+    data = TEXTS[kind](n)
+    indices = np.random.default_rng(0).integers(0, n, n)
+    if case == "one place":
+        n, indices = 3000, np.zeros(3000, np.int64)
+    if case == "strided":
+        data = np.repeat(data, 2)[::2]
+    function, arguments, options = "scatter_update", [data, indices, data[:n]], {}
+    if case in ("gather", "strided"):
+        function, arguments = "gather", [data, indices]
+    elif updates_kind == "other" and kind in ("U", "wide U", "str"):
+        arguments[2] = TEXTS["str" if kind != "str" else "U"](n)
+    if case in ("add", "add without self", "one place"):
+        options = {"reduction": "add", "include_self": case != "add without self"}
+    elif case == "out" and kind != "U":
+        options = {"out": data.copy()}
+    plan = gs.plan(function, *arguments, **options)
+    taken, result = used(function, arguments, options)
+    assert taken <= plan.scratch_bytes + SLACK, (taken, plan)
+    known = data.nbytes + indices.nbytes + result.nbytes
+    factor = 8 if "reduction" in options else 2  # nobody knows how long texts become, and how many change
+    assert plan.scratch_bytes <= factor * (max(taken, 0) + known) + SLACK, (taken, plan)
+    assert result.shape == data.shape
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_lists(nested: bool) -> None:
+    values = np.arange(200_000.0).reshape(-1, 2 if nested else 200_000)
+    arguments = [values.tolist(), [0] * 1000]
+    plan = gs.plan("gather", *arguments)
+    taken, _ = used("gather", arguments, {})
+    assert taken <= plan.scratch_bytes + SLACK
+    assert plan.scratch_bytes <= 2 * taken + SLACK
+
+
+def test_an_out_with_gaps() -> None:
+    data, out = np.ones((5000, 1000), np.float32), np.zeros((5000, 2000), np.float32)[:, ::2]
+    plan = gs.plan("gather", data, np.arange(5000), out=out)
+    assert plan.scratch_bytes == plan.copied_bytes == data.nbytes
+    taken, _ = used("gather", [data, np.arange(5000)], {"out": out})
+    assert abs(taken - data.nbytes) <= SLACK
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=0, max_size=4),
+    st.sampled_from(["f4", ">f8", "i2", "U3", "U17", "S5", "O", "V100", "c16", "T"]),
+    st.sampled_from([None, "U9", ">i4", "O", "U33"]),
+    st.integers(0, 2),
+)
+def test_copies_in_pieces_are_those_of_numpy(shape: list[int], dtype: str, to: str | None, layout: int) -> None:
+    while np.prod(shape, dtype=float) > 500_000:
+        shape.pop()
+    numbers = np.arange(int(np.prod(shape))).reshape(shape) % 900
+    source = np.zeros(shape, dtype) if dtype == "V100" else np.asarray(numbers).astype(np.dtype(dtype))
+    source = source.T if layout == 1 else source[..., ::-1] if layout == 2 and shape else source
+    target = source.dtype if to is None or dtype in ("V100", "c16") or (to == ">i4" and dtype == "O") else np.dtype(to)
+    made = _core.copied(source, target)
+    expected = source.astype(target)
+    assert made.flags.c_contiguous
+    assert made.dtype == target
+    assert made.tolist() == expected.tolist()
+
+
+def test_a_large_copy_of_wide_elements() -> None:
+    for width in (1, 7, 40, 47, 5000):
+        source = np.full(3_000_000 // width, "ab")
+        made = _core.copied(source, np.dtype(f"U{width}"))
+        assert (made == source.astype(f"U{width}")).all()

@@ -1,0 +1,243 @@
+"""Tensors without memory are refused at every entrance, before anything is read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.errors import OpError, OpValueError
+
+torch: Any = pytest.importorskip("torch")
+
+import gatherscatter.torch as gst  # noqa: E402
+from gatherscatter.torch import segment  # noqa: E402
+
+ROWS = (3, 1, 2)
+
+
+def table() -> Any:
+    return torch.arange(4096.0).reshape(64, 64)
+
+
+def rows() -> Any:
+    return torch.tensor(ROWS * 100)
+
+
+def updates() -> Any:
+    return torch.ones(300, 64)
+
+
+def halves() -> Any:
+    return updates().half()
+
+
+def pointers() -> Any:
+    return torch.arange(0, 65, 4)
+
+
+def segments() -> Any:
+    return torch.zeros(16, 64)
+
+
+def box() -> Any:
+    return torch.zeros((64, 64), dtype=torch.int64)
+
+
+def tree(name: str) -> Any:
+    shape = {"step_ids": (8, 16, 4), "parent_ids": (8, 16, 4), "max_seq_len": (16,), "end_token": ()}[name]
+    return torch.zeros(shape, dtype=torch.int64)
+
+
+# Each entrance with the tensors that it takes. A call that gives one of them without memory is refused.
+ENTRANCES: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
+    "gs.gather": (gs.gather, (table, rows)),
+    "gs.gather_elements": (gs.gather_elements, (table, box)),
+    "gs.gather_nd": (lambda data, indices: gs.gather_nd(data, indices.reshape(-1, 1)), (table, rows)),
+    "gs.scatter_update": (gs.scatter_update, (table, rows, updates)),
+    "gs.scatter_elements": (gs.scatter_elements, (table, box, table)),
+    "gs.scatter_nd": (lambda d, i, u: gs.scatter_nd(d, i.reshape(-1, 1), u), (table, rows, updates)),
+    "gs.gather, out": (lambda d, i, out: gs.gather(d, i, out=out), (table, rows, updates)),
+    "gs.scatter_update, out": (lambda d, i, u, o: gs.scatter_update(d, i, u, out=o), (table, rows, updates, table)),
+    "gs.scatter_update, in place": (lambda d, i, u: gs.scatter_update(d, i, u, out=d), (table, rows, updates)),
+    "gst.gather": (gst.gather, (table, rows)),
+    "gst.gather_elements": (gst.gather_elements, (table, box)),
+    "gst.gather_nd": (lambda data, indices: gst.gather_nd(data, indices.reshape(-1, 1)), (table, rows)),
+    "gst.scatter_update": (gst.scatter_update, (table, rows, updates)),
+    "gst.scatter_elements": (gst.scatter_elements, (table, box, table)),
+    "gst.scatter_nd": (lambda d, i, u: gst.scatter_nd(d, i.reshape(-1, 1), u), (table, rows, updates)),
+    "gst.gather, out": (lambda d, i, out: gst.gather(d, i, out=out), (table, rows, updates)),
+    "gst.gather, gradient": (lambda d, i: gst.gather(d.requires_grad_(), i), (table, rows)),
+    "torch.ops.gather": (lambda d, i: torch.ops.gatherscatter.gather(d, i), (table, rows)),
+    "torch.ops.scatter_update": (lambda *a: torch.ops.gatherscatter.scatter_update(*a), (table, rows, updates)),
+    "torch.ops.reduce": (lambda u, i: torch.ops.gatherscatter.reduce(u, i, 4, ["sum", "max"]), (updates, rows)),
+    "segment.scatter": (lambda u, i: segment.scatter(u, i, 0, dim_size=4), (updates, rows)),
+    "segment.scatter_max": (lambda u, i: segment.scatter_max(u, i, 0, dim_size=4), (updates, rows)),
+    "segment.scatter, several": (
+        lambda u, i: segment.scatter(u, i, 0, dim_size=4, reduce=("sum", "max")),
+        (updates, rows),
+    ),
+    "segment.scatter, all sizes": (lambda u, i: segment.scatter(u, i, 0), (updates, rows)),
+    "segment.scatter, out": (lambda u, i, o: segment.scatter(u, i, 0, o), (updates, rows, table)),
+    "segment.scatter_mul, out": (lambda u, i, o: segment.scatter_mul(u, i, 0, o), (updates, rows, table)),
+    "segment.scatter_max, out": (lambda u, i, o: segment.scatter_max(u, i, 0, o), (updates, rows, table)),
+    "segment.scatter_mean, out": (lambda u, i, o: segment.scatter_mean(u, i, 0, o), (updates, rows, table)),
+    "segment.scatter_std": (lambda u, i: segment.scatter_std(u, i, 0), (updates, rows)),
+    "segment.scatter_softmax": (lambda u, i: segment.scatter_softmax(u, i, 0), (updates, rows)),
+    "segment.scatter_softmax, halves": (lambda u, i: segment.scatter_softmax(u, i, 0), (halves, rows)),
+    "segment.scatter_logsumexp": (lambda u, i, o: segment.scatter_logsumexp(u, i, 0, o), (updates, rows, table)),
+    "segment.segment_csr": (segment.segment_csr, (table, pointers)),
+    "segment.segment_max_csr": (lambda s, p, o: segment.segment_max_csr(s, p, o), (table, pointers, segments)),
+    "segment.segment_coo": (segment.segment_coo, (updates, rows)),
+    "segment.gather_csr": (segment.gather_csr, (segments, pointers)),
+    "segment.gather_csr, out": (segment.gather_csr, (segments, pointers, table)),
+    "segment.gather_coo": (segment.gather_coo, (table, rows)),
+    "segment.gather_coo, out": (segment.gather_coo, (table, rows, updates)),
+    "onnx.Gather": (gs.onnx.Gather, (table, rows)),
+    "onnx.ScatterElements": (gs.onnx.ScatterElements, (table, box, table)),
+    "openvino.GatherTree": (
+        gs.openvino.GatherTree,
+        tuple(lambda name=name: tree(name) for name in ("step_ids", "parent_ids", "max_seq_len", "end_token")),
+    ),
+    "gs.gather_tree": (
+        gs.gather_tree,
+        tuple(lambda name=name: tree(name) for name in ("step_ids", "parent_ids", "max_seq_len", "end_token")),
+    ),
+    "gs.tensor_scatter": (
+        gs.tensor_scatter,
+        (
+            lambda: torch.zeros(16, 2, 8, 4),
+            lambda: torch.zeros(16, 2, 3, 4),
+            lambda: torch.zeros(16, dtype=torch.int64),
+        ),
+    ),
+    "at.get": (lambda d, i: gs.at(d)[i].get(), (table, rows)),
+    "at.add": (lambda d, i, u: gs.at(d)[i].add(u), (table, rows, updates)),
+    "at.set, out": (lambda d, i, u, o: gs.at(d)[i].set(u, out=o), (table, rows, updates, table)),
+    "prepare": (lambda i: gs.prepare(i, 64), (rows,)),
+    "Prepared.gather": (lambda d: gs.prepare(ROWS, 64).gather(d), (table,)),
+    "Prepared.gather, out": (lambda o: gs.prepare(ROWS * 100, 64).gather(table(), out=o), (updates,)),
+    "Prepared.scatter": (lambda d, u: gs.prepare(ROWS * 100, 64).scatter(d, u), (table, updates)),
+    "Prepared.sum": (lambda u: gs.prepare(ROWS * 100, 64).sum(u), (updates,)),
+    "Prepared.reduce": (lambda u: gs.prepare(ROWS * 100, 64).reduce(u, "max"), (updates,)),
+    "inspect": (lambda i: gs.inspect(i, 64), (rows,)),
+    "plan": (lambda d, i: gs.plan("gather", d, i), (table, rows)),
+}
+
+
+def freed(tensor: Any) -> Any:
+    tensor.untyped_storage().resize_(0)
+    return tensor
+
+
+def too_small(tensor: Any) -> Any:
+    tensor.untyped_storage().resize_(tensor.nbytes - 1)
+    return tensor
+
+
+CASES = [(name, i) for name, (_, tensors) in ENTRANCES.items() for i in range(len(tensors))]
+
+
+@pytest.mark.parametrize(("name", "position"), CASES)
+@pytest.mark.parametrize("damage", [freed, too_small])
+def test_an_entrance_refuses(damage: Callable[[Any], Any], name: str, position: int) -> None:
+    call, makers = ENTRANCES[name]
+    tensors = [make() for make in makers]
+    call(*[make() for make in makers])  # with memory it works
+    tensors[position] = damage(tensors[position])
+    with pytest.raises(OpValueError, match=r"needs .* bytes of memory, but its storage has"):
+        call(*tensors)
+
+
+def test_a_freed_tensor_of_an_unusual_type() -> None:
+    for dtype in (torch.bfloat16, torch.float8_e5m2):
+        with pytest.raises(OpValueError, match="needs 8192 bytes" if dtype == torch.bfloat16 else "needs 4096 bytes"):
+            gs.gather(freed(table().to(dtype)), rows())
+    for view in (lambda tensor: tensor.conj(), lambda tensor: tensor.conj().imag):
+        whole = torch.complex(torch.arange(9.0), -torch.arange(9.0))
+        assert gs.gather(view(whole), [3]).tolist() == view(whole)[3:4].tolist()
+        freed_whole = torch.complex(torch.arange(9.0), torch.arange(9.0))
+        unusual = view(freed_whole)
+        freed(freed_whole)
+        with pytest.raises(OpValueError, match="its storage has 0"):
+            gs.gather(unusual, rows())
+
+
+def test_views_of_a_resized_storage() -> None:
+    """Offsets and strides count, and what a view does not reach need not be there."""
+    whole = torch.arange(100.0)
+    views = {
+        "start": whole[:50],
+        "end": whole[50:],
+        "even": whole[::2],
+        "column": whole.reshape(10, 10)[:, 9],
+        "expanded": whole[60:61].expand(7, 1)[:, 0],
+        "nothing": whole[99:99],
+    }
+    lists = {name: view.tolist() for name, view in views.items()}
+    whole.untyped_storage().resize_(61 * 4)
+    for name, view in views.items():
+        for call in (gs.gather, gst.gather):
+            index = torch.zeros(0 if name == "nothing" else 1, dtype=torch.int64)
+            if name in ("end", "even", "column"):
+                with pytest.raises(OpValueError, match=r"data needs .* its storage has 244"):
+                    call(view, index)
+            else:
+                assert call(view, index).tolist() == lists[name][: len(index)]
+
+
+def test_an_explanation_shows_the_error() -> None:
+    assert "its storage has 0" in str(gs.explain("onnx.Gather", freed(table()), rows()))
+    assert "its storage has 0" in str(gs.explain("onnx.Gather", table(), freed(rows())))
+
+
+def test_a_refused_call_has_written_nothing() -> None:
+    out = table()
+    before = out.clone()
+    with pytest.raises(OpValueError):
+        gs.scatter_update(out, rows(), freed(updates()), out=out)
+    assert torch.equal(out, before)
+
+
+def _fake(shape: tuple[int, ...]) -> Any:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.empty(shape)
+
+
+class Wrapper(torch.Tensor):
+    """A subclass with a shape and no memory."""
+
+    @staticmethod
+    def __new__(cls) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, (64, 64), dtype=torch.float32)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise RuntimeError("this tensor has no values")
+
+
+UNREAL = {
+    "meta": lambda: torch.empty((64, 64), device="meta"),
+    "fake": lambda: _fake((64, 64)),
+    "wrapper": Wrapper,
+    "zeros of autograd": lambda: torch._efficientzerotensor((64, 64)),
+}
+
+
+@pytest.mark.parametrize("kind", UNREAL)
+def test_tensors_that_never_had_memory(kind: str) -> None:
+    for call in (
+        lambda tensor: gs.gather(tensor, [0]),
+        lambda tensor: gs.gather(table(), rows(), out=tensor),
+        lambda tensor: gs.scatter_update(tensor, [0], torch.zeros(1, 64)),
+        lambda tensor: gs.prepare(ROWS, 64).gather(tensor),
+        lambda tensor: gs.at(tensor)[0].set(1.0),
+        lambda tensor: gs.inspect(tensor, 64),
+        lambda tensor: gs.gather_tree(tensor, tensor, tensor, tensor),
+    ):
+        with pytest.raises(OpError):
+            call(UNREAL[kind]())
