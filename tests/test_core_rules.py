@@ -67,7 +67,7 @@ def test_shapes_at_their_limits(kernel: str, data: tuple, indices: tuple, option
 
 
 def test_scratch_is_what_accumulators_and_visits_take() -> None:
-    data, rows, updates = np.zeros((10, 3), np.float32), [1, 2], np.zeros((2, 3), np.float32)
+    data, rows, updates = np.zeros((10, 3), np.float32), np.array([1, 2]), np.zeros((2, 3), np.float32)
     for options, scratch in (
         ({"reduction": "add"}, 0),
         ({"reduction": "mean"}, 10 * 8),

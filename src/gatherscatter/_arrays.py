@@ -134,21 +134,25 @@ def ready(
     """Check and convert the arguments of a call."""
     made: dict[str, int] = {}
 
-    def convert(name: str, given: Any, how: Callable[[Any], np.ndarray]) -> np.ndarray:
+    def convert(name: str, given: Any, how: Callable[[Any], np.ndarray], spare: int = 0) -> np.ndarray:
+        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # its elements decide which type it takes
+            result = how(given)
+            lists = sum(math.prod(result.shape[:n]) for n in range(result.ndim))
+            made[name] = result.nbytes + 8 * result.size + _RECORD_BYTES * lists
+            return result
         array = as_array(op, name, given)
-        result = how(array if array.size else given)  # an empty list may stand for any type
-        for source, each in ((given, array), (array, result)):
-            if each is not source and each.flags.owndata:
-                made[name] = made.get(name, 0) + each.nbytes
-        if isinstance(given, list | tuple):  # NumPy keeps a record of every inner list while it reads them
-            made[name] = made.get(name, 0) + _RECORD_BYTES * sum(math.prod(array.shape[:n]) for n in range(array.ndim))
+        result = how(array)
+        if array is not given and array.flags.owndata:
+            made[name] = made.get(name, 0) + array.nbytes
+        if result is not array and result.flags.owndata:
+            made[name] = made.get(name, 0) + result.nbytes + spare * min(result.size, _CAST_PIECE)
         return result
 
     array = convert("data", data, lambda value: as_array(op, "data", value))
     index = convert("indices", indices, lambda value: as_indices(op, "indices", value))
     update = None
     if kernel.startswith("scatter"):
-        update = convert("updates", updates, lambda value: cast(op, "updates", value, "data", array))
+        update = convert("updates", updates, lambda value: cast(op, "updates", value, "data", array), _CAST_BYTES)
     if out is not None:
         check_out(op, out, array, update)
     dtype = array.dtype
@@ -159,7 +163,8 @@ def ready(
     return Ready(array, index, update, to_core, dtype, is_text, made)
 
 
-_RECORD_BYTES = 64
+_RECORD_BYTES = 64  # that NumPy keeps for every inner list while it reads them
+_CAST_PIECE, _CAST_BYTES = 1 << 12, 32  # elements that change their type at a time, and what each takes meanwhile
 
 
 def _in_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -264,7 +269,7 @@ def cast(
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # memory that repeats: once
     elements = distinct.reshape(-1) if distinct.flags.c_contiguous else distinct.flat
     result = np.zeros(distinct.shape, dtype)
-    for piece in pieces(distinct.size):
+    for piece in pieces(distinct.size, _CAST_PIECE):
         part, changed = _casts.convert_checked(elements[piece], dtype)
         if changed is not None and changed.any():
             _refuse(op, name, distinct, piece.start + int(np.argmax(changed)), target, data.dtype, origin)
