@@ -11,7 +11,7 @@ import copy
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -412,21 +412,33 @@ def test_expressions() -> None:
     assert gs.run(matching(r"\w+ü.", "naüß"), {})["y"].tolist() == [True, False]
     with pytest.raises(ValueError, match="is not a regular expression"):
         gs.run(matching("(", "a"), {})
+    assert gs.run(matching("a", "a"), {}, node_time_limit=float("inf"))["y"].tolist() == [True, False]
+
+
+def test_an_expression_that_takes_long_to_compile(tmp_path: Path) -> None:
+    path = saved(matching("(?i)" + "[\u0100-\uffff]" * 1500, "a"), tmp_path)
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"longer than 0\.5 s"):
+        gs.run(path, {}, node_time_limit=0.5)
+    assert time.monotonic() - start < 4
 
 
 def test_any_node_has_the_limit() -> None:
-    """Also those in subgraphs; Python code ends at its next instruction."""
+    """Nodes in a subgraph share that of their node; Python code ends at its next instruction."""
+    weights = {"w": np.ones((1, 1, 40, 40), F32)}
     body = graph(
         [node("Identity", "go", "still"), node("ConvTranspose", "x w", "v")],
         {"i": (I64, []), "go": (np.bool_, [])},
         {"still": (np.bool_, []), "v": (F32, None)},
-        {"w": np.ones((1, 1, 40, 40), F32)},
+        weights,
     )
     made = model([node("Loop", "n -", "y", body=body)], {"x": (F32, [1, 1, 40, 40])}, {"y": (F32, None)}, {"n": 10**9})
     image = {"x": np.ones((1, 1, 40, 40), F32)}
-    with pytest.raises(TimeoutError, match="node_time_limit allows more") as caught:
-        gs.run(made, image, node_time_limit=0.001)
-    assert "ConvTranspose" in caught.value.__notes__[0]
+    for nodes, limit in ((body.node[1:], 0.001), (made.graph.node, 0.5)):
+        some = model(nodes, {"x": (F32, [1, 1, 40, 40])}, {nodes[-1].output[0]: (F32, None)}, {"n": 10**9, **weights})
+        with pytest.raises(TimeoutError, match="node_time_limit allows more") as caught:
+            gs.run(some, image, node_time_limit=limit)
+        assert nodes[0].op_type in caught.value.__notes__[0]
     time.sleep(0.01)  # nothing is raised any more
 
 
@@ -453,6 +465,53 @@ HOSTILE = {
         <int64 a = {0}, int64 b = {4611686018427387904}, int64 c = {1}> { t = Range(a, b, c) o = Gather(t,i) }""",
     "negative batch_dims": "g (float[a,b] x, int64[m,1] i) => (float[n] o) { o = GatherND<batch_dims=-1>(x,i) }",
 }  # fmt: skip
+
+
+def wide_calls(count: int) -> onnx.ModelProto:
+    """Calls of a function that joins many values of high rank."""
+    made = [function("my", "F", "a", "b", [node("Concat", "a " * 2700, "c", axis=0), node("Identity", "a", "b")])]
+    nodes = [node("F", f"v{i}" if i else "x", f"v{i + 1}", domain="my") for i in range(count)]
+    gather = node("Gather", f"v{count} at", "y")
+    return model([*nodes, gather], {"x": (F32, [1] * 64)}, Y, {"at": [0]}, functions=made, domains={"my": 1})
+
+
+def long_shape(count: int) -> onnx.ModelProto:
+    made = node("Reshape", "x", "v", shape=[2**62 + 1] * count)
+    return model([made, node("Gather", "v at", "y")], {"x": (F32, [2**62])}, Y, {"at": [0]}, opset=4)
+
+
+def nameless_parts(count: int) -> onnx.ModelProto:
+    made = onnx.NodeProto(op_type="Split", input=["x"], output=["v", *[""] * count])
+    return model([made, node("Gather", "v at", "y")], {"x": (F32, [1] * 64)}, Y, {"at": [0]}, opset=11)
+
+
+def repeated_constant(count: int) -> onnx.ModelProto:
+    made = node("Concat", "c " * count, "v", axis=0)
+    return model([made, node("Gather", "v at", "y")], {}, {"y": (I64, None)}, {"at": [0], "c": np.arange(64)})
+
+
+def repeated_input(count: int) -> onnx.ModelProto:
+    made = node("Concat", "x " * count, "v", axis=0)
+    return model([made, node("Gather", "v at", "y")], {"x": (F32, [1] * 64)}, Y, {"at": [0]})
+
+
+def largest_of_many(count: int) -> onnx.ModelProto:
+    made = node("Max", "c " * count, "v")
+    return model([made, node("Gather", "v at", "y")], {}, {"y": (I64, None)}, {"at": [0], "c": np.arange(64)})
+
+
+REPEATED = {wide_calls: 900, long_shape: 40_000, nameless_parts: 200_000, repeated_constant: 150_000,
+            repeated_input: 150_000, largest_of_many: 150_000}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", ["doctor", "session"])
+@pytest.mark.parametrize("build", REPEATED)
+def test_what_is_named_often_costs_little(build: Callable[[int], onnx.ModelProto], tool: str, tmp_path: Path) -> None:
+    """Files of up to 400 KB in which a few bytes stand for a value of high rank, or for many elements."""
+    path = saved(build(REPEATED[build]), tmp_path)
+    assert path.stat().st_size < 500_000
+    with within_limits(), contextlib.suppress(ModelError):
+        fuzz_models.TOOLS[tool](path)
 
 
 @pytest.mark.parametrize("tool", fuzz_models.TOOLS)

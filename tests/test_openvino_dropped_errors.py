@@ -79,7 +79,8 @@ def test_errors_of_other_threads_are_theirs(rows: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "expected"), [(np.float32, np.nan), (np.float16, np.nan), (np.int32, 0), (np.uint8, 0), (np.bool_, 0)]
+    ("dtype", "expected"),
+    [(np.float32, np.nan), (np.int32, 0), (np.uint8, 0)],  # no conversion follows the operation
 )
 def test_where_nothing_raises_the_output_is_filled(dtype: Any, expected: float) -> None:
     request = compiled(dtype, ONE_THREAD).create_infer_request()
@@ -89,6 +90,52 @@ def test_where_nothing_raises_the_output_is_filled(dtype: Any, expected: float) 
     result = request.output_tensors[0].data
     assert result.shape == (2, 2)
     assert np.array_equal(result.astype(np.float64), np.full((2, 2), expected), equal_nan=True)
+
+
+@pytest.mark.parametrize("config", [ONE_THREAD, TWO_THREADS])
+def test_errors_of_shapes_are_raised(config: dict[str, Any], rows: np.ndarray) -> None:
+    """Where shapes are dynamic, OpenVINO infers them in every call."""
+    data, ids, axis = (
+        opset.parameter([-1, -1], np.float32),
+        opset.parameter([-1], np.int64),
+        opset.parameter([], np.int64),
+    )
+    made = gs.openvino.op_class("openvino.Gather-8")([data, ids, axis])
+    model = openvino.Core().compile_model(openvino.Model([made.output(0)], [data, ids, axis]), "CPU", config)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="axis 5 is out of range"):
+            model([rows, np.array([1]), np.array(5)])
+        assert model([rows, np.array([1]), np.array(0)])[0].tolist() == [[2, 3]]
+
+
+def test_constants_with_a_bad_index_do_not_compile() -> None:
+    """OpenVINO computes operations of constants when it compiles a model."""
+    constants = [opset.constant(each) for each in (np.zeros((3, 2), np.float32), BAD)]
+    made = gs.openvino.op_class("onnx.GatherND-13")(constants)
+    x = opset.parameter([2, 2], np.float32)
+    model = openvino.Model([opset.add(made.output(0), x)], [x])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        with pytest.raises(RuntimeError, match="7 is out of range"):
+            openvino.Core().compile_model(model, "CPU", TWO_THREADS)
+
+
+class Interrupted:
+    """An op version whose calls are interrupted."""
+
+    def __init__(self, row: Any) -> None:
+        self.inputs, self.kernel, self.finish = row.inputs, row.kernel, row.finish
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = compiled(np.float32, ONE_THREAD)
+    kind = gs.openvino.op_class("onnx.GatherND-13")
+    monkeypatch.setattr(kind, "row", Interrupted(kind.row))
+    with pytest.raises(KeyboardInterrupt):
+        model([rows, GOOD])
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process can't choose its processors there")

@@ -160,6 +160,8 @@ SIZES = [
     ([node("Split", "x", "y z", axis=2, num_outputs=2)], "float32", ("n", 2, 2), None),
     ([node("Split", "x", "y z w", axis=2, num_outputs=2)], None, None, None),  # aborted onnx.shape_inference
     ([node("Range", "big big big", "y")], "int64", (0,), ()),
+    ([node("Shape", "x", "s", start=1), node("ReduceProd", "s", "y", noop_with_empty_axes=1)], "int64", (2,), None),
+    ([node("Shape", "x", "s", start=1), node("ReduceProd", "s", "y")], "int64", (1,), (6,)),
 ]  # fmt: skip
 
 

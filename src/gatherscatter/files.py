@@ -72,10 +72,11 @@ def _remove(path: Path) -> None:
 
 def identity(path: str | os.PathLike[str]) -> Hashable:
     """What two paths share if they lead to the same file, also by links; the file need not exist."""
+    resolved = os.path.realpath(path)  # where `replacing` writes, also for missing/../file
     try:
-        found = os.stat(path)
+        found = os.stat(resolved)
     except (OSError, ValueError):
-        return os.path.normcase(os.path.realpath(path))
+        return os.path.normcase(resolved)
     return found.st_dev, found.st_ino
 
 

@@ -68,8 +68,9 @@ def run(
     engine : {'gatherscatter', 'openvino'}
         'gatherscatter': our kernels run the gather and scatter nodes; 'openvino': the ``openvino`` package runs all.
     node_time_limit : float, optional
-        Seconds that each node of an ONNX model may take. By default only RegexFullMatch has a limit (2 s, and 1 s for
-        every million characters), because a short expression can take forever.
+        Seconds that each node of an ONNX model may take, with the nodes of its subgraphs. By default only
+        RegexFullMatch has a limit (2 s, and 1 s for every million characters), because a short expression can take
+        forever.
 
     Returns
     -------

@@ -6,6 +6,7 @@ an output must have a folder, must not be an input of the command or another out
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -141,7 +142,7 @@ def check_outputs(
 def _check_folder(ctx: click.Context, parameter: click.Parameter, path: Path) -> None:
     """Outputs need a folder. One that is missing is probably a mistake in writing."""
     folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
+    if not folder.is_dir() or not path.parent.is_dir():
         raise click.BadParameter(f"there is no folder {path.parent}", ctx, parameter)
     if not path.exists() and not os.access(folder, os.W_OK | os.X_OK):
         raise click.BadParameter(f"folder {path.parent} can't be written to", ctx, parameter)
@@ -155,7 +156,7 @@ def _check_new(ctx: click.Context, parameter: click.Parameter, path: Path) -> No
             raise click.BadParameter(f"{path} is not empty; give a folder that does not exist yet", ctx, parameter)
         return
     if path.is_dir() and not _is_zarr_array(path):
-        raise click.BadParameter(f"{path} is a directory", ctx, parameter)
+        raise click.BadParameter(f"{path} is a folder, and not an array of Zarr; give another name", ctx, parameter)
     if not (ctx.ensure_object(Settings).overwrite or parameter.type.freely):  # type: ignore[attr-defined]
         raise click.BadParameter(f"{path} exists already; --overwrite replaces it", ctx, parameter)
     if not os.access(path, os.W_OK):
@@ -163,8 +164,14 @@ def _check_new(ctx: click.Context, parameter: click.Parameter, path: Path) -> No
 
 
 def _is_zarr_array(path: Path) -> bool:
-    """Whether a folder is an array of Zarr, which --overwrite may replace. Other folders are never replaced."""
-    return path.suffix == ".zarr" and any((path / name).exists() for name in ("zarr.json", ".zarray"))
+    """Whether a folder is an array of Zarr, which --overwrite may replace. Groups and other folders never are."""
+    if path.suffix != ".zarr":
+        return False
+    try:
+        described = json.loads((path / "zarr.json").read_bytes())
+    except (OSError, ValueError):
+        return (path / ".zarray").is_file() and not (path / "zarr.json").exists()
+    return isinstance(described, dict) and described.get("node_type") == "array"
 
 
 def _values(ctx: click.Context, what: str) -> Iterator[tuple[Any, Any]]:

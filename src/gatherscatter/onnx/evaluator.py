@@ -18,7 +18,7 @@ from gatherscatter.onnx.corrections import corrected_ops
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.labels import node_label, one_line
 from gatherscatter.onnx.reference import reference_ops
-from gatherscatter.onnx.time_limit import limit_time, node_time_limit
+from gatherscatter.onnx.time_limit import call_within, node_time_limit, within_limit
 
 # isort: split
 # After the module that says which extra is missing:
@@ -82,7 +82,6 @@ class LabelledNode:
         self.node = node
         self.label = label
         self.progress = progress
-        self.of_nodes = hasattr(node, "impl_") or any(each.HasField("g") for each in node.onnx_node.attribute)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.node, name)
@@ -93,10 +92,9 @@ class LabelledNode:
             self.progress(self.label)
         seconds = node_time_limit.get()
         try:
-            if seconds is None or self.of_nodes:  # the nodes within have limits of their own
+            if seconds is None or within_limit.get():
                 return self.node.run(*args, **options)
-            with limit_time(seconds):
-                return self.node.run(*args, **options)
+            return call_within(seconds, self.node.run, *args, **options)
         except Exception as error:
             original = _original(error)
             if not isinstance(original, _DOCUMENTED):  # the onnx package met what it had not thought of

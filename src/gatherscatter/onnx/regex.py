@@ -7,14 +7,13 @@ exponential time for some, and which no thread can interrupt.
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 
 import numpy as np
 
 from gatherscatter.onnx.labels import one_line
-from gatherscatter.onnx.time_limit import NodeTimeoutError, node_time_limit, timeout_text
+from gatherscatter.onnx.time_limit import LONGEST, NodeTimeoutError, node_time_limit, timeout_text
 
 # isort: split
 # After the module that says which extra is missing:
@@ -24,7 +23,10 @@ SECONDS = 2.0  # and a second for every million characters, where the user sets 
 _MATCH = """
 import json, re, sys
 pattern, texts = json.loads(sys.stdin.buffer.read())
-match = re.compile(pattern).fullmatch
+try:
+    match = re.compile(pattern).fullmatch
+except (re.error, RecursionError, OverflowError) as error:
+    sys.exit(f"the pattern is not a regular expression: {error}")
 sys.stdout.write("".join("1" if match(text) else "0" for text in texts))
 """
 
@@ -37,10 +39,6 @@ class RegexFullMatch(OpRun):
     def _run(self, x: np.ndarray, pattern: str | None = None) -> tuple[np.ndarray]:
         if x.dtype.kind not in "UO":
             raise TypeError(f"its input must be strings, not {x.dtype}")
-        try:
-            re.compile(pattern or "")
-        except (re.error, RecursionError, OverflowError) as error:
-            raise ValueError(one_line(f"pattern {pattern!r} is not a regular expression: {error}")) from None
         texts = [str(text) for text in x.flat]
         limit = node_time_limit.get() or SECONDS + sum(map(len, texts)) / 1e6
         return (np.array([found == "1" for found in _match(pattern or "", texts, limit)], np.bool_).reshape(x.shape),)
@@ -52,10 +50,10 @@ def _match(pattern: str, texts: list[str], seconds: float) -> str:
     command = [sys.executable, "-I", "-S", "-c", _MATCH]
     given = json.dumps([pattern, texts]).encode()
     try:
-        done = subprocess.run(command, input=given, capture_output=True, timeout=seconds, check=True)
+        done = subprocess.run(command, input=given, capture_output=True, timeout=min(seconds, LONGEST), check=True)
     except subprocess.TimeoutExpired:
         raise NodeTimeoutError(one_line(f"{timeout_text(seconds)}; pattern {pattern!r}")) from None
     except subprocess.CalledProcessError as error:
-        reason = error.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise ValueError(one_line(f"{''.join(reason)}; pattern {pattern!r}")) from None
+        reason = "".join(error.stderr.decode(errors="replace").strip().splitlines()[-1:])
+        raise ValueError(one_line(f"{reason}; pattern {pattern!r}")) from None
     return done.stdout.decode()

@@ -26,6 +26,7 @@ Values = tuple[Element, ...] | None  # in row-major order
 
 MAX_RANK = 64  # of a NumPy array
 MAX_VALUES = 64  # elements of a tensor whose values may be a shape, axes or the like
+MAX_DIMS = 1 << 20  # of all outputs of a node
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -173,6 +174,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     >>> broadcast([(3, 1), ("n",), (None, 2)])
     (3, 2)
     """
+    shapes = _distinct(shapes)
     rank = max(map(len, shapes), default=0)
     columns = zip(*[(1,) * (rank - len(shape)) + shape for shape in shapes], strict=True)
     return tuple(_broadcast_dim(column, shapes) for column in columns)
@@ -229,6 +231,8 @@ def _reshape(node: Node) -> list[Shape]:
     if node.has(1) and node.values[1] is None:
         return [_unknown_dims(node, 1)]
     wanted = node.known(1) if node.has(1) else node.given(1, "shape") or ()
+    if len(wanted) > MAX_RANK:
+        raise UnknownError
     dims: list[Dim] = []
     for position, size in enumerate(wanted):
         if size == 0 and not node.attribute("allowzero", 0):
@@ -287,16 +291,20 @@ def _concat(node: Node) -> list[Shape]:
     shapes = [node.shape(position) for position in range(len(node.shapes))]
     rank = len(shapes[0])
     if any(len(shape) != rank for shape in shapes):
-        raise ValueError(f"ranks {[len(shape) for shape in shapes]} differ")
+        raise ValueError("ranks differ")
     joined = _axis(node.attribute("axis", 1) if node.opset < 4 else node.attribute("axis", 0), rank)
     dims: list[Dim] = list(shapes[0])
-    for shape in shapes[1:]:
+    for shape in _distinct(shapes):
         for axis in range(rank):
-            if axis != joined:
-                dims[axis] = _equal(dims[axis], shape[axis], f"axis {axis}")
-            else:
-                dims[axis] = _sum(dims[axis], shape[axis])
+            dims[axis] = _equal(dims[axis], shape[axis], f"axis {axis}") if axis != joined else None
+    sizes = [size for shape in shapes if isinstance(size := shape[joined], int)]
+    dims[joined] = sum(sizes) if len(sizes) == len(shapes) else None
     return [tuple(dims)]
+
+
+def _distinct(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[Dim, ...]]:
+    """The shapes, each object once: a node may read a value very often."""
+    return list({id(shape): shape for shape in shapes}.values())
 
 
 def _sum(a: Dim, b: Dim) -> Dim:
@@ -328,6 +336,8 @@ def _split(node: Node) -> list[Shape]:
             each = -(-size // count)
             last = size - each * (count - 1)
             parts = [*[each] * (count - 1), last] if last >= 0 else [None] * count  # the text has no rule for these
+    if len(parts) * len(shape) > MAX_DIMS:
+        raise UnknownError
     return [(*shape[:axis], part, *shape[axis + 1 :]) for part in parts]
 
 
@@ -791,7 +801,7 @@ def _copied_values(node: Node) -> Values:
 
 def _concat_values(node: Node) -> Values:
     parts = [node.known(position) for position in range(len(node.values))]
-    if any(node.rank(position) != 1 for position in range(len(parts))):
+    if any(node.rank(position) != 1 for position in range(len(parts))) or sum(map(len, parts)) > MAX_VALUES:
         return None
     return tuple(value for part in parts for value in part)
 
@@ -816,9 +826,9 @@ def _of_elements(function: Callable[..., Element]) -> ValueRule:
     """An element-wise operator on lines of one length, or scalars."""
 
     def rule(node: Node) -> Values:
-        inputs = [node.known(position) for position in range(len(node.values)) if node.rank(position) <= 1]
-        if len(inputs) < len(node.values):
+        if len(node.values) > MAX_VALUES or any(node.rank(position) > 1 for position in range(len(node.values))):
             return None
+        inputs = [node.known(position) for position in range(len(node.values))]
         (length,) = {len(values) for values in inputs if len(values) != 1} or {1}
         lines = [values * length if len(values) == 1 else values for values in inputs]
         return tuple(None if None in elements else function(*elements) for elements in zip(*lines, strict=True))
@@ -848,7 +858,7 @@ def _range_values(node: Node) -> Values:
 
 
 def _product_value(node: Node) -> Values:
-    if node.rank(0) != 1 or (node.given(1, "axes") or (0,))[0] not in (0, -1):
+    if node.rank(0) != 1 or infer_shapes(node)[0] not in ((), (1,)):  # the axis may be kept, or not be reduced
         return None
     return (math.prod(node.integers(0)),)
 

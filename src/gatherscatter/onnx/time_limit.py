@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any
 
 from gatherscatter.model_interface import ModelError
 
-# Seconds for every node of the model that runs; None for as long as it takes.
+LONGEST = 1e6  # seconds; waiting for longer is not possible everywhere
+
+# Seconds for every node of the model that runs, those of its subgraphs included; None for as long as it takes.
 node_time_limit: ContextVar[float | None] = ContextVar("node_time_limit", default=None)
+# Whether a node with a limit runs. The nodes of its subgraphs share its time.
+within_limit: ContextVar[bool] = ContextVar("within_limit", default=False)
 
 
 class NodeTimeoutError(ModelError, TimeoutError):
@@ -22,9 +26,8 @@ class _Expired(BaseException):
     """Raised in a thread whose time is up. No operator catches it, as it is not an Exception."""
 
 
-@contextmanager
-def limit_time(seconds: float) -> Iterator[None]:
-    """Raise `NodeTimeoutError` in the block once it has taken this long.
+def call_within(seconds: float, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a function; `NodeTimeoutError` if it takes longer than this.
 
     Python code ends at its next instruction. A single call into C, say of NumPy, ends first.
     """
@@ -38,12 +41,13 @@ def limit_time(seconds: float) -> Iterator[None]:
                 expired = True
                 _raise_in(thread, _Expired)
 
-    timer = threading.Timer(seconds, expire)
+    timer = threading.Timer(min(seconds, LONGEST), expire)
     timer.daemon = True
+    outer = within_limit.set(True)
     try:
         try:
             timer.start()
-            yield
+            return function(*arguments, **options)
         finally:
             # The exception may still come until here, which is why the outer block catches it.
             timer.cancel()
@@ -53,6 +57,8 @@ def limit_time(seconds: float) -> Iterator[None]:
                     _raise_in(thread, None)
     except _Expired:
         raise NodeTimeoutError(timeout_text(seconds)) from None
+    finally:
+        within_limit.reset(outer)
 
 
 def timeout_text(seconds: float) -> str:

@@ -4,11 +4,12 @@ Everything comes from the model's inputs, initializers and operators. What a mod
 nothing but element types is taken from that, and only where the operators leave them open.
 
 The model need not have been checked. The cost depends on the size of the model, not on sizes that it declares. Calls of
-functions are followed until `MOST_FOLLOWED` bytes of them were. What cannot be told is unknown.
+functions are followed until they have read `MOST_READ` dims and values. What cannot be told is unknown.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
@@ -35,8 +36,8 @@ from gatherscatter.onnx.tensors import is_external, to_array, type_name
 
 Load = Callable[[], np.ndarray]
 
-MOST_FOLLOWED = 8 << 20  # bytes of functions: few bytes can call very many
-CALL = 1000  # bytes that following a call counts for, beside those of the function
+MOST_READ = 2_000_000  # dims and values that nodes of functions read: few bytes can call very many functions
+NODE = 100  # what a node of a function counts for, beside what it reads
 
 _T = onnx.TensorProto
 _INTEGERS: dict[int, range] = {
@@ -182,7 +183,7 @@ class Scope:
     files: ExternalData = field(default_factory=ExternalData)
     outer: Scope | None = None
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)  # that the caller of a function gives
-    budget: list[int] = field(default_factory=lambda: [MOST_FOLLOWED])  # shared by all scopes of a model
+    budget: list[int] = field(default_factory=lambda: [MOST_READ])  # shared by all scopes of a model
     depth: int = 0  # of calls of functions
     infos: dict[str, ValueInfo] = field(default_factory=dict)
     constants: dict[str, Load] = field(default_factory=dict)
@@ -266,6 +267,8 @@ class Scope:
 
     def _outputs(self, node: onnx.NodeProto, position: int) -> list[ValueInfo]:
         inputs = [self.find(name) if name else None for name in node.input]
+        if self.depth and not self._can_read(inputs):
+            return [UNKNOWN] * len(node.output)
         function = self.functions.get((node.domain, node.op_type))
         if function is not None:
             made = self._call(node, function, inputs)
@@ -278,6 +281,12 @@ class Scope:
         else:
             return _of_operator(node, self.opset, inputs, *self._given(node))
         return [*made, *[UNKNOWN] * len(node.output)][: len(node.output)]
+
+    def _can_read(self, inputs: Sequence[ValueInfo | None]) -> bool:
+        """Whether a node of a function can still be followed; that is counted."""
+        facts = (info for info in inputs if info is not None)
+        self.budget[0] -= NODE + sum(1 + len(info.shape or ()) + len(info.values or ()) for info in facts)
+        return self.budget[0] >= 0
 
     def _given(self, node: onnx.NodeProto) -> tuple[dict[str, Any], frozenset[str]]:
         """The attributes of a node by name, and the names of those that are not known."""
@@ -298,7 +307,6 @@ class Scope:
         self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[ValueInfo | None]
     ) -> list[ValueInfo]:
         """The outputs of a function of the model."""
-        self.budget[0] -= CALL + function.ByteSize()
         if self.budget[0] < 0 or self.depth >= DEEPEST:
             return []
         given = {attribute.name: attribute for attribute in function.attribute_proto}
@@ -345,7 +353,7 @@ def infer_model(
 def infer_functions(model: onnx.ModelProto, files: ExternalData) -> list[Scope]:
     """What is known of the values of each function of a model, whoever calls it."""
     scopes = []
-    functions, budget = _functions(model), [MOST_FOLLOWED]
+    functions, budget = _functions(model), [MOST_READ]
     for function in model.functions:
         scopes.append(Scope(_opset(function.opset_import), functions, files, budget=budget))
         scopes[-1].add_function(function)
@@ -414,15 +422,21 @@ def _of_operator(
         raise ModelError(one_line(error)) from None
     moved = node.op_type in _MOVES and bool(inputs) and inputs[0] is not None and inputs[0].is_size
     is_size = moved or node.op_type in _SIZES
-    infos = [kind._replace(shape=shape, is_size=is_size) for kind, shape in zip(types, shapes, strict=True)]
+    infos = [
+        kind if shape is None and not is_size else kind._replace(shape=shape, is_size=is_size)
+        for kind, shape in zip(types, shapes, strict=True)
+    ]
     if infos and infos[0].elem_type in (*_INTEGERS, _T.BOOL):
-        infos[0] = infos[0]._replace(values=_fitting(infer_values(seen), infos[0].elem_type))
+        infos[0] = infos[0]._replace(values=_fitting(infer_values(seen), infos[0].elem_type, shapes[0]))
     return infos
 
 
-def _fitting(values: Values, elem_type: int) -> Values:
-    """The elements as a type holds them; those that it doesn't hold are unknown."""
-    if values is None:
+def _fitting(values: Values, elem_type: int, shape: Shape) -> Values:
+    """The elements as a type holds them; those that it doesn't hold are unknown. None if they do not fit the shape."""
+    if values is None or shape is None:
+        return None
+    sizes = [dim for dim in shape if isinstance(dim, int)]
+    if len(sizes) == len(shape) and math.prod(sizes) != len(values):
         return None
     if elem_type == _T.BOOL:
         return tuple(None if value is None else int(value != 0) for value in values)
@@ -609,8 +623,9 @@ def _scan(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[Va
         if info.shape is None or not -len(info.shape) <= axis < len(info.shape):
             parts.append(ValueInfo(info.elem_type))
             continue
+        axis %= len(info.shape)
         lengths.append(info.shape[axis])
-        parts.append(ValueInfo(info.elem_type, tuple(np.delete(np.array(info.shape, object), axis))))
+        parts.append(ValueInfo(info.elem_type, info.shape[:axis] + info.shape[axis + 1 :]))
     inner = [ValueInfo(info.elem_type, info.shape, other=info.other) for info in states]
     made = scope.subgraph(node, position, "body", [*inner, *parts])
     final = [_merged(*pair) for pair in zip(inner, made, strict=False)]

@@ -2,15 +2,14 @@
 
 OpenVINO's synchronous call drops every error of a kernel where it runs on one thread (2026.4: a process with one CPU,
 or ``INFERENCE_NUM_THREADS=1``). It returns what the output's memory holds, and all later calls of the compiled model
-see the inputs of the call that failed. The kernel runs in the calling thread then. So in a thread of Python's an
-operation raises nothing. It notes its error, and ``openvino.InferRequest.infer``, through which all synchronous calls
-from Python go, raises it afterwards.
+see the inputs of the call that failed. The kernel runs in the calling thread then. So within
+``openvino.InferRequest.infer``, through which all synchronous calls from Python go, an operation raises nothing. It
+notes its error, and ``infer`` raises it afterwards.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import warnings
 from functools import wraps
@@ -23,25 +22,23 @@ class _Calls(threading.local):
     """The synchronous calls in progress in a thread, and the error of the innermost one."""
 
     depth = 0
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 _calls = _Calls()
 
 
-def note_error(error: Exception) -> bool:
-    """Take the error of an operation, whose frame calls this function; False if the operation must raise it.
-
-    In a synchronous call from Python the error is raised later. In one that does not go through ``infer`` it can only
-    be a warning. In threads of OpenVINO's own, below which there is no Python, OpenVINO passes errors on.
-    """
-    if _calls.depth:
-        _calls.error = _calls.error or error
-    elif sys._getframe(1).f_back is not None:
-        warnings.warn(f"{error}; the output is filled with NaN or zeros", RuntimeWarning, stacklevel=3)
-    else:
+def note_error(error: BaseException) -> bool:
+    """Keep the error of an operation for the synchronous call in this thread that runs it; False if there is none."""
+    if _calls.depth == 0:
         return False
+    _calls.error = _calls.error or error
     return True
+
+
+def _raised(error: BaseException) -> BaseException:
+    """What a caller gets for the error of an operation: a RuntimeError, as from OpenVINO; Ctrl-C stays what it is."""
+    return RuntimeError(str(error)) if isinstance(error, Exception) else error
 
 
 def raise_dropped_errors() -> None:
@@ -56,13 +53,17 @@ def raise_dropped_errors() -> None:
         _calls.depth += 1
         try:
             results = infer(*arguments, **options)
-            error = _calls.error
+        except Exception as consequence:
+            if _calls.error is not None:
+                raise _raised(_calls.error) from consequence
+            raise
+        else:
+            if _calls.error is not None:
+                raise _raised(_calls.error) from _calls.error
+            return results
         finally:
             _calls.depth -= 1
             _calls.error = outer
-        if error is not None:
-            raise RuntimeError(str(error)) from error
-        return results
 
     raising_infer._raises_dropped_errors = True  # type: ignore[attr-defined]
     openvino.InferRequest.infer = raising_infer

@@ -48,14 +48,23 @@ class RegistryOp(openvino.Op):  # type: ignore[misc]
             self.constructor_validate_and_infer_types()
 
     def validate_and_infer_types(self) -> None:
-        """Called at every change of the graph: types to remember, type and shape of the output."""
+        """Set the type and shape of the output: at every change of the graph, and in every call with dynamic shapes."""
+        try:
+            shape = self._infer()
+        except Exception as error:
+            if not note_error(error):
+                raise
+            shape = None
+        self.set_output_type(0, self.get_input_element_type(0), _partial_shape(shape))
+
+    def _infer(self) -> Dims | None:
+        """Remember the types of the graph; the shape of the output."""
         count = self.get_input_size()
         names = [self.get_input_element_type(i).get_type_name() for i in range(count)]
         self._remember(names)
         shapes = [_dims(self.get_input_partial_shape(i)) for i in range(count)]
         values = {name: value for name, value in self.attributes.items() if name != "element_types"}
-        shape = result_shape(self.row, shapes, values, self._axis())
-        self.set_output_type(0, self.get_input_element_type(0), _partial_shape(shape))
+        return result_shape(self.row, shapes, values, self._axis())
 
     def clone_with_new_inputs(self, inputs: Sequence[Any]) -> RegistryOp:
         """The same operation on other inputs."""
@@ -73,24 +82,28 @@ class RegistryOp(openvino.Op):  # type: ignore[misc]
     def evaluate(self, outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
         """Run the kernel. Its error passes through OpenVINO, or `note_error` takes it."""
         names = self.attributes["element_types"].split(",")
-        arrays = [_array(tensor, name) for tensor, name in zip(inputs, names, strict=True)]
         values = {name: value for name, value in self.attributes.items() if name != "element_types"}
+        arrays: list[np.ndarray] = []
         try:
+            arrays += [_array(tensor, name) for tensor, name in zip(inputs, names, strict=True)]
             with np.errstate(all="ignore"):  # infinities and NaN are results like any other
                 result = self.row(*arrays, **values)
             outputs[0].shape = openvino.Shape(result.shape)
             _fill(outputs[0], result, self.row.name)
-        except Exception as error:
+        except BaseException as error:
             self._invalidate(outputs[0], arrays, values)
-            if not note_error(error):
-                raise
+            if note_error(error):
+                return True
+            if isinstance(error, Exception):  # a call that does not go through `infer` may drop it
+                warnings.warn(f"{error}; the output is filled with NaN or zeros", RuntimeWarning, stacklevel=2)
+            raise
         return True
 
     def _invalidate(self, output: Any, arrays: Sequence[np.ndarray], values: dict[str, Any]) -> None:
         """Fill an output that is not computed with NaN or zeros, as its memory may hold anything."""
         kinds = [known.kind for known in self.row.inputs]
-        axis = arrays[kinds.index("axis")] if "axis" in kinds else values.get("axis", 0)
-        with suppress(ValueError, TypeError, RuntimeError):  # the arguments have no result of any shape
+        with suppress(ValueError, TypeError, RuntimeError, IndexError):  # the arguments have no result of any shape
+            axis = arrays[kinds.index("axis")] if "axis" in kinds else values.get("axis", 0)
             shape = result_shape(self.row, [array.shape for array in arrays], values, int(np.reshape(axis, ())))
             if shape is not None:
                 output.shape = openvino.Shape(list(shape))
