@@ -282,6 +282,8 @@ def is_same(given: Any, source: np.dtype[Any], found: Any, target: np.dtype[Any]
         return bytes(given) == bytes(found)
     if rank(target) in (0, 1):
         return int(given) == int(found)
+    if rank(source) == 1:
+        return Fraction(int(given)) == real(found.real) and found.imag == 0
     if rank(target) == 2:
         return is_rounded(real(given), real(found), target.name)
     part = COMPLEX[target.name]
@@ -295,6 +297,17 @@ def is_same(given: Any, source: np.dtype[Any], found: Any, target: np.dtype[Any]
 
 def elements(value: Any, dtype: np.dtype[Any]) -> list[Any]:
     return list(value.reshape(-1)) if dtype.shape else [value]
+
+
+def is_float(number: int, name: str) -> bool:
+    """Whether an integer is one of the floats of a type."""
+    if number == 0:
+        return name != "float8_e8m0fnu"
+    if name == "float8_e8m0fnu" and number < 0:
+        return False
+    magnitude = abs(number)
+    digits = (magnitude // (magnitude & -magnitude)).bit_length()
+    return digits <= FLOATS[name][0] and magnitude <= greatest(name)
 
 
 def has_a_place(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> bool:
@@ -317,6 +330,8 @@ def has_a_place(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> boo
     if rank(target) == 1:
         low, high = bounds(target)
         return low <= int(given) <= high
+    if rank(source) == 1 and rank(target) in (2, 3):
+        return is_float(int(given), COMPLEX.get(target.name, target.name))
     if rank(target) == 2:
         number = real(given)
         if target.name == "float8_e8m0fnu" and not number > 0:

@@ -248,7 +248,7 @@ def cast(
     """
     dtype = data.dtype
     is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
-    if is_list and dtype.kind == "O":
+    if is_list and dtype.kind in "OT":
         value = np.asarray(value, dtype=object)  # NumPy could find a common type for the elements, and change them
     array = as_array(op, name, value)
     if array.dtype == dtype:

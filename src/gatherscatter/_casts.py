@@ -1,8 +1,8 @@
 """The rule by which values change their type: a value stays what it is, or it does not fit.
 
-Integers, truth values, text, dates and durations stay equal. Floats and complex numbers are rounded, and a number that
-is too large becomes infinite; where the type has no infinity it does not fit. Structured elements follow the rule field
-by field, and their fields must have the same names in the same order.
+Integers, truth values, text, dates and durations stay equal, also where integers become floats. Floats and complex
+numbers are rounded, and one that is too large becomes infinite; where the type has no infinity it does not fit.
+Structured elements follow the rule field by field, and their fields must have the same names in the same order.
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ def _convert_integers(array: np.ndarray, dtype: DType) -> Converted:
 
 
 def _convert_numbers(array: np.ndarray, dtype: DType) -> Converted:
-    """Numbers as floats or complex numbers."""
+    """Numbers as floats or complex numbers. Integers stay equal, floats are rounded."""
+    if is_integer(array.dtype) and not _holds_all(dtype, array.dtype):
+        return _convert_integers_to_floats(array, dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         if array.dtype.isbuiltin == 2:  # types of ml_dtypes, which don't all know each other
             array = array.astype(np.float32)
@@ -177,6 +179,23 @@ def _convert_numbers(array: np.ndarray, dtype: DType) -> Converted:
         changed |= (given == 0) & (made != 0)
         changed |= np.isfinite(made) & (np.abs(given) > _rounds_down_from(dtype))
     return result, changed
+
+
+def _holds_all(dtype: DType, integers: DType) -> bool:
+    """Whether a type of floats is known to hold every integer of a type."""
+    bits = bounds(integers)[1].bit_length()
+    return dtype.isbuiltin != 2 and np.finfo(dtype).nmant + 1 >= bits
+
+
+def _convert_integers_to_floats(array: np.ndarray, dtype: DType) -> Converted:
+    """Integers as floats, by the way there and back."""
+    wide = array if array.dtype.kind in "iu" else array.astype(np.int64)  # NumPy can't compare four bits
+    low, high = bounds(wide.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = wide.astype(dtype)
+        made = result.real.astype(np.float64)
+        inside = (made >= low) & (made < float(high + 1))
+        return result, ~inside | (np.where(inside, made, 0).astype(wide.dtype) != wide)
 
 
 def _rounds_down_from(dtype: DType) -> float:
