@@ -156,6 +156,10 @@ def test_an_input_is_never_overwritten(words: Words, output: str, tmp_path: Path
                 text = fail(*line, *given(words, output, form), *overwrite)
                 assert "would overwrite the input" in text
                 assert contents(tmp_path) == before
+        if words != ("run",):
+            text = fail(*line, *given(words, output, f"missing/../{file.name}"), *overwrite)
+            assert "there is no folder" in text
+            assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(("words", "output"), WRITING, ids=NAMES)
@@ -293,7 +297,14 @@ def test_arrays_of_zarr_are_inputs_as_a_whole(tmp_path: Path, monkeypatch: Any) 
         assert "would overwrite the input" in text
     (tmp_path / "kept.zarr").mkdir()
     (tmp_path / "kept.zarr" / "file").write_text("no array")
-    assert "is a directory" in fail("apply", "onnx.Gather", "data.zarr", "rows.npy", "-o", "kept.zarr", "--overwrite")
+    text = fail("apply", "onnx.Gather", "data.zarr", "rows.npy", "-o", "kept.zarr", "--overwrite")
+    assert "is a folder, and not an array of Zarr" in text
+    zarr.open_group("group.zarr").create_array("a", data=np.arange(3))
+    grouped = contents(tmp_path)
+    text = fail("apply", "onnx.Gather", "data.zarr", "rows.npy", "-o", "group.zarr", "--overwrite")
+    assert "is a folder, and not an array of Zarr" in text
+    assert contents(tmp_path) == grouped
+    shutil.rmtree("group.zarr")
     os.remove("kept.zarr/file")
     os.rmdir("kept.zarr")
     assert contents(tmp_path) == before

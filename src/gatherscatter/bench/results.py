@@ -149,8 +149,17 @@ def geometric_mean(values: Iterable[float | None]) -> float | None:
 
 
 def read_json(path: Path) -> Results:
-    """Results that `Results.write_json` has written."""
-    found = json.loads(path.read_text())
+    """Results that `Results.write_json` has written; ValueError if the file holds anything else."""
+    try:
+        return _from_json(json.loads(path.read_text()))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"{path}: not a file of results as `gatherscatter bench --json` writes it ({reason})"
+        ) from None
+
+
+def _from_json(found: Any) -> Results:
     limits = found["limits"] | {"random": {int(width): tuple(v) for width, v in found["limits"]["random"].items()}}
     rows = [
         Row(
