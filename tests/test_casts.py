@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from importlib.util import find_spec
 from typing import Any
 
 import ml_dtypes
@@ -420,7 +421,14 @@ def blank(target: np.dtype[Any], count: int) -> np.ndarray:
     return np.full(count, None, object) if target.kind == "O" else np.zeros(count, target)
 
 
-@pytest.mark.parametrize("way", WAYS)
+def needing(way: Callable[..., np.ndarray]) -> Any:
+    """A way, skipped where its library is not installed."""
+    library = {by_dask: "dask", by_lazy_updates: "dask", by_zarr: "zarr"}.get(way, "numpy")
+    missing = pytest.mark.skipif(find_spec(library) is None, reason=f"{library} is not installed")
+    return pytest.param(way, marks=missing, id=way.__name__)
+
+
+@pytest.mark.parametrize("way", [needing(way) for way in WAYS])
 @given(drawn=st.data())
 def test_a_value_stays_what_it_is_or_the_call_is_an_error(way: Callable[..., np.ndarray], drawn: Any) -> None:
     source = drawn.draw(dtypes())
