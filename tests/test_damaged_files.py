@@ -125,8 +125,8 @@ def test_a_member_that_unpacks_to_more_than_it_claims(tmp_path: Path, method: st
         (["a.npy", "a.npy"], "two arrays have the name 'a'"),
         (["a", "a.npy"], "two arrays have the name 'a'"),
         ([".npy"], "an array has no name"),
-        (["folder/"], "array 'folder/': this is no array in .npy form"),
-        (["n" * 5000], f"array '{'n' * 77}...': this is no array"),
+        (["folder/"], "array 'folder/': not an array in .npy form"),
+        (["n" * 5000], f"array '{'n' * 77}...': not an array"),
     ],
     ids=["repeated", "with and without suffix", "empty", "folder", "long"],
 )

@@ -177,8 +177,8 @@ def described(descr: str, shape: str) -> str:
 
 
 BAD_NPY = {
-    "empty": (b"", "this is no array in .npy form"),
-    "text": (b"1, 2, 3\n4, 5, 6\n", "this is no array in .npy form"),
+    "empty": (b"", "not an array in .npy form"),
+    "text": (b"1, 2, 3\n4, 5, 6\n", "not an array in .npy form"),
     "short": (npy(described("'<f4'", "(3,)"), b"\0" * 11), "takes 12 bytes; 11 come after the header"),
     "huge": (npy(described("'<f4'", f"({1 << 40},)")), "takes 4398046511104 bytes"),
     "overflow": (npy(described("'<f4'", f"({1 << 40}, {1 << 40})")), "overflows"),
@@ -191,14 +191,14 @@ BAD_NPY = {
         "Python objects, which are never unpickled",
     ),
     "hidden pickle": (npy(described("[('a', '|O')]", "(1,)"), b"abc"), "Python objects, which are never unpickled"),
-    "no type": (npy(described("'nonsense'", "(1,)"), b"\0" * 4), "this is no array in .npy form"),
+    "no type": (npy(described("'nonsense'", "(1,)"), b"\0" * 4), "not an array in .npy form"),
     "no size": (npy(described("'<U0'", f"({1 << 40},)")), "have no size"),
     "no size at all": (npy(described("'|V0'", f"({1 << 40},)")), "have no size"),
-    "no dict": (npy("__import__('os').system('true')"), "this is no array in .npy form"),
-    "half": (npy("{'descr': '<f4'")[:-1], "this is no array in .npy form"),
+    "no dict": (npy("__import__('os').system('true')"), "not an array in .npy form"),
+    "half": (npy("{'descr': '<f4'")[:-1], "not an array in .npy form"),
     "version": (npy(described("'<f4'", "(1,)"), b"\0" * 4, (1, 1)), "version 1.1 of the .npy format"),
     "future": (npy(described("'<f4'", "(1,)"), b"\0" * 4, (9, 0)), "version"),
-    "long header": (npy(described("'<f4'", "(1,)") + " " * 20_000, b"\0" * 4), "this is no array in .npy form"),
+    "long header": (npy(described("'<f4'", "(1,)") + " " * 20_000, b"\0" * 4), "not an array in .npy form"),
 }
 
 
@@ -229,7 +229,7 @@ def test_an_npz_whose_directory_claims_too_much(tmp_path: Path) -> None:
 def test_bad_npz(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     path.write_bytes(b"PK\x03\x04 nothing more")
-    assert "this is no .npz file" in refusal(path)
+    assert "not a .npz file" in refusal(path)
     np.savez_compressed(path, x=np.zeros(1000), y=np.arange(1000))
     content = path.read_bytes()
     for length in range(0, len(content), 97):
@@ -272,7 +272,7 @@ def test_bad_pb(tmp_path: Path, tensor: TensorProto, reason: str) -> None:
 
 def test_pb_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "x.pb").write_bytes(b"\xff" * 20)
-    assert "this is no TensorProto, or it is cut off" in refusal(tmp_path / "x.pb")
+    assert "not a TensorProto, or a truncated one" in refusal(tmp_path / "x.pb")
 
 
 @pytest.mark.parametrize(

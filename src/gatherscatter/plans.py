@@ -85,7 +85,7 @@ class CallPlan:
     threads : how many threads will take part
     split : what they divide between them: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements' or 'ordered'
     scratch_bytes : the most memory that the call takes beside its inputs and its result: `copied_bytes`, and what the
-        kernel needs for sums, counts and batches. Exact for numbers in NumPy arrays, but for what exact sums that
+        kernel needs for sums, counts and batches. Exact for numbers in NumPy arrays, except for what exact sums that
         don't fit take; for lists, text and objects an upper bound
     copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
         text and objects, and of a result that is copied to ``out`` in the end

@@ -79,13 +79,13 @@ def _read_npz(path: Path) -> Arrays:
     except (ModelError, OSError, MemoryError):
         raise
     except Exception as error:  # zipfile and the decompressors raise many types
-        raise ModelError(f"this is no .npz file, or it is damaged ({_reason(error)})") from None
+        raise ModelError(f"not a .npz file, or a damaged one ({_reason(error)})") from None
 
 
 def _members(archive: zipfile.ZipFile, archive_size: int) -> Arrays:
     infos = archive.infolist()
     if sum(info.compress_size for info in infos) > archive_size:
-        raise ModelError("this is no .npz file, or it is damaged (its members overlap)")
+        raise ModelError("not a .npz file, or a damaged one (its members overlap)")
     arrays: Arrays = {}
     for info in infos:
         name = info.filename.removesuffix(".npy")
@@ -155,22 +155,22 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """
     magic = file.read(8)
     if len(magic) < 8 or not magic.startswith(np.lib.format.MAGIC_PREFIX):
-        raise ModelError("this is no array in .npy form")
+        raise ModelError("not an array in .npy form")
     major, minor = magic[6:]
     if (major, minor) not in ((1, 0), (2, 0), (3, 0)):
         raise ModelError(f"version {major}.{minor} of the .npy format isn't supported")
     length = int.from_bytes(file.read(2 if major == 1 else 4), "little")
     if length > LONGEST_HEADER:
-        raise ModelError(f"this is no array in .npy form (its header has {length} bytes)")
+        raise ModelError(f"not an array in .npy form (its header has {length} bytes)")
     text = file.read(length)
     if len(text) < length:
-        raise ModelError("this is no array in .npy form (its header is cut off)")
+        raise ModelError("not an array in .npy form (its header is cut off)")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of backslashes in strings, and of old names of types
             return _described(text.decode("utf-8" if major == 3 else "latin-1").strip())
     except Exception as error:  # whatever Python's parser and NumPy have against it
-        raise ModelError(f"this is no array in .npy form (its header can't be read: {_reason(error)})") from None
+        raise ModelError(f"not an array in .npy form (its header can't be read: {_reason(error)})") from None
 
 
 def _described(text: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -74,7 +74,7 @@ Examples, from the root of the repository:
     "--node-time-limit",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
-    help="Time that each node of an ONNX model may take. Default: no limit, but for regular expressions.",
+    help="Time that each node of an ONNX model may take. Default: no limit, except for regular expressions.",
 )
 @traceback_option
 def command(

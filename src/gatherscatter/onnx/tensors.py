@@ -95,7 +95,7 @@ def parse_tensor(data: bytes) -> onnx.TensorProto:
     try:
         tensor.ParseFromString(data)
     except DecodeError as error:
-        raise ModelError(f"this is no TensorProto, or it is cut off ({error})") from None
+        raise ModelError(f"not a TensorProto, or a truncated one ({error})") from None
     return tensor
 
 
