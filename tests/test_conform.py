@@ -516,7 +516,7 @@ def _nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_without_a_folder_is_refused_before_the_run(option: str, tmp_path: Path) -> None:
     said = fail("conform", "--runtime", "numpy", option, tmp_path / "nil" / "report")
     assert f"Invalid value for '{option}': there is no folder {tmp_path / 'nil'}" in said
-    assert "is a directory" in fail("conform", "--runtime", "numpy", option, tmp_path)
+    assert "is a folder" in fail("conform", "--runtime", "numpy", option, tmp_path)
 
 
 @pytest.mark.usefixtures("_nothing_is_run")

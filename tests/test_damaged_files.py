@@ -17,6 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("zarr")
+pytest.importorskip("filelock")
+
 import fuzz_files
 from fuzz_models import Meter, one_line_faults
 from gatherscatter.model_interface import ModelError

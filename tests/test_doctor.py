@@ -950,7 +950,8 @@ def test_names_in_a_page_are_text() -> None:
     text = page(examine(made))
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
-    assert "http" not in text  # nothing is loaded
+    assert "http:" not in text  # nothing is loaded
+    assert "https:" not in text
 
 
 def test_a_page_links_what_others_say() -> None:

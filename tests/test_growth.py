@@ -16,7 +16,7 @@ from gatherscatter.models import load
 from growth import GROWTHS
 
 COUNT = 3000
-NOTICEABLE = 0.4  # seconds; less is not worth a comparison
+NOTICEABLE = 1.2  # seconds; less is not worth a comparison, for a busy machine makes more of a difference
 EXCESS = 3.2  # twice the size may cost twice the time, and the noise of a busy machine
 
 READERS: dict[str, Callable[[Path], object]] = {"load": load, **TOOLS}
