@@ -28,6 +28,15 @@ def contiguous(array: np.ndarray) -> np.ndarray:
     return array if array.flags.c_contiguous and array.flags.aligned else _core.copied(array, array.dtype)
 
 
+def joined(lines: list[np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
+    """Lines one after the other."""
+    result, begin = np.empty(sum(map(len, lines)), dtype), 0
+    for line in lines:
+        result[begin : begin + len(line)] = line
+        begin += len(line)
+    return result
+
+
 def extremes(array: np.ndarray) -> tuple[Any, Any]:
     """The least and the greatest element of a line that is not empty."""
     ranges = [(array[part].min(), array[part].max()) for part in pieces(len(array))]

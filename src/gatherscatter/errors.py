@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gatherscatter import hints
-from gatherscatter._pieces import contiguous, extremes, pieces
+from gatherscatter._pieces import contiguous, extremes, joined, pieces
 
 Coordinates = tuple[int, ...]
 
@@ -218,7 +218,7 @@ def index_fault(
         found: np.ndarray = np.flatnonzero(bad)
         return found + int(part.start) * len(axes)
 
-    found = np.concatenate([np.zeros(0, np.int64), *map(find_bad, pieces(len(tuples)))])
+    found = joined([find_bad(piece) for piece in pieces(len(tuples))], np.dtype(np.int64))
     if found.size == 0:
         raise OpIndexError(f"{op}: indices were changed by another thread during the call", op=op, input="indices")
     first_axis = axes[int(found[0]) % len(axes)]
@@ -248,7 +248,7 @@ def raise_indices(
     """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending."""
     low, high = allowed
     flat = contiguous(indices).reshape(-1)
-    values = np.concatenate([flat[found[part]] for part in pieces(found.size)])
+    values = joined([flat[found[part]] for part in pieces(found.size)], flat.dtype)
     places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
     where = f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name
     valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
