@@ -33,7 +33,7 @@ inline constexpr int64_t unlock_bytes = tiny ? 32 : 64 * 1024;
 // Smaller results are left to NumPy.
 inline constexpr size_t pooled_from = size_t{tiny ? 256 : 1 << 20};
 
-// A call looks for signals after so many bytes of a copy.
+// Bytes of a copy after which a call looks for signals.
 inline constexpr int64_t piece_bytes = tiny ? 64 : 1 << 20;
 // Rows of a block are moved one by one, in such pieces, if they are larger together.
 inline constexpr int64_t wide_bytes = 16 * piece_bytes;
