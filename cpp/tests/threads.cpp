@@ -1,15 +1,18 @@
 // All kernels on several threads, called from several threads at once: for ThreadSanitizer, which .ci/sanitize runs.
 // Results are compared with those of one thread.
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <thread>
 #include <vector>
 
-#include "../groups.hpp"
-#include "../kernels.hpp"
-#include "../output_pool.hpp"
-#include "../parallel.hpp"
+#include "groups.hpp"
+#include "kernel_call.hpp"
+#include "output_pool.hpp"
+#include "parallel.hpp"
 
 using namespace gs;
 
@@ -34,11 +37,11 @@ void check(const char* what, int64_t elements, Kernel&& kernel) {
     std::vector<float> alone(static_cast<size_t>(elements), 0.5f), together(alone);
     bool good = true;
     {
-        const ThreadsForCall one(1);
+        const ScopedThreadLimit one(1);
         good &= kernel(reinterpret_cast<std::byte*>(alone.data()));
     }
     {
-        const ThreadsForCall many(5);
+        const ScopedThreadLimit many(5);
         good &= kernel(reinterpret_cast<std::byte*>(together.data()));
     }
     if (!good || std::memcmp(alone.data(), together.data(), alone.size() * sizeof(float)) != 0) {
@@ -47,33 +50,42 @@ void check(const char* what, int64_t elements, Kernel&& kernel) {
     }
 }
 
-void rows(const char* what, const Shape& data, int64_t count, bool ordered, Reduction reduction,
-          Accumulate accumulate) {
-    Plan plan;
-    if (plan_axis(data, shape({count}), 0, 0, plan) != Fault::none) std::abort();
-    const auto indices = random_indices(count, data[0], ordered);
-    Layout layout;
-    lay_out(plan.rows, 4, layout);
-    const Index index(indices.data(), IndexType::int64, plan.rows.dims, layout.weights, Rule{});
-    const int64_t elements = plan.rows.data_rows * plan.rows.width, moved = count * plan.rows.width;
+// A scatter and the gather of the same form.
+void both(const char* what, Operation operation, const Shape& data, const Shape& indices, bool ordered) {
+    KernelCall call;
+    if (make_plan(operation.kernel, data, indices, operation.axis, 0, call.plan) != Fault::none) std::abort();
+    int64_t elements = 1, moved = 1, count = 1;
+    for (int64_t n : data) elements *= n;
+    for (int64_t n : call.plan.slots) moved *= n;
+    for (int64_t n : indices) count *= n;
+    const auto positions = random_indices(count, data[static_cast<int>(operation.axis)], ordered);
     const std::vector<float> values(static_cast<size_t>(std::max(elements, moved)), 1.1f);
     const auto* const from = reinterpret_cast<const std::byte*>(values.data());
-    const Combine combine{DType::float32, 4, reduction, reduction != Reduction::mean, accumulate};
-    check(what, elements, [&](std::byte* out) { return scatter_rows(plan.rows, index, {}, from, out, combine); });
-    check(what, moved, [&](std::byte* out) { return gather_rows(plan.rows, index, layout, from, out, 4); });
+    const auto prepare = [&] {  // threads are part of the route
+        KernelCall ready;
+        ready.plan = call.plan;
+        complete(ready, operation, DType::float32, 4, positions.data(), IndexType::int64);
+        return ready;
+    };
+    const auto run_on = [&](std::byte* out) { return run(prepare(), from, out); };
+    check(what, elements, run_on);
+    check(what, elements, [&](std::byte* out) {
+        KernelCall ready = prepare();
+        return check_indices(ready) && run(ready, from, out);
+    });
+    operation.kernel = operation.kernel == Kernel::scatter_update ? Kernel::gather : Kernel::gather_elements;
+    check(what, moved, run_on);
+}
+
+void rows(const char* what, const Shape& data, int64_t count, bool ordered, Reduction reduction,
+          Accumulate accumulate) {
+    const bool include_self = reduction != Reduction::mean;
+    both(what, {Kernel::scatter_update, 0, 0, Rule{}, reduction, include_self, accumulate}, data, shape({count}),
+         ordered);
 }
 
 void lanes(const char* what, const Shape& data, int64_t axis, Reduction reduction) {
-    Plan plan;
-    if (plan_elements(data, data, axis, plan) != Fault::none) std::abort();
-    const int64_t elements = plan.lanes.elements;
-    const auto indices = random_indices(elements, plan.lanes.size, false);
-    const Index index(indices.data(), IndexType::int64, shape({plan.lanes.size}), shape({1}), Rule{});
-    const std::vector<float> values(static_cast<size_t>(elements), 1.1f);
-    const auto* const from = reinterpret_cast<const std::byte*>(values.data());
-    const Combine combine{DType::float32, 4, reduction};
-    check(what, elements, [&](std::byte* out) { return scatter_lanes(plan.lanes, index, from, out, combine); });
-    check(what, elements, [&](std::byte* out) { return gather_lanes(plan.lanes, index, from, out, 4); });
+    both(what, {Kernel::scatter_elements, axis, 0, Rule{}, reduction, true, Accumulate::step}, data, data, false);
 }
 
 void everything() {
@@ -83,7 +95,7 @@ void everything() {
     rows("mean of rows", shape({3000, 40}), 8000, false, mean, Accumulate::wide);
     rows("columns", shape({20, 9000}), 60, false, max, Accumulate::step);
     rows("elements", shape({4500000}), 90000, false, none, Accumulate::step);
-    rows("far sums", shape({4500000}), 90000, false, add, Accumulate::exact);
+    rows("exact elements", shape({4500000}), 90000, false, add, Accumulate::exact);
     rows("ordered", shape({400000}), 200000, true, add, Accumulate::step);
     lanes("lanes along", shape({300, 400}), 1, add);
     lanes("lanes across", shape({700, 300}), 0, none);

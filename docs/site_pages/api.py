@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
+
+from gatherscatter.extras import find_missing
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _page(page: Page) -> str:
     head = f"# {page.title}\n\n{page.text}\n"
-    if missing := [name for name in page.needs if find_spec(name) is None]:
+    if missing := find_missing(page.needs):
         return f"{head}\nThis page was built without {', '.join(missing)}, which its docstrings need.\n"
     lines = [f".. autofunction:: gatherscatter.{name}" for name in page.functions]
     lines += [f".. autoclass:: gatherscatter.{name}\n   :members:" for name in page.classes]

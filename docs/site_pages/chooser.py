@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
-from gatherscatter.versions import ops
+from markupsafe import Markup
+
+from gatherscatter.pages.elements import element
+from gatherscatter.specs.table import ops
 from site_pages.drawings import PLAYGROUND
 
 COLUMNS, ROWS, SIDE = 4, 3, 13  # of a small picture of data
@@ -91,36 +93,34 @@ def _operators(function: str) -> list[str]:
     return list(dict.fromkeys(f"{row.domain}.{row.op_type}" for row in ops() if row.kernel == function))
 
 
-def _drawing() -> str:
+def _drawing() -> Markup:
     """The questions as SVG, in the colours of the page, narrow enough for a phone."""
-    parts: list[str] = []
+    parts: list[Markup] = []
     y = 8
     for question in QUESTIONS:
-        parts.append(f'<rect class="ask" x="1" y="{y}" width="{WIDTH - 2}" height="34" rx="6"/>')
-        parts.append(f'<text class="question" x="14" y="{y + 22}">{escape(question.text)}</text>')
+        parts.append(element("rect", class_="ask", x=1, y=y, width=WIDTH - 2, height=34, rx=6))
+        parts.append(element("text", question.text, class_="question", x=14, y=y + 22))
         top, y = y + 34, y + 46
         for answer in question.answers:
             parts += _answer(answer, y)
             y += TALL
         last = y - TALL + 24
-        parts.insert(0, f'<path class="line" d="M16 {top}V{last}"/>')
+        parts.insert(0, element("path", class_="line", d=f"M16 {top}V{last}"))
         y += 8
     title = "From what one index names to the function, for reading and for writing; the same stands below in words."
-    body = "".join(parts)
-    head = f'<svg class="chooser" viewBox="0 0 {WIDTH} {y}" role="group" aria-label="{title}">'
-    return f"{head}{body}</svg>"
+    return element("svg", *parts, class_="chooser", viewBox=f"0 0 {WIDTH} {y}", role="group", aria_label=title)
 
 
-def _answer(answer: Answer, y: int) -> Iterator[str]:
-    yield f'<path class="line" d="M16 {y + 24}H30"/>'
+def _answer(answer: Answer, y: int) -> Iterator[Markup]:
+    yield element("path", class_="line", d=f"M16 {y + 24}H30")
     for row in range(ROWS):
         for column in range(COLUMNS):
             mark = "hit" if (row, column) in answer.cells else "cell"
             x, down = 34 + column * SIDE, y + 5 + row * SIDE
-            yield f'<rect class="{mark}" x="{x}" y="{down}" width="{SIDE}" height="{SIDE}"/>'
-    yield f'<text x="98" y="{y + 14}">{escape(answer.want)}</text>'
-    name = escape(answer.function)
-    yield f'<a href="api/arrays.html#gatherscatter.{name}"><text class="name" x="98" y="{y + 34}">{name}</text></a>'
+            yield element("rect", class_=mark, x=x, y=down, width=SIDE, height=SIDE)
+    yield element("text", answer.want, x=98, y=y + 14)
+    name = element("text", answer.function, class_="name", x=98, y=y + 34)
+    yield element("a", name, href=f"api/arrays.html#gatherscatter.{answer.function}")
     for n, operator in enumerate(_operators(answer.function)):
         x, down = 98 + (n % 2) * 140, 50 + (n // 2) * 15
-        yield f'<a href="ops/{operator}.html"><text class="small" x="{x}" y="{y + down}">{operator}</text></a>'
+        yield element("a", element("text", operator, class_="small", x=x, y=y + down), href=f"ops/{operator}.html")

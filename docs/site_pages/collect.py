@@ -20,7 +20,7 @@ from site_pages.topics import TOPICS
 HARM = {
     "crashes": "the process ends",
     "hangs": "no answer",
-    "foreign memory": "foreign memory",
+    "out-of-bounds memory": "out-of-bounds memory",
     "nondeterministic": "not the same every time",
 }
 

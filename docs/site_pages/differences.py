@@ -14,8 +14,8 @@ import numpy as np
 
 from gatherscatter.conformance import runtimes
 from gatherscatter.conformance.case import Case
-from gatherscatter.versions import op
-from site_pages.markdown import table
+from gatherscatter.specs.table import op
+from gatherscatter.text import markdown_table
 from site_pages.topics import TOPICS
 
 FILE = Path(__file__).with_name("differences.json")
@@ -74,7 +74,7 @@ def _call(cases: list[Case], outcomes: dict[str, dict[str, str]]) -> Iterator[st
             title = ENGINES[name] + (f" ({case.op})" if len({*its.values()}) > 1 else "")
             if title not in found.setdefault(outcome, []):
                 found[outcome].append(title)
-    yield table(("outcome", "engines"), [(outcome, ", ".join(who)) for outcome, who in found.items()])
+    yield markdown_table(("outcome", "engines"), [(outcome, ", ".join(who)) for outcome, who in found.items()])
     yield f"Specified: {_specified(cases)}."
 
 

@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.explaining.examples import Example, example_of
-from gatherscatter.versions import OpVersion, element_type
+from gatherscatter.specs.table import OpVersion
 from site_pages.markdown import session
 
 PLAYGROUND = "play.html"  # in the built site

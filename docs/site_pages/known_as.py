@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.versions import ops
-from site_pages.markdown import table
+from gatherscatter.specs.table import ops
+from gatherscatter.text import markdown_table
 
 # Where a line is an assignment, `y` is a copy of `x`, and what it is afterwards is compared.
 ARRAYS = """\
@@ -234,7 +234,7 @@ def _page() -> Iterator[str]:
         yield f"## {library.title}"
         if library.native and library is not NUMPY and library.package != "einx":
             yield f"Arrays of {library.title} go in as they are, and come out."
-        yield table((library.title, "here"), [(f"`{theirs}`", f"`{ours}`") for theirs, ours in library.lines])
+        yield markdown_table((library.title, "here"), [(f"`{theirs}`", f"`{ours}`") for theirs, ours in library.lines])
     yield "## torch_scatter"
     yield (
         "The same names, in [`gatherscatter.torch.segment`](api/torch-segment.md): `scatter(src, index, dim, "
@@ -243,4 +243,4 @@ def _page() -> Iterator[str]:
     yield "## ONNX and OpenVINO"
     names = dict.fromkeys((f"{row.domain}.{row.op_type}", row.kernel) for row in ops())
     lines = [(f"[{name}](ops/{name}.md)", f"`gs.{name}`", f"`gs.{kernel}`") for name, kernel in names]
-    yield table(("operator", "exactly as the specification has it", "on arrays"), lines)
+    yield markdown_table(("operator", "exactly as the specification has it", "on arrays"), lines)

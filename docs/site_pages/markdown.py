@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 
 import numpy as np
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; bars and line ends within cells are escaped."""
-    lines = [_row(head), _row(["---"] * len(head)), *(_row(row) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
 def plain(text: str) -> str:

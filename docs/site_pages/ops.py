@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 import gatherscatter
-from gatherscatter.conformance import corpus, findings
+from gatherscatter.conformance import corpus
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.rules import RULES
-from gatherscatter.versions import INDEX_RANGES, REQUIRED, OpVersion, ops
+from gatherscatter.findings import catalog
+from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, OpVersion, ops
+from gatherscatter.text import markdown_table
 from site_pages.drawings import drawing
-from site_pages.markdown import plain, session, slug, table
+from site_pages.markdown import plain, session, slug
 
 Rows = list[OpVersion]
 
@@ -147,7 +149,7 @@ def _inputs(row: OpVersion) -> str:
     lines = [
         (f"`{known.name}`", KINDS[known.kind] + ("; may be left out" if known.optional else "")) for known in row.inputs
     ]
-    return table(("input", "holds"), lines)
+    return markdown_table(("input", "holds"), lines)
 
 
 def _attributes(rows: Rows) -> str:
@@ -165,7 +167,7 @@ def _attributes(rows: Rows) -> str:
             else:
                 lines.append((str(row.version), *line))
     head = ("attribute", "values", "default", "versions")
-    return table(head, [(*line[1:], line[0]) for line in lines]) if lines else "There are no attributes."
+    return markdown_table(head, [(*line[1:], line[0]) for line in lines]) if lines else "There are no attributes."
 
 
 def _shapes(rows: Rows) -> Iterator[str]:
@@ -183,7 +185,7 @@ def _indices(rows: Rows) -> str:
     )
     deprecated = {str(row.version) for row in rows if row.deprecated}
     lines = [(", ".join(f"{v} (deprecated)" if v in deprecated else v for v in its), *fact) for fact, its in facts]
-    return table(("version", "index types", "range of an index on an axis of size s"), lines)
+    return markdown_table(("version", "index types", "range of an index on an axis of size s"), lines)
 
 
 def _alike(rows: Rows, fact: Callable[[OpVersion], Any]) -> list[tuple[Any, list[str]]]:
@@ -225,15 +227,15 @@ def _departures(rows: Rows) -> str:
     domain, op_type = rows[0].domain, rows[0].op_type
     found = [
         one
-        for one in findings.load()
+        for one in catalog.load()
         if (one.namespace == domain and op_type in one.ops) or (domain == "onnx" and op_type in one.onnx_ops)
     ]
     if not found:
         return "No departure is known. [Differences](../differences.md) has what engines give for the same call."
     lines = [
-        f"- **{' '.join((findings.RUNTIMES[one.runtime], one.releases)).strip()}**: "
+        f"- **{' '.join((catalog.RUNTIMES[one.runtime], one.releases)).strip()}**: "
         f"[{plain(one.title)}](../findings.md#{_anchor(one)}). {one.effect.capitalize()}; "
-        f"needs: {findings.CONDITIONS[one.condition]}." + ("" if one.evidence == "run" else " By a public thread.")
+        f"needs: {catalog.CONDITIONS[one.condition]}." + ("" if one.evidence == "run" else " By a public thread.")
         for one in found
     ]
     text = (
@@ -242,6 +244,6 @@ def _departures(rows: Rows) -> str:
     return f"{text}engines give for the same call.\n\n" + "\n".join(lines)
 
 
-def _anchor(one: findings.Finding) -> str:
+def _anchor(one: catalog.Finding) -> str:
     """Where it stands in docs/findings.md: below a heading with its title, or in the table of public threads."""
-    return slug(f"{findings.RUNTIMES[one.runtime]}: {one.title}") if one.evidence == "run" else "from-public-threads"
+    return slug(f"{catalog.RUNTIMES[one.runtime]}: {one.title}") if one.evidence == "run" else "from-public-threads"

@@ -1,21 +1,21 @@
 """The gather and scatter operators of ONNX and OpenVINO: exact, deterministic, on arrays and on model files."""
 
-from importlib import import_module
 from typing import Any
 
 from gatherscatter import _threadpoolctl, onnx, openvino
 from gatherscatter._core import gather, gather_elements, gather_nd, scatter_elements, scatter_nd, scatter_update
-from gatherscatter.cache import tensor_scatter
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
-from gatherscatter.indexing import at
-from gatherscatter.inspection import IndexReport, inspect
+from gatherscatter.functions.at import at
+from gatherscatter.functions.gather_tree import gather_tree
+from gatherscatter.functions.inspect import IndexReport, inspect
+from gatherscatter.functions.plan import CallPlan, plan
+from gatherscatter.functions.prepare import Prepared, prepare
+from gatherscatter.functions.tensor_scatter import tensor_scatter
+from gatherscatter.lazy_modules import load
 from gatherscatter.model_interface import ModelError
 from gatherscatter.models import run
-from gatherscatter.plans import CallPlan, plan
-from gatherscatter.prepared import Prepared, prepare
 from gatherscatter.settings import num_threads, pool_limit, pool_size, set_num_threads, set_pool_limit
-from gatherscatter.tree import gather_tree
-from gatherscatter.versions import OpVersion, op, ops
+from gatherscatter.specs.table import OpVersion, op, ops
 
 __version__ = "0.1.0"
 
@@ -56,12 +56,6 @@ __all__ = [
     "tensor_scatter",
 ]
 
-_LATER = ("dask", "jax", "torch", "xarray", "zarr")  # imported when first used, with the frameworks that they are for
-
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return import_module(f"{__name__}.{name}")
-    if name == "explain":  # with all that it draws by
-        return import_module(f"{__name__}.explaining").explain
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load(__name__, name)

@@ -1,14 +1,17 @@
-"""The exception classes, and the wording of every message about arrays: one sentence that says what to do."""
+"""The exception classes, and the errors that the core and several modules raise. Their texts are in sentences.toml."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from typing import Any, NoReturn
 
 import numpy as np
 
 from gatherscatter import hints
-from gatherscatter._pieces import contiguous, extremes, joined, pieces
+from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
+from gatherscatter.sentences import format_sentence, read_sentences
 
 Coordinates = tuple[int, ...]
 
@@ -75,6 +78,10 @@ class OpIndexError(OpError, IndexError):
     """At least one index is out of range; nothing was written."""
 
 
+KINDS: dict[str, type[OpError]] = {"TypeError": OpTypeError, "ValueError": OpValueError, "IndexError": OpIndexError}
+"""The classes by the built-in exceptions that they are."""
+
+
 class OpKeyTypeError(OpTypeError, IndexError):
     """A part of a key that is not an index; NumPy raises IndexError for it."""
 
@@ -89,46 +96,56 @@ def _rebuild(cls: type[OpError], args: tuple[Any, ...], state: dict[str, Any]) -
     return error
 
 
+def make_error(name: str, op: str, **values: object) -> OpError:
+    """The error of a name in sentences.toml."""
+    known = read_sentences()["errors"][name]
+    raises, at, text = (known[part].format(op=op, **values) for part in ("raises", "input", "text"))
+    return KINDS[raises](text, op=op, input=at)
+
+
 def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
     """A ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
     choices = {"mode": MODES[bool(scatter)], "reduction": REDUCTIONS, "accumulate": ACCUMULATE}[parameter]
-    listed = ", ".join(repr(choice) for choice in choices)
-    error = OpValueError if isinstance(value, str) else OpTypeError
-    raise error(f"{op}: {parameter} must be one of {listed}, not {value!r}", op=op, input=parameter)
+    raise make_choice_error(op, parameter, value, choices)
+
+
+def make_choice_error(
+    op: str, parameter: str, value: object, choices: Iterable[str], write: Callable[[object], str] = repr
+) -> OpError:
+    """A word that is none of the choices, or no word; ``write`` gives it as the error shows it."""
+    raises, listed = "ValueError" if isinstance(value, str) else "TypeError", ", ".join(map(repr, choices))
+    return make_error("choice", op, raises=raises, input=parameter, choices=listed, value=write(value))
 
 
 def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
     """An argument that is no integer."""
-    text = f"{op}: {parameter} must be an integer, not {value!r}"
-    raise OpTypeError(text, op=op, input=parameter)
+    raise make_error("integer", op, input=parameter, value=value)
 
 
 def threads_fault(op: str, parameter: str, value: object) -> NoReturn:
     """A number of threads below one."""
-    raise OpValueError(f"{op}: {parameter} must be at least 1, not {value!r}", op=op, input=parameter)
+    raise make_error("threads", op, input=parameter, value=value)
 
 
 def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
     """An argument that is neither true nor false."""
-    raise OpTypeError(f"{op}: {parameter} must be True or False, not {value!r}", op=op, input=parameter)
+    raise make_error("flag", op, input=parameter, value=value)
 
 
 def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
     """A reduction that the element type does not have."""
-    text = f"{op}: reduction {reduction!r} is not defined for elements of type {dtype}{only_moved(dtype)}"
-    raise OpTypeError(text, op=op, input="data")
+    raise make_error("reduction", op, reduction=reduction, type=f"{dtype}{only_moved(dtype)}")
 
 
 def only_moved(dtype: np.dtype[Any]) -> str:
     """What to do with a float that is longer than those that reductions know; "" for other types."""
     known = {np.longdouble: "float64", np.clongdouble: "complex128"}.get(dtype.type)
-    return f", which can only be moved; convert data and updates to {known}" if known else ""
+    return format_sentence("parts", "only_moved", type=known) if known else ""
 
 
 def accumulate_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
     """An exact result that is not offered."""
-    text = f"{op}: accumulate='exact' is not defined for reduction {reduction!r} of elements of type {dtype}"
-    raise OpTypeError(text, op=op, input="accumulate")
+    raise make_error("accumulate", op, reduction=reduction, type=dtype)
 
 
 def shape_fault(
@@ -144,35 +161,35 @@ def shape_fault(
     batch_dims: int,
 ) -> NoReturn:
     """Shapes or attributes that don't fit together; ``fault`` is the planner's name for it."""
-    rank, tuples, last = len(data), indices[:-1], indices[-1:]
-    exact = "nothing is broadcast"
-    if updates is not None and _can_be_broadcast(updates, slots):
-        exact += f": give np.broadcast_to(updates, {slots})"
-    left = f"{rank - batch_dims} dimensions of data that are left"
-    rules = {
-        "axis": "data.shape[:axis] + indices.shape + data.shape[axis+1:]",
-        "elements": "indices.shape",
-        "nd": f"indices.shape[:-1] + data.shape[{batch_dims + sum(last)}:]",
-    }
-    rule = rules["nd" if kernel.endswith("nd") else "elements" if kernel.endswith("elements") else "axis"]
-    texts = {
-        "data_rank": ("data", "data must have at least one dimension"),
-        "indices_rank": ("indices", "indices must have at least one dimension, which holds the index tuples"),
-        "same_rank": ("indices", f"indices must have the rank of data ({rank}), not {len(indices)}"),
-        "axis": ("axis", f"axis {axis} is out of range for data of rank {rank} (valid: {-rank}..{rank - 1})"),
-        "batch_dims": ("batch_dims", f"batch_dims {batch_dims} is out of range for {_ranks(data, indices)}"),
-        "batch_axis": ("batch_dims", f"batch_dims {batch_dims} must not be greater than axis {axis}"),
-        "batch_shape": ("indices", "data and indices must agree in their batch dimensions"),
-        "tuple_length": ("indices", f"index tuples of length {sum(last)} are longer than the {left} for them"),
-        "indices_shape": ("indices", f"off axis {axis}, no dimension of indices may be longer than that of data"),
-        "output_rank": ("indices", f"the result would have more than 64 dimensions ({len(tuples)} from indices)"),
-        "too_large": ("indices", "the size of the result overflows 64 bits"),
-        "updates_shape": ("updates", f"updates has shape {updates}, but must have {slots} = {rule}; {exact}"),
-        "out_shape": ("out", f"out has shape {out}, but the result has {slots if updates is None else data}"),
-    }
-    at_fault, text = texts[fault]
-    shapes = f"data {data}, indices {indices}" + (f", updates {updates}" if updates is not None else "")
-    raise OpValueError(f"{op}: {text} ({shapes})", op=op, input=at_fault)
+    rank, k = len(data), sum(indices[-1:])
+    rule = "rule_nd" if kernel.endswith("nd") else "rule_elements" if kernel.endswith("elements") else "rule_axis"
+    advised = updates is not None and _can_be_broadcast(updates, slots)
+    raise make_error(
+        fault,
+        op,
+        shapes=list_shapes(data, indices, updates),
+        rank=rank,
+        index_rank=len(indices),
+        tuple_rank=len(indices[:-1]),
+        axis=axis,
+        low=-rank,
+        high=rank - 1,
+        batch_dims=batch_dims,
+        k=k,
+        left=rank - batch_dims,
+        updates=updates,
+        slots=slots,
+        rule=format_sentence("parts", rule, first=batch_dims + k),
+        advice=format_sentence("parts", "broadcast", slots=slots) if advised else "",
+        out=out,
+        result=slots if updates is None else data,
+    )
+
+
+def list_shapes(data: Coordinates, indices: Coordinates, updates: Coordinates | None = None) -> str:
+    """The shapes of a call, as errors list them."""
+    name = "gather_shapes" if updates is None else "scatter_shapes"
+    return format_sentence("parts", name, data=data, indices=indices, updates=updates)
 
 
 def _can_be_broadcast(shape: Coordinates, target: Coordinates) -> bool:
@@ -180,14 +197,9 @@ def _can_be_broadcast(shape: Coordinates, target: Coordinates) -> bool:
     return len(shape) <= len(target) and all(n in (1, wanted) for n, wanted in pairs)
 
 
-def _ranks(data: Coordinates, indices: Coordinates) -> str:
-    return f"data of rank {len(data)} and indices of rank {len(indices)}"
-
-
 def storage_fault(op: str, name: str, needed: int, there: int) -> NoReturn:
     """A tensor of PyTorch whose storage was freed or resized."""
-    text = f"{op}: {name} needs {needed} bytes of memory, but its storage has {there}: it was freed or resized"
-    raise OpValueError(f"{text}; restore the storage before the call", op=op, input=name)
+    raise make_error("storage", op, input=name, needed=needed, there=there)
 
 
 def index_fault(
@@ -207,7 +219,7 @@ def index_fault(
     else:
         axes = (axis % len(data_shape),)
         columns = indices.reshape(-1, 1)  # a dimension more would be one too many for 64
-    tuples = contiguous(columns).reshape(-1, len(axes)) if axes else np.empty((0, 0), np.int64)
+    tuples = make_contiguous(columns).reshape(-1, len(axes)) if axes else np.empty((0, 0), np.int64)
     sizes = [data_shape[a] for a in axes]
 
     def find_bad(part: slice) -> np.ndarray:
@@ -218,23 +230,23 @@ def index_fault(
         found: np.ndarray = np.flatnonzero(bad)
         return found + int(part.start) * len(axes)
 
-    found = joined([find_bad(piece) for piece in pieces(len(tuples))], np.dtype(np.int64))
+    found = concatenate_lines([find_bad(piece) for piece in pieces(len(tuples))], np.dtype(np.int64))
     if found.size == 0:
-        raise OpIndexError(f"{op}: indices were changed by another thread during the call", op=op, input="indices")
+        raise make_error("changed_indices", op)
     first_axis = axes[int(found[0]) % len(axes)]
-    raise_indices(
+    raise_index_error(
         op,
         "indices",
         indices,
         found,
-        subject=f"axis {first_axis} of data with size {data_shape[first_axis]}",
+        subject=format_sentence("parts", "axis", axis=first_axis, size=data_shape[first_axis]),
         axis=first_axis,
         allowed=(-data_shape[first_axis] if negative else 0, data_shape[first_axis] - 1),
-        hint=hints.for_columns(tuples, axes, data_shape, negative),
+        hint=hints.find_hint(tuples, axes, data_shape, negative),
     )
 
 
-def raise_indices(
+def raise_index_error(
     op: str,
     name: str,
     indices: np.ndarray,
@@ -244,26 +256,35 @@ def raise_indices(
     axis: int | None,
     allowed: tuple[int, int],
     hint: str = "",
+    start: Coordinates | None = None,
+    chunk: Coordinates = (),
 ) -> NoReturn:
-    """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending."""
+    """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending.
+
+    If ``start`` is given, these are the indices of a ``chunk``, which begins there in the whole.
+    """
     low, high = allowed
-    flat = contiguous(indices).reshape(-1)
-    values = joined([flat[found[part]] for part in pieces(found.size)], flat.dtype)
+    flat = make_contiguous(indices).reshape(-1)
+    values = concatenate_lines([flat[found[part]] for part in pieces(found.size)], flat.dtype)
     places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
-    where = f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name
-    valid = f"valid: {low}..{high}" if low <= high else "no index is valid"
-    text = f"{op}: {where} = {values[0].item()} is out of range for {subject} ({valid})"
-    if len(found) > 1:
-        least, greatest = extremes(values)
-        spread = f"all {least}" if least == greatest else f"all in {least}..{greatest}"
-        text += f"; {len(found)} of {math.prod(indices.shape)} {name} are out of range, {spread}"
-    raise OpIndexError(
-        text + (f"; {hint}" if hint else ""),
-        op=op,
+    if start is not None:
+        places = [tuple(map(sum, zip_longest(place, start, fillvalue=0))) for place in places]
+    least, greatest = extremes(values)
+    kinds = ("index", "indices") if start is None else ("chunk_index", "chunk_indices")
+    error = make_error(
+        kinds[len(found) > 1],
+        op,
         input=name,
+        place=f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name,
+        value=values[0].item(),
+        subject=subject,
+        valid=format_sentence("parts", "valid" if low <= high else "none_valid", low=low, high=high),
         count=len(found),
-        positions=tuple(places),
-        values=tuple(v.item() for v in values[:10]),
-        axis=axis,
-        allowed=allowed,
+        total=math.prod(indices.shape),
+        chunk=chunk,
+        spread=format_sentence("parts", "all_equal" if least == greatest else "all_between", low=least, high=greatest),
+        hint=hint and f"; {hint}",
     )
+    error.count, error.positions, error.values = len(found), tuple(places), tuple(v.item() for v in values[:10])
+    error.axis, error.allowed = axis, allowed
+    raise error

@@ -8,13 +8,10 @@ import shutil
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from gatherscatter.model_interface import ModelError
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a new name in the folder of ``path``; what is written there takes the place of ``path`` at the end.
 
     After an error ``path`` is what it was before. It may be a file or a folder. Terminals, pipes and devices can't be
@@ -29,7 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = _beside(target)
     try:
         yield part
-        _put(part, target)
+        _move_into_place(part, target)
     except BaseException as error:
         if isinstance(error, OSError) and error.filename == str(part):
             error.filename = str(path)
@@ -39,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a whole file in UTF-8, or leave ``path`` as it is."""
-    with replacing(path) as part:
+    with replace_atomically(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
@@ -47,7 +44,7 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
 
 
-def _put(part: Path, target: Path) -> None:
+def _move_into_place(part: Path, target: Path) -> None:
     if target.is_dir() and part.is_dir():  # a folder can't be replaced in one step
         old = _beside(target)
         target.rename(old)
@@ -70,9 +67,9 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def identity(path: str | os.PathLike[str]) -> Hashable:
+def identify_file(path: str | os.PathLike[str]) -> Hashable:
     """What two paths share if they lead to the same file, also by links; the file need not exist."""
-    resolved = os.path.realpath(path)  # where `replacing` writes, also for missing/../file
+    resolved = os.path.realpath(path)  # where `replace_atomically` writes, also for missing/../file
     try:
         found = os.stat(resolved)
     except (OSError, ValueError):
@@ -80,15 +77,15 @@ def identity(path: str | os.PathLike[str]) -> Hashable:
     return found.st_dev, found.st_ino
 
 
-def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> tuple[Path, Path] | None:
+def find_overwritten_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> tuple[Path, Path] | None:
     """The first output that is an input, lies in an input folder or holds an input, and that input; else None."""
     inputs = list(inputs)
-    read = {identity(path): path for path in inputs}
-    around = {identity(folder): path for path in inputs for folder in _folders(path)}
+    read = {identify_file(path): path for path in inputs}
+    around = {identify_file(folder): path for path in inputs for folder in _folders(path)}
     for path in outputs:
-        own = identity(path)
+        own = identify_file(path)
         found = read.get(own) or around.get(own)
-        found = found or next((read[key] for key in map(identity, _folders(path)) if key in read), None)
+        found = found or next((read[key] for key in map(identify_file, _folders(path)) if key in read), None)
         if found is not None:
             return path, found
     return None
@@ -96,52 +93,3 @@ def overwritten(outputs: Iterable[Path], inputs: Iterable[Path]) -> tuple[Path, 
 
 def _folders(path: Path) -> Iterable[Path]:
     return Path(os.path.realpath(path)).parents
-
-
-def model_outputs(path: Path) -> list[Path]:
-    """The files that writing a model may make: an .xml has a .bin beside it, a large .onnx its tensors."""
-    suffix = path.suffix.lower()
-    beside = {".xml": [path.with_suffix(".bin")], ".onnx": [path.with_name(f"{path.name}.data")]}
-    return [path, *beside.get(suffix, [])]
-
-
-def model_inputs(path: Path) -> list[Path]:
-    """The files that a model is read from: its own, the .bin beside an .xml, and external data of an .onnx."""
-    suffix = path.suffix.lower()
-    weights = [path.with_suffix(".bin")] if suffix != ".onnx" else []
-    return [path, *weights, *(_external_data(path) if suffix != ".xml" else ())]
-
-
-def _external_data(path: Path) -> list[Path]:
-    try:
-        from gatherscatter.onnx.model import parse_onnx
-
-        tensors = list(_external_tensors(parse_onnx(path)))
-    except (ImportError, OSError, ModelError):
-        return []  # a model that can't be read has no data to lose
-    values = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
-    return [path.parent / value for value in values if isinstance(value, str) and "\0" not in value]
-
-
-def _external_tensors(message: Any) -> Iterator[Any]:
-    """The tensors in a message of ONNX, however deep, whose data is in another file."""
-    for field, value in message.ListFields():
-        if field.name == "external_data":
-            yield message
-        elif field.message_type is not None:
-            for part in value if _is_repeated(value) else (value,):
-                yield from _external_tensors(part)
-
-
-def _is_repeated(value: Any) -> bool:
-    return not hasattr(value, "ListFields")
-
-
-def refuse_own_input(out: str | os.PathLike[str], model: Any) -> None:
-    """ModelError if writing a model to ``out`` would overwrite the model that it is made from."""
-    if not isinstance(model, str | os.PathLike):
-        return
-    if (found := overwritten(model_outputs(Path(out)), model_inputs(Path(model)))) is not None:
-        raise ModelError(
-            f"{found[0]}: this would overwrite {found[1]}, which the model is read from; give another name"
-        )

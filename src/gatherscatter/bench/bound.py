@@ -20,7 +20,7 @@ class Bound:
     seconds: float
 
 
-def bound(workload: Workload, limits: Limits) -> Bound:
+def compute_bound(workload: Workload, limits: Limits) -> Bound:
     """The larger of moving all bytes in order and reaching all places at random; and the cost of fresh memory.
 
     Reads and writes at random places count as random reads. Indices that repeat or come in order are no random

@@ -10,13 +10,13 @@ from math import prod
 import numpy as np
 
 from gatherscatter.bench.distributions import DISTRIBUTIONS
-from gatherscatter.bench.workload import HALVES, LANES, Shape, Workload, numpy_dtype, row_view
+from gatherscatter.bench.workload import HALVES, LANES, TUPLES, Shape, Workload, numpy_dtype, row_view
 
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Case:
+class BenchCase:
     """A workload in memory; gathers have no updates."""
 
     workload: Workload
@@ -37,20 +37,20 @@ class Case:
         return self.data.copy(order="C")
 
 
-def build(workload: Workload, seed: int = 0) -> Case:
+def build(workload: Workload, seed: int = 0) -> BenchCase:
     """Make the arrays; the same seed gives the same arrays, whatever else is made before."""
     rng = np.random.default_rng([seed, zlib.crc32(workload.id.encode())])
     if workload.form == "gather_tree":
         return _tree(workload, rng)
     indices = _indices(workload, rng).astype(workload.index_dtype, copy=False)
     updates = None if workload.is_gather else _values(workload.slots, workload, rng, update=True)
-    return Case(workload, _data(workload, rng), indices, updates)
+    return BenchCase(workload, _data(workload, rng), indices, updates)
 
 
-def _tree(workload: Workload, rng: np.random.Generator) -> Case:
+def _tree(workload: Workload, rng: np.random.Generator) -> BenchCase:
     steps = rng.integers(2, 100, workload.data).astype(workload.dtype)
     parents = rng.integers(0, workload.data[2], workload.data).astype(workload.dtype)
-    return Case(workload, steps, parents, None)
+    return BenchCase(workload, steps, parents, None)
 
 
 def _data(workload: Workload, rng: np.random.Generator) -> np.ndarray:
@@ -87,7 +87,7 @@ def _indices(workload: Workload, rng: np.random.Generator) -> np.ndarray:
     if form in LANES:
         return _lanes(workload, rng)
     dims = row_view(workload)[2]
-    if form in ("gather_nd", "scatter_nd"):
+    if form in TUPLES:
         batches = prod(shape[: workload.batch_dims])
         count = prod(shape[workload.batch_dims : -1])
         flat = np.concatenate([draw(count, prod(dims), rng, workload.parameter) for _ in range(batches)])

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from math import log
 from time import perf_counter
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import gatherscatter as gs
+from gatherscatter.extras import find_missing
 
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 24, 1 << 26, 1 << 28)
 WIDTHS = (4, 8, 64)  # bytes read at a random place
@@ -54,40 +54,40 @@ class Limits:
 def measure_limits(threads: int, report: Callable[[str], None], largest: int = SIZES[-1]) -> Limits:
     """Measure all of them; ``report`` is told what is going on."""
     sizes = tuple(size for size in SIZES if size <= largest)
-    report("copy bandwidth")
-    copies = [_copy(size, threads) for size in sizes]
-    report("fresh memory")
-    fresh = tuple(_fresh(size) for size in sizes)
+    report("measuring the copy bandwidth")
+    copies = [_measure_copy(size, threads) for size in sizes]
+    report("measuring the cost of fresh memory")
+    fresh = tuple(_measure_fresh_memory(size) for size in sizes)
     random = {}
     for width in WIDTHS:
-        report(f"random reads of {width} bytes")
-        random[width] = tuple(_random(size, width, threads) for size in sizes)
+        report(f"measuring random reads of {width} bytes")
+        random[width] = tuple(_measure_random_reads(size, width, threads) for size in sizes)
     return Limits(sizes, tuple(one for one, _ in copies), tuple(many for _, many in copies), fresh, random)
 
 
-def _copy(size: int, threads: int) -> tuple[float, float]:
+def _measure_copy(size: int, threads: int) -> tuple[float, float]:
     source, target = np.ones(size // 8), np.zeros(size // 8)
-    one = _best(lambda: np.copyto(target, source), size)
+    one = _time_best(lambda: np.copyto(target, source), size)
     many = one
     if threads > 1:
         parts = list(zip(np.array_split(target, threads), np.array_split(source, threads), strict=True))
         with ThreadPoolExecutor(threads) as pool:  # np.copyto lets go of the interpreter lock
-            many = min(many, _best(lambda: list(pool.map(lambda part: np.copyto(*part), parts)), size))
+            many = min(many, _time_best(lambda: list(pool.map(lambda part: np.copyto(*part), parts)), size))
         if torch := _torch(threads):
             to, of = torch.from_numpy(target), torch.from_numpy(source)
-            many = min(many, _best(lambda: to.copy_(of), size))
+            many = min(many, _time_best(lambda: to.copy_(of), size))
     return 2 * size / one, 2 * size / many
 
 
-def _fresh(size: int) -> float:
+def _measure_fresh_memory(size: int) -> float:
     """Writing to an array just made, less writing to one that is warm."""
     warm = np.empty(size // 8)
-    again = _best(lambda: warm.fill(1.0), size)
-    new = _best(lambda: np.empty(size // 8).fill(1.0), size)
+    again = _time_best(lambda: warm.fill(1.0), size)
+    new = _time_best(lambda: np.empty(size // 8).fill(1.0), size)
     return max(new - again, 0.0) / size
 
 
-def _random(size: int, width: int, threads: int) -> float:
+def _measure_random_reads(size: int, width: int, threads: int) -> float:
     """Reads a second by the best of NumPy, PyTorch and this package, into memory that is warm."""
     table: np.ndarray = np.ones((size // width, width // np.dtype(_TYPES[width]).itemsize), _TYPES[width])
     count = min(_READS, 16 * len(table))
@@ -96,7 +96,7 @@ def _random(size: int, width: int, threads: int) -> float:
     if table.shape[1] == 1:
         table, out = table.reshape(-1), out.reshape(-1)
     gs.set_num_threads(threads)
-    return count / min(_best(call, size) for call in _readers(table, places, out, threads))
+    return count / min(_time_best(call, size) for call in _readers(table, places, out, threads))
 
 
 def _readers(table: np.ndarray, places: np.ndarray, out: np.ndarray, threads: int) -> Iterator[Callable[[], object]]:
@@ -108,14 +108,14 @@ def _readers(table: np.ndarray, places: np.ndarray, out: np.ndarray, threads: in
 
 
 def _torch(threads: int) -> Any:
-    if find_spec("torch") is None:
+    if find_missing(["torch"]):
         return None
     torch = import_module("torch")
     torch.set_num_threads(threads)
     return torch
 
 
-def _best(call: Callable[[], object], size: int) -> float:
+def _time_best(call: Callable[[], object], size: int) -> float:
     """The least seconds of a call on so many bytes."""
     repeats = max(1, (1 << 21) // size)
     best = float("inf")

@@ -7,29 +7,38 @@ import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import log
 from random import Random
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
-from gatherscatter.bench.case import Case, build
-from gatherscatter.bench.contenders import OURS
-from gatherscatter.bench.contenders.contender import Call, Contender
+from gatherscatter.bench.case import BenchCase, build
+from gatherscatter.bench.contenders import AGAIN, OURS
+from gatherscatter.bench.contenders.contender import Contender, TimedCall
+from gatherscatter.bench.intervals import Interval, paired_ratio
 from gatherscatter.bench.reference import Reference
 from gatherscatter.bench.workload import Workload
 
-CHECKS = 3  # runs of a way that are compared; a race shows in one of them
+LEAST_ROUNDS = 8  # fewer pairs can't give an interval of 99 %
+_CHECKS = 3  # runs of a way that are compared; a race shows in one of them
 _SHORT = 1e-3  # calls shorter than this are timed many at a time
-_PAUSE = 0.005  # seconds; threads that still wait for work of the one before would take a core from the next
-_FAR = 8.0  # who takes so many times as long as we do is checked twice and timed once
+_PAUSE = 0.002  # seconds between two looks at whether other threads still run
+_PAUSES = 50  # at most; then the sample is taken all the same
+# Each of these is a ratio of times.
+_SLOW = 4.0  # to ours: a way slower than this is not run again when it is checked
+_COLD = 3.0  # of the first run to later ones: the first may be this much slower
+_DROP_AT_ONCE = 2.0  # to the best peer: a peer slower than this when it is checked is not timed in rounds
+_DROP_LATER = 1.3  # to the best peer: a peer slower than this after the first rounds is not timed any more
+_FIRST_ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Effort:
     """How long to measure."""
 
-    rounds: int = 7  # at most
-    least: int = 3
-    seconds: float = 0.25  # per contender and workload
+    rounds: int = 100  # at most
+    seconds: float = 2.0  # of a workload's rounds, after which only the least number of rounds is completed
+    precision: float = 0.03  # of the ratio to the best peer, at which a workload is done: half the interval's width
 
 
 @dataclass
@@ -40,7 +49,7 @@ class Timing:
     state: str  # "ok", "wrong", "refused"
     way: str = ""
     note: str = ""
-    samples: list[float] = field(default_factory=list)  # seconds per call
+    samples: list[float] = field(default_factory=list)  # seconds per call, one for each round
 
     @property
     def median(self) -> float:
@@ -57,11 +66,16 @@ class Timing:
 class _Entry:
     contender: Contender
     timing: Timing
-    call: Call | None = None
-    estimate: float = 0.0
-    repeats: int = 1
-    spent: float = 0.0
-    far: bool = False
+    call: TimedCall | None = None
+    estimate: float = float("inf")
+
+    @property
+    def ours(self) -> bool:
+        return self.contender.name.startswith(OURS)
+
+    @property
+    def repeats(self) -> int:
+        return max(1, round(_SHORT / max(self.estimate, 1e-8)))
 
 
 def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort, seed: int = 0) -> list[Timing]:
@@ -70,21 +84,27 @@ def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort,
     reference = Reference(case)
     entries: list[_Entry] = []
     for contender in contenders:  # ours is the first
-        entries.append(_choose(contender, case, reference, entries[0].estimate if entries else 0.0))
+        entries.append(_choose(contender, case, reference, _SLOW * entries[0].estimate if entries else float("inf")))
     del reference
     gc.collect()
     gc.disable()
     try:
-        _take_turns([entry for entry in entries if entry.call], effort)
+        _take_turns([entry for entry in entries if entry.call], effort, workload.id)
     finally:
         gc.enable()
     return [entry.timing for entry in entries]
 
 
-def _choose(contender: Contender, case: Case, reference: Reference, ours: float) -> _Entry:
-    """The fastest way of a contender that is right."""
+def compare(timing: Timing, *ours: Timing) -> Interval | None:
+    """The ratio of a contender's time to ours, round by round; several of ours count with their geometric mean."""
+    own = zip(*(one.samples for one in ours if one.samples), strict=False)
+    return paired_ratio(timing.samples, [statistics.geometric_mean(times) for times in own])
+
+
+def _choose(contender: Contender, case: BenchCase, reference: Reference, slow: float) -> _Entry:
+    """The fastest way of a contender that is right; ways that take longer than ``slow`` have fewer runs."""
     entry = _Entry(contender, Timing(contender.name, "refused"))
-    accept = reference.same_bits if contender.name.startswith(OURS) else reference.accepts
+    accept = reference.same_bits if entry.ours else reference.accepts
     try:
         ways = dict(contender.calls(case))
     except Exception as error:  # whatever a library raises for what it can't do
@@ -94,46 +114,45 @@ def _choose(contender: Contender, case: Case, reference: Reference, ours: float)
         call = ways.pop(way)  # its arrays go when it is not chosen
         contender.prepare()
         try:
-            fault, seconds = _try(call, accept, _FAR * ours if ours else float("inf"))
+            fault, seconds = _check_call(call, accept, min(2 * entry.estimate, slow))
         except Exception as error:
             entry.timing.note = entry.timing.note or f"{way}: {_first_line(error)}"
             continue
         if fault and entry.call is None:
             entry.timing.state, entry.timing.note = "wrong", f"{way}: {fault}"
-        if not fault and (entry.call is None or seconds < entry.estimate):
-            entry.call = call
-            entry.estimate, entry.timing.way = seconds, way
-            entry.timing.state, entry.timing.note = "ok", ""
-    entry.repeats = max(1, round(_SHORT / max(entry.estimate, 1e-8))) if entry.estimate < _SHORT else 1
-    entry.far = bool(ours) and entry.estimate > _FAR * ours
+        if not fault and seconds < entry.estimate:
+            entry.call, entry.estimate = call, seconds
+            entry.timing.way, entry.timing.state, entry.timing.note = way, "ok", ""
     return entry
 
 
-def _try(call: Call, accept: Callable[[Any], bool], far: float) -> tuple[str, float]:
-    """What is wrong with a way, and its seconds; one that is far behind after two runs is not run again."""
+def _check_call(call: TimedCall, accept: Callable[[Any], bool], slow: float) -> tuple[str, float]:
+    """What is wrong with a way, and its seconds; one that takes longer than ``slow`` has fewer runs."""
     seconds = float("inf")
-    for number in range(CHECKS):
+    if call.compiles:
+        call.run()
+    for number in range(_CHECKS):
         call.reset()
         start = perf_counter()
         result = call.run()
         seconds = min(seconds, perf_counter() - start)
         if not accept(call.result(result)):
-            return f"wrong result in run {number + 1} of {CHECKS}", seconds
+            return f"wrong result in run {number + 1} of {_CHECKS}", seconds
         del result
-        if number == 1 and seconds > max(far, _SHORT):
-            return "", seconds
+        if seconds > max(slow, 20 * _SHORT) * (_COLD if number == 0 else 1):
+            break
     call.reset()
-    return "", seconds if seconds > 0.1 else _estimate(call)
+    return "", seconds if seconds > 20 * _SHORT else _estimate(call)
 
 
-def _estimate(call: Call) -> float:
+def _estimate(call: TimedCall) -> float:
     """Seconds of a call, once warm."""
     first = _time(call, 1)
     repeats = max(1, round(_SHORT / 4 / max(first, 1e-8)))
     return min(_time(call, repeats) for _ in range(3))
 
 
-def _time(call: Call, repeats: int) -> float:
+def _time(call: TimedCall, repeats: int) -> float:
     run = call.run
     start = perf_counter()
     for _ in itertools.repeat(None, repeats):
@@ -141,21 +160,65 @@ def _time(call: Call, repeats: int) -> float:
     return (perf_counter() - start) / repeats
 
 
-def _take_turns(entries: Sequence[_Entry], effort: Effort) -> None:
-    """A B C B A C ..., so that nobody always follows the same one, whose threads may still be busy; whoever has used up
-    the time allowed, or is far behind, sits out."""
+def _take_turns(entries: Sequence[_Entry], effort: Effort, seed: str) -> None:
+    """Rounds in which each contender is timed once, until the ratio to the best peer is known well enough.
+
+    Peers that are clearly slower than the best one are timed in the first rounds only, or have one sample: that of the
+    check.
+    """
+    ours = [entry for entry in entries if entry.ours]
+    peers = [entry for entry in entries if not entry.ours]
+    least = min((peer.estimate for peer in peers), default=0.0)
+    for peer in peers:
+        if peer.estimate > _DROP_AT_ONCE * least:
+            peer.timing.samples.append(_round_seconds(peer.estimate))
+    peers = [peer for peer in peers if not peer.timing.samples]
+    start = perf_counter()
     for number in range(effort.rounds):
-        for entry in Random(number).sample(entries, len(entries)):
-            if number >= effort.least and entry.spent >= effort.seconds:
-                continue
-            if number >= 1 and entry.far:
-                continue
+        for entry in _order([*ours, *peers], seed, number):
             assert entry.call is not None
             entry.contender.prepare()
-            sleep(_PAUSE)
-            seconds = _time(entry.call, entry.repeats)
-            entry.timing.samples.append(seconds)
-            entry.spent += seconds * entry.repeats
+            _wait_until_idle()
+            entry.timing.samples.append(_round_seconds(_time(entry.call, entry.repeats)))
+        if number + 1 == _FIRST_ROUNDS:
+            best = min((peer.timing.best for peer in peers), default=0.0)
+            peers = [peer for peer in peers if peer.timing.best <= _DROP_LATER * best]
+        if number + 1 >= LEAST_ROUNDS and (_is_narrow(ours, peers, effort) or perf_counter() - start > effort.seconds):
+            return
+
+
+def _order(entries: Sequence[_Entry], seed: str, number: int) -> list[_Entry]:
+    """The order of a round: another for each workload, by chance, and every second time the reverse of the last."""
+    order = Random(f"{seed} {number // 2}").sample(list(entries), len(entries))
+    return order[::-1] if number % 2 else order
+
+
+def _is_narrow(ours: Sequence[_Entry], peers: Sequence[_Entry], effort: Effort) -> bool:
+    """Whether the ratio to the best peer is known well enough. Far from 1, a tenth of the distance is enough."""
+    if not ours or not peers:
+        return True
+    same = [entry.timing for entry in ours if entry.contender.name in (OURS, AGAIN)]
+    best = min(peers, key=lambda peer: peer.timing.median)
+    ratio = compare(best.timing, *same)
+    return ratio is not None and ratio.width <= max(effort.precision, 0.1 * abs(log(ratio.value)))
+
+
+def _wait_until_idle() -> None:
+    """Wait until other threads of this process are asleep.
+
+    The workers of some libraries spin for a while when they have nothing to do. They would take processor time from the
+    next contender.
+    """
+    for _ in range(_PAUSES):
+        before = process_time()
+        sleep(_PAUSE)
+        if process_time() - before < _PAUSE / 4:
+            return
+
+
+def _round_seconds(seconds: float) -> float:
+    """Five digits: no time is known better, and files of results stay small."""
+    return float(f"{seconds:.5g}")
 
 
 def _first_line(error: BaseException) -> str:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
 
 from gatherscatter.bench.contenders import OURS
 from gatherscatter.bench.measure import Timing
-from gatherscatter.bench.plots import bars, lines
+from gatherscatter.bench.plots import draw_bars, draw_lines
+from gatherscatter.bench.result_text import heading, interval_text, ratio_text, summary, time_text
 from gatherscatter.bench.results import Results, Row
-from gatherscatter.bench.terminal import heading, ratio_text, seconds_text, summary, time_text
 from gatherscatter.bench.workloads.sizes import SERIES
 from gatherscatter.files import write_text
-from gatherscatter.page_policy import policy
+from gatherscatter.pages.elements import element
+from gatherscatter.pages.template import render
+from gatherscatter.text import seconds_text
 
 _EXPLANATION = (
-    "Medians. Ratio: the time of the best correct peer over ours; above 1 we are faster. Of limit: the least time that "
-    "the machine's copy bandwidth, random-read rate and cost of fresh memory allow, as a share of ours. Scaling: our "
-    "time on one thread over that on all. A time that is missing: the library has no way to do it; wrong: its result "
-    "was, and it does not count."
+    "Times are medians. Ratio: the time of the best correct peer over ours, with its interval of 99 % confidence; "
+    "above 1 we are faster. Even: the interval includes 1. Of limit: the least time that the machine's copy bandwidth, "
+    "rate of random reads and cost of fresh memory allow, as a share of ours. Scaling: our time on one thread over "
+    "that on all. A missing time: the library has no way to do it. Wrong: its result was wrong, and it does not count."
 )
 
 
@@ -32,27 +36,21 @@ def write_page(results: Results, path: Path) -> None:
 
 def page(results: Results) -> str:
     """The whole page."""
-    files = resources.files("gatherscatter.bench")
-    css, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    parts = [
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-        policy(script),
-        f"<title>gatherscatter: benchmark</title><style>{css}</style></head><body>",
-        "<h1>gatherscatter beside its peers</h1>",
-        *(f"<p>{escape(line)}</p>" for line in heading(results)),
-        "<h2>Summary</h2><pre class='wide'>",
-        escape("\n".join(summary(results))),
-        "</pre>",
-        f"<p>{escape(_EXPLANATION)}</p>",
-        *_size_plots(results),
-    ]
-    for group, rows in groupby(results.rows, key=lambda row: row.workload.group):
-        parts.extend(_group(group, list(rows)))
-    return "\n".join([*parts, f"<script>{script}</script></body></html>\n"])
+    grouped = groupby(results.rows, key=lambda row: row.workload.group)
+    return render(
+        resources.files("gatherscatter.bench"),
+        "page.html",
+        styles=["page.css"],
+        scripts=["page.js"],
+        heading=list(heading(results)),
+        summary="\n".join(summary(results)),
+        explanation=_EXPLANATION,
+        plots=_size_plots(results),
+        groups=[_group(results, name, list(rows)) for name, rows in grouped],
+    )
 
 
-def _size_plots(results: Results) -> Iterator[str]:
+def _size_plots(results: Results) -> Iterator[tuple[str, Markup]]:
     """Time against size: the plots in which a cliff would show."""
     for name in SERIES:
         rows = [row for row in results.rows if row.workload.id.rpartition("-")[0] == f"sizes/{name}"]
@@ -61,48 +59,45 @@ def _size_plots(results: Results) -> Iterator[str]:
             for timing in row.timings:
                 if timing.samples:
                     series.setdefault(timing.contender, []).append((row.workload.data_bytes, timing.median))
-        if plot := lines(f"time against size of data: {name}", series):
-            yield f"<h2>Time against size of data: {escape(name)}</h2>{plot}"
+        if plot := draw_lines(f"time against size of data: {name}", series):
+            yield name, plot
 
 
-def _group(group: str, rows: Sequence[Row]) -> Iterator[str]:
-    yield f"<h2>{escape(group)}</h2>"
-    compared = [row for row in rows if row.ratio is not None]
-    yield bars([(row.workload.title, _note(row), row.ratio) for row in compared if row.ratio is not None])
-    yield '<div class="wide"><table><thead><tr>'
+def _group(results: Results, name: str, rows: Sequence[Row]) -> dict[str, Any]:
     names = [timing.contender for timing in rows[0].timings]
-    heads = ["workload", *(f"{name}{'' if name != OURS else ' (ours)'}" for name in names)]
-    for number, head in enumerate([*heads, "ratio", "of limit", "limit", "scaling"]):
-        kind = ' class="number"' if number else ""
-        yield f'<th scope="col"{kind}><button type="button">{escape(head)}</button></th>'
-    yield "</tr></thead><tbody>"
-    yield from (_line(row) for row in rows)
-    yield "</tbody></table></div>"
+    contenders = (f"{each}{'' if each != OURS else ' (ours)'}" for each in names)
+    return {
+        "name": name,
+        "bars": draw_bars([(row.workload.title, _note(row), row.ratio) for row in rows if row.ratio is not None]),
+        "heads": ["workload", *contenders, "ratio", "verdict", "of limit", "limit", "scaling"],
+        "rows": [_line(results, row) for row in rows],
+    }
 
 
-def _line(row: Row) -> str:
-    kind = ' class="behind"' if row.ratio is not None and row.ratio < 1 else ""
-    cells: Iterable[str] = (
-        f'<td title="{escape(row.workload.id)}">{escape(row.workload.title)}</td>',
+def _line(results: Results, row: Row) -> Markup:
+    verdict = results.verdict(row)
+    return element(
+        "tr",
+        element("td", row.workload.title, title=row.workload.id),
         *(_time(timing) for timing in row.timings),
-        _number(row.ratio, ratio_text(row.ratio)),
+        _number(row.ratio, interval_text(results.interval(row))),
+        element("td", verdict or "-", class_="number"),
         _number(row.share, "-" if row.share is None else f"{row.share:.0%}"),
-        f'<td class="number">{row.bound.kind}</td>',
-        _number(row.scaling, ratio_text(row.scaling)),
+        element("td", row.bound.kind, class_="number"),
+        _number(row.scaling(), ratio_text(row.scaling())),
+        class_="behind" if verdict == "behind" else None,
     )
-    return f"<tr{kind}>{''.join(cells)}</tr>"
 
 
-def _time(timing: Timing) -> str:
-    note = escape(f"{timing.way}; least {seconds_text(timing.best)}" if timing.samples else timing.note)
-    if not timing.samples:
-        kind = "wrong" if timing.state == "wrong" else "none"
-        return f'<td class="number {kind}" data-value="" title="{note}">{time_text(timing)}</td>'
-    return f'<td class="number" data-value="{timing.median:.9f}" title="{note}">{time_text(timing)}</td>'
+def _time(timing: Timing) -> Markup:
+    note = f"{timing.way}; least {seconds_text(timing.best)}" if timing.samples else timing.note
+    kind = "" if timing.samples else " wrong" if timing.state == "wrong" else " none"
+    value = f"{timing.median:.9f}" if timing.samples else ""
+    return element("td", time_text(timing), class_=f"number{kind}", data_value=value, title=note)
 
 
-def _number(value: float | None, text: str) -> str:
-    return f'<td class="number" data-value="{"" if value is None else f"{value:.4f}"}">{text}</td>'
+def _number(value: float | None, text: str) -> Markup:
+    return element("td", text, class_="number", data_value="" if value is None else f"{value:.4f}")
 
 
 def _note(row: Row) -> str:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
+
+from markupsafe import Markup
+
+from gatherscatter.pages.elements import element
+from gatherscatter.pages.palette import HUES
 
 _BAR, _LABEL, _WIDTH = 18, 300, 860
 _LEFT, _TOP, _TALL, _WIDE = 70, 12, 260, 480
 
 
-def bars(values: Sequence[tuple[str, str, float]]) -> str:
+def draw_bars(values: Sequence[tuple[str, str, float]]) -> Markup | None:
     """A horizontal bar per (label, note, ratio), on a logarithmic scale around 1."""
     if not values:
-        return ""
+        return None
     low = min(0.5, *(value for _, _, value in values))
     high = max(2.0, *(value for _, _, value in values))
     scale = (_WIDTH - _LABEL - 60) / (log10(high) - log10(low))
@@ -23,30 +27,32 @@ def bars(values: Sequence[tuple[str, str, float]]) -> str:
         return _LABEL + (log10(value) - log10(low)) * scale
 
     tall = _BAR * len(values) + 24
-    parts = [f'<svg class="bars" viewBox="0 0 {_WIDTH} {tall}" role="img" aria-label="ratio to the best peer">']
+    parts = []
     for tick in (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32):
         if low <= tick <= high:
             kind = "one" if tick == 1 else "grid"
-            parts.append(f'<line class="{kind}" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="0" y2="{tall - 20}"/>')
-            parts.append(f'<text x="{x(tick):.1f}" y="{tall - 6}" text-anchor="middle">{tick:g}</text>')
+            parts.append(element("line", class_=kind, x1=x(tick), x2=x(tick), y1=0, y2=tall - 20))
+            parts.append(element("text", f"{tick:g}", x=x(tick), y=tall - 6, text_anchor="middle"))
     for number, (label, note, value) in enumerate(values):
         y = number * _BAR
         first, last = sorted((x(1), x(value)))
         kind = "ahead" if value >= 1 else "behind"
-        parts.append(f"<g><title>{escape(note)}</title>")
-        parts.append(f'<text x="{_LABEL - 6}" y="{y + 13}" text-anchor="end">{escape(label)}</text>')
-        parts.append(
-            f'<rect class="{kind}" x="{first:.1f}" y="{y + 3}" width="{max(last - first, 1):.1f}" height="12"/>'
+        bar = (
+            element("title", note),
+            element("text", label, x=_LABEL - 6, y=y + 13, text_anchor="end"),
+            element("rect", class_=kind, x=first, y=y + 3, width=max(last - first, 1.0), height=12),
+            element("text", f"{value:.2f}", x=last + 4, y=y + 13),
         )
-        parts.append(f'<text x="{last + 4:.1f}" y="{y + 13}">{value:.2f}</text></g>')
-    return "".join([*parts, "</svg>"])
+        parts.append(element("g", *bar))
+    label = "ratio to the best peer"
+    return element("svg", *parts, class_="bars", viewBox=f"0 0 {_WIDTH} {tall}", role="img", aria_label=label)
 
 
-def lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+def draw_lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> Markup | None:
     """Seconds against bytes, both logarithmic; one line per name."""
     points = [point for line in series.values() for point in line]
     if len(points) < 2:
-        return ""
+        return None
     left, right = log10(min(x for x, _ in points)), log10(max(x for x, _ in points))
     low, high = floor(log10(min(y for _, y in points))), ceil(log10(max(y for _, y in points)))
 
@@ -55,26 +61,27 @@ def lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> st
         up = (log10(point[1]) - low) / max(high - low, 1)
         return _LEFT + across * _WIDE, _TOP + (1 - up) * _TALL
 
-    parts = [f'<svg class="lines" viewBox="0 0 {_LEFT + _WIDE + 150} {_TOP + _TALL + 40}" role="img">']
-    parts.append(f"<title>{escape(title)}</title>")
+    parts = [element("title", title)]
     for power in range(low, high + 1):
         y = at((10**left, 10.0**power))[1]
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_LEFT + _WIDE}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_seconds(power)}</text>')
+        parts.append(element("line", class_="grid", x1=_LEFT, x2=_LEFT + _WIDE, y1=y, y2=y))
+        parts.append(element("text", _seconds(power), x=_LEFT - 6, y=y + 4, text_anchor="end"))
     for power in range(ceil(left), floor(right) + 1):
         x = at((10.0**power, 10.0**low))[0]
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_TOP + _TALL}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{_TOP + _TALL + 16}" text-anchor="middle">{_bytes(power)}</text>')
+        parts.append(element("line", class_="grid", x1=x, x2=x, y1=_TOP, y2=_TOP + _TALL))
+        parts.append(element("text", _bytes(power), x=x, y=_TOP + _TALL + 16, text_anchor="middle"))
     for number, (name, line) in enumerate(series.items()):
         places = [at(point) for point in sorted(line)]
+        kind = "curve ours" if not number else f"curve hue{(number - 1) % HUES}{' dashed' if number > HUES else ''}"
         for (x1, y1), (x2, y2) in pairwise(places):
-            parts.append(f'<line class="c{number}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>')
-        parts.extend(f'<circle class="c{number}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in places)
+            parts.append(element("line", class_=kind, x1=x1, y1=y1, x2=x2, y2=y2))
+        parts.extend(element("circle", class_=kind, cx=x, cy=y, r=2.5) for x, y in places)
         y = _TOP + 14 + 18 * number
         x = _LEFT + _WIDE + 12
-        parts.append(f'<line class="c{number}" x1="{x}" x2="{x + 18}" y1="{y - 4}" y2="{y - 4}"/>')
-        parts.append(f'<text x="{x + 24}" y="{y}">{escape(name)}</text>')
-    return "".join([*parts, "</svg>"])
+        parts.append(element("line", class_=kind, x1=x, x2=x + 18, y1=y - 4, y2=y - 4))
+        parts.append(element("text", name, x=x + 24, y=y))
+    view = f"0 0 {_LEFT + _WIDE + 150} {_TOP + _TALL + 40}"
+    return element("svg", *parts, class_="lines", viewBox=view, role="img")
 
 
 def _seconds(power: int) -> str:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from math import exp, log
 from pathlib import Path
 from typing import Any
 
 from gatherscatter.bench.bound import Bound
-from gatherscatter.bench.contenders import OURS
+from gatherscatter.bench.contenders import AGAIN, OURS, fewer_threads, name_on_threads
+from gatherscatter.bench.intervals import Interval, quantile
 from gatherscatter.bench.limits import Limits
-from gatherscatter.bench.measure import Effort, Timing
+from gatherscatter.bench.measure import Effort, Timing, compare
 from gatherscatter.bench.workload import Workload
 from gatherscatter.files import write_text
 
-ONE_THREAD = f"{OURS}-1"
+_FORMAT = 2
+_NEARLY_ALL = 0.98
+_LEAST = 0.02  # half the width of an interval at least
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Row:
     workload: Workload
     timings: Sequence[Timing]
     bound: Bound
+    seconds: float = 0.0  # that the row took, with making the arrays and checking
+    load: float | None = None  # cores that other processes used meanwhile
 
     @property
     def ours(self) -> Timing:
@@ -34,61 +40,150 @@ class Row:
         return self.timings[0]
 
     @property
+    def again(self) -> Timing | None:
+        """Our second timing, which ought to be the same."""
+        return self._find_timing(AGAIN)
+
+    @property
     def peers(self) -> list[Timing]:
         """The others'."""
         return [timing for timing in self.timings if not timing.contender.startswith(OURS)]
 
-    @property
+    @cached_property
     def best(self) -> Timing | None:
         """The fastest correct peer's."""
         right = [timing for timing in self.peers if timing.samples]
-        return min(right, key=lambda timing: timing.median) if right else None
+        most = max((len(timing.samples) for timing in right), default=0)
+        full = [timing for timing in right if len(timing.samples) == most]  # the others were far behind at once
+        return min(full, key=lambda timing: timing.median) if full else None
+
+    @cached_property
+    def compared(self) -> Interval | None:
+        """How many times as long the best correct peer takes, by this row's samples alone."""
+        return compare(self.best, *self._own_timings()) if self.best and self.ours.samples else None
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long the best correct peer takes."""
-        return self.best.median / self.ours.median if self.best and self.ours.samples else None
+        """The ratio without its interval."""
+        return self.compared.value if self.compared else None
+
+    @cached_property
+    def own_ratio(self) -> Interval | None:
+        """The ratio of our two timings: whatever differs from 1 is noise."""
+        return compare(self.again, self.ours) if self.again and self.again.samples and self.ours.samples else None
 
     @property
     def share(self) -> float | None:
         """The least time that the machine allows, as a share of ours."""
         return self.bound.seconds / self.ours.median if self.bound.seconds and self.ours.samples else None
 
-    @property
-    def scaling(self) -> float | None:
-        """How many times as long we take on one thread."""
-        one = next((timing for timing in self.timings if timing.contender == ONE_THREAD), None)
-        return one.median / self.ours.median if one and one.samples and self.ours.samples else None
+    def scaling(self, threads: int = 1) -> float | None:
+        """How many times as long we take on fewer threads."""
+        fewer = self.on_threads(threads)
+        found = compare(fewer, *self._own_timings()) if fewer and fewer.samples and self.ours.samples else None
+        return found.value if found else None
+
+    def on_threads(self, count: int) -> Timing | None:
+        """Our timing on fewer threads, if it was measured."""
+        return self._find_timing(name_on_threads(count))
 
     def bandwidth(self, timing: Timing) -> float:
         """Useful bytes a second."""
         return self.workload.useful_bytes / timing.median
 
+    def _find_timing(self, contender: str) -> Timing | None:
+        return next((timing for timing in self.timings if timing.contender == contender), None)
+
+    def _own_timings(self) -> list[Timing]:
+        return [timing for timing in (self.ours, self.again) if timing]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run is asked to measure. With it a run that was interrupted can go on."""
+
+    workloads: tuple[str, ...]  # their ids
+    peers: tuple[str, ...]
+    threads: int
+    effort: Effort = field(default_factory=Effort)
+    seed: int = 0
+    commit: str = ""  # an earlier one of ours that is compared, too
+
 
 @dataclass
 class Results:
-    """A whole run."""
+    """A run, whole or interrupted."""
 
+    plan: RunPlan
     machine: dict[str, Any]
-    effort: Effort
     limits: Limits
     rows: list[Row] = field(default_factory=list)
+    # the number of rows, and the factor for them
+    _stretch: tuple[int, float] = field(default=(0, 1.0), init=False, repr=False, compare=False)
+
+    @property
+    def missing(self) -> list[str]:
+        """The ids of workloads that are planned and not measured yet."""
+        found = {row.workload.id for row in self.rows}
+        return [name for name in self.plan.workloads if name not in found]
+
+    @property
+    def noise(self) -> float:
+        """How far our two timings lie apart at most, as a share, in nearly all rows."""
+        return exp(quantile((abs(log(ratio.value)) for ratio in self._own_ratios()), _NEARLY_ALL)) - 1
+
+    @property
+    def stretch(self) -> float:
+        """The factor by which all intervals are widened. It makes our two timings even in nearly all rows."""
+        if self._stretch[0] != len(self.rows):
+            factor = quantile((ratio.missed for ratio in self._own_ratios()), _NEARLY_ALL)
+            self._stretch = len(self.rows), max(factor, 1.0)
+        return self._stretch[1]
+
+    @property
+    def even_repeats(self) -> tuple[int, int]:
+        """In how many rows our two timings are even by their own interval, and in how many they were compared."""
+        found = self._own_ratios()
+        return sum(interval.verdict == "even" for interval in found), len(found)
+
+    def _own_ratios(self) -> list[Interval]:
+        return [row.own_ratio.widen(1.0, _LEAST) for row in self.rows if row.own_ratio]
+
+    def interval(self, row: Row) -> Interval | None:
+        """How many times as long the best correct peer takes, and how sure that is."""
+        return row.compared.widen(self.stretch, _LEAST) if row.compared else None
+
+    def verdict(self, row: Row) -> str:
+        """``ahead``, ``even`` or ``behind``; empty where no peer is right."""
+        found = self.interval(row)
+        return found.verdict if found else ""
+
+    def with_verdict(self, verdict: str) -> list[Row]:
+        """The rows with a verdict, lowest ratio first."""
+        return sorted((row for row in self.rows if self.verdict(row) == verdict), key=lambda row: row.ratio or 0)
+
+    def counts(self, rows: Iterable[Row] | None = None) -> dict[str, int]:
+        """How many rows, of these or of all, have each verdict."""
+        verdicts = [self.verdict(row) for row in (self.rows if rows is None else rows)]
+        return {verdict: verdicts.count(verdict) for verdict in ("ahead", "even", "behind")}
 
     def mean_ratio(self) -> float | None:
         """The geometric mean of the ratios."""
         return geometric_mean(row.ratio for row in self.rows)
 
-    def behind(self) -> list[Row]:
-        """The rows in which a peer is faster, worst first."""
-        return [row for row in self.worst(len(self.rows)) if row.ratio is not None and row.ratio < 1]
-
-    def worst(self, count: int) -> list[Row]:
-        """The rows with the lowest ratios."""
-        return sorted((row for row in self.rows if row.ratio is not None), key=lambda row: row.ratio or 0)[:count]
+    def load(self) -> float | None:
+        """Cores that other processes used, on average over the run."""
+        known = [(row.load, row.seconds) for row in self.rows if row.load is not None]
+        total = sum(seconds for _, seconds in known)
+        return sum(load * seconds for load, seconds in known) / total if total else None
 
     def wrong(self) -> list[Row]:
         """The rows in which we are wrong: there must be none."""
         return [row for row in self.rows if row.ours.state != "ok"]
+
+    def threads(self) -> list[int]:
+        """The numbers of threads below that of the run on which we were measured, too."""
+        return [] if self.plan.commit else fewer_threads(self.plan.threads)
 
     def patterns(self) -> dict[str, dict[str, float]]:
         """Bytes a second over the Spatter patterns, by contender: least, median and harmonic mean."""
@@ -96,7 +191,7 @@ class Results:
         rows = [row for row in self.rows if row.workload.group == "spatter"]
         for row in rows:
             for timing in row.timings:
-                if timing.samples:
+                if timing.samples and timing.contender != AGAIN:
                     found.setdefault(timing.contender, []).append(row.bandwidth(timing))
         return {
             name: {"min": min(v), "median": statistics.median(v), "harmonic": statistics.harmonic_mean(v)}
@@ -107,35 +202,39 @@ class Results:
     def to_json(self) -> dict[str, Any]:
         """Everything, every sample included, as plain JSON values."""
         return {
+            "format": _FORMAT,
+            "plan": asdict(self.plan),
             "machine": self.machine,
-            "effort": asdict(self.effort),
             "limits": asdict(self.limits),
             "summary": {
-                "rows": len(self.rows),
+                "complete": not self.missing,
                 "mean_ratio": self.mean_ratio(),
-                "behind": [row.workload.id for row in self.behind()],
+                "noise": self.noise,
+                "stretch": self.stretch,
+                **{verdict: [row.workload.id for row in self.with_verdict(verdict)] for verdict in ("even", "behind")},
                 "wrong": [row.workload.id for row in self.wrong()],
                 "spatter": self.patterns(),
             },
-            "rows": [_row_json(row) for row in self.rows],
+            "rows": [self._row_json(row) for row in self.rows],
         }
 
     def write_json(self, path: Path) -> None:
         """Write `to_json` into a file."""
-        write_text(path, json.dumps(self.to_json(), indent=1) + "\n")
+        text = json.dumps(self.to_json(), separators=(",", ":"))
+        write_text(path, text.replace('{"workload"', '\n{"workload"') + "\n")  # a line for each row
 
-
-def _row_json(row: Row) -> dict[str, Any]:
-    return {
-        "workload": asdict(row.workload),
-        "useful_bytes": row.workload.useful_bytes,
-        "limit": asdict(row.bound),
-        "best_peer": row.best.contender if row.best else None,
-        "ratio": row.ratio,
-        "share_of_limit": row.share,
-        "scaling": row.scaling,
-        "timings": [asdict(timing) for timing in row.timings],
-    }
+    def _row_json(self, row: Row) -> dict[str, Any]:
+        interval = self.interval(row)
+        return {
+            "workload": asdict(row.workload),
+            "limit": asdict(row.bound),
+            "best_peer": row.best.contender if row.best else None,
+            "ratio": asdict(interval) if interval else None,
+            "verdict": self.verdict(row),
+            "seconds": row.seconds,
+            "load": row.load,
+            "timings": [asdict(timing) for timing in row.timings],
+        }
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:
@@ -160,18 +259,29 @@ def read_json(path: Path) -> Results:
 
 
 def _from_json(found: Any) -> Results:
+    if found["format"] != _FORMAT:
+        raise ValueError(f"format {found['format']}, which this version does not read")
     limits = found["limits"] | {"random": {int(width): tuple(v) for width, v in found["limits"]["random"].items()}}
     rows = [
         Row(
             _workload(row["workload"]),
             [Timing(**timing) for timing in row["timings"]],
             Bound(**row["limit"]),
+            row["seconds"],
+            row["load"],
         )
         for row in found["rows"]
     ]
-    return Results(found["machine"], Effort(**found["effort"]), Limits(**limits), rows)
+    plan = RunPlan(**_with_tuples(found["plan"]) | {"effort": Effort(**found["plan"]["effort"])})
+    order = {name: number for number, name in enumerate(plan.workloads)}
+    rows.sort(key=lambda row: order[row.workload.id])
+    return Results(plan, found["machine"], Limits(**_with_tuples(limits)), rows)
 
 
 def _workload(facts: dict[str, Any]) -> Workload:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
-    return Workload(**values)
+    known = {one.name for one in fields(Workload)}  # files stay readable when there are fewer
+    return Workload(**{key: value for key, value in _with_tuples(facts).items() if key in known})
+
+
+def _with_tuples(facts: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}

@@ -12,6 +12,7 @@ Shape = tuple[int, ...]
 GATHERS = ("gather", "gather_elements", "gather_nd", "gather_tree")
 SCATTERS = ("scatter_update", "scatter_elements", "scatter_nd", "tensor_scatter")
 LANES = ("gather_elements", "scatter_elements")
+TUPLES = ("gather_nd", "scatter_nd")
 HALVES = ("float16", "bfloat16")
 
 
@@ -48,7 +49,6 @@ class Workload:
     out: bool = False  # into an array that exists: a gather's out=, a scatter's out=data
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     huge: bool = False
-    quick: bool = False
 
     @property
     def is_gather(self) -> bool:
@@ -69,7 +69,7 @@ class Workload:
             return self.data
         if self.form == "tensor_scatter":
             return (*self.data[:-2], self.window, self.data[-1])
-        if self.form in ("gather_nd", "scatter_nd"):
+        if self.form in TUPLES:
             return self.indices[:-1] + self.data[self.batch_dims + self.indices[-1] :]
         return self.data[: self.axis] + self.indices[self.batch_dims :] + self.data[self.axis + 1 :]
 
@@ -105,7 +105,7 @@ def row_view(workload: Workload) -> tuple[int, int, Shape, int]:
     """Batch, outer, dims and width of a form that moves whole rows."""
     data = workload.data
     first = workload.batch_dims
-    if workload.form in ("gather_nd", "scatter_nd"):
+    if workload.form in TUPLES:
         last = first + workload.indices[-1]
         return prod(data[:first]), 1, data[first:last], prod(data[last:])
     axis = workload.axis

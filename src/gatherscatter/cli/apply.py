@@ -1,7 +1,8 @@
-"""``gatherscatter apply``: one operator version on files. Every subcommand is made from its row in the registry."""
+"""``gatherscatter apply``: one op version on files. Every subcommand is made from its row in the table."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,15 +10,149 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli import apply_dask, apply_options, apply_zarr
-from gatherscatter.cli.failures import traceback_option
-from gatherscatter.cli.files import InputText, OutputFile, WritingCommand
-from gatherscatter.cli.ops import default_text, input_text, is_required
+from gatherscatter.cli import apply_dask
+from gatherscatter.cli.files import InputText, OutputFile, WritingCommand, chunk_sizes, import_zarr, is_zarr, open_array
+from gatherscatter.cli.group import traceback_option
+from gatherscatter.files import replace_atomically
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gatherscatter.versions import Attribute, Input, OpVersion
+    from gatherscatter.specs.table import Attribute, Input, OpVersion
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
+    """A number of bytes: 500MB, 2GiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes that a text stands for."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(value).strip(), re.IGNORECASE)
+        if found is None:
+            self.fail(f"{value!r} is no size: write it as 500MB or 2GiB", param, ctx)
+        return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
+
+
+class Chunks(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
+    """Sizes of chunks along the axes: 1000 for all of them, or 1000,500; -1 is the whole axis."""
+
+    name = "chunks"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The sizes that a text stands for."""
+        try:
+            sizes = tuple(int(part) for part in str(value).split(","))
+        except ValueError:
+            sizes = ()
+        if not sizes or any(size != -1 and size < 1 for size in sizes):
+            self.fail(
+                f"{value!r} are no sizes of chunks: write them as 1000 or 1000,500 (-1: the whole axis)", param, ctx
+            )
+        return sizes
+
+
+OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("--memory-limit",), {"type": Size(), "metavar": "SIZE", "help": "With .zarr: take about so much memory (2GiB)."}),
+    (
+        ("--chunks",),
+        {"type": Chunks(), "metavar": "N,...", "help": "Chunks of data, with --scheduler; or of the new .zarr."},
+    ),
+    (("--scheduler",), {"metavar": "ADDRESS|local", "help": "Compute with Dask, into a new .zarr array."}),
+    (("--resume",), {"is_flag": True, "help": "With .zarr: finish a scatter that was interrupted."}),
+    (("--dry-run",), {"is_flag": True, "help": "With .zarr: only say what would be touched."}),
+)
+
+
+def chunk_options() -> list[click.Option]:
+    """What there is to choose for arrays in chunks."""
+    return [click.Option(list(names), **facts) for names, facts in OPTIONS]
+
+
+def read_mapped(path: Path) -> np.ndarray:
+    """An array in a file; one in .npy form is mapped into memory, not read."""
+    import numpy as np
+
+    from gatherscatter.cli.input_files import read_one
+
+    if is_zarr(str(path)):
+        return np.asarray(open_array(path, "r")[...])
+    if path.suffix != ".npy":
+        return read_one(path)
+    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    return mapped if mapped.dtype.kind != "V" else read_one(path)
+
+
+def apply_to_zarr(
+    row: OpVersion,
+    data: Path,
+    inputs: list[np.ndarray | None],
+    attributes: dict[str, Any],
+    output: Path | None,
+    memory_limit: int | None,
+    resume: bool,
+    dry_run: bool,
+    chunks: tuple[int, ...] | None,
+) -> None:
+    """Call the operator and say what was done; a gather's result is printed or written."""
+    scatter = "updates" in [one.name for one in row.inputs]
+    if scatter and output is not None:
+        raise click.UsageError("a scatter changes the .zarr array in place: leave out --output")
+    if resume and not scatter:
+        raise click.UsageError("--resume is for scatters: a gather that was interrupted is made again")
+    if chunks is not None and (output is None or output.suffix != ".zarr"):
+        raise click.UsageError("--chunks is for a result that goes to a .zarr array, and for --scheduler")
+    array = open_array(data, "r+" if scatter else "r")
+    from gatherscatter.progress import ChunkProgress
+    from gatherscatter.zarr.call import Terms, version_call
+    from gatherscatter.zarr.scatter import scatter as run_scatter
+
+    call = version_call(row, array, inputs, attributes)
+    terms = Terms(memory_limit=memory_limit)
+    terms.check(row.name)
+    with ChunkProgress(row.name) as progress:
+        if scatter:
+            result = run_scatter(call, terms, progress, dry_run=dry_run, job=None, resume=resume)
+        else:
+            result = _gather_zarr(call, output, chunks, terms, progress, dry_run)
+    if scatter or dry_run:
+        click.echo(str(result))
+    else:
+        _print_or_write(row, result, output)
+
+
+def _gather_zarr(
+    call: Any, output: Path | None, chunks: tuple[int, ...] | None, terms: Any, progress: Any, dry_run: bool
+) -> Any:
+    """The result; a .zarr is made for it if it is to go to one."""
+    from gatherscatter.cli.output_files import check_suffix
+    from gatherscatter.zarr.gather import gather
+
+    if output is not None and output.suffix != ".zarr":
+        check_suffix(output)
+    elif output is not None and not dry_run:
+        sizes = chunk_sizes(chunks, call.slots) or "auto"
+        with replace_atomically(output) as part:
+            out = import_zarr().create_array(part.absolute(), shape=call.slots, dtype=call.array.dtype, chunks=sizes)
+            return gather(call, out, terms, progress, dry_run=False)
+    return gather(call, None, terms, progress, dry_run=dry_run)
+
+
+def _print_or_write(row: OpVersion, result: Any, output: Path | None) -> None:
+    from gatherscatter.cli.tables import preview, type_text
+    from gatherscatter.models.tensor_files import write_tensors
+    from gatherscatter.text import shape_text
+
+    if output is None:
+        click.echo(f"{row.output} {type_text(result)} {shape_text(result.shape)} =\n{preview(result)}")
+        return
+    if output.suffix != ".zarr":
+        write_tensors(output, {row.output: result})
+    click.echo(f"written: {output}")
+
 
 AXIS_OPTION = "axis_option"
 CLICK_TYPES: dict[str, Any] = {"int": click.INT, "bool": click.BOOL, "string": click.STRING}
@@ -27,7 +162,7 @@ class Operators(click.Group):
     """A group whose subcommands are the operator versions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names in the order of the registry."""
+        """All names in the order of the table."""
         import gatherscatter as gs
 
         return [row.name for row in gs.ops()]
@@ -81,9 +216,9 @@ def operator_command(row: OpVersion) -> click.Command:
     made = WritingCommand(
         row.name,
         callback=call,
-        params=[*files, *options, output, *apply_options.options()],
+        params=[*files, *options, output, *chunk_options()],
         help=_help(row),
-        short_help=", ".join(map(input_text, row.inputs)) + (" (deprecated)" if row.deprecated else ""),
+        short_help=", ".join(map(str, row.inputs)) + (" (deprecated)" if row.deprecated else ""),
         epilog=f"\b\nExample:\n  gatherscatter apply {_example(row)}",
     )
     return traceback_option(made)
@@ -92,9 +227,7 @@ def operator_command(row: OpVersion) -> click.Command:
 def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) -> None:
     """Read the inputs, call the operator, and print the result or write it."""
     from gatherscatter.cli.input_files import read_one
-    from gatherscatter.cli.output_files import checked
-    from gatherscatter.cli.tables import preview, shape_text, type_text
-    from gatherscatter.tensor_files import write_tensors
+    from gatherscatter.cli.output_files import check_suffix
 
     attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] is not None}
     terms = {name: values[name] for name in ("memory_limit", "resume", "dry_run", "chunks")}
@@ -105,21 +238,17 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
         lazy += [_array(one, values, apply_dask.read_if_small) for one in others]
         apply_dask.apply_with_dask(row, lazy, attributes, output, scheduler, **terms)
         return
-    if apply_zarr.is_zarr(data):
-        inputs = [_array(one, values, apply_zarr.read_mapped) for one in row.inputs[1:]]
-        apply_zarr.apply_to_zarr(row, Path(data), inputs, attributes, output, **terms)
+    if is_zarr(data):
+        inputs = [_array(one, values, read_mapped) for one in row.inputs[1:]]
+        apply_to_zarr(row, Path(data), inputs, attributes, output, **terms)
         return
     if any(terms.values()):
         raise click.UsageError("--memory-limit, --resume, --dry-run and --chunks are for data in a .zarr array")
     if output is not None:
-        checked(output)
+        check_suffix(output)
     arrays = [_array(one, values, read_one) for one in row.inputs]
     result = row(*arrays, **attributes)
-    if output is None:
-        click.echo(f"{row.output} {type_text(result)} {shape_text(result.shape)} =\n{preview(result)}")
-    else:
-        write_tensors(output, {row.output: result})
-        click.echo(f"written: {output}")
+    _print_or_write(row, result, output)
 
 
 def _argument(one: Input) -> click.Argument:
@@ -132,7 +261,7 @@ def attribute_option(attribute: Attribute) -> click.Option:
     dashed = attribute.name.replace("_", "-")
     names = [f"--{attribute.name}", *([f"--{dashed}"] if dashed != attribute.name else [])]
     kind = click.Choice(attribute.choices) if attribute.choices else CLICK_TYPES[attribute.type]
-    if is_required(attribute):
+    if attribute.is_required:
         return click.Option([*names, attribute.name], type=kind, required=True)
     return click.Option([*names, attribute.name], type=kind, default=attribute.default, show_default=True)
 
@@ -164,7 +293,7 @@ def _metavar(one: Input) -> str:
 
 
 def _help(row: OpVersion) -> str:
-    from gatherscatter.versions import INDEX_RANGES
+    from gatherscatter.specs.table import INDEX_RANGES
 
     kinds: dict[str, list[str]] = {}
     for one in row.inputs:
@@ -180,6 +309,6 @@ def _help(row: OpVersion) -> str:
 
 def _example(row: OpVersion) -> str:
     files = " ".join(f"{one.name}.npy" for one in row.inputs if not (one.optional or one.kind == "axis"))
-    options = [f"--{one.name} {0 if is_required(one) else default_text(one)}" for one in row.attributes]
+    options = [f"--{one.name} {0 if one.is_required else one.default_text}" for one in row.attributes]
     axis = " --axis 0" if any(one.kind == "axis" for one in row.inputs) else ""
     return f"{row.name} {files}{axis}{''.join(' ' + option for option in options)} -o out.npy"

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli.apply_options import LOCAL, chunk_sizes
-from gatherscatter.cli.apply_zarr import is_zarr, open_array
-from gatherscatter.files import replacing
+from gatherscatter.cli.files import chunk_sizes, is_zarr, open_array
+from gatherscatter.extras import require
+from gatherscatter.files import replace_atomically
 
 if TYPE_CHECKING:
     import dask.array
     import numpy as np
     from distributed import Client
 
-    from gatherscatter.versions import OpVersion
+    from gatherscatter.specs.table import OpVersion
 
 
+LOCAL = "local"  # a scheduler
 LEAST_MEMORY = 300_000_000  # bytes; with less, workers are paused or ended before they begin
 
 
@@ -120,7 +121,7 @@ def apply_with_dask(
         facts = f"{result.npartitions} chunks of up to {'x'.join(map(str, result.chunksize)) or 'one element'}"
         click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {len(result.dask)} tasks")
         return
-    with replacing(output) as part, _client(scheduler, memory_limit) as client:
+    with replace_atomically(output) as part, _client(scheduler, memory_limit) as client:
         _store(row.name, result, part, client)
     click.echo(f"written: {output}")
 
@@ -128,12 +129,8 @@ def apply_with_dask(
 @contextmanager
 def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
     """A client of the scheduler at an address, or of one process on this machine with as many threads as cores."""
-    try:
+    with require("distributed", text="--scheduler needs Dask's scheduler", install="gatherscatter[distributed]"):
         from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise ImportError(
-            "--scheduler needs Dask's scheduler: pip install 'gatherscatter[dask]' distributed"
-        ) from error
     if scheduler != LOCAL:
         with Client(scheduler, timeout="10s") as client:  # type: ignore[no-untyped-call]
             yield client
@@ -152,7 +149,7 @@ def _store(op: str, result: dask.array.Array, output: Path, client: Client) -> N
     import zarr
     from distributed import KilledWorker, as_completed, futures_of
 
-    from gatherscatter.zarr.progress import ChunkProgress
+    from gatherscatter.progress import ChunkProgress
 
     chunks = tuple(max(*sizes, 1) for sizes in result.chunks)
     target: Any = zarr.create_array(output.absolute(), shape=result.shape, chunks=chunks, dtype=result.dtype)

@@ -1,118 +1,273 @@
-"""``gatherscatter bench``: this package beside its peers."""
+"""``gatherscatter bench``: this package beside other libraries, or beside an earlier commit."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
+from gatherscatter.cli.group import INTERRUPTED, traceback_option
 
 if TYPE_CHECKING:
+    from gatherscatter.bench.contenders.contender import Contender
     from gatherscatter.bench.results import Results
     from gatherscatter.bench.workload import Workload
 
 RESULTS = OutputFile(freely=True)  # results of a benchmark are written again and again
+_OUTPUTS = ("--json", "--html", "--markdown", "--traceback")
 
 
 @click.command(
     "bench",
     cls=WritingCommand,
-    short_help="Compare speed with NumPy, PyTorch, JAX, ONNX Runtime and OpenVINO.",
+    short_help="Compare speed with other libraries, or with an earlier commit.",
     epilog="""\b
 Examples:
   gatherscatter bench --list
   gatherscatter bench --quick --only tiny/take --peers numpy --json results.json --html results.html
+  gatherscatter bench --resume results.json
+  gatherscatter bench --from results.json --markdown performance.md
+  gatherscatter bench --only 'sizes/*' --against COMMIT
 """,
 )
-@click.option("--quick", is_flag=True, help="The most telling workloads only, in less than two minutes.")
+@click.option("--quick", "among", flag_value="quick", help="27 workloads, with fewer rounds.")
+@click.option("--all", "among", flag_value="all", help="Every workload. The default is about 100, some of each group.")
 @click.option(
-    "--only", "patterns", metavar="PATTERN", multiple=True, help="Workloads by id or group: 'main', 'sizes/add-*'."
+    "--only",
+    "patterns",
+    metavar="PATTERN",
+    multiple=True,
+    help="Workloads by id or group: 'main', 'sizes/add-*'. They are taken from all workloads unless --quick is given.",
 )
 @click.option("--peers", metavar="NAMES", help="Compare with these only, as in numpy,torch. Default: all installed.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads for everybody. Default: one per core.")
-@click.option("--repeat", type=click.IntRange(min=1), help="Rounds, at most. Default: 7; with --quick 5.")
+@click.option(
+    "--against",
+    "commit",
+    metavar="COMMIT",
+    help="Build an earlier commit and compare with it in place of other libraries. Needs a clone of gatherscatter.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of all contenders. Default: one per core.")
+@click.option("--repeat", type=click.IntRange(min=8), help="Rounds, at most. Default: 100; with --quick 20.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arrays.")
-@click.option("--huge", is_flag=True, help="Workloads of 4 GB, too: they need 16 GB of memory.")
+@click.option("--huge", is_flag=True, help="With --all or --only: workloads of 4 GB, too. They need 16 GB of memory.")
 @click.option("--list", "as_list", is_flag=True, help="List the workloads and run none.")
-@click.option("--json", "json_file", metavar="FILE", type=RESULTS, help="Write machine, limits and every sample.")
+@click.option("--json", "json_file", metavar="FILE", type=RESULTS, help="Keep the results here, after each workload.")
+@click.option(
+    "--resume",
+    "unfinished",
+    metavar="FILE",
+    type=InputFile(),
+    help="Go on with a run that was interrupted. FILE is completed, or left as it is if --json names another.",
+)
 @click.option("--html", "html_file", metavar="FILE", type=RESULTS, help="Write one page with tables and plots.")
 @click.option("--markdown", "markdown_file", metavar="FILE", type=RESULTS, help="Write a page of documentation.")
-@click.option("--from", "earlier", metavar="FILE", type=InputFile(), help="Show results of --json; measure nothing.")
+@click.option(
+    "--from",
+    "earlier",
+    metavar="FILE",
+    type=InputFile(),
+    multiple=True,
+    help="Show results of --json and measure nothing. Several files give a page with several machines.",
+)
 @traceback_option
+@click.pass_context
 def command(
-    quick: bool,
+    ctx: click.Context,
+    among: str | None,
     patterns: tuple[str, ...],
     peers: str | None,
+    commit: str | None,
     threads: int | None,
     repeat: int | None,
     seed: int,
     huge: bool,
     as_list: bool,
     json_file: Path | None,
+    unfinished: Path | None,
     html_file: Path | None,
     markdown_file: Path | None,
-    earlier: Path | None,
+    earlier: tuple[Path, ...],
 ) -> None:
     """Run the benchmark.
 
-    Every contender's result is checked before it is timed, contenders take turns, and the best correct peer is what
-    the ratio compares with: above 1 we are faster. "of limit" is the time that the machine's own limits, measured in
-    the same run, allow at least, as a share of ours; "scaling" is one thread's time over that of all threads.
+    The result of each contender is checked before it is timed. Contenders take turns, and the ratio compares with the
+    best correct peer: above 1 we are faster. Each ratio has an interval of 99 % confidence; a workload whose interval
+    includes 1 is called even. "of limit" is the least time that the limits of the machine allow, as a share of ours.
+
+    Results are kept after each workload. Ctrl-C prints what there is, and --resume goes on.
     """
     from gatherscatter.bench.workloads import select
 
     if earlier:
-        from gatherscatter.bench.results import read_json
-
-        _report(read_json(earlier), json_file, html_file, markdown_file)
+        _refuse_others(ctx, "--from", _OUTPUTS)
+        _show([_read(path) for path in earlier], json_file, html_file, markdown_file)
         return
-    workloads = select(patterns, quick=quick, huge=huge)
-    if as_list:
-        _print_list(workloads)
-        return
+    if unfinished:
+        _refuse_others(ctx, "--resume", _OUTPUTS)
+        results = _read(unfinished)
+        contenders = _resume_run(results)
+        file = json_file or unfinished
+    else:
+        if commit and peers:
+            raise click.UsageError("--against compares with a commit alone: leave out --peers")
+        workloads = select(patterns, among=among or ("all" if patterns else "default"), huge=huge)
+        if as_list:
+            _print_list(workloads)
+            return
+        if json_file:
+            _keep_unfinished(json_file)
+        results, contenders = _start_run(workloads, among, peers, commit, threads, repeat, seed)
+        file = json_file or _temporary_file()
+    finished = _measure(results, contenders, file)
+    _show([results], None, html_file, markdown_file)
+    if not finished:
+        ctx.exit(INTERRUPTED)
+    if unfinished or json_file:
+        click.echo(f"\nwritten: {file}")
+    else:
+        file.unlink()
 
+
+def _refuse_others(ctx: click.Context, option: str, allowed: Sequence[str]) -> None:
+    """A usage error if there are options beside this one that would have no effect."""
+    given: dict[str, str] = {}
+    for parameter in ctx.command.params:
+        name, text = parameter.name or "", parameter.opts[0]
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and text not in (option, *allowed):
+            given[name] = f"{given[name]} or {text}" if name in given else text
+    if given:
+        raise click.UsageError(f"{option} takes all other choices from the file: leave out {', '.join(given.values())}")
+
+
+def _temporary_file() -> Path:
+    handle, name = tempfile.mkstemp(prefix="gatherscatter-bench-", suffix=".json")
+    os.close(handle)
+    return Path(name)
+
+
+def _keep_unfinished(file: Path) -> None:
+    """A usage error if the file holds a run that could still go on."""
+    from gatherscatter.bench.results import read_json
+
+    try:
+        missing = read_json(file).missing
+    except (OSError, ValueError):  # it does not exist, or holds something else
+        return
+    if missing:
+        text = f"{file} holds a run that is not finished: go on with --resume {file}, delete it, or give another name"
+        raise click.UsageError(text)
+
+
+def _start_run(
+    workloads: Sequence[Workload],
+    among: str | None,
+    peers: str | None,
+    commit: str | None,
+    threads: int | None,
+    repeat: int | None,
+    seed: int,
+) -> tuple[Results, list[Contender]]:
     from dataclasses import replace
 
     from gatherscatter.bench import session
+    from gatherscatter.bench.commits import find_commit
     from gatherscatter.bench.measure import Effort
-    from gatherscatter.bench.progress import BenchProgress
 
-    effort = session.QUICK if quick else Effort()
+    effort = session.QUICK if among == "quick" else Effort()
     if repeat:
-        effort = replace(effort, rounds=repeat, least=min(effort.least, repeat))
+        effort = replace(effort, rounds=repeat)
     names = None if peers is None else [name.strip() for name in peers.split(",") if name.strip()]
-    with BenchProgress(len(workloads)) as progress:
-        results = session.benchmark(
-            workloads, peers=names, threads=threads, effort=effort, seed=seed, report=progress.say, done=progress.done
-        )
-    _report(results, json_file, html_file, markdown_file)
+    return session.start(
+        workloads,
+        peers=names,
+        threads=threads,
+        effort=effort,
+        seed=seed,
+        commit=find_commit(commit) if commit else "",
+        report=lambda text: click.echo(text, err=True),
+    )
 
 
-def _report(results: Results, json_file: Path | None, html_file: Path | None, markdown_file: Path | None) -> None:
+def _resume_run(results: Results) -> list[Contender]:
+    from gatherscatter.bench import session
+
+    return session.resume(results)
+
+
+def _read(path: Path) -> Results:
+    from gatherscatter.bench.results import read_json
+
+    return read_json(path)
+
+
+def _measure(results: Results, contenders: Sequence[Contender], file: Path) -> bool:
+    """Measure what is missing and write results after each workload; False if Ctrl-C ends it."""
+    from gatherscatter.bench.results import Row
+    from gatherscatter.bench.session import measure_missing
+    from gatherscatter.cli.bench_output import BenchProgress
+
+    total = len(results.plan.workloads)
+    try:
+        with BenchProgress(total, total - len(results.missing)) as progress:
+
+            def done(row: Row) -> None:
+                results.write_json(file)
+                progress.done(row)
+
+            measure_missing(results, contenders, report=progress.show_step, done=done)
+    except BaseException as error:
+        results.write_json(file)
+        click.echo(f"interrupted; to go on: gatherscatter bench --resume {file}", err=True)
+        if isinstance(error, KeyboardInterrupt):
+            return False
+        raise
+    return True
+
+
+def _show(
+    results: Sequence[Results], json_file: Path | None, html_file: Path | None, markdown_file: Path | None
+) -> None:
     from gatherscatter.bench.markdown import write_markdown
     from gatherscatter.bench.page import write_page
-    from gatherscatter.bench.terminal import show
+    from gatherscatter.cli.bench_output import show
     from gatherscatter.cli.tables import console
 
-    show(results, console())
-    for file, write in (
-        (json_file, type(results).write_json),
-        (html_file, write_page),
-        (markdown_file, write_markdown),
-    ):
+    if len(results) > 1 and (json_file or html_file):
+        raise click.UsageError("--json and --html take the results of one file; --markdown takes several")
+    screen = console()
+    for one in results:
+        show(one, screen)
+    if json_file:
+        results[0].write_json(json_file)
+    if html_file:
+        write_page(results[0], html_file)
+    if markdown_file:
+        write_markdown(results, markdown_file)
+    for file in (json_file, html_file, markdown_file):
         if file:
-            write(results, file)
             click.echo(f"\nwritten: {file}")
 
 
 def _print_list(workloads: list[Workload]) -> None:
+    from gatherscatter.bench.workloads import select
     from gatherscatter.cli.tables import print_table
 
+    quick, default = set(select(among="quick")), set(select(among="default"))
     rows = [
-        [row.id, row.title, row.dtype, row.distribution, f"{row.useful_bytes / 1e6:.6g}", "quick" if row.quick else ""]
+        [
+            row.id,
+            row.title,
+            row.dtype,
+            row.distribution,
+            f"{row.useful_bytes / 1e6:.6g}",
+            "quick" if row in quick else "default" if row in default else "all",
+        ]
         for row in workloads
     ]
-    print_table(["id", "workload", "type", "indices", "MB moved", ""], rows)
+    print_table(["id", "workload", "type", "indices", "MB moved", "set"], rows)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gatherscatter.cli.conform_options import Duration, read_others
-from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
+from gatherscatter.cli.group import traceback_option
 from gatherscatter.conformance import TIMEOUT
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
-    from gatherscatter.conformance.report import Report
+    from gatherscatter.conformance.report import ConformReport
 
 FAILURE = 1  # exit code of --fail-on
 
@@ -85,10 +85,10 @@ def command(
         _print_runtimes()
         return
 
+    from gatherscatter.cli.conform_progress import ConformProgress
     from gatherscatter.cli.conform_search import search_all
     from gatherscatter.conformance import verdicts
-    from gatherscatter.conformance.progress import ConformProgress
-    from gatherscatter.conformance.report import Report
+    from gatherscatter.conformance.report import ConformReport
     from gatherscatter.conformance.run import conform
     from gatherscatter.conformance.runtimes import installed
 
@@ -99,9 +99,9 @@ def command(
     cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
     names = runtimes or tuple(installed())
     added = read_others(others)
-    report = Report()
+    report = ConformReport()
     try:
-        with _terminated_as_interrupted():
+        with _treat_sigterm_as_ctrl_c():
             if minutes is None:
                 with ConformProgress(len(cases) * len(names)) as progress:
                     conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report)
@@ -115,7 +115,7 @@ def command(
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
+def _treat_sigterm_as_ctrl_c() -> Iterator[None]:
     """SIGTERM, with which continuous integration ends a run, is an interruption like Ctrl-C."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -146,12 +146,14 @@ def _select(
     return cases
 
 
-def _report(report: Report, json_file: Path | None, html_file: Path | None, added: Sequence[dict[str, Any]]) -> None:
-    from gatherscatter.conformance.report import merged, write_json
+def _report(
+    report: ConformReport, json_file: Path | None, html_file: Path | None, added: Sequence[dict[str, Any]]
+) -> None:
+    from gatherscatter.conformance.report import merge_reports, write_json
 
     results = report.to_dict()
     for other in added:
-        results = merged(results, other)
+        results = merge_reports(results, other)
     _print_table(results)
     if not results["complete"]:
         click.echo("Incomplete: a run was ended before its last case.")
@@ -159,13 +161,13 @@ def _report(report: Report, json_file: Path | None, html_file: Path | None, adde
         write_json(results, json_file)
         click.echo(f"written: {json_file}")
     if html_file:
-        from gatherscatter.conformance import html_report
+        from gatherscatter.conformance import report_page
 
-        html_report.write(results, html_file)
+        report_page.write(results, html_file)
         click.echo(f"written: {html_file}")
 
 
-def _worst(report: Report) -> int:
+def _worst(report: ConformReport) -> int:
     from gatherscatter.conformance.verdicts import SEVERITY
 
     found = [SEVERITY[judgement.verdict] for each in report.results.values() for judgement in each.values()]

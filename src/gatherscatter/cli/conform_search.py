@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gatherscatter.cli.failures import printable
-from gatherscatter.cli.progress import NodeProgress
+from gatherscatter.progress import NodeProgress
+from gatherscatter.text import printable
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
-    from gatherscatter.conformance.report import Report
+    from gatherscatter.conformance.report import ConformReport
     from gatherscatter.conformance.verdicts import Judgement
 
 
-def search_all(names: Sequence[str], minutes: float, ops: Sequence[str], timeout: float, report: Report) -> None:
+def search_all(names: Sequence[str], minutes: float, ops: Sequence[str], timeout: float, report: ConformReport) -> None:
     """Search each runtime for so many minutes; print and report what is found as it is found."""
     from gatherscatter.conformance.report import RuntimeInfo
-    from gatherscatter.conformance.run import check_installed
+    from gatherscatter.conformance.run import check_runtime
     from gatherscatter.conformance.runtimes import find
     from gatherscatter.conformance.search import search
 
     for name in names:
-        check_installed(name)
+        check_runtime(name)
     for name in names:
         info, start = RuntimeInfo.of(find(name), name), perf_counter()
         report.runtimes[name], report.results[name] = info, {}
         with NodeProgress(0) as progress:
-            counted = _Counted(progress)
+            counted = _CallCounter(progress)
             for case, judgement in search(name, minutes, counted, ops=ops, timeout=timeout):
                 report.add_cases([case])
                 report.results[name][case.id] = judgement
@@ -41,7 +41,7 @@ def search_all(names: Sequence[str], minutes: float, ops: Sequence[str], timeout
     report.complete = True
 
 
-class _Counted:
+class _CallCounter:
     """Says how many calls there were."""
 
     def __init__(self, progress: NodeProgress) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.files import ModelFile, OutputFile, WritingCommand
+from gatherscatter.cli.group import traceback_option
 
 
 @click.command(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.files import OutputFolder, WritingCommand
+from gatherscatter.cli.group import traceback_option
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
@@ -30,7 +30,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--id", "pattern", default="*", help="Only ids that match: 'onnx/*/bfloat16/*'.")(command)
 
 
-def chosen(pattern: str, **filters: str | None) -> list[Case]:
+def choose_cases(pattern: str, **filters: str | None) -> list[Case]:
     """The cases; an error that says what there is if there are none."""
     from gatherscatter.conformance import corpus
 
@@ -63,7 +63,7 @@ def list_command(count: bool, **filters: Any) -> None:
     from gatherscatter.cli.tables import print_table
     from gatherscatter.conformance.case import KINDS
 
-    cases = chosen(**filters)
+    cases = choose_cases(**filters)
     if count:
         numbers = [(kind, sum(case.kind == kind for case in cases), text) for kind, text in KINDS.items()]
         print_table(("kind", "cases", "what it probes"), [(kind, str(n), text) for kind, n, text in numbers if n])
@@ -96,10 +96,10 @@ Examples:
 @traceback_option
 def export_command(folder: Path, form: str, **filters: Any) -> None:
     """Write cases into FOLDER, which must be empty or not exist."""
-    from gatherscatter.cli.progress import NodeProgress
     from gatherscatter.conformance import corpus
+    from gatherscatter.progress import NodeProgress
 
-    cases = chosen(**filters)
+    cases = choose_cases(**filters)
     with NodeProgress(len(cases)) as progress:
         exported = corpus.export(folder, form, cases=cases, progress=progress)
     click.echo(f"written: {exported.written} cases to {folder}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gatherscatter.cli import run
-from gatherscatter.cli.failures import printable, traceback_option
 from gatherscatter.cli.files import InputFile, ModelFile, OutputFile, WritingCommand
+from gatherscatter.cli.group import traceback_option
+from gatherscatter.text import printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,11 +81,11 @@ def command(
     With inputs, MODEL runs here and the values that reach each node decide; INPUT_FILES are those of
     gatherscatter run. Without, types, shapes and constants do, and the rest is called possible.
     """
-    from gatherscatter.cli.progress import NodeProgress
     from gatherscatter.cli.tables import print_table
     from gatherscatter.doctor import examine
-    from gatherscatter.doctor.text import explanations, fix_lines, table
-    from gatherscatter.doctor.verdicts import DEPARTURES
+    from gatherscatter.doctor.report_text import explanations, fix_lines, table
+    from gatherscatter.findings.verdicts import DEPARTURES
+    from gatherscatter.progress import NodeProgress
 
     if leave and fixed_path is None:
         raise click.UsageError("--leave is for --fix")
@@ -132,7 +133,8 @@ def _inputs(
     """The inputs, read and made up as `gatherscatter run` does."""
     from gatherscatter import models
     from gatherscatter.cli.input_files import read_inputs, require_all
-    from gatherscatter.cli.random_inputs import make_inputs, parse_shapes, parse_sizes
+    from gatherscatter.cli.shapes import parse_shapes, parse_sizes
+    from gatherscatter.models.random_inputs import make_inputs
 
     loaded = models.load(model)
     inputs = read_inputs(loaded, named, files)

@@ -1,4 +1,4 @@
-"""``gatherscatter explain``: a call drawn and put into words. Every subcommand is made from its row in the registry."""
+"""``gatherscatter explain``: a call drawn and put into words. Every subcommand is made from its row in the table."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gatherscatter.cli.apply import Operators, attribute_option
-from gatherscatter.cli.failures import traceback_option
 from gatherscatter.cli.files import InputText, OutputFile, WritingCommand
+from gatherscatter.cli.group import traceback_option
 
 if TYPE_CHECKING:
     import numpy as np
 
     from gatherscatter.explaining import Explanation
-    from gatherscatter.versions import Input, OpVersion
+    from gatherscatter.specs.table import Input, OpVersion
 
 
-class Explained(Operators):
+class ExplainOperators(Operators):
     """A group whose subcommands explain operator versions."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -33,7 +33,7 @@ class Explained(Operators):
 
 @click.command(
     "explain",
-    cls=Explained,
+    cls=ExplainOperators,
     subcommand_metavar="OPERATOR --data FILE|JSON ...",
     short_help="Draw a call and say what it does, step by step.",
     epilog="""\b
@@ -90,7 +90,7 @@ def _input_option(one: Input) -> click.Option:
 def _explain(row: OpVersion, values: dict[str, Any], output: Path | None, theme: str) -> None:
     import gatherscatter as gs
 
-    inputs = _of_one_type(row, [_array(one, values[f"input_{one.name}"]) for one in row.inputs], values)
+    inputs = _unify_types(row, [_array(one, values[f"input_{one.name}"]) for one in row.inputs], values)
     attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] != one.default}
     explanation = gs.explain(row, *inputs, **attributes)
     if output is None:
@@ -123,7 +123,7 @@ def _array(one: Input, text: str | None) -> np.ndarray | None:
     return array.astype(np.int64) if array.size == 0 and one.kind != "data" else array
 
 
-def _of_one_type(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> list[Any]:
+def _unify_types(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> list[Any]:
     """Values of JSON in a type that holds them all: 5 beside 1.5 is 5.0."""
     import numpy as np
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gatherscatter.cli.failures import Settings
+from gatherscatter.cli.group import Settings
 
 
 class InputFile(click.Path):
@@ -33,7 +34,7 @@ class ModelFile(InputFile):
 
     def inputs(self, value: Any) -> Iterable[Path]:
         """The files that are read."""
-        from gatherscatter.files import model_inputs
+        from gatherscatter.onnx.model_files import model_inputs
 
         return model_inputs(value)
 
@@ -62,7 +63,7 @@ class OutputFile(click.Path):
 
     def outputs(self, value: Any) -> Iterable[Path]:
         """The files that are written."""
-        from gatherscatter.files import model_outputs
+        from gatherscatter.onnx.model_files import model_outputs
 
         return model_outputs(value)
 
@@ -121,18 +122,18 @@ def check_outputs(
     ctx: click.Context, outputs: Iterable[tuple[click.Parameter, Path]], folders: Sequence[Path] = ()
 ) -> None:
     """A usage error unless all outputs can be written without losing anything. ``folders`` are made for outputs."""
-    from gatherscatter.files import identity, overwritten
+    from gatherscatter.files import find_overwritten_input, identify_file
 
     outputs = list(outputs)
     taken = set()
     for parameter, path in outputs:
         _check_folder(ctx, parameter, path.parent if path.parent in folders and not path.parent.exists() else path)
-        if identity(path) in taken:
+        if identify_file(path) in taken:
             raise click.BadParameter(f"{path} is written twice; give another name", ctx, parameter)
-        taken.add(identity(path))
+        taken.add(identify_file(path))
     inputs = [path for one, value in _values(ctx, "inputs") for path in one.type.inputs(value)] if outputs else []
     for parameter, path in outputs:
-        if found := overwritten([path], inputs):
+        if found := find_overwritten_input([path], inputs):
             text = f"{path} would overwrite the input {found[1]}; give another name"
             raise click.BadParameter(text, ctx, parameter)
     for parameter, path in outputs:
@@ -185,3 +186,32 @@ def _values(ctx: click.Context, what: str) -> Iterator[tuple[Any, Any]]:
 def _remember_overwrite(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         context.ensure_object(Settings).overwrite = True
+
+
+def is_zarr(path: str) -> bool:
+    """Whether a path names an array of Zarr, and no file."""
+    return Path(path).suffix == ".zarr" or (Path(path) / "zarr.json").exists()
+
+
+def open_array(path: Path, mode: Any) -> Any:
+    """An array of Zarr."""
+    if not path.exists():
+        raise FileNotFoundError(2, "no such array", str(path))
+    return import_zarr().open_array(path.absolute(), mode=mode)
+
+
+def chunk_sizes(chunks: tuple[int, ...] | None, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What ``--chunks`` says for an array: one size is for all axes."""
+    if chunks is None:
+        return None
+    sizes = chunks * len(shape) if len(chunks) == 1 else chunks
+    if len(sizes) != len(shape):
+        raise click.UsageError(f"--chunks has {len(sizes)} sizes, but the array has {len(shape)} axes")
+    return tuple(max(n, 1) if size == -1 else size for size, n in zip(sizes, shape, strict=True))
+
+
+def import_zarr() -> Any:
+    """The package Zarr, or an error that says what to install."""
+    import gatherscatter.zarr  # noqa: F401  which says what to install, if Zarr is missing
+
+    return sys.modules["zarr"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gatherscatter.cli.tables import shape_text
 from gatherscatter.model_interface import Model, ModelError, TensorInfo
+from gatherscatter.text import shape_text
 
 
 def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:
@@ -22,14 +22,14 @@ def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:
 
 def read_one(path: Path) -> np.ndarray:
     """The only tensor in a file."""
-    from gatherscatter.tensor_files import read_tensors
+    from gatherscatter.models.tensor_files import read_tensors
 
-    return _only(read_tensors(path), path)
+    return _require_one_tensor(read_tensors(path), path)
 
 
 def read_inputs(model: Model, named: Sequence[str], files: Sequence[Path]) -> dict[str, np.ndarray]:
     """Arrays by input name, from ``NAME=FILE`` texts and from files."""
-    from gatherscatter.tensor_files import read_tensors
+    from gatherscatter.models.tensor_files import read_tensors
 
     names = [info.name for info in model.inputs]
     arrays: dict[str, np.ndarray] = {}
@@ -38,11 +38,11 @@ def read_inputs(model: Model, named: Sequence[str], files: Sequence[Path]) -> di
         name, file = split_name(text, names) or (text, "")
         if not file:
             raise ModelError(f"--input {text}: write it as NAME=FILE")
-        _put(arrays, name, _chosen(Path(file), name), file)
+        _add_array(arrays, name, _choose_tensor(Path(file), name), file)
     for path in files:
         for name, array in read_tensors(path).items():
             if name in names or path.suffix == ".npz":
-                _put(arrays, name, array, str(path))
+                _add_array(arrays, name, array, str(path))
             else:  # an array without a name, or a .pb written for another model
                 unnamed.append((path, array))
     free = [name for name in names if name not in arrays]
@@ -67,21 +67,21 @@ def describe(info: TensorInfo) -> str:
     return f"{info.name} {info.element_type} {shape_text(info.shape)}"
 
 
-def _put(arrays: dict[str, np.ndarray], name: str, array: np.ndarray, file: str) -> None:
+def _add_array(arrays: dict[str, np.ndarray], name: str, array: np.ndarray, file: str) -> None:
     if name in arrays:
         raise ModelError(f"{file}: input {name!r} is given twice")
     arrays[name] = array
 
 
-def _chosen(path: Path, name: str) -> np.ndarray:
+def _choose_tensor(path: Path, name: str) -> np.ndarray:
     """The tensor of that name in a file, or the only one whatever it is called."""
-    from gatherscatter.tensor_files import read_tensors
+    from gatherscatter.models.tensor_files import read_tensors
 
     tensors = read_tensors(path)
-    return tensors[name] if name in tensors else _only(tensors, path)
+    return tensors[name] if name in tensors else _require_one_tensor(tensors, path)
 
 
-def _only(tensors: dict[str, np.ndarray], path: Path) -> np.ndarray:
+def _require_one_tensor(tensors: dict[str, np.ndarray], path: Path) -> np.ndarray:
     if len(tensors) != 1:
         names = f" ({', '.join(tensors)})" if tensors else ""
         raise ModelError(f"{path}: holds {len(tensors)} arrays{names}, one is needed")

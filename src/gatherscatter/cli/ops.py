@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli.failures import traceback_option
+from gatherscatter.cli.group import traceback_option
 
 if TYPE_CHECKING:
-    from gatherscatter.versions import Attribute, Input, OpVersion
+    from gatherscatter.specs.table import Attribute, OpVersion
 
 
-CODE = ("prepare", "finish")  # columns of the registry that hold functions
+CODE = ("prepare", "finish")  # columns of the table that hold functions
 
 
 @click.command(
@@ -49,45 +49,28 @@ def facts(row: OpVersion) -> dict[str, Any]:
     """An operator version as plain JSON values; an attribute without a default says that it is required."""
     values: dict[str, Any] = {"name": row.name, **asdict(row), "source": row.source}
     for attribute, written in zip(row.attributes, values["attributes"], strict=True):
-        required = is_required(attribute)
+        required = attribute.is_required
         written |= {"default": None if required else attribute.default, "required": required}
     return {key: value for key, value in values.items() if key not in CODE}
 
 
-def is_required(attribute: Attribute) -> bool:
-    """Whether an attribute has no default."""
-    from gatherscatter.versions import REQUIRED
-
-    return attribute.default is REQUIRED
-
-
-def input_text(one: Input) -> str:
-    """An input, in brackets when it may be left out."""
-    return f"[{one.name}]" if one.optional else one.name
-
-
 def attribute_text(attribute: Attribute) -> str:
     """An attribute and its default: ``reduction=none``, ``use_init_val=true``; just ``axis`` when it is required."""
-    if is_required(attribute):
+    if attribute.is_required:
         return attribute.name
-    return f"{attribute.name}={default_text(attribute)}"
-
-
-def default_text(attribute: Attribute) -> str:
-    """A default as it is typed."""
-    return str(attribute.default).lower() if attribute.type == "bool" else str(attribute.default)
+    return f"{attribute.name}={attribute.default_text}"
 
 
 def _print_rows(rows: list[OpVersion]) -> None:
     from gatherscatter.cli.tables import print_table
-    from gatherscatter.versions import INDEX_RANGES
+    from gatherscatter.specs.table import INDEX_RANGES
 
     print_table(
         ("operator version", "inputs", "attributes", "index range"),
         [
             (
                 row.name + (" (deprecated)" if row.deprecated else ""),
-                ", ".join(map(input_text, row.inputs)),
+                ", ".join(map(str, row.inputs)),
                 ", ".join(map(attribute_text, row.attributes)) or "-",
                 row.index_range,
             )
@@ -101,10 +84,10 @@ def _print_rows(rows: list[OpVersion]) -> None:
 
 def _print_row(row: OpVersion) -> None:
     from gatherscatter.cli.tables import print_table
-    from gatherscatter.versions import INDEX_RANGES
+    from gatherscatter.specs.table import INDEX_RANGES
 
     kinds = {"data": "one of the element types", "indices": "one of the index types", "axis": "one integer"}
-    lines = [(f"input {input_text(one)}", kinds[one.kind]) for one in row.inputs]
+    lines = [(f"input {one}", kinds[one.kind]) for one in row.inputs]
     lines += [(f"attribute {one.name}", _attribute_line(one)) for one in row.attributes]
     lines += [
         (f"output {row.output}", f"shape {row.shape_rule}"),
@@ -118,7 +101,7 @@ def _print_row(row: OpVersion) -> None:
 
 
 def _attribute_line(attribute: Attribute) -> str:
-    parts = [attribute.type, "required" if is_required(attribute) else f"default {default_text(attribute)}"]
+    parts = [attribute.type, "required" if attribute.is_required else f"default {attribute.default_text}"]
     if attribute.choices:
         parts.append(f"one of {', '.join(attribute.choices)}")
     return ", ".join(parts)

@@ -32,12 +32,12 @@ class OutputFiles:
         if name and name not in self._names:
             raise ModelError(f"--output {target}: no output {name!r}; the outputs are {', '.join(self._names)}")
         if name:
-            self._files.append((checked(Path(file)), [name]))
+            self._files.append((check_suffix(Path(file)), [name]))
         elif target.endswith(("/", os.sep)) or Path(target).is_dir():
             self._folders.append(Path(target))
             self._files += [(Path(target) / file_name, [name]) for name, file_name in self._file_names().items()]
         else:
-            path = checked(Path(target))
+            path = check_suffix(Path(target))
             if path.suffix != ".npz" and len(self._names) != 1:
                 raise ModelError(
                     f"--output {target}: a {path.suffix} file holds one tensor, the model has {len(self._names)} "
@@ -63,7 +63,7 @@ class OutputFiles:
 
     def write(self, outputs: dict[str, np.ndarray]) -> list[Path]:
         """Write every file and return their paths."""
-        from gatherscatter.tensor_files import write_tensors
+        from gatherscatter.models.tensor_files import write_tensors
 
         for folder in self._folders:
             folder.mkdir(exist_ok=True)
@@ -72,7 +72,7 @@ class OutputFiles:
         return [path for path, _ in self._files]
 
 
-def checked(path: Path) -> Path:
+def check_suffix(path: Path) -> Path:
     """A path that ends in a suffix we can write."""
     if path.suffix not in SUFFIXES:
         raise ModelError(f"{path}: the name must end in {', '.join(SUFFIXES)} (or in / for a folder)")

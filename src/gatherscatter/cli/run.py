@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gatherscatter.cli.failures import printable, traceback_option
 from gatherscatter.cli.files import InputFile, InputText, ModelFile, OutputText, WritingCommand
+from gatherscatter.cli.group import traceback_option
 from gatherscatter.models import ENGINES
+from gatherscatter.text import printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,9 +100,10 @@ def command(
     from gatherscatter import models
     from gatherscatter.cli.input_files import read_inputs, require_all
     from gatherscatter.cli.output_files import OutputFiles
-    from gatherscatter.cli.progress import NodeProgress
-    from gatherscatter.cli.random_inputs import make_inputs, parse_shapes, parse_sizes
+    from gatherscatter.cli.shapes import parse_shapes, parse_sizes
     from gatherscatter.cli.timing import time_runs, timing_text
+    from gatherscatter.models.random_inputs import make_inputs
+    from gatherscatter.progress import NodeProgress
 
     if (sizes or shapes) and not random_inputs:
         raise click.UsageError("--dim and --shape are for --random-inputs")
@@ -142,7 +144,8 @@ def _print_tensors(
 
 def _rows(role: str, declared: Sequence[TensorInfo], arrays: Mapping[str, np.ndarray]) -> list[list[str]]:
     """A line per array; inputs that a model may do without are given but not declared as inputs."""
-    from gatherscatter.cli.tables import shape_text, type_text
+    from gatherscatter.cli.tables import type_text
+    from gatherscatter.text import shape_text
 
     shapes = {info.name: shape_text(info.shape) for info in declared}
     return [

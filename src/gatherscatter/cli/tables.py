@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from gatherscatter.cli.failures import printable
+from gatherscatter.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,17 +48,9 @@ def print_table(headers: Sequence[str] | None, rows: Sequence[Sequence[str]]) ->
     click.echo("\n".join(line.rstrip() for line in capture.get().splitlines()))  # no padding into a file
 
 
-def shape_text(shape: Sequence[int | str | None] | None) -> str:
-    """A shape as Python writes it, ``?`` for an unknown size: ``(batch, 3)``, ``(?,)``, ``()``."""
-    if shape is None:
-        return "unknown rank"
-    sizes = ["?" if size is None else str(size) for size in shape]
-    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
-
-
 def type_text(array: object) -> str:
     """The element type in the words of the specifications, NumPy's word for a type they don't know."""
-    from gatherscatter.versions import element_type
+    from gatherscatter.arrays.convert import element_type
 
     if not isinstance(array, np.ndarray):
         return type(array).__name__  # an ONNX sequence is a list

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gatherscatter.cli.progress import NodeProgress
+from gatherscatter.progress import NodeProgress
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gatherscatter.conformance import corpus, latitude, oracle, store
+from gatherscatter.conformance import corpus, store, unspecified
 from gatherscatter.conformance.case import KINDS, Case, element_type
 from gatherscatter.conformance.themes import (
     axis_shapes,
@@ -23,21 +23,22 @@ from gatherscatter.conformance.themes import (
     reductions,
     tuple_shapes,
 )
-from gatherscatter.conformance.themes.draft import Draft
+from gatherscatter.conformance.themes.draft import CaseDraft
+from gatherscatter.oracle import oracle
 
 THEMES = (examples, moves, indices, reductions, axis_shapes, element_shapes, tuple_shapes, caches, beams, faults, races)
 
 
 def build() -> list[Case]:
     """All cases, by id."""
-    cases = sorted((answered(draft) for theme in THEMES for draft in theme.drafts()), key=lambda case: case.id)
+    cases = sorted((make_case(draft) for theme in THEMES for draft in theme.drafts()), key=lambda case: case.id)
     for one, next_one in itertools.pairwise(cases):
         if one.id == next_one.id:
             raise ValueError(f"two cases ask the same: {one.id}")
     return cases
 
 
-def answered(draft: Draft) -> Case:
+def make_case(draft: CaseDraft) -> Case:
     """The case: what the oracle answers, and whether the text leaves another answer open."""
     row = oracle.ROWS[draft.op]
     given = draft.call.attributes.get("reduction", "none")
@@ -60,17 +61,19 @@ def answered(draft: Draft) -> Case:
         expected=expected,
         error=error,
         rules=(*draft.rules, "O24") if draft.op == "onnx.Scatter-11" else draft.rules,
-        latitude=latitude.REASONS[key] if (key := latitude.reason(row, *draft.call, error)) else "",
+        latitude=unspecified.REASONS[key] if (key := unspecified.reason(row, *draft.call, error)) else "",
         relation="zero sign free" if expected and _both_zeros(draft) else "exact",
     )
 
 
-def _both_zeros(draft: Draft) -> bool:
+def _both_zeros(draft: CaseDraft) -> bool:
     row = oracle.ROWS[draft.op]
-    return row.kernel.startswith("scatter") and latitude.has_both_zeros(row, draft.call.inputs, draft.call.attributes)
+    return row.kernel.startswith("scatter") and unspecified.has_both_zeros(
+        row, draft.call.inputs, draft.call.attributes
+    )
 
 
-def answer(draft: Draft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:
+def answer(draft: CaseDraft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:
     """The expected output, or the class of the error."""
     try:
         return (oracle.call(draft.op, *draft.call.inputs, **draft.call.attributes),), None
@@ -78,7 +81,7 @@ def answer(draft: Draft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:
         return None, type(error).__name__
 
 
-def identity(draft: Draft, name: str, reduction: str) -> str:
+def identity(draft: CaseDraft, name: str, reduction: str) -> str:
     """Readable parts and a hash of the question alone, so that neither other cases nor the answer change it."""
     digest = hashlib.sha256(repr(sorted(draft.call.attributes.items())).encode())
     for array in draft.call.inputs:
@@ -94,7 +97,7 @@ def _content(array: np.ndarray) -> bytes:
     return f"{name}{array.shape}".encode() + values
 
 
-def shipped() -> Path:
+def locate_corpus() -> Path:
     """The file in the package."""
     return Path(__file__).parent / "data" / corpus.FILE
 
@@ -102,8 +105,8 @@ def shipped() -> Path:
 def main() -> None:
     """Rewrite it."""
     cases = build()
-    store.save(shipped(), store.members(cases, corpus.VERSION))
-    print(f"{len(cases)} cases, {shipped().stat().st_size} bytes")
+    store.save(locate_corpus(), store.members(cases, corpus.VERSION))
+    print(f"{len(cases)} cases, {locate_corpus().stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ KINDS = {
 class Case:
     """One call and the answer of the specification.
 
-    ``inputs`` are in the order of the op version's row in `gatherscatter.versions`; text is an object array, a narrow
+    ``inputs`` are in the order of the op version; text is an object array, a narrow
     type one of ml_dtypes, an optional input that is left out None. The arrays are the caller's own, and may be written.
 
     >>> from gatherscatter.conformance import corpus
@@ -88,10 +88,10 @@ def _same(result: np.ndarray, expected: np.ndarray, zero_sign: bool) -> bool:
         return False
     if element_type(expected) == "string":
         return bool(result.astype(object).tolist() == expected.tolist())
-    return _comparable(result, zero_sign) == _comparable(expected, zero_sign)
+    return _to_comparable_bytes(result, zero_sign) == _to_comparable_bytes(expected, zero_sign)
 
 
-def _comparable(array: np.ndarray, zero_sign: bool) -> bytes:
+def _to_comparable_bytes(array: np.ndarray, zero_sign: bool) -> bytes:
     """Bytes that are equal where the values are: one NaN for all, and one zero if signs do not count."""
     plain = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     parts = plain.reshape(-1)

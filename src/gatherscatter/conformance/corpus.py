@@ -1,6 +1,6 @@
 """The corpus: some thousand calls of all op versions with the answers of the specification.
 
-The answers come from `gatherscatter.conformance.oracle`, the specification's pseudo-code in plain Python, never from
+The answers come from `gatherscatter.oracle.oracle`, the specification's pseudo-code in plain Python, never from
 the kernels of this package.
 """
 

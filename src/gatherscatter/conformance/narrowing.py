@@ -8,22 +8,22 @@ from itertools import product
 
 import numpy as np
 
-from gatherscatter import versions
-from gatherscatter.conformance import oracle
 from gatherscatter.conformance.case import Case, same
+from gatherscatter.oracle import oracle
+from gatherscatter.specs import table
 
 _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
 
-def narrowed(case: Case, got: tuple[np.ndarray, ...]) -> str:
+def describe_narrowing(case: Case, got: tuple[np.ndarray, ...]) -> str:
     """What was narrowed, in words, or ''."""
-    if not _may_be(case):
+    if not _can_detect_narrowing(case):
         return ""
     if any(result.dtype.name == _NARROW.get(case.type) for result in got):
         return f"a result of {_NARROW[case.type]}"
     if _only_flushed(case, got):
         return ""
-    for words, inputs in _ways(case):
+    for words, inputs in _iterate_narrowed_inputs(case):
         try:
             expected = oracle.call(case.op, *inputs, **case.attributes)
         except (IndexError, ValueError, TypeError):
@@ -41,7 +41,7 @@ def _only_flushed(case: Case, got: tuple[np.ndarray, ...]) -> bool:
     return bool((got[0][got[0] != case.expected[0]] == 0).all())
 
 
-def _may_be(case: Case) -> bool:
+def _can_detect_narrowing(case: Case) -> bool:
     """Whether something of 64 bits is given, and narrowing it can be told from other faults."""
     if case.expected is None and case.error != "IndexError":
         return False
@@ -53,9 +53,9 @@ def _may_be(case: Case) -> bool:
     return any(array is not None and array.dtype.name in _NARROW for array in case.inputs)
 
 
-def _ways(case: Case) -> Iterator[tuple[str, list[np.ndarray | None]]]:
+def _iterate_narrowed_inputs(case: Case) -> Iterator[tuple[str, list[np.ndarray | None]]]:
     """Data, indices, or both in 32 bits; values that don't fit are cut off or limited."""
-    kinds = [each.kind for each in versions.op(case.op).inputs]
+    kinds = [each.kind for each in table.op(case.op).inputs]
     for data_words, index_words in _PAIRS:
         words = {"data": data_words, "indices": index_words}
         parts = [f"{name} of 32 bits, {how}" for name, how in words.items() if how]
@@ -79,25 +79,25 @@ def _same(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _wrapped(array: np.ndarray) -> np.ndarray:
+def _narrow_by_wrapping(array: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         return array.astype(_NARROW.get(array.dtype.name, array.dtype))
 
 
-def _clipped(array: np.ndarray) -> np.ndarray:
+def _narrow_by_clipping(array: np.ndarray) -> np.ndarray:
     """Infinities are at the limit, too."""
     if array.dtype.name in ("int64", "uint64"):
         low = max(-(2**31), int(np.iinfo(array.dtype).min))
-        return _wrapped(np.clip(array, low, 2**31 - 1))
+        return _narrow_by_wrapping(np.clip(array, low, 2**31 - 1))
     if array.dtype.name == "float64":
         limit = np.float64(np.finfo(np.float32).max)
-        return _wrapped(np.clip(array, -limit, limit))
-    return _wrapped(array)
+        return _narrow_by_wrapping(np.clip(array, -limit, limit))
+    return _narrow_by_wrapping(array)
 
 
 _CUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "cut off": _wrapped,
-    "at the limit": _clipped,
+    "cut off": _narrow_by_wrapping,
+    "at the limit": _narrow_by_clipping,
     "": _same,
 }
 

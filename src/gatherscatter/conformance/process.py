@@ -70,13 +70,13 @@ class Worker:
         try:
             write_frame(self._requests, (case, times, timeout))
         except OSError:  # it has ended meanwhile
-            return (self._crash(),)
+            return (self._describe_crash(),)
         answer = self._next(timeout)
         if answer is _SILENCE:
             self.kill()
             return (Hung(timeout),)
         if answer is _END:
-            return (self._crash(),)
+            return (self._describe_crash(),)
         return tuple(answer)
 
     @property
@@ -92,7 +92,7 @@ class Worker:
         except (OSError, subprocess.TimeoutExpired):
             self.kill()
             return ""
-        how = "" if self._process.returncode == 0 else self._crash().how
+        how = "" if self._process.returncode == 0 else self._describe_crash().how
         self._release()
         return how
 
@@ -126,7 +126,7 @@ class Worker:
             self.kill()
             raise
 
-    def _crash(self) -> Crashed:
+    def _describe_crash(self) -> Crashed:
         try:
             code = self._process.wait(10)
         except subprocess.TimeoutExpired:  # it has closed the pipe, and lives on

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import versions
-from gatherscatter.bench.machine import cpu
 from gatherscatter.conformance import corpus, rules
 from gatherscatter.conformance.case import KINDS, Case, element_type
 from gatherscatter.conformance.runtimes import Runtime, find
 from gatherscatter.conformance.verdicts import SEVERITY, VERDICTS, Judgement
 from gatherscatter.files import write_text
+from gatherscatter.machine import cpu
+from gatherscatter.specs import table
 
 FORMAT = 1
 _SHOWN = 400  # elements of an array that are written out
@@ -46,7 +46,7 @@ class RuntimeInfo:
 
 
 @dataclass
-class Report:
+class ConformReport:
     """Results by runtime and case id. It is filled while cases run, and complete when all of them have run."""
 
     cases: dict[str, Case] = field(default_factory=dict)
@@ -98,13 +98,14 @@ def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
         The file is no such report, or (if that is asked for) is about another version of the corpus than the one here.
     """
     try:
-        report = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # its name in older reports
     except ValueError as error:
         raise ValueError(f"{path}: this is no conformance report, nor JSON at all ({error})") from error
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
     report.setdefault("complete", True)  # reports before this key were written say nothing else
-    if missing := [key for key in Report().to_dict() if key not in report]:
+    if missing := [key for key in ConformReport().to_dict() if key not in report]:
         raise ValueError(f"{path}: this conformance report lacks {', '.join(missing)}")
     if same_corpus and report["corpus"] != corpus.VERSION:
         text = f"{path}: this report is about corpus {report['corpus']}, and the corpus here is {corpus.VERSION}"
@@ -112,7 +113,7 @@ def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
     return report
 
 
-def merged(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """A report with the runtimes of another that it lacks: of runtimes that live in another environment.
 
     Raises
@@ -138,7 +139,7 @@ def merged(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 def counts(report: dict[str, Any]) -> dict[str, dict[str, Counter[str]]]:
     """How often each verdict: by op version, then by runtime."""
     ops = {case["id"]: case["op"] for case in report["cases"]}
-    found: dict[str, dict[str, Counter[str]]] = {op.name: {} for op in versions.ops() if op.name in set(ops.values())}
+    found: dict[str, dict[str, Counter[str]]] = {op.name: {} for op in table.ops() if op.name in set(ops.values())}
     for name, results in report["results"].items():
         for id, result in results.items():
             found[ops[id]].setdefault(name, Counter())[result["verdict"]] += 1
@@ -160,14 +161,14 @@ def totals(report: dict[str, Any], runtime: str) -> list[tuple[str, int]]:
 
 
 def _case(case: Case) -> dict[str, Any]:
-    names = [each.name for each in versions.op(case.op).inputs]
+    names = [each.name for each in table.op(case.op).inputs]
     inputs = [
         None if array is None else {"name": name, **_array(array)}
         for name, array in zip(names, case.inputs, strict=False)
     ]
     expected = None
     if case.expected is not None:
-        expected = [{"name": versions.op(case.op).output, **_array(array)} for array in case.expected]
+        expected = [{"name": table.op(case.op).output, **_array(array)} for array in case.expected]
     return {
         **{key: getattr(case, key) for key in ("id", "op", "type", "reduction", "kind")},
         "rules": list(case.rules),
@@ -201,3 +202,6 @@ def _text(array: np.ndarray) -> str:
     if array.dtype.name in ("int4", "uint4"):
         array = array.astype(np.int8)
     return np.array2string(array, separator=", ", threshold=_SHOWN, edgeitems=6, max_line_width=100, floatmode="unique")
+
+
+Report, merged = ConformReport, merge_reports  # their public names

@@ -1,6 +1,6 @@
 """The rules that cases check: what the sources say, or that they say nothing, and how this package rules.
 
-O is ONNX, V is OpenVINO; a number such as 2.6 is what all versions of an operator have in common.
+O is ONNX, V is OpenVINO. A number such as 2.6 is a section of docs/specification.md.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ from gatherscatter.conformance import TIMEOUT
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.observations import Crashed, Hung, Observation, Returned, Runs
 from gatherscatter.conformance.process import Worker
-from gatherscatter.conformance.report import Report, RuntimeInfo
+from gatherscatter.conformance.report import ConformReport, RuntimeInfo
 from gatherscatter.conformance.runtimes import find, installed
 from gatherscatter.conformance.verdicts import Judgement, judge
+from gatherscatter.extras import check_installed
 
 FILLS = (0xA5, 0x5C)
 TIMES = {"repeated": 2, "many updates": 20}  # where threads may race
@@ -32,8 +33,8 @@ def conform(
     timeout: float = TIMEOUT,
     jobs: int = 1,
     progress: Progress | None = None,
-    report: Report | None = None,
-) -> Report:
+    report: ConformReport | None = None,
+) -> ConformReport:
     """Run cases on runtimes.
 
     Parameters
@@ -63,9 +64,9 @@ def conform(
     {'pass'}
     """
     names = installed() if runtimes is None else list(dict.fromkeys(runtimes))
-    report = Report() if report is None else report
+    report = ConformReport() if report is None else report
     for name in names:
-        check_installed(name)
+        check_runtime(name)
         report.runtimes[name] = RuntimeInfo.of(find(name), name)
         report.results[name] = {}
     report.add_cases(cases)
@@ -99,11 +100,9 @@ def conform(
     return report
 
 
-def check_installed(name: str) -> None:
+def check_runtime(name: str) -> None:
     """Raise ImportError, and say what to install, if a runtime's package is not there."""
-    missing = find(name).missing()
-    if missing:
-        raise ImportError(f"runtime {name} needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+    check_installed(f"runtime {name}", find(name).modules)
 
 
 class Examiner:
@@ -151,7 +150,7 @@ class Examiner:
             yield case, judge(case, ended)
         else:
             yield case, judgement
-            yield from self._blame(suspects)
+            yield from self._find_culprits(suspects)
 
     def alone(self, case: Case) -> Judgement:
         """What a case comes to in workers that have run nothing else."""
@@ -178,7 +177,7 @@ class Examiner:
 
     def _note(self, case: Case, judgement: Judgement) -> None:
         """Remember what may have broken a worker, which may show later only."""
-        if judgement.verdict == "foreign memory" or (case.expected is None and judgement.got is not None):
+        if judgement.verdict == "out-of-bounds memory" or (case.expected is None and judgement.got is not None):
             for fill in self._workers:
                 self._suspects[fill].append(case)
 
@@ -187,9 +186,9 @@ class Examiner:
             if len(suspects) >= MOST_SUSPECTS:
                 self._suspects[fill] = []
                 if self._workers.pop(fill).close():
-                    yield from self._blame(suspects)
+                    yield from self._find_culprits(suspects)
 
-    def _blame(self, suspects: Sequence[Case]) -> Iterator[tuple[Case, Judgement]]:
+    def _find_culprits(self, suspects: Sequence[Case]) -> Iterator[tuple[Case, Judgement]]:
         """Those of the suspects that end a process by themselves."""
         for case in dict.fromkeys(suspects):
             judgement = self.alone(case)

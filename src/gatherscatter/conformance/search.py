@@ -14,17 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter.conformance import TIMEOUT, corpus
-from gatherscatter.conformance.build import answered
-from gatherscatter.conformance.calls import version_call
+from gatherscatter.conformance.build import make_case
 from gatherscatter.conformance.case import Case, element_type
-from gatherscatter.conformance.choices import Drawn
-from gatherscatter.conformance.kinds import kind_of
-from gatherscatter.conformance.oracle import ROWS, Row
+from gatherscatter.conformance.edge_classes import kind_of
+from gatherscatter.conformance.random_calls import version_call
+from gatherscatter.conformance.random_source import HypothesisChoices
 from gatherscatter.conformance.run import Examiner
 from gatherscatter.conformance.runtimes import find
-from gatherscatter.conformance.smaller import smaller
-from gatherscatter.conformance.themes.draft import Call, Draft, section
+from gatherscatter.conformance.shrink import iterate_smaller_calls
+from gatherscatter.conformance.themes.draft import CaseDraft, DraftedCall, section
 from gatherscatter.conformance.verdicts import Judgement
+from gatherscatter.extras import require
+from gatherscatter.oracle.oracle import ROWS, OracleRow
 
 NO_DEPARTURE = ("pass", "allowed", "not asked")
 SHRINKING = 60.0  # seconds for one departure
@@ -79,13 +80,13 @@ def search(
         raise ValueError(f"minutes must be a positive number, not {minutes}")
     rows = _rows(runtime, ops)
     with Examiner(runtime, timeout) as examiner:
-        hunt = _Hunt(runtime, examiner, monotonic() + 60 * minutes, progress)
+        hunt = _DepartureSearch(runtime, examiner, monotonic() + 60 * minutes, progress)
         random = Random(seed)
         while not hunt.is_over():
             yield from hunt.departures(rows, random)
 
 
-def _rows(runtime: str, ops: Sequence[str]) -> list[Row]:
+def _rows(runtime: str, ops: Sequence[str]) -> list[OracleRow]:
     """The op versions that the runtime can be asked for."""
     asked = find(runtime)
     rows = [
@@ -99,7 +100,7 @@ def _rows(runtime: str, ops: Sequence[str]) -> list[Row]:
     return rows
 
 
-class _Hunt:
+class _DepartureSearch:
     """What is known so far. Every call is run once: Hypothesis must see the same answer when it asks again."""
 
     def __init__(self, runtime: str, examiner: Examiner, deadline: float, progress: Progress | None) -> None:
@@ -116,11 +117,11 @@ class _Hunt:
     def is_over(self) -> bool:
         return monotonic() >= self._deadline
 
-    def departures(self, rows: list[Row], random: Random) -> Iterator[Departure]:
+    def departures(self, rows: list[OracleRow], random: Random) -> Iterator[Departure]:
         """One departure at most that is shrunk, and calls that turned out to have broken a worker before."""
         hypothesis = _hypothesis()
         self._target, self._until = None, self._deadline
-        drawn = hypothesis.strategies.composite(lambda draw: _draw(Drawn(draw), rows))()
+        drawn = hypothesis.strategies.composite(lambda draw: _draw(HypothesisChoices(draw), rows))()
         settings = hypothesis.settings(
             max_examples=AT_A_TIME,
             database=None,
@@ -142,8 +143,8 @@ class _Hunt:
     def _smallest(self, departure: Departure) -> Departure:
         """The departure without what can be left out."""
         row = ROWS[departure.case.op]
-        call = Call(list(departure.case.inputs), departure.case.attributes)
-        for candidate in smaller(row, call):
+        call = DraftedCall(list(departure.case.inputs), departure.case.attributes)
+        for candidate in iterate_smaller_calls(row, call):
             case = case_of(row, candidate)
             same = (case.kind, case.error) == (departure.case.kind, departure.case.error)
             if same and self._is_new(case):
@@ -177,23 +178,21 @@ class _Hunt:
 
 
 def _hypothesis() -> Any:
-    try:
+    with require("hypothesis", text="the search draws its calls with Hypothesis", install="hypothesis"):
         import hypothesis
-    except ModuleNotFoundError as error:
-        raise ImportError("the search draws its calls with Hypothesis: pip install hypothesis") from error
     return hypothesis
 
 
-def _draw(choices: Drawn, rows: list[Row]) -> Case:
+def _draw(choices: HypothesisChoices, rows: list[OracleRow]) -> Case:
     row = choices.pick(rows)
     call = version_call(choices, row)
     inputs = [_plain(array) for array in call.inputs]
-    return case_of(row, Call([*inputs, *[None] * (len(row.inputs) - len(inputs))], call.attributes))
+    return case_of(row, DraftedCall([*inputs, *[None] * (len(row.inputs) - len(inputs))], call.attributes))
 
 
-def case_of(row: Row, call: Call) -> Case:
+def case_of(row: OracleRow, call: DraftedCall) -> Case:
     """A case of a call that no theme has made."""
-    return answered(Draft(row.name, kind_of(row, call), "found", call, (section(row),)))
+    return make_case(CaseDraft(row.name, kind_of(row, call), "found", call, (section(row),)))
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

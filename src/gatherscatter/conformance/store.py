@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
-import ml_dtypes
 import numpy as np
 
+from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.conformance.case import Case, element_type
 
 FORMAT = 1
@@ -22,12 +22,7 @@ INDEX = "corpus.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same cases make the same file
 
 
-def dtype_of(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of an element type."""
-    return np.dtype(object if name == "string" else getattr(ml_dtypes, name, None) or name)
-
-
-def stored(array: np.ndarray) -> np.ndarray:
+def to_storable(array: np.ndarray) -> np.ndarray:
     """The array as a .npy file can hold it, which knows NumPy's own types only: of others it holds the bits."""
     if element_type(array) == "string":
         return array.astype(str)
@@ -65,7 +60,7 @@ class Pools:
                 files["string.json"] = json.dumps(values.tolist(), ensure_ascii=False).encode()
             else:
                 buffer = io.BytesIO()
-                np.save(buffer, stored(values), allow_pickle=False)
+                np.save(buffer, to_storable(values), allow_pickle=False)
                 files[f"{name}.npy"] = buffer.getvalue()
         return files
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gatherscatter import versions
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.conformance.case import Case, same
-from gatherscatter.conformance.foreign import foreign_memory
-from gatherscatter.conformance.latitude import REASONS
-from gatherscatter.conformance.narrowing import narrowed
+from gatherscatter.conformance.narrowing import describe_narrowing
 from gatherscatter.conformance.observations import Crashed, Hung, Outputs, Refused, Returned, Runs, Skipped, raw
+from gatherscatter.conformance.out_of_bounds import out_of_bounds_memory
+from gatherscatter.conformance.unspecified import REASONS
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictKind:
     """A verdict; ``severity`` 1 is the worst."""
 
     name: str
@@ -23,11 +23,11 @@ class Verdict:
 
 
 VERDICTS = tuple(
-    Verdict(name, title, severity)
+    VerdictKind(name, title, severity)
     for severity, (name, title) in enumerate(
         (
             ("crashes", "the process ends"),
-            ("foreign memory", "the result holds, or the call changes, memory that is not the call's"),
+            ("out-of-bounds memory", "the result holds, or the call changes, memory that is not the call's"),
             ("hangs", "no answer within the time limit"),
             ("nondeterministic", "the same call gives different results"),
             ("narrowed", "computed in 32 bits what was given in 64, without a word"),
@@ -78,9 +78,9 @@ def judge(case: Case, runs: Sequence[Runs]) -> Judgement:
     if not refused and all(same(one.outputs, case) and not one.damage for one in returned):
         return Judgement("pass", returned[0].outputs)
     got = next((one for one in returned if one.damage or not same(one.outputs, case)), returned[0])
-    evidence = foreign_memory(case, runs)
+    evidence = out_of_bounds_memory(case, runs)
     if evidence:
-        return Judgement("foreign memory", got.outputs, evidence)
+        return Judgement("out-of-bounds memory", got.outputs, evidence)
     if refused:
         message = f"refused {len(refused)} of {len(seen)} times: {_wording(refused[0])}"
         return Judgement("nondeterministic", got.outputs, message)
@@ -101,7 +101,7 @@ def _judge_result(case: Case, got: Outputs, returned: Sequence[Returned]) -> Jud
     varying = f"{different} different results in {len(returned)} runs" if different > 1 else ""
     if varying and not case.latitude:
         return Judgement("nondeterministic", got, varying)
-    narrow = narrowed(case, got)
+    narrow = describe_narrowing(case, got)
     if narrow:
         return Judgement("narrowed", got, narrow)
     if case.latitude:
@@ -114,7 +114,7 @@ def _judge_result(case: Case, got: Outputs, returned: Sequence[Returned]) -> Jud
 def _difference(case: Case, got: Outputs) -> str:
     for result, expected in zip(got, case.expected or (), strict=False):
         if result.dtype != expected.dtype:
-            return f"type {versions.element_type(result.dtype)}, not {versions.element_type(expected.dtype)}"
+            return f"type {element_type(result.dtype)}, not {element_type(expected.dtype)}"
         if result.shape != expected.shape:
             return f"shape {list(result.shape)}, not {list(expected.shape)}"
         equal = [a == b or (a != a and b != b) for a, b in zip(result.flat, expected.flat, strict=True)]
@@ -126,3 +126,6 @@ def _difference(case: Case, got: Outputs) -> str:
 
 def _wording(refusal: Refused) -> str:
     return f"{refusal.kind}: {refusal.message}"
+
+
+Verdict = VerdictKind  # its public name

@@ -86,14 +86,14 @@ def _end_within(seconds: float) -> None:
 
 def observe(runtime: Runtime, case: Case, times: int, fill: int) -> list[Observation]:
     """What the runtime does with a case, so many times if that is quick; an error is not asked for again."""
-    seen = [_once(runtime, case, fill)]
+    seen = [_observe_once(runtime, case, fill)]
     enough = perf_counter() + LONGEST
     while isinstance(seen[-1], Returned) and len(seen) < times and perf_counter() < enough:
-        seen.append(_once(runtime, case, fill))
+        seen.append(_observe_once(runtime, case, fill))
     return seen
 
 
-def _once(runtime: Runtime, case: Case, fill: int) -> Observation:
+def _observe_once(runtime: Runtime, case: Case, fill: int) -> Observation:
     fences = [None if array is None else Fence(array, fill) for array in case.inputs]
     _fill_unused(case, fill)
     try:
@@ -101,13 +101,13 @@ def _once(runtime: Runtime, case: Case, fill: int) -> Observation:
     except NotAskedError as reason:
         return Skipped(str(reason))
     except Exception as error:
-        return Refused(type(error).__name__, _first_words(error))
+        return Refused(type(error).__name__, _shorten_message(error))
     outputs = tuple(np.array(output) for output in outputs)
     names = [fence.damage() for fence in fences if fence is not None]
     return Returned(outputs, "; ".join(name for name in names if name))
 
 
-def _first_words(error: Exception) -> str:
+def _shorten_message(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}..."
 

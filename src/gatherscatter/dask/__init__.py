@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
-    import dask.array
-except ImportError as error:
-    raise ImportError("gatherscatter.dask needs Dask: pip install 'gatherscatter[dask]'") from error
+from gatherscatter.extras import require
 
-from gatherscatter.dask import calls
+with require("dask", text="gatherscatter.dask needs Dask", install="gatherscatter[dask]"):
+    import dask.array
+
+from gatherscatter.chunked import IndexRule, Options
 from gatherscatter.dask.caches import tensor_scatter
-from gatherscatter.dask.chunks import Rule
+from gatherscatter.dask.call import checked_call
+from gatherscatter.dask.graphs import build
 
 __all__ = [
     "gather",
@@ -73,10 +74,11 @@ def gather(
     >>> gs.gather(da.arange(12, chunks=5), [7, -1, 0]).compute()
     array([ 7, 11,  0])
     """
-    return calls.gather(
-        Rule("gather", "gather", mode), data, indices, axis=axis, batch_dims=batch_dims, plan=plan, out=out,
+    call = checked_call(
+        IndexRule("gather", "gather", mode), data, indices, axis=axis, batch_dims=batch_dims, plan=plan, out=out,
         num_threads=num_threads,
     )  # fmt: skip
+    return build(call)
 
 
 def gather_elements(
@@ -98,10 +100,11 @@ def gather_elements(
     array([[2, 0],
            [4, 4]])
     """
-    return calls.gather(
-        Rule("gather_elements", "gather_elements", mode), data, indices, axis=axis, plan=plan, out=out,
+    call = checked_call(
+        IndexRule("gather_elements", "gather_elements", mode), data, indices, axis=axis, plan=plan, out=out,
         num_threads=num_threads,
     )  # fmt: skip
+    return build(call)
 
 
 def gather_nd(
@@ -120,10 +123,11 @@ def gather_nd(
     >>> gs.gather_nd(da.ones((4, 5), chunks=2).cumsum(axis=1), [[0, 1], [3, -1]]).compute()
     array([2., 5.])
     """
-    return calls.gather(
-        Rule("gather_nd", "gather_nd", mode), data, indices, batch_dims=batch_dims, plan=plan, out=out,
+    call = checked_call(
+        IndexRule("gather_nd", "gather_nd", mode), data, indices, batch_dims=batch_dims, plan=plan, out=out,
         num_threads=num_threads,
     )  # fmt: skip
+    return build(call)
 
 
 def scatter_update(
@@ -163,10 +167,12 @@ def scatter_update(
     >>> gs.scatter_update(da.zeros(4, chunks=2), [3, 1, 3], [1.0, 2.0, 4.0], reduction="add").compute()
     array([0., 2., 0., 5.])
     """
-    return calls.scatter(
-        Rule("scatter_update", "scatter_update", mode), data, indices, updates, axis=axis, reduction=reduction,
-        include_self=include_self, accumulate=accumulate, plan=plan, out=out, num_threads=num_threads,
+    options = Options(reduction, include_self, accumulate)
+    call = checked_call(
+        IndexRule("scatter_update", "scatter_update", mode), data, indices, updates, axis=axis, options=options,
+        plan=plan, out=out, num_threads=num_threads,
     )  # fmt: skip
+    return build(call)
 
 
 def scatter_elements(
@@ -191,10 +197,12 @@ def scatter_elements(
     array([[0., 2., 0.],
            [1., 0., 3.]])
     """
-    return calls.scatter(
-        Rule("scatter_elements", "scatter_elements", mode), data, indices, updates, axis=axis, reduction=reduction,
-        include_self=include_self, accumulate=accumulate, plan=plan, out=out, num_threads=num_threads,
+    options = Options(reduction, include_self, accumulate)
+    call = checked_call(
+        IndexRule("scatter_elements", "scatter_elements", mode), data, indices, updates, axis=axis, options=options,
+        plan=plan, out=out, num_threads=num_threads,
     )  # fmt: skip
+    return build(call)
 
 
 def scatter_nd(
@@ -216,7 +224,9 @@ def scatter_nd(
     >>> gs.scatter_nd(da.zeros(4, chunks=2), [[3], [1], [3]], [1.0, 2.0, 4.0], reduction="max").compute()
     array([0., 2., 0., 4.])
     """
-    return calls.scatter(
-        Rule("scatter_nd", "scatter_nd", mode), data, indices, updates, reduction=reduction,
-        include_self=include_self, accumulate=accumulate, plan=plan, out=out, num_threads=num_threads,
+    options = Options(reduction, include_self, accumulate)
+    call = checked_call(
+        IndexRule("scatter_nd", "scatter_nd", mode), data, indices, updates, options=options, plan=plan, out=out,
+        num_threads=num_threads,
     )  # fmt: skip
+    return build(call)

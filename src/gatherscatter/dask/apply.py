@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import _arrays, _core
-from gatherscatter.dask.chunks import Block, Movement
-from gatherscatter.dask.route import Part, Route, route
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import Block, Options
+from gatherscatter.dask.chunks import LazyMovement
+from gatherscatter.dask.routes import Part, RowsByBlock, route
 from gatherscatter.errors import OpIndexError
 
 # Rows and where they go in a chunk of output; None: they are all of it.
-Taken = tuple[np.ndarray, np.ndarray | None]
+TakenRows = tuple[np.ndarray, np.ndarray | None]
 # Rows of a chunk, their updates and, if they do not come in row-major order, their places in that.
 Piece = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
-def directly(
-    move: Movement,
-    combine: dict[str, Any],
+def call_on_chunk(
+    move: LazyMovement,
+    options: Options,
     start: Block,
     chunk: Block,
     block: np.ndarray,
@@ -30,41 +32,43 @@ def directly(
 ) -> np.ndarray:
     """The whole call, on a chunk of data that a chunk of indices names all its places in."""
     try:
-        return _arrays.execute(
+        return convert.execute(
             move.rule.op, move.rule.kernel, block, indices, updates, axis=move.axis, batch_dims=move.batch_dims,
-            mode=move.rule.mode, negative=move.rule.negative, num_threads=1, **combine,
+            mode=move.rule.mode, negative=move.rule.negative, num_threads=1, **vars(options),
         )  # fmt: skip
     except OpIndexError:
         route(move, indices, start, chunk)  # raises the same with positions in the whole
         raise
 
 
-def _as_declared(move: Movement, dtype: np.dtype[Any], updates: np.ndarray) -> np.ndarray:
+def _cast_to_declared_type(move: LazyMovement, dtype: np.dtype[Any], updates: np.ndarray) -> np.ndarray:
     """A chunk in the type of its array, from which it may differ."""
-    return _arrays.cast(move.rule.op, "chunk of updates", updates, "an array", np.empty(0, dtype))
+    return convert.cast(move.rule.op, "chunk of updates", updates, "an array", np.empty(0, dtype))
 
 
 def take(
-    move: Movement, block: np.ndarray, number: int, outputs: list[int], routes: list[Route]
-) -> dict[int, list[Taken]]:
+    move: LazyMovement, block: np.ndarray, number: int, outputs: list[int], routes: list[RowsByBlock]
+) -> dict[int, list[TakenRows]]:
     """The rows of a chunk of data that chunks of indices name, for the ``outputs`` that these stand for."""
     named = {output: rows_of for output, rows_of in zip(outputs, routes, strict=True) if number in rows_of}
     return {output: [_rows(move, block, rows_of[number])] for output, rows_of in named.items()}
 
 
-def _rows(move: Movement, block: np.ndarray, part: Part) -> Taken:
+def _rows(move: LazyMovement, block: np.ndarray, part: Part) -> TakenRows:
     rows, positions = part
     return _core.gather(as_rows(block, move, len(move.axes)), rows, 1, num_threads=1), positions
 
 
 def assemble(
-    move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], output: int, *sent: dict[int, list[Taken]]
+    move: LazyMovement, shape: tuple[int, ...], dtype: np.dtype[Any], output: int, *sent: dict[int, list[TakenRows]]
 ) -> np.ndarray:
     """A chunk of a gather's output."""
-    return _put_together(move, shape, dtype, (piece for parcels in sent for piece in parcels.get(output, ())))
+    return _scatter_pieces(move, shape, dtype, (piece for parcels in sent for piece in parcels.get(output, ())))
 
 
-def _put_together(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], pieces: Iterable[Taken]) -> np.ndarray:
+def _scatter_pieces(
+    move: LazyMovement, shape: tuple[int, ...], dtype: np.dtype[Any], pieces: Iterable[TakenRows]
+) -> np.ndarray:
     out = np.zeros(shape, dtype) if move.rule.mode == "fill" else np.empty(shape, dtype)
     view = as_rows(out, move, len(move.positions))
     for rows, positions in pieces:
@@ -75,10 +79,10 @@ def _put_together(move: Movement, shape: tuple[int, ...], dtype: np.dtype[Any], 
 
 
 def gather_at_once(
-    move: Movement,
+    move: LazyMovement,
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
-    routes: list[Route],
+    routes: list[RowsByBlock],
     numbers: list[int],
     *blocks: np.ndarray,
 ) -> np.ndarray:
@@ -86,23 +90,23 @@ def gather_at_once(
     each = zip(blocks, routes, numbers, strict=True)
     # A generator: there is one piece at a time in memory.
     pieces = (_rows(move, block, rows_of[number]) for block, rows_of, number in each if number in rows_of)
-    return _put_together(move, shape, dtype, pieces)
+    return _scatter_pieces(move, shape, dtype, pieces)
 
 
-def pick(
-    move: Movement,
+def select_updates(
+    move: LazyMovement,
     dtype: np.dtype[Any],
     updates: np.ndarray,
-    rows_of: Route,
+    rows_of: RowsByBlock,
     start: tuple[int, ...] | None,
     numbers: list[int],
 ) -> dict[int, list[Piece]]:
     """The updates for chunks of data, of one chunk of updates, whose ``start`` is given where order needs it."""
-    updates = _as_declared(move, dtype, updates)
-    return {number: [_piece(move, updates, rows_of[number], start)] for number in numbers if number in rows_of}
+    updates = _cast_to_declared_type(move, dtype, updates)
+    return {number: [_select_piece(move, updates, rows_of[number], start)] for number in numbers if number in rows_of}
 
 
-def _piece(move: Movement, updates: np.ndarray, part: Part, start: tuple[int, ...] | None) -> Piece:
+def _select_piece(move: LazyMovement, updates: np.ndarray, part: Part, start: tuple[int, ...] | None) -> Piece:
     rows, positions = part
     lead = len(move.outer)
     shape = updates.shape[lead : lead + len(move.positions)]
@@ -117,7 +121,7 @@ def _piece(move: Movement, updates: np.ndarray, part: Part, start: tuple[int, ..
 
 
 def scatter(
-    move: Movement, combine: dict[str, Any], number: int, block: np.ndarray, *sent: dict[int, list[Piece]]
+    move: LazyMovement, options: Options, number: int, block: np.ndarray, *sent: dict[int, list[Piece]]
 ) -> np.ndarray:
     """A chunk of data with all of its updates, in row-major order, at once: the bits are those of a call in memory."""
     found = [piece for parcels in sent for piece in parcels.get(number, ())]
@@ -130,11 +134,11 @@ def scatter(
             line = np.argsort(np.concatenate([piece[2] for piece in found]), kind="stable")
             rows, updates = rows[line], _core.gather(updates, line, 1, num_threads=1)
     data = as_rows(block, move, len(move.axes))
-    out = _arrays.execute(move.rule.op, "scatter_update", data, rows, updates, axis=1, num_threads=1, **combine)
+    out = convert.execute(move.rule.op, "scatter_update", data, rows, updates, axis=1, num_threads=1, **vars(options))
     return out.reshape(block.shape)
 
 
-def as_rows(block: np.ndarray, move: Movement, rank: int) -> np.ndarray:
+def as_rows(block: np.ndarray, move: LazyMovement, rank: int) -> np.ndarray:
     """A chunk as (outer, rows, inner): ``rank`` axes behind the outer ones make the rows."""
     lead = len(move.outer)
     parts = block.shape[:lead], block.shape[lead : lead + rank], block.shape[lead + rank :]

@@ -8,13 +8,16 @@ import dask.array as da
 import numpy as np
 from dask.array import Array
 
-from gatherscatter import _arrays, cache
-from gatherscatter.dask import calls, inputs
-from gatherscatter.dask.chunks import Rule
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import IndexRule, Options
+from gatherscatter.dask import graphs, inputs
+from gatherscatter.dask.call import plan_call
 from gatherscatter.errors import OpIndexError
+from gatherscatter.functions.tensor_scatter import check_shapes, normalise_cache_axis, positions_of
+from gatherscatter.functions.tensor_scatter import tensor_scatter as tensor_scatter_in_memory
 
 OP = "tensor_scatter"
-RULE = Rule(OP, "scatter_update")
+RULE = IndexRule(OP, "scatter_update")
 
 
 def tensor_scatter(
@@ -44,7 +47,7 @@ def tensor_scatter(
 
 
 def run(
-    rule: Rule,
+    rule: IndexRule,
     past_cache: Any,
     update: Any,
     write_indices: Any = None,
@@ -59,26 +62,25 @@ def run(
     past = inputs.as_dask(op, "past_cache", past_cache)
     update = inputs.as_dask(op, "update", inputs.as_updates(op, update, past, "update", "past_cache"))
     _check_options(past, update, mode, num_threads)
-    axis = cache.normalised(op, axis, past.ndim)
+    axis = normalise_cache_axis(op, axis, past.ndim)
     window = write_indices
     if window is not None:
         window = inputs.as_indices(op, window, "write_indices")
-    cache.check_shapes(op, past.shape, update.shape, axis, None if window is None else window.shape)
+    check_shapes(op, past.shape, update.shape, axis, None if window is None else window.shape)
     if isinstance(window, Array):
         window = window.rechunk(past.chunks[:1])  # type: ignore[no-untyped-call]
     if update.size == 0:  # then positions stay in the chunks of the window, which is checked all the same
         update = da.zeros(update.shape, dtype=update.dtype, chunks=(past.chunks[0], *update.shape[1:]))
     positions = _positions(op, window, past.shape[0], past.shape[axis], update.shape[axis], mode)
     data, updates = da.moveaxis(past, axis, 1), da.moveaxis(update, axis, 1)
-    combine = {"reduction": "none", "include_self": True, "accumulate": "step"}
-    made = calls.scatter_checked(rule, data, positions, updates, 1, 1, plan, combine)
+    made = graphs.build(plan_call(rule, data, positions, updates, 1, 1, Options(), plan))
     return da.moveaxis(made, 1, axis)  # type: ignore[no-any-return]
 
 
 def _check_options(past: Array, update: Array, mode: str, num_threads: int | None) -> None:
     """What does not depend on shapes is checked by a call that has nothing to do."""
     empty = np.empty((0, 1), past.dtype), np.empty((0, 1), update.dtype)
-    cache.tensor_scatter(*empty, axis=1, mode=mode, num_threads=num_threads)
+    tensor_scatter_in_memory(*empty, axis=1, mode=mode, num_threads=num_threads)
 
 
 def _positions(
@@ -86,7 +88,7 @@ def _positions(
 ) -> Array | np.ndarray:
     """Where each of the updates goes, shape (batch, length)."""
     if not isinstance(window, Array):
-        return cache.positions_of(op, window, batch, size, length, mode)
+        return positions_of(op, window, batch, size, length, mode)
     chunks = (window.chunks[0], (length,))
     options = {"new_axis": 1, "chunks": chunks, "dtype": np.int64, "meta": np.empty((0, 0), np.int64)}
     return da.map_blocks(_positions_of_chunk, window, size, length, mode, op, **options)  # type: ignore[no-any-return, no-untyped-call]
@@ -96,12 +98,14 @@ def _positions_of_chunk(
     window: np.ndarray, size: int, length: int, mode: str, op: str, block_info: Any = None
 ) -> np.ndarray:
     try:
-        return cache.positions_of(op, _arrays.as_indices(op, "write_indices", window), len(window), size, length, mode)
+        return positions_of(op, convert.as_indices(op, "write_indices", window), len(window), size, length, mode)
     except OpIndexError as error:
-        raise _in_whole(error, block_info[0]["array-location"][0][0], block_info[0]["chunk-location"]) from None
+        raise _offset_error_positions(
+            error, block_info[0]["array-location"][0][0], block_info[0]["chunk-location"]
+        ) from None
 
 
-def _in_whole(error: OpIndexError, start: int, chunk: tuple[int, ...]) -> OpIndexError:
+def _offset_error_positions(error: OpIndexError, start: int, chunk: tuple[int, ...]) -> OpIndexError:
     """The error of a chunk with the positions in the whole."""
     positions = tuple((start + place,) for (place,) in error.positions)
     text = str(error).replace(f"write_indices[{error.positions[0][0]}]", f"write_indices[{positions[0][0]}]", 1)

@@ -1,8 +1,7 @@
-"""Which axes of chunked data an operator indexes, which dims of the indices walk along with them, and who meets whom.
+"""The chunks of Dask arrays in a call: which chunks of data, indices and updates meet.
 
-The axes that indices name places on lie side by side; to them belong batch axes, and all axes of the elements
-functions, whose places are the positions of the indices themselves. Data is then ``outer + axes + inner``, a gather's
-output and a scatter's updates are ``outer + positions + inner``, and a row is what one index tuple names in a chunk.
+The indexed axes lie side by side. Data is then ``outer + axes + inner``, a gather's output and a scatter's updates are
+``outer + positions + inner``.
 """
 
 from __future__ import annotations
@@ -10,100 +9,47 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-Block = tuple[int, ...]  # the numbers of a chunk, one for each axis
-Chunks = tuple[tuple[int, ...], ...]
+from gatherscatter.chunked import Block, ChunkedMovement, Chunks
 
 
-@dataclass(frozen=True)
-class Axis:
-    """An axis of data on which indices name places."""
-
-    number: int  # in data
-    chunks: tuple[int, ...]
-    along: int | None  # the dim of the indices that walks along with it; None: its places are the indices' values
-
-    @cached_property
-    def starts(self) -> np.ndarray:
-        return np.cumsum((0, *self.chunks[:-1]), dtype=np.int64)
-
-    @cached_property
-    def size(self) -> int:
-        return sum(self.chunks)
-
-    @cached_property
-    def _step(self) -> int:
-        """The size of all chunks but the last, which may be smaller; 0 where they differ."""
-        first = self.chunks[0]
-        return first if set(self.chunks[:-1]) == {first} and self.chunks[-1] <= first else 0
-
-    def locate(self, places: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | int]:
-        """For each place the number of its chunk, where it lies in that, and how large that is; None: the only one."""
-        if len(self.chunks) == 1:
-            return None, places, self.size
-        if self._step:
-            number = places // self._step
-            local = places - number * self._step
-        else:
-            number = np.searchsorted(self.starts, places, side="right") - 1
-            local = places - self.starts[number]
-        equal = len(set(self.chunks)) == 1
-        return number, local, self.chunks[0] if equal else np.asarray(self.chunks)[number]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The operator: what messages call it, the array function that does it, and what it makes of indices."""
-
-    op: str
-    kernel: str
-    mode: str = "raise"
-    negative: bool = True  # whether -1 is the last
+class LazyMovement(ChunkedMovement):
+    """What an operator does with the chunks of a Dask array."""
 
     @property
-    def takes_tuples(self) -> bool:
-        """Whether the last axis of the indices holds index tuples."""
-        return self.kernel.endswith("_nd")
-
-
-@dataclass(frozen=True)
-class Movement:
-    """What an operator does with chunked data."""
-
-    rule: Rule
-    axis: int
-    batch_dims: int
-    axes: tuple[Axis, ...]
-    outer: Chunks
-    inner: Chunks
-    positions: tuple[int, ...]  # the shape of the indices, index tuples counting as one
+    def outer(self) -> Chunks:
+        """The chunks of data before the indexed axes."""
+        return self.chunks[: self.axes[0].number] if self.axes else ()
 
     @property
-    def grid(self) -> tuple[int, ...]:
-        """How many chunks there are along each of the axes."""
-        return tuple(len(axis.chunks) for axis in self.axes)
+    def inner(self) -> Chunks:
+        """The chunks of data behind the indexed axes."""
+        return self.chunks[self.axes[-1].number + 1 :] if self.axes else self.chunks
+
+    def slots_chunks(self, positions: Chunks) -> Chunks:
+        """The chunks of a gather's output and of a scatter's updates, for those along the indices."""
+        return (*self.outer, *positions, *self.inner)
 
     @cached_property
     def most_rows(self) -> int:
         """In any one chunk."""
         return math.prod(max(axis.chunks) for axis in self.axes)
 
-    def tails(self) -> Iterator[tuple[Block, Block]]:
+    def iterate_outer_blocks(self) -> Iterator[tuple[Block, Block]]:
         """The chunks off the axes: their numbers before and behind these."""
         return itertools.product(blocks_of(self.outer), blocks_of(self.inner))
 
-    def aligned(self, chunks: Chunks) -> Chunks:
+    def align_chunks(self, chunks: Chunks) -> Chunks:
         """Chunks of positions, cut like data where they walk along with it."""
         along = {axis.along: axis.chunks for axis in self.axes}
         lengths = enumerate(self.positions)
-        return tuple(cut(along[d], n) if d in along else chunks[d] for d, n in lengths)
+        return tuple(cut_chunks(along[d], n) if d in along else chunks[d] for d, n in lengths)
 
-    def blocks_met(self, chunk: Block) -> list[int]:
+    def find_reachable_blocks(self, chunk: Block) -> list[int]:
         """The flat numbers of the chunks that a chunk of aligned indices can name a place in."""
         numbers = [range(len(axis.chunks)) if axis.along is None else (chunk[axis.along],) for axis in self.axes]
         return [ravel(block, self.grid) for block in itertools.product(*numbers)]
@@ -119,7 +65,7 @@ class Movement:
         memory does it."""
         named = [len(axis.chunks) == 1 for axis in self.axes if axis.along is None]
         met = [len(chunks[d]) == 1 for d in self.free]
-        return all(named) and (all(met) or not scatter) and chunks == self.aligned(chunks)
+        return all(named) and (all(met) or not scatter) and chunks == self.align_chunks(chunks)
 
     def in_order(self, chunks: Chunks) -> bool:
         """Whether chunk after chunk is the row-major order, among the indices that can name the same place."""
@@ -127,22 +73,6 @@ class Movement:
         while free and max(free[0]) <= 1:
             free = free[1:]
         return all(len(sizes) == 1 for sizes in free[1:])
-
-
-def movement(rule: Rule, data: Chunks, indices: tuple[int, ...], axis: int, batch_dims: int) -> Movement:
-    """The movement of a call that was found valid; ``axis`` is not negative, and ``batch_dims`` if that is not 0."""
-    rank = len(data)
-    if rule.kernel.endswith("_elements"):
-        along = [None if d == axis else d for d in range(rank)]
-        first, positions = 0, indices
-    elif rule.takes_tuples:
-        along = [*range(batch_dims), *[None] * indices[-1]]
-        first, positions = 0, indices[:-1]
-    else:
-        along = [*range(batch_dims), None]
-        first, positions = axis - batch_dims, indices
-    axes = tuple(Axis(d, data[d], dim) for d, dim in enumerate(along, first))
-    return Movement(rule, axis, batch_dims, axes, data[:first], data[first + len(axes) :], positions)
 
 
 def blocks_of(chunks: Chunks) -> Iterator[Block]:
@@ -173,7 +103,7 @@ def part_of(array: np.ndarray, chunks: Chunks, block: Block) -> np.ndarray:
     return array[*places, ...]
 
 
-def cut(chunks: Sequence[int], length: int) -> tuple[int, ...]:
+def cut_chunks(chunks: Sequence[int], length: int) -> tuple[int, ...]:
     """The first chunks that hold ``length`` places together."""
     ends = np.minimum(np.cumsum(chunks), length)
     sizes = np.diff(ends, prepend=0).tolist()

@@ -22,7 +22,7 @@ Sender = TypeVar("Sender", bound=Hashable)
 Parcels = dict[Any, list[Any]]  # for each receiver what it gets, in the order of the senders
 
 
-def exchange(
+def add_exchange_tasks(
     graph: dict[Any, Any],
     name: str,
     place: Place,
@@ -44,7 +44,7 @@ def exchange(
     receivers = sorted({number for numbers in meetings.values() for number in numbers})
     size = group_size(len(receivers), volume)
     groups = {number: n // size for n, number in enumerate(receivers)}
-    met = {sender: _by_group(numbers, groups) for sender, numbers in meetings.items()}
+    met = {sender: _group_numbers(numbers, groups) for sender, numbers in meetings.items()}
     in_two_steps = sum(map(len, met.values())) + len(set(groups.values())) + len(receivers)
     arrived: dict[int, list[TaskRef]] = defaultdict(list)
     if not is_worth_two_steps(in_two_steps, pairs, volume):
@@ -81,7 +81,7 @@ def _add(graph: dict[Any, Any], key: Any, function: Callable[..., Any], *argumen
     return TaskRef(key)
 
 
-def _by_group(numbers: Sequence[int], groups: Mapping[int, int]) -> dict[int, list[int]]:
+def _group_numbers(numbers: Sequence[int], groups: Mapping[int, int]) -> dict[int, list[int]]:
     parts: dict[int, list[int]] = defaultdict(list)
     for number in numbers:
         parts[groups[number]].append(number)

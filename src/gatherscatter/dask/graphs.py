@@ -7,41 +7,61 @@ from collections import defaultdict
 from functools import partial
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from dask._task_spec import Alias, List, Task, TaskRef
 from dask.array import Array
 from dask.highlevelgraph import HighLevelGraph
 
+from gatherscatter.chunked import Block, Chunks
 from gatherscatter.dask import apply
-from gatherscatter.dask.chunks import Block, Chunks, Movement, blocks_of, part_of, ravel, shape_of, start_of
-from gatherscatter.dask.exchange import exchange
+from gatherscatter.dask.call import LazyCall
+from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, ravel, shape_of, start_of
+from gatherscatter.dask.exchange import add_exchange_tasks
 from gatherscatter.dask.routes import Routes
 
 Tail = tuple[Block, Block]  # a chunk off the axes: its numbers before and behind these
 
 
-def gather(move: Movement, data: Array, routes: Routes, positions: Chunks, name: str) -> Array:
+def build(call: LazyCall) -> Array:
+    """The result of a checked call."""
+    if call.routes is None:
+        made = _call_per_chunk(call)
+    elif call.updates is not None:
+        made = _scatter(call, call.routes, call.updates)
+    else:
+        made = _gather(call, call.routes)
+    move = call.move
+    if call.axis == move.axis:
+        return made
+    places = range(move.batch_dims, len(move.positions))
+    axes = range(call.axis, call.axis + len(places))
+    return da.moveaxis(made, places, axes)  # type: ignore[no-any-return]
+
+
+def _gather(call: LazyCall, routes: Routes) -> Array:
     """Each chunk of data sends each chunk of output the rows that are taken from it, and these are put together.
 
     A chunk of output that is as large as all the chunks of data it needs is made by one task.
     """
-    made = _Gather(move, data, routes, positions, name)
-    for tail in move.tails():
+    made = _GatherGraph(call, routes)
+    for tail in call.move.iterate_outer_blocks():
         made.add(tail)
-    return _array(made.graph, name, made.slots, data, [data, *routes.sources])
+    return _array(call, made.graph, call.slots)
 
 
-class _Gather:
+class _GatherGraph:
     """The graph of a gather while it is made. Chunks of output are numbered as they come."""
 
-    def __init__(self, move: Movement, data: Array, routes: Routes, positions: Chunks, name: str) -> None:
+    def __init__(self, call: LazyCall, routes: Routes) -> None:
         self.graph = dict(routes.graph)
-        self.slots = (*move.outer, *positions, *move.inner)
-        self._move, self._data, self._routes, self._name = move, data, routes, name
-        self._grid = _grid(move)
-        self._outputs = list(blocks_of(positions))
+        self._slots, self._move, self._data, self._routes, self._name = (
+            call.slots, call.move, call.data, routes, call.name
+        )  # fmt: skip
+        self._grid = _grid(call.move)
+        self._outputs = list(blocks_of(call.positions))
         self._needs = [routes.blocks(chunk) for chunk in self._outputs]
-        self._sizes = [math.prod(shape_of(positions, chunk)) for chunk in self._outputs]
+        self._sizes = [math.prod(shape_of(call.positions, chunk)) for chunk in self._outputs]
         self._at_once = [self._is_made_at_once(*each) for each in zip(self._needs, self._sizes, strict=True)]
         self._meetings: dict[int, list[int]] = defaultdict(list)
         for n, numbers in enumerate(self._needs):
@@ -49,7 +69,7 @@ class _Gather:
                 self._meetings[number].append(n)
 
     def _is_made_at_once(self, numbers: list[int], size: int) -> bool:
-        rows = (math.prod(shape_of(_along(self._move), self._grid[number])) for number in numbers)
+        rows = (math.prod(shape_of(_list_indexed_chunks(self._move), self._grid[number])) for number in numbers)
         return len(numbers) == 1 or sum(rows) <= size
 
     def add(self, tail: Tail) -> None:
@@ -58,10 +78,12 @@ class _Gather:
         width = math.prod(shape_of((*self._move.outer, *self._move.inner), (*before, *behind)))
         rows = sum(size for size, at_once in zip(self._sizes, self._at_once, strict=True) if not at_once)
         volume = rows * width * self._data.dtype.itemsize
-        sent = exchange(self.graph, self._name, (*before, *behind), self._meetings, volume, partial(self._take, tail))
+        sent = add_exchange_tasks(
+            self.graph, self._name, (*before, *behind), self._meetings, volume, partial(self._take, tail)
+        )
         for n, chunk in enumerate(self._outputs):
             key: Any = (self._name, *before, *chunk, *behind)
-            facts = self._move, shape_of(self.slots, key[1:]), self._data.dtype
+            facts = self._move, shape_of(self._slots, key[1:]), self._data.dtype
             if self._at_once[n]:
                 routes = List(*(self._routes.argument(chunk, [number]) for number in self._needs[n]))
                 blocks = (self._block(tail, number) for number in self._needs[n])
@@ -78,64 +100,53 @@ class _Gather:
         return TaskRef((self._data.name, *before, *self._grid[number], *behind))
 
 
-def scatter(
-    move: Movement,
-    data: Array,
-    routes: Routes,
-    updates: Array | np.ndarray,
-    positions: Chunks,
-    combine: dict[str, Any],
-    name: str,
-) -> Array:
+def _scatter(call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> Array:
     """Each chunk of updates sends each chunk of data its part, which is applied; untouched chunks are passed on."""
-    made = _Scatter(move, routes, updates, positions, name)
-    for before, behind in move.tails():
-        sent = made.sent((before, behind))
-        for number, block in _grid(move).items():
-            key: Any = (name, *before, *block, *behind)
-            source: Any = (data.name, *key[1:])
+    made = _ScatterGraph(call, routes, updates)
+    for before, behind in call.move.iterate_outer_blocks():
+        sent = made.send_updates((before, behind))
+        for number, block in _grid(call.move).items():
+            key: Any = (call.name, *before, *block, *behind)
+            source: Any = (call.data.name, *key[1:])
             if number in sent:
-                made.graph[key] = Task(key, apply.scatter, move, combine, number, TaskRef(source), *sent[number])
+                facts = call.move, call.options, number, TaskRef(source)
+                made.graph[key] = Task(key, apply.scatter, *facts, *sent[number])
             else:
                 made.graph[key] = Alias(key, source)
-    sources = [data, *routes.sources, *([updates] if isinstance(updates, Array) else [])]
-    return _array(made.graph, name, data.chunks, data, sources)
+    return _array(call, made.graph, call.data.chunks)
 
 
-class _Scatter:
+class _ScatterGraph:
     """The graph of a scatter while it is made, as far as updates are concerned."""
 
-    def __init__(
-        self, move: Movement, routes: Routes, updates: Array | np.ndarray, positions: Chunks, name: str
-    ) -> None:
+    def __init__(self, call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> None:
         self.graph = dict(routes.graph)
-        self._move, self._routes, self._updates, self._positions, self._name = move, routes, updates, positions, name
-        self._meetings = {chunk: routes.blocks(chunk) for chunk in blocks_of(positions)}
-        self._ordered = move.in_order(positions)
+        self._slots, self._move, self._positions, self._name = call.slots, call.move, call.positions, call.name
+        self._routes, self._updates = routes, updates
+        self._meetings = {chunk: routes.blocks(chunk) for chunk in blocks_of(call.positions)}
+        self._ordered = call.move.in_order(call.positions)
 
-    def sent(self, tail: Tail) -> dict[int, list[Any]]:
+    def send_updates(self, tail: Tail) -> dict[int, list[Any]]:
         """What the chunks of data get, by their numbers, at one place off the axes."""
         before, behind = tail
         if isinstance(self._updates, Array):
             volume = int(self._updates.nbytes) // math.prod(map(len, (*self._move.outer, *self._move.inner)))
             place = (*before, *behind)
-            return exchange(self.graph, self._name, place, self._meetings, volume, partial(self._pick, tail))
+            return add_exchange_tasks(self.graph, self._name, place, self._meetings, volume, partial(self._pick, tail))
         parcels: dict[int, list[Any]] = defaultdict(list)
         for chunk, numbers in self._meetings.items():
             for number in numbers:
                 function, *arguments = self._pick(tail, chunk, [number])
                 sent = function(*arguments)
-                parcels[number].append({number: [tuple(map(_own, piece)) for piece in sent[number]]})
+                parcels[number].append({number: [tuple(map(_copy_if_view, piece)) for piece in sent[number]]})
         return parcels
 
     def _pick(self, tail: Tail, chunk: Block, numbers: list[int]) -> tuple[Any, ...]:
         before, behind = tail
-        updates = _part(
-            self._updates, (*self._move.outer, *self._positions, *self._move.inner), (*before, *chunk, *behind)
-        )
+        updates = _reference_block(self._updates, self._slots, (*before, *chunk, *behind))
         start = None if self._ordered else start_of(self._positions, chunk)
         return (
-            apply.pick,
+            apply.select_updates,
             self._move,
             self._updates.dtype,
             updates,
@@ -145,58 +156,51 @@ class _Scatter:
         )
 
 
-def direct(
-    move: Movement,
-    data: Array,
-    indices: Array | np.ndarray,
-    updates: Array | np.ndarray | None,
-    positions: Chunks,
-    combine: dict[str, Any],
-    name: str,
-) -> Array:
+def _call_per_chunk(call: LazyCall) -> Array:
     """One task for each chunk of the result, which is a call in memory: no chunk of data meets two of indices."""
     graph: dict[Any, Any] = {}
-    chunks = (*move.outer, *positions, *move.inner)
+    name, move, data, updates, positions = call.name, call.move, call.data, call.updates, call.positions
+    chunks = call.slots
     for chunk in blocks_of(positions):
         block = tuple(0 if axis.along is None else chunk[axis.along] for axis in move.axes)
-        index = _own(_part(indices, positions, chunk))
-        for before, behind in move.tails():
+        index = _copy_if_view(_reference_block(call.indices, positions, chunk))
+        for before, behind in move.iterate_outer_blocks():
             place = (*before, *chunk, *behind)
             key = (name, *(place if updates is None else (*before, *block, *behind)))
-            values = [] if updates is None else [_own(_part(updates, chunks, place))]
+            values = [] if updates is None else [_copy_if_view(_reference_block(updates, chunks, place))]
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
-            graph[key] = Task(key, apply.directly, move, combine, start, chunk, source, index, *values)
+            graph[key] = Task(key, apply.call_on_chunk, move, call.options, start, chunk, source, index, *values)
     if updates is not None:  # indices may be shorter than data
         rest = (block for block in blocks_of(data.chunks) if (name, *block) not in graph)
         graph |= {(name, *block): Alias((name, *block), (data.name, *block)) for block in rest}
         chunks = data.chunks
-    sources = [each for each in (data, indices, updates) if isinstance(each, Array)]
-    return _array(graph, name, chunks, data, sources)
+    return _array(call, graph, chunks)
 
 
-def _part(array: Array | np.ndarray, chunks: Chunks, block: Block) -> TaskRef | np.ndarray:
+def _reference_block(array: Array | np.ndarray, chunks: Chunks, block: Block) -> TaskRef | np.ndarray:
     """A chunk of an array; what lies in memory is sent with the task. A last axis of index tuples is not cut."""
     if isinstance(array, np.ndarray):
         return part_of(array, chunks, block)
     return TaskRef((array.name, *block, *[0] * (array.ndim - len(block))))
 
 
-def _own(value: Any) -> Any:
+def _copy_if_view(value: Any) -> Any:
     """Memory of the caller, who may change it later, is copied."""
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.owndata else value
 
 
-def _array(graph: dict[Any, Any], name: str, chunks: Chunks, like: Array, sources: list[Array]) -> Array:
-    whole = HighLevelGraph.from_collections(name, graph, dependencies=sources)  # type: ignore[arg-type]
+def _array(call: LazyCall, graph: dict[Any, Any], chunks: Chunks) -> Array:
+    name, like = call.name, call.data
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=call.sources)  # type: ignore[arg-type]
     shape = tuple(map(sum, chunks))
     return Array(whole, name, chunks, meta=like._meta, dtype=like.dtype, shape=shape)  # type: ignore[no-untyped-call]
 
 
-def _grid(move: Movement) -> dict[int, Block]:
+def _grid(move: LazyMovement) -> dict[int, Block]:
     """The numbers along the axes of each chunk of data, by its flat number."""
-    return {ravel(block, move.grid): block for block in blocks_of(_along(move))}
+    return {ravel(block, move.grid): block for block in blocks_of(_list_indexed_chunks(move))}
 
 
-def _along(move: Movement) -> Chunks:
+def _list_indexed_chunks(move: LazyMovement) -> Chunks:
     return tuple(axis.chunks for axis in move.axes)

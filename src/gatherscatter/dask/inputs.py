@@ -1,4 +1,4 @@
-"""Inputs of calls: Dask arrays whose chunks are known, and everything checked that can be without computing."""
+"""Inputs of calls: Dask arrays whose chunks are known, and indices and updates in memory or not."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import dask.array as da
 import numpy as np
 from dask.array import Array
 
-from gatherscatter import _arrays, _core, _strings
-from gatherscatter.dask.chunks import Movement, Rule
-from gatherscatter.errors import OpTypeError, OpValueError, index_fault, reduction_fault
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import IndexRule
+from gatherscatter.errors import OpTypeError, OpValueError
 
 PLANS = ("lazy", "eager")
 
@@ -31,7 +31,7 @@ def check_plan(op: str, plan: str, out: object) -> None:
 def as_dask(op: str, name: str, value: Any) -> Array:
     """A Dask array with chunks of known sizes."""
     if not isinstance(value, Array):
-        array = _arrays.as_array(op, name, value)
+        array = convert.as_array(op, name, value)
         # Dask can't say how large a chunk of objects should be.
         value = da.from_array(array, chunks=-1 if array.dtype.hasobject else "auto")  # type: ignore[no-untyped-call]
     if any(math.isnan(size) for sizes in value.chunks for size in sizes):
@@ -43,7 +43,7 @@ def as_dask(op: str, name: str, value: Any) -> Array:
     return value  # type: ignore[no-any-return]
 
 
-def check_fill(rule: Rule, data: Any) -> None:
+def check_fill(rule: IndexRule, data: Any) -> None:
     """What fills an array of objects, 0 or the empty string, depends on all of its elements."""
     if rule.mode == "fill" and np.dtype(getattr(data, "dtype", int)).kind == "O":
         text = f"{rule.op}: objects have no 'fill' that is known before they are; convert data to StringDType"
@@ -53,8 +53,8 @@ def check_fill(rule: Rule, data: Any) -> None:
 def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray:
     """Indices of an integer type, in memory or not."""
     if not isinstance(value, Array):
-        return _arrays.as_indices(op, name, value)
-    _arrays.as_indices(op, name, np.empty(0, value.dtype))
+        return convert.as_indices(op, name, value)
+    convert.as_indices(op, name, np.empty(0, value.dtype))
     return as_dask(op, name, value)
 
 
@@ -62,8 +62,8 @@ def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: 
     """Updates in the type of data; tasks convert those that are lazy. Text of a fixed width keeps its width."""
     like = np.empty(0, data.dtype)
     if not isinstance(value, Array):
-        return _arrays.cast(op, name, value, target, like)
-    _arrays.cast(op, name, np.empty(0, value.dtype), target, like)
+        return convert.cast(op, name, value, target, like)
+    convert.cast(op, name, np.empty(0, value.dtype), target, like)
     if data.dtype.kind in "US" and value.dtype.kind != data.dtype.kind:
         text = f"{op}: {name} of type {value.dtype} have no known width, as {target} of type {data.dtype} needs it"
         raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
@@ -78,50 +78,7 @@ def _cast_chunk(
     chunk: np.ndarray, op: str, name: str, target: str, dtype: np.dtype[Any], block_info: Any
 ) -> np.ndarray:
     origin = tuple(start for start, _ in block_info[0]["array-location"])
-    return _arrays.cast(op, name, chunk, target, np.empty(0, dtype), origin=origin)
-
-
-def check(
-    rule: Rule,
-    data: Array,
-    indices: Array | np.ndarray,
-    updates: Array | np.ndarray | None,
-    *,
-    axis: int = 0,
-    batch_dims: int = 0,
-    reduction: str = "none",
-    include_self: bool = True,
-    accumulate: str = "step",
-    num_threads: int | None,
-) -> None:
-    """What a call in memory checks, values aside: on arrays of the same shapes that hold one element each."""
-    array, index = _stand_in(data, data.dtype), _stand_in(indices, indices.dtype)
-    update = None if updates is None else _stand_in(updates, data.dtype)
-    if _strings.needs_numbers(array, update, reduction):
-        if reduction not in ("none", "add"):
-            reduction_fault(rule.op, reduction, data.dtype)
-        number = np.dtype(np.int64)
-        array, update = _stand_in(data, number), None if updates is None else _stand_in(updates, number)
-    _core.explain(rule.op, rule.kernel, array, index, update, axis, batch_dims, reduction, include_self, accumulate,
-                  rule.mode, rule.negative, None, num_threads)  # fmt: skip
-
-
-def _stand_in(array: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    return np.broadcast_to(_arrays.native(np.zeros((), dtype)), array.shape)
-
-
-def check_range(move: Movement, data: tuple[int, ...], indices: np.ndarray) -> None:
-    """Raise for indices in memory what a call in memory raises; ``data`` is the shape of that."""
-    rule = move.rule
-    columns = indices if rule.takes_tuples else indices[..., np.newaxis]
-    sizes = [axis.size for axis in move.axes if axis.along is None]
-    if columns.size == 0 or rule.mode in ("fill", "drop") or (rule.mode != "raise" and 0 not in sizes):
-        return
-    for column, size in enumerate(sizes):
-        values = columns[..., column]
-        if size == 0 or values.min() < (-size if rule.negative else 0) or values.max() >= size:
-            index_fault(rule.op, rule.kernel, data, indices, move.axis, move.batch_dims, rule.negative,
-                        rule.mode != "raise")  # fmt: skip
+    return convert.cast(op, name, chunk, target, np.empty(0, dtype), origin=origin)
 
 
 def result_type(op: str, data: np.dtype[Any], updates: np.dtype[Any], reduction: str) -> np.dtype[Any]:

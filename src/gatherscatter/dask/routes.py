@@ -1,4 +1,4 @@
-"""The two ways in which a graph knows its indices: as values, or as tasks that will find them."""
+"""From indices to the rows of chunks: at once where indices are known, and by tasks where they are not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,47 @@ from dask.base import compute
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
-from gatherscatter.dask.chunks import Block, Chunks, Movement, blocks_of, part_of, start_of
-from gatherscatter.dask.route import Route, route
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import Block, Chunks, group_by_block
+from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, start_of
+
+# The rows of a chunk that are named, and where the indices that name them stand among all; None: these are all of them.
+Part = tuple[np.ndarray, np.ndarray | None]
+
+RowsByBlock = dict[int, Part]  # by the flat number of the chunk
+
+
+def route(move: LazyMovement, indices: np.ndarray, start: Block, chunk: Block) -> RowsByBlock:
+    """Sort a chunk of indices by the chunk of data that they name a place in; what is equal keeps its order.
+
+    ``start`` is where these indices stand in the whole, ``chunk`` the numbers of their chunk.
+    """
+    indices = convert.as_indices(move.rule.op, "indices", indices)  # a chunk may differ from the type of its array
+    found = _sort_rows(move, indices, start)
+    if found is None:
+        move.raise_index_error(indices, start, chunk)
+    return found
+
+
+def _sort_rows(move: LazyMovement, indices: np.ndarray, start: Block) -> RowsByBlock | None:
+    """`route`; None where an index is out of range."""
+    located = move.locate(indices, start)
+    if located is None:
+        return None
+    numbers, rows = located
+    rows = rows.astype(_choose_narrowest_type(move.most_rows), copy=False)
+    groups = group_by_block(numbers)
+    if groups.order is None:
+        return dict.fromkeys(groups.numbers.tolist(), (rows, None))
+    order = groups.order.astype(_choose_narrowest_type(rows.size), copy=False)
+    rows = _core.gather(rows, order)
+    return {number: (rows[part], order[part]) for number, part in groups.iterate()}
+
+
+def _choose_narrowest_type(count: int) -> type[np.unsignedinteger[Any]] | type[np.int64]:
+    """The narrowest type for numbers below ``count``: graphs with known indices are sent to workers."""
+    return np.uint16 if count <= 2**16 else np.uint32 if count <= 2**32 else np.int64
 
 
 class Routes(Protocol):
@@ -25,24 +64,26 @@ class Routes(Protocol):
         """Flat numbers of chunks of data, ascending."""
 
     def argument(self, chunk: Block, numbers: list[int]) -> Any:
-        """What a task gets as its `Route`, for these chunks of data."""
+        """What a task gets as its `RowsByBlock`, for these chunks of data."""
 
 
 class Known:
     """Indices in memory: only what is touched gets tasks, and each task gets its own rows."""
 
-    def __init__(self, move: Movement, indices: np.ndarray, chunks: Chunks) -> None:
+    def __init__(self, move: LazyMovement, indices: np.ndarray, chunks: Chunks) -> None:
         self.graph: dict[Any, Any] = {}
         self.sources: list[Array] = []
-        self._routes = {
-            chunk: route(move, part_of(indices, chunks, chunk), start_of(chunks, chunk), chunk)
-            for chunk in blocks_of(chunks)
-        }
+        self._routes: dict[Block, RowsByBlock] = {}
+        for chunk in blocks_of(chunks):
+            found = _sort_rows(move, part_of(indices, chunks, chunk), start_of(chunks, chunk))
+            if found is None:
+                move.raise_index_error(indices)
+            self._routes[chunk] = found
 
     def blocks(self, chunk: Block) -> list[int]:
         return sorted(self._routes[chunk])
 
-    def argument(self, chunk: Block, numbers: list[int]) -> Route:
+    def argument(self, chunk: Block, numbers: list[int]) -> RowsByBlock:
         return {number: self._routes[chunk][number] for number in numbers}
 
 
@@ -50,11 +91,13 @@ class Lazy:
     """Indices of Dask: a task for each of their chunks sorts them, and tasks of all chunks of data that it may name a
     place in ask that one."""
 
-    def __init__(self, move: Movement, indices: Array, name: str) -> None:
+    def __init__(self, move: LazyMovement, indices: Array, name: str) -> None:
         chunks = indices.chunks[: len(move.positions)]
         last = (0,) * (indices.ndim - len(chunks))
         self._name = name
-        self._touched: dict[Block, list[int]] = {chunk: move.blocks_met(chunk) for chunk in blocks_of(chunks)}
+        self._touched: dict[Block, list[int]] = {
+            chunk: move.find_reachable_blocks(chunk) for chunk in blocks_of(chunks)
+        }
         self.sources: list[Array] = [indices]
         self.graph: dict[Any, Any] = {
             (name, *chunk): Task(
@@ -63,7 +106,7 @@ class Lazy:
             for chunk in blocks_of(chunks)
         }
 
-    def look(self) -> None:
+    def compute_touched(self) -> None:
         """Compute which chunks are touched, and forget the others; indices that are out of range raise."""
         graph = dict(self.graph)
         name = f"touched-{self._name}"

@@ -5,20 +5,18 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .diagnosis import Diagnosis, NodeReport
-from .examination import examine
-from .targets import names
-from .verdicts import STATUSES, Reason, Verdict
+from gatherscatter.doctor.examine import Diagnosis, NodeReport, examine
+from gatherscatter.findings.verdicts import STATUSES, Reason, Verdict, names
 
 if TYPE_CHECKING:
-    from .fixes import Fixed, fix
+    from gatherscatter.doctor.fixes import Fixed, fix
 
 __all__ = ["STATUSES", "Diagnosis", "Fixed", "NodeReport", "Reason", "Verdict", "examine", "fix", "names"]
 
 
 def __getattr__(name: str) -> Any:
     if name in ("Fixed", "fix"):  # which need the onnx package; to examine an IR does not
-        from . import fixes
+        from gatherscatter.doctor import fixes
 
         return getattr(fixes, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

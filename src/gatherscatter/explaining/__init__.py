@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gatherscatter.explaining.call import Call, taken_apart
+from gatherscatter.explaining.call import ExplainedCall, record_call
+from gatherscatter.explaining.scene import Drawing, drawing
 from gatherscatter.explaining.trace import Step, trace
-from gatherscatter.explaining.view import Drawing, drawing
-from gatherscatter.files import replacing, write_text
+from gatherscatter.files import replace_atomically, write_text
+from gatherscatter.lazy_modules import load
 
 if TYPE_CHECKING:
-    from gatherscatter.explaining.elsewhere import Elsewhere
     from gatherscatter.explaining.equivalents import Equivalent
+    from gatherscatter.explaining.other_engines import Elsewhere
 
 __all__ = ["Explanation", "explain"]
 
@@ -75,7 +76,7 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
     >>> print(gs.explain(gs.gather, [10, 20], [5]).error)
     gather: indices[0] = 5 is out of range for axis 0 of data with size 2 (valid: -2..1)
     """
-    return Explanation(taken_apart(op, inputs, attributes))
+    return Explanation(record_call(op, inputs, attributes))
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Explanation:
     ``call`` is the call taken apart.
     """
 
-    call: Call
+    call: ExplainedCall
 
     @property
     def op(self) -> str:
@@ -122,9 +123,9 @@ class Explanation:
     @cached_property
     def elsewhere(self) -> tuple[Elsewhere, ...]:
         """What engines that take model files do differently with this very call, the most severe first."""
-        from gatherscatter.explaining.elsewhere import elsewhere
+        from gatherscatter.explaining.other_engines import find_departures
 
-        return elsewhere(self.call)
+        return find_departures(self.call)
 
     @cached_property
     def equivalents(self) -> dict[str, Equivalent]:
@@ -147,13 +148,11 @@ class Explanation:
 
         if theme not in THEMES:
             raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, not {theme!r}")
-        return svg(self.call, self.drawing, theme)
+        return str(svg(self.call, self.drawing, theme))
 
     def html(self) -> str:
         """A page that needs no network: pointing at a cell shows its partners, a slider walks through the steps."""
-        from gatherscatter.explaining.page import page
-
-        return page(self)
+        return str(load(__name__, "page")(self))
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
         """Write the explanation into a file: ``.svg``, ``.png`` or ``.html``.
@@ -178,15 +177,13 @@ class Explanation:
             from gatherscatter.explaining.png import png
 
             picture = png(self.svg("light" if theme == "auto" else theme))
-            with replacing(path) as part:
+            with replace_atomically(path) as part:
                 part.write_bytes(picture)
         else:
             raise ValueError(f"{path}: the name must end in {', '.join(SUFFIXES)}")
 
     def _repr_html_(self) -> str:
-        from gatherscatter.explaining.page import fragment
-
-        return fragment(self)
+        return str(load(__name__, "fragment")(self))
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -196,6 +193,4 @@ class Explanation:
         return f"<Explanation of {self.op}: {ending}>"
 
     def __str__(self) -> str:
-        from gatherscatter.explaining.text import text
-
-        return text(self)
+        return str(load(__name__, "text")(self))

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 
 import gatherscatter as gs
-from gatherscatter import _arrays, spec
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import OpError, OpTypeError
-from gatherscatter.explaining.operators import resolved
-from gatherscatter.versions import REQUIRED, OpVersion, element_type
+from gatherscatter.explaining.operators import resolve_operator
+from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.specs import calls
+from gatherscatter.specs.table import REQUIRED, OpVersion
 
 Coordinates = tuple[int, ...]
 
-# Which input holds the data, the indices and the updates, where they have other names.
-ROLES = {
-    "tensor_scatter": {"data": "past_cache", "indices": "write_indices", "updates": "update"},
-    "gather_tree": {"data": "step_ids", "indices": "parent_ids"},
-}
 DEFAULTS: dict[str, Any] = {
     "axis": 0,
     "batch_dims": 0,
@@ -32,87 +30,30 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Call:
-    """One call of an operator, and how it ended.
+@dataclass(frozen=True, kw_only=True)
+class ExplainedCall(LibraryCall):
+    """One call of an operator, and how it ended. ``arrays`` has the inputs that could be made arrays.
 
     Attributes
     ----------
-    op : the op version, or the name of the array function
-    row : the op version; for an array function that of the same inputs
-    kernel : which of the movements it is
-    arrays : inputs by name that could be made arrays, in the order of the specification
     given : the attributes of the call as text for its heading
-    axis, batch_dims : counted from the front
-    reduction, include_self, accumulate : as the array functions have them
-    rule : what an index means: "negative", "nonnegative", "zeros", or a mode of the array functions
     result : what the call returned; None if it failed
     error : what it raised
     notes : warnings
     """
 
-    op: str
-    row: OpVersion
-    kernel: str
-    arrays: dict[str, np.ndarray]
     given: dict[str, Any]
-    axis: int
-    batch_dims: int
-    reduction: str
-    include_self: bool
-    accumulate: str
-    rule: str
     result: np.ndarray | None
     error: Exception | None
     notes: tuple[str, ...] = ()
-
-    def name(self, role: str) -> str:
-        """What the input in a role is called."""
-        return ROLES.get(self.kernel, {}).get(role, role)
-
-    @property
-    def data(self) -> np.ndarray:
-        return self.arrays[self.name("data")]
-
-    @property
-    def indices(self) -> np.ndarray | None:
-        return self.arrays.get(self.name("indices"))
-
-    @property
-    def updates(self) -> np.ndarray | None:
-        return self.arrays.get(self.name("updates"))
-
-    @property
-    def is_scatter(self) -> bool:
-        return "scatter" in self.kernel
-
-    @property
-    def by_tuple(self) -> bool:
-        """Whether the last dimension of indices holds tuples."""
-        return self.kernel.endswith("_nd")
-
-    @property
-    def is_fused(self) -> bool:
-        """Whether batch dims come out as one, as those of OpenVINO GatherND-5."""
-        return self.row.finish is not None and self.op == self.row.name and self.batch_dims > 1
-
-    @property
-    def type(self) -> str:
-        return element_type(self.data.dtype)
 
     @property
     def is_clear(self) -> bool:
         """Whether types and shapes fit, so that it is known what each index means."""
         return self.error is None or isinstance(self.error, IndexError)
 
-    @property
-    def k(self) -> int:
-        """The length of index tuples."""
-        indices = self.indices
-        return indices.shape[-1] if self.by_tuple and indices is not None and indices.ndim else 1
 
-
-def taken_apart(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Call:
+def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> ExplainedCall:
     """Run an operator and note all that the explanation needs; its own errors are noted, too.
 
     Raises
@@ -122,7 +63,7 @@ def taken_apart(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     TypeError
         ``operator`` is none; or ``out=``, since nothing is written here.
     """
-    row, function = resolved(operator, attributes)
+    row, function = resolve_operator(operator, attributes)
     if "out" in attributes:
         raise OpTypeError("explain: out is not taken, since nothing is written", op="explain", input="out")
     name = function or row.name
@@ -134,7 +75,7 @@ def taken_apart(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     result, error, notes = _run(getattr(gs, function) if function else row, inputs, options)
     arrays = {each: array.copy() for each, value in zip(names, inputs, strict=False)
               if (array := _array(name, each, value)) is not None}  # fmt: skip
-    values = _values(row, arrays, attributes, function is not None)
+    values = _resolve_attributes(row, arrays, attributes, function is not None)
     arrays.pop("axis", None)
     if (
         row.kernel == "scatter_nd"
@@ -143,8 +84,16 @@ def taken_apart(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
         and arrays["indices"].ndim == 1
     ):
         arrays["updates"] = arrays["updates"].reshape(result.shape[arrays["indices"].size :])  # ruling V13
-    return Call(name, row, row.kernel, arrays, _shown(row, arrays, attributes, values), **values, result=result,
-                error=error, notes=notes)  # fmt: skip
+    return ExplainedCall(
+        op=name,
+        row=row,
+        arrays=arrays,
+        given=_choose_shown_attributes(row, arrays, attributes, values),
+        **values,
+        result=result,
+        error=error,
+        notes=notes,
+    )
 
 
 def _run(
@@ -162,17 +111,19 @@ def _run(
 def _array(op: str, name: str, value: Any) -> np.ndarray | None:
     try:
         if name in ("indices", "write_indices", "axis") and value is not None:
-            return _arrays.as_indices(op, name, value)
-        return _arrays.as_array(op, name, value)
+            return convert.as_indices(op, name, value)
+        return convert.as_array(op, name, value)
     except (TypeError, ValueError, OverflowError):
         pass
     try:
-        return None if value is None else _arrays.as_array(op, name, value)
+        return None if value is None else convert.as_array(op, name, value)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _values(row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], plain: bool) -> dict[str, Any]:
+def _resolve_attributes(
+    row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], plain: bool
+) -> dict[str, Any]:
     """What the attributes of a call mean, in the words of the array functions; for a failing one as far as possible."""
     own = {one.name: one.default for one in row.attributes if one.default is not REQUIRED}
     values: dict[str, Any] = DEFAULTS | own | given
@@ -191,7 +142,7 @@ def _values(row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any]
     return {
         "axis": _integer(values["axis"]) % rank if rank else 0,
         "batch_dims": batch + (indices.ndim if batch < 0 and indices is not None else 0),
-        "reduction": spec.REDUCTIONS.get(reduction, reduction),
+        "reduction": calls.REDUCTIONS.get(reduction, reduction),
         "include_self": bool(values.get("use_init_val", values["include_self"])),
         "accumulate": "wide" if wide else str(values["accumulate"]),
         "rule": rule,
@@ -205,7 +156,7 @@ def _integer(value: Any) -> int:
         return 0
 
 
-def _shown(
+def _choose_shown_attributes(
     row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], values: dict[str, Any]
 ) -> dict[str, Any]:
     """The attributes for a heading: those given, and an axis even where it is an input or the default."""

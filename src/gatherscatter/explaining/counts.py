@@ -7,8 +7,9 @@ from itertools import islice
 
 import numpy as np
 
-from gatherscatter.explaining.call import Call, Coordinates
-from gatherscatter.explaining.moves import moves, position
+from gatherscatter import _core
+from gatherscatter.explaining.call import Coordinates, ExplainedCall
+from gatherscatter.explaining.moves import list_moves, resolve_position
 
 MOST_FOLLOWED = 20_000  # moves of GatherTree, which can only be followed one by one
 
@@ -16,14 +17,14 @@ MOST_FOLLOWED = 20_000  # moves of GatherTree, which can only be followed one by
 class Counts:
     """Answers for one call how often elements of data are read, or elements of the output written."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: ExplainedCall) -> None:
         self._call = call
         self._axes = _named_axes(call)
         self._ended: set[Coordinates] = set()
         self.total = _total(call)
         numbers = np.zeros(0, np.int64)
         if call.kernel == "gather_tree" and call.is_clear:
-            numbers = self._followed()
+            numbers = self._follow_sequences()
         elif call.is_clear:
             numbers = self._numbers(_columns(call))
         self.numbers = np.sort(numbers)
@@ -47,7 +48,7 @@ class Counts:
             where = at
         first = batch if call.by_tuple else axis
         values = [int(n) for n in np.atleast_1d(indices[where])]
-        return any(position(call, n, call.data.shape[first + j])[0] is None for j, n in enumerate(values))
+        return any(resolve_position(call, n, call.data.shape[first + j])[0] is None for j, n in enumerate(values))
 
     def _numbers(self, columns: list[np.ndarray]) -> np.ndarray:
         """One number for each place, from its positions; -1 in a column takes the place out."""
@@ -58,9 +59,9 @@ class Counts:
             good &= column >= 0
         return numbers[good].reshape(-1)
 
-    def _followed(self) -> np.ndarray:
+    def _follow_sequences(self) -> np.ndarray:
         places: list[Coordinates] = []
-        for move in islice(moves(self._call), MOST_FOLLOWED):
+        for move in islice(list_moves(self._call), MOST_FOLLOWED):
             region = move.source or move.target
             at = () if region is None else tuple(n for n in region.key if n is not None)
             if move.source is not None:
@@ -71,7 +72,7 @@ class Counts:
         return self._numbers(list(np.array(places, np.int64).reshape(-1, 3).T))
 
 
-def _total(call: Call) -> int:
+def _total(call: ExplainedCall) -> int:
     """How many indices, or index tuples, there are."""
     if call.kernel == "tensor_scatter" and call.updates is not None and call.updates.ndim > 1:
         return math.prod((call.updates.shape[0], call.updates.shape[call.axis]))
@@ -80,7 +81,7 @@ def _total(call: Call) -> int:
     return math.prod(call.indices.shape[:-1] if call.by_tuple else call.indices.shape)
 
 
-def _named_axes(call: Call) -> tuple[int, ...]:
+def _named_axes(call: ExplainedCall) -> tuple[int, ...]:
     """The axes of data on which an index names one position; of the others it names all."""
     if call.by_tuple:
         return tuple(range(call.batch_dims + call.k))
@@ -91,7 +92,7 @@ def _named_axes(call: Call) -> tuple[int, ...]:
     return tuple(range(call.data.ndim)) if call.arrays else ()
 
 
-def _columns(call: Call) -> list[np.ndarray]:
+def _columns(call: ExplainedCall) -> list[np.ndarray]:
     """The positions on the named axes for all indices; -1 for those out of range."""
     data, indices = call.data, call.indices
     if call.kernel == "tensor_scatter":
@@ -108,7 +109,7 @@ def _columns(call: Call) -> list[np.ndarray]:
     return [*grid[: call.batch_dims], own]
 
 
-def _windows(call: Call) -> list[np.ndarray]:
+def _windows(call: ExplainedCall) -> list[np.ndarray]:
     assert call.updates is not None
     size, length, batch = call.data.shape[call.axis], call.updates.shape[call.axis], call.data.shape[0]
     starts = np.zeros(batch, np.int64) if call.indices is None else call.indices
@@ -119,9 +120,8 @@ def _windows(call: Call) -> list[np.ndarray]:
     return [np.arange(batch)[:, np.newaxis], np.where(fits[:, np.newaxis], positions, -1)]
 
 
-def _positions(call: Call, values: np.ndarray, size: int) -> np.ndarray:
-    wide = (np.minimum(values, 2**62) if values.dtype == np.uint64 else values).astype(np.int64)
-    if call.rule in ("wrap", "clip") and size:
-        return wide % size if call.rule == "wrap" else np.clip(wide, 0, size - 1)
-    placed = wide if call.rule == "nonnegative" else np.where(wide < 0, wide + size, wide)
-    return np.where((placed >= 0) & (placed < size), placed, -1)
+def _positions(call: ExplainedCall, values: np.ndarray, size: int) -> np.ndarray:
+    mode = call.rule if call.rule in ("wrap", "clip") and size else "skip"
+    placed = _core.resolve_indices(values.reshape(-1, 1), (size,), mode, call.rule != "nonnegative")
+    assert placed is not None
+    return placed.reshape(values.shape)

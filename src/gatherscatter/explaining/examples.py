@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.explaining import Explanation, explain
-from gatherscatter.versions import op
+from gatherscatter.specs.table import op
 
 _TABLE = [[10, 11, 12], [20, 21, 22], [30, 31, 32]]
 _ZEROS = np.zeros((3, 3), np.int64).tolist()

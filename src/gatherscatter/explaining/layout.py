@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gatherscatter.explaining.call import Call
+from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.explaining.moves import Region
-from gatherscatter.explaining.view import Drawing, Grid, Pane
-from gatherscatter.explaining.words import shape_text
+from gatherscatter.explaining.scene import Drawing, Grid, Pane
+from gatherscatter.explaining.wording import shape_text
 
 CELL_HEIGHT, NARROWEST = 38, 40
 CHARACTER = 7.9  # of the monospaced font at 13 px
@@ -54,7 +54,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedGrid:
     """A grid and where it stands: boxes of its cells by pane, row and column; texts around them; bars of batches."""
 
     grid: Grid
@@ -64,9 +64,9 @@ class Placed:
     dots: tuple[Box, ...]
     bars: tuple[tuple[Box, int], ...]
 
-    def moved(self, dx: float, dy: float) -> Placed:
+    def moved(self, dx: float, dy: float) -> PlacedGrid:
         """The same elsewhere."""
-        return Placed(
+        return PlacedGrid(
             self.grid,
             self.box.moved(dx, dy),
             tuple((p, r, c, box.moved(dx, dy)) for p, r, c, box in self.cells),
@@ -93,30 +93,30 @@ class Placed:
         for pane, r, c, box in self.cells:
             if (pane.lead, r, c) in wanted:
                 by_pane.setdefault(pane.lead, []).append(box)
-        return [around(boxes) for boxes in by_pane.values()]
+        return [enclose(boxes) for boxes in by_pane.values()]
 
 
-def around(boxes: Iterable[Box]) -> Box:
+def enclose(boxes: Iterable[Box]) -> Box:
     """The smallest box around others."""
     listed = list(boxes)
     x, y = min(b.x for b in listed), min(b.y for b in listed)
     return Box(x, y, max(b.right for b in listed) - x, max(b.bottom for b in listed) - y)
 
 
-def arranged(call: Call, drawn: Drawing, top: float, left: float) -> dict[str, Placed]:
+def arrange_grids(call: ExplainedCall, drawn: Drawing, top: float, left: float) -> dict[str, PlacedGrid]:
     """All grids: what is read on the left, indices in the middle, the output on the right."""
-    grids = {name: _placed(grid) for name, grid in drawn.grids.items()}
+    grids = {name: _place_grid(grid) for name, grid in drawn.grids.items()}
     columns = [[g for g in grids.values() if g.grid.role in roles] for roles in
                (("data", "updates", "other"), ("indices",), ("output",))]  # fmt: skip
     deepest = max((_middle(c[0]) for c in columns if len(c) == 1), default=0)
-    made: dict[str, Placed] = {}
+    made: dict[str, PlacedGrid] = {}
     x = left
     for column in columns:
         y = top
         if not call.is_scatter and len(column) == 1:  # in the middle of each other
             y = top + deepest - _middle(column[0])
         if call.is_scatter and column and column is columns[1]:
-            y = _beside_updates(columns[0], column[0], top)
+            y = _align_with_updates(columns[0], column[0], top)
         for g in column:
             made[g.grid.name] = g.moved(x, y)
             y += g.box.height + GAP
@@ -124,7 +124,7 @@ def arranged(call: Call, drawn: Drawing, top: float, left: float) -> dict[str, P
     return made
 
 
-def _beside_updates(column: list[Placed], indices: Placed, top: float) -> float:
+def _align_with_updates(column: list[PlacedGrid], indices: PlacedGrid, top: float) -> float:
     """Where the indices begin: the middle of their cells is that of the updates', but below the arrow of the copy."""
     y = top
     for g in column:
@@ -134,12 +134,12 @@ def _beside_updates(column: list[Placed], indices: Placed, top: float) -> float:
     return top
 
 
-def _middle(placed: Placed) -> float:
+def _middle(placed: PlacedGrid) -> float:
     boxes = [box for *_, box in placed.cells]
-    return around(boxes).middle if boxes else placed.box.middle
+    return enclose(boxes).middle if boxes else placed.box.middle
 
 
-def _placed(grid: Grid) -> Placed:
+def _place_grid(grid: Grid) -> PlacedGrid:
     """A grid at the origin."""
     cells_of = [cell for pane in grid.panes for cell in pane.cells.values()]
     width = (
@@ -181,7 +181,7 @@ def _placed(grid: Grid) -> Placed:
         y += 22
     boxes = [box for *_, box in cells]
     right = max([b.right for b in boxes] + [_right(t) for t in texts])
-    return Placed(grid, Box(0, 0, right, y), tuple(cells), tuple(texts), tuple(dots), tuple(bars))
+    return PlacedGrid(grid, Box(0, 0, right, y), tuple(cells), tuple(texts), tuple(dots), tuple(bars))
 
 
 def _batch_text(pane: Pane, grid: Grid) -> str:

@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import resolve
-from gatherscatter.explaining.call import Call, Coordinates
+from gatherscatter.explaining.call import Coordinates, ExplainedCall
+from gatherscatter.oracle.oracle import resolve
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,17 @@ class Move:
         return any(v < 0 and p is not None for v, p in zip(self.values, self.place, strict=True))
 
 
-def moves(call: Call) -> Iterator[Move]:
+def list_moves(call: ExplainedCall) -> Iterator[Move]:
     """All moves of a call whose shapes fit; nothing where they don't."""
     if not call.is_clear or call.data.ndim == 0:
         return iter(())
-    made = {"gather_tree": _followed, "tensor_scatter": _written}.get(call.kernel, _pointed)(call)
+    made = {"gather_tree": _list_tree_moves, "tensor_scatter": _list_window_moves}.get(call.kernel, _list_index_moves)(
+        call
+    )
     return (replace(move, number=number) for number, move in enumerate(made, 1))
 
 
-def position(call: Call, value: int, size: int) -> tuple[int | None, bool]:
+def resolve_position(call: ExplainedCall, value: int, size: int) -> tuple[int | None, bool]:
     """The position an index value means, and whether it is an error."""
     try:
         return resolve(value, size, call.rule), False
@@ -70,7 +72,7 @@ def position(call: Call, value: int, size: int) -> tuple[int | None, bool]:
         return None, True
 
 
-def _pointed(call: Call) -> Iterator[Move]:
+def _list_index_moves(call: ExplainedCall) -> Iterator[Move]:
     data, indices = call.data, call.indices
     assert indices is not None
     tuples = indices.shape[:-1] if call.by_tuple else indices.shape
@@ -78,7 +80,7 @@ def _pointed(call: Call) -> Iterator[Move]:
     sizes = data.shape[first : first + call.k]
     for at in np.ndindex(tuples):
         values = tuple(int(n) for n in np.atleast_1d(indices[at]))
-        found = [position(call, value, size) for value, size in zip(values, sizes, strict=True)]
+        found = [resolve_position(call, value, size) for value, size in zip(values, sizes, strict=True)]
         place, bad = tuple(p for p, _ in found), any(fault for _, fault in found)
         index = Region(call.name("indices"), (*at, None) if call.by_tuple else at)
         there, here = _regions(call, at, place)
@@ -92,7 +94,7 @@ def _pointed(call: Call) -> Iterator[Move]:
 
 
 def _regions(
-    call: Call, at: Coordinates, place: tuple[int | None, ...]
+    call: ExplainedCall, at: Coordinates, place: tuple[int | None, ...]
 ) -> tuple[tuple[int | None, ...], tuple[int | None, ...]]:
     """The part of data that an index names, and its counterpart: a part of the output or of the updates."""
     rank, axis, batch = call.data.ndim, call.axis, at[: call.batch_dims]
@@ -100,18 +102,18 @@ def _regions(
         return (*at[:axis], *place, *at[axis + 1 :]), at
     if call.by_tuple:
         rest = (None,) * (rank - call.batch_dims - call.k)
-        return (*batch, *place, *rest), (*(_fused(call, at) if call.is_fused else at), *rest)
+        return (*batch, *place, *rest), (*(_fuse_batch_dims(call, at) if call.is_fused else at), *rest)
     outer, inner = (None,) * (axis - call.batch_dims), (None,) * (rank - axis - 1)
     return (*batch, *outer, *place, *inner), (*batch, *outer, *at[call.batch_dims :], *inner)
 
 
-def _fused(call: Call, at: Coordinates) -> Coordinates:
+def _fuse_batch_dims(call: ExplainedCall, at: Coordinates) -> Coordinates:
     """Where OpenVINO GatherND-5 puts a row: its batch dims become one."""
     batch = int(np.ravel_multi_index(at[: call.batch_dims], call.data.shape[: call.batch_dims]))
     return (batch, *at[call.batch_dims :])
 
 
-def _written(call: Call) -> Iterator[Move]:
+def _list_window_moves(call: ExplainedCall) -> Iterator[Move]:
     """TensorScatter: a window for each batch entry."""
     update, starts, axis = call.updates, call.indices, call.axis
     assert update is not None
@@ -129,7 +131,7 @@ def _written(call: Call) -> Iterator[Move]:
             yield Move(0, index, values, place, Region(call.name("updates"), (n, *rest[0], t, *rest[1])), target, bad)
 
 
-def _followed(call: Call) -> Iterator[Move]:
+def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
     """GatherTree: each sequence from its end to its beginning, then the end token after its first one."""
     steps, parents = (call.arrays[name] for name in ("step_ids", "parent_ids"))
     lengths, end = call.arrays["max_seq_len"], call.arrays["end_token"]

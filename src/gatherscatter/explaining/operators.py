@@ -7,7 +7,7 @@ from typing import Any
 
 import gatherscatter as gs
 from gatherscatter.errors import OpTypeError
-from gatherscatter.versions import OpVersion, find, op
+from gatherscatter.specs.table import OpVersion, find, op
 
 # The array functions, by the row of the table whose inputs have the same names and order; without its version.
 FUNCTIONS = {
@@ -22,7 +22,7 @@ FUNCTIONS = {
 }
 
 
-def resolved(operator: Any, attributes: dict[str, Any]) -> tuple[OpVersion, str | None]:
+def resolve_operator(operator: Any, attributes: dict[str, Any]) -> tuple[OpVersion, str | None]:
     """The op version, and the name of the array function if it is one."""
     if isinstance(operator, OpVersion):
         return operator, None

@@ -1,7 +1,6 @@
-"use strict";
 // A cell that is pointed at, or reached by touch, shows its partners; the slider walks through the steps.
 (() => {
-  const steps = JSON.parse(document.getElementById("steps").textContent);
+  const steps = readData("steps");
   const picture = document.querySelector(".picture");
   const svg = picture.querySelector("svg");
   const cells = [...svg.querySelectorAll("g.cell")];

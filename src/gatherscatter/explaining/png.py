@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gatherscatter.explaining.style import SANS
+from gatherscatter.extras import require
+from gatherscatter.pages.palette import SANS
 
 TWICE = 2.0  # pixels of the picture per pixel of the SVG: sharp on dense screens
 
@@ -17,17 +18,15 @@ def png(svg: str) -> bytes:
     RuntimeError
         There is no font on this machine, and all text would be missing.
     """
-    try:
+    with require("resvg_py", text="PNG files need resvg-py", install="gatherscatter[explain]"):
         import resvg_py
-    except ImportError as error:
-        raise ImportError("PNG files need resvg-py: pip install 'gatherscatter[explain]'") from error
-    if _drawn(resvg_py, "x") == _drawn(resvg_py, ""):
+    if _draw_letter(resvg_py, "x") == _draw_letter(resvg_py, ""):
         text = "none of the usual fonts is on this machine: install one (DejaVu Sans, Liberation Sans), or write .svg"
         raise RuntimeError(text)
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=TWICE))
 
 
-def _drawn(resvg_py: object, letter: str) -> bytes:
+def _draw_letter(resvg_py: object, letter: str) -> bytes:
     text = f"<text y='15' font-family='{SANS}'>{letter}</text>"
     drawn = f"<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'>{text}</svg>"
     return bytes(resvg_py.svg_to_bytes(svg_string=drawn))  # type: ignore[attr-defined]

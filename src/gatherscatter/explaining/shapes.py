@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from gatherscatter.explaining.call import Call, Coordinates
+from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.trace import shape_of
-from gatherscatter.explaining.words import shape_text
-from gatherscatter.versions import TABLE
+from gatherscatter.explaining.wording import shape_text
+from gatherscatter.specs.table import TABLE
 
 # A scatter's updates have the shape of what this gather would read from the same places.
 READS = {"scatter_nd": "gather_nd", "scatter_elements": "gather_elements", "scatter_update": "gather"}
 _TERM = re.compile(r"(\w+)\.shape(?:\[([^:\]]*):([^\]]*)\])?")
 
 
-def shape_rules(call: Call) -> tuple[str, ...]:
+def shape_rules(call: ExplainedCall) -> tuple[str, ...]:
     """One text per rule: as it is written, with its numbers, and what comes out.
 
     A rule whose input is missing, or none at all, is left out.
@@ -22,10 +22,10 @@ def shape_rules(call: Call) -> tuple[str, ...]:
     rules = [("output", _rule(call.row.kernel if call.is_fused else call.kernel, call))]
     if call.kernel in READS:
         rules.append(("updates", _rule(READS[call.kernel], call)))
-    return tuple(text for name, rule in rules if rule and (text := _filled(call, name, rule)))
+    return tuple(text for name, rule in rules if rule and (text := _fill_in_rule(call, name, rule)))
 
 
-def _rule(kernel: str, call: Call) -> str:
+def _rule(kernel: str, call: ExplainedCall) -> str:
     """The plainest rule of a kernel in the table."""
     own = call.row.shape_rule if call.row.kernel == kernel else ""
     rules = [own, *(row.shape_rule for row in TABLE if row.kernel == kernel)]
@@ -33,7 +33,7 @@ def _rule(kernel: str, call: Call) -> str:
     return rule if call.batch_dims else rule.replace("[batch_dims:]", "").replace("batch_dims+", "")
 
 
-def _filled(call: Call, name: str, rule: str) -> str:
+def _fill_in_rule(call: ExplainedCall, name: str, rule: str) -> str:
     terms = _TERM.findall(rule)
     if any(array not in call.arrays for array, _, _ in terms):
         return ""
@@ -49,7 +49,7 @@ def _filled(call: Call, name: str, rule: str) -> str:
     used = [f"{key} = {number}" for key, number in numbers.items() if re.search(rf"\b{key}\b", rule)]
     lines = [
         f"{name}.shape = {rule}" + (f"    ({', '.join(used)})" if used else ""),
-        " + ".join(_sliced(*bound) for bound in bounds),
+        " + ".join(_slice_text(*bound) for bound in bounds),
         f"{' + '.join(map(shape_text, parts))} = {shape_text(made)}",
     ]
     if name == "output" and call.is_fused:
@@ -65,7 +65,7 @@ def _number(text: str, numbers: dict[str, int]) -> int | None:
     return sum(numbers[part] if part in numbers else int(part) for part in text.split("+"))
 
 
-def _sliced(array: str, start: int | None, stop: int | None) -> str:
+def _slice_text(array: str, start: int | None, stop: int | None) -> str:
     if start is None and stop is None:
         return f"{array}.shape"
     return f"{array}.shape[{start or ''}:{'' if stop is None else stop}]"

@@ -1,36 +1,10 @@
-"""Colours, patterns and the style sheet of drawings."""
+"""The style sheet of drawings."""
 
 from __future__ import annotations
 
-import re
+from gatherscatter.pages.palette import HUES, MONO, SANS, fix_theme, theme_rules
 
-# Light and dark; every state has a pattern or a shape of its own besides. Hues after Okabe and Ito.
-PALETTE = {
-    "paper": ("#ffffff", "#14171a"),
-    "ink": ("#1b1f24", "#e6e9ed"),
-    "dim": ("#57606a", "#a3adb8"),
-    "line": ("#8c959f", "#6b7681"),
-    "faint": ("#d0d7de", "#363d44"),
-    "read": ("#cfe6fb", "#12395c"),
-    "written": ("#cdeee1", "#0f4434"),
-    "again": ("#fbe0b5", "#5a3a00"),
-    "stripe": ("#b86a00", "#f0a63a"),
-    "negative": ("#eddcf6", "#41255a"),
-    "violet": ("#7a2da3", "#c99be6"),
-    "bad": ("#fbd5d5", "#5a1515"),
-    "red": ("#a40e26", "#ff9a9a"),
-    "filled": ("#eceff2", "#262c32"),
-    "move0": ("#005ea8", "#74bbff"),
-    "move1": ("#a64b00", "#ffb066"),
-    "move2": ("#00745a", "#5fd6b0"),
-    "move3": ("#93267a", "#f29ad6"),
-    "move4": ("#5b5b00", "#d8d35a"),
-    "move5": ("#3f4650", "#c5ccd4"),
-}
-DASHES = ("none", "7 3", "2 3", "10 3 2 3", "none", "5 2")  # of the arrows, in turn
-MOVES = 6
-SANS = 'ui-sans-serif, system-ui, "Segoe UI", "DejaVu Sans", "Liberation Sans", "Noto Sans", Arial, sans-serif'
-MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", monospace'
+DASHES = ("none", "7 3", "2 3", "10 3 2 3", "none", "5 2", "12 4", "4 4")  # of the arrows, in turn
 
 _RULES = """
 .ID { font-family: SANS; }
@@ -55,27 +29,27 @@ _RULES = """
 .ID .middle { text-anchor: middle; }
 .ID .end { text-anchor: end; }
 .ID .paper { fill: var(--paper); }
-.ID .box { fill: var(--paper); stroke: var(--line); stroke-width: 1; }
-.ID .untouched .box { stroke: var(--faint); stroke-dasharray: 2 2; }
+.ID .box { fill: var(--paper); stroke: var(--strong-line); stroke-width: 1; }
+.ID .untouched .box { stroke: var(--line); stroke-dasharray: 2 2; }
 .ID .value.untouched { fill: var(--dim); }
 .ID .read .box { fill: var(--read); }
 .ID .written .box { fill: var(--written); }
 .ID .again .box, .ID .repeated .box { fill: var(--again); stroke: var(--stripe); }
 .ID .filled .box { fill: var(--filled); stroke-dasharray: 4 2; }
-.ID .negative .box { fill: var(--negative); stroke: var(--violet); stroke-dasharray: 5 2; stroke-width: 1.5; }
-.ID .bad .box { fill: var(--bad); stroke: var(--red); stroke-width: 2; }
+.ID .negative .box { fill: var(--negative); stroke: var(--corner); stroke-dasharray: 5 2; stroke-width: 1.5; }
+.ID .bad .box { fill: var(--bad); stroke: var(--danger-text); stroke-width: 2; }
 .ID .overlay { pointer-events: none; }
 .ID .stripe { stroke: var(--stripe); stroke-width: 1.6; stroke-opacity: .55; }
-.ID .dots { fill: var(--line); }
-.ID .corner { fill: var(--violet); }
-.ID .cross { stroke: var(--red); stroke-width: 2.5; fill: none; }
-.ID .error { fill: var(--red); font-weight: 700; }
+.ID .dots { fill: var(--strong-line); }
+.ID .corner { fill: var(--corner); }
+.ID .cross { stroke: var(--danger-text); stroke-width: 2.5; fill: none; }
+.ID .error { fill: var(--danger-text); font-weight: 700; }
 .ID .batch { fill: var(--dim); }
 .ID .arrow { fill: none; stroke-width: 1.8; }
 .ID .halo { fill: none; stroke: var(--paper); stroke-width: 4.5; stroke-opacity: .75; }
 .ID .frame { fill: none; stroke-width: 2.4; }
-.ID .copy { fill: none; stroke: var(--line); stroke-width: 5; stroke-opacity: .45; }
-.ID .tip { fill: var(--line); }
+.ID .copy { fill: none; stroke: var(--strong-line); stroke-width: 5; stroke-opacity: .45; }
+.ID .tip { fill: var(--strong-line); }
 .ID .badge text { font-size: 10px; font-weight: 700; text-anchor: middle; fill: var(--paper); }
 .ID .value.was { fill: var(--dim); font-size: 10px; stroke-width: 2px; }
 .ID .legend { font-size: 12px; }
@@ -89,20 +63,9 @@ def sheet(scope: str, theme: str = "auto") -> str:
     for programs that don't know them.
     """
     turns = "".join(
-        f".ID .move{n} {{ stroke: var(--move{n}); stroke-dasharray: {DASHES[n]}; }}\n"
-        f".ID .tip{n} {{ fill: var(--move{n}); }}\n"
-        for n in range(MOVES)
+        f".ID .hue{n} {{ stroke: var(--hue{n}); stroke-dasharray: {DASHES[n]}; }}\n"
+        f".ID .tip{n} {{ fill: var(--hue{n}); }}\n"
+        for n in range(HUES)
     )
     rules = (_RULES + turns).replace(".ID", f".{scope}").replace("SANS", SANS).replace("MONO", MONO)
-    if theme != "auto":
-        column = ("light", "dark").index(theme)
-        return re.sub(r"var\(--(\w+)\)", lambda found: PALETTE[found[1]][column], rules)
-    light, dark = (" ".join(f"--{name}: {pair[n]};" for name, pair in PALETTE.items()) for n in (0, 1))
-    return (
-        f".{scope} {{ {light} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ .{scope} {{ {dark} }} }}\n"
-        # JupyterLab, and pages with a switch.
-        f':is([data-jp-theme-light="true"], [data-theme="light"]) .{scope} {{ {light} }}\n'
-        f':is([data-jp-theme-light="false"], [data-theme="dark"]) .{scope} {{ {dark} }}\n'
-        f"{rules}"
-    )
+    return theme_rules(f".{scope}", rules, switches=True) + rules if theme == "auto" else fix_theme(rules, theme)

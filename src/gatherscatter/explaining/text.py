@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from gatherscatter.explaining.call import Call
-from gatherscatter.explaining.view import Cell, Drawing, Grid, Pane
-from gatherscatter.explaining.words import count_text, heading, noun, sentence, shape_text, step_text
+from gatherscatter.explaining.call import ExplainedCall
+from gatherscatter.explaining.scene import Cell, Drawing, Grid, Pane
+from gatherscatter.explaining.wording import count_text, heading, noun, sentence, shape_text, step_text
 
 if TYPE_CHECKING:
     from gatherscatter.explaining import Explanation
@@ -49,7 +49,7 @@ def _elsewhere(explanation: Explanation) -> Iterator[str]:
         yield textwrap.fill(str(other), WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
 
 
-def _steps(call: Call, steps: tuple[Step, ...], total: int) -> Iterator[str]:
+def _steps(call: ExplainedCall, steps: tuple[Step, ...], total: int) -> Iterator[str]:
     shown = steps[:MOST_LINES]
     if shown:
         yield "Step by step (raised numbers in the grids are steps)"
@@ -67,13 +67,13 @@ def _grids(drawn: Drawing) -> list[str]:
         for grid in (grid for grid in drawn.grids.values() if grid.role == role):
             block = _block(grid)
             if row and sum(_width(each) + 4 for each in (*row, block)) > WIDTH:
-                lines += [*_beside(row), ""]
+                lines += [*_join_side_by_side(row), ""]
                 row = []
             row.append(block)
-    return [*lines, *_beside(row)]
+    return [*lines, *_join_side_by_side(row)]
 
 
-def _beside(blocks: list[list[str]]) -> list[str]:
+def _join_side_by_side(blocks: list[list[str]]) -> list[str]:
     widths = [_width(block) for block in blocks]
     rows = zip_longest(*blocks, fillvalue="")
     return ["    ".join(f"{line:<{width}}" for line, width in zip(row, widths, strict=True)) for row in rows]

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import as_objects, fold, zero_of
-from gatherscatter.explaining.call import Call, Coordinates
-from gatherscatter.explaining.moves import Move, Region, moves
+from gatherscatter.explaining.call import Coordinates, ExplainedCall
+from gatherscatter.explaining.moves import Move, Region, list_moves
+from gatherscatter.oracle.oracle import as_objects, fold, zero_of
+from gatherscatter.specs.table import slots_shape
 
 MOST_STEPS = 200
 MOST_CELLS = 128  # of one step
@@ -22,7 +23,7 @@ Pair = tuple[Coordinates | None, Coordinates]
 
 
 @dataclass(frozen=True)
-class Change:
+class CellChange:
     """One element that a step writes: ``before`` is None where nothing was there yet."""
 
     source: Coordinates | None
@@ -38,7 +39,7 @@ class Step:
     """One step of a trace: a move, and the elements that it changes (of a large slice the first ones)."""
 
     move: Move
-    changes: tuple[Change, ...]
+    changes: tuple[CellChange, ...]
     total: int  # elements that it changes
 
     @property
@@ -46,16 +47,16 @@ class Step:
         return self.move.number
 
 
-def trace(call: Call, most: int = MOST_STEPS) -> Iterator[Step]:
+def trace(call: ExplainedCall, most: int = MOST_STEPS) -> Iterator[Step]:
     """The first steps of a call."""
-    state = State(call)
-    return (state.step(move) for move in islice(moves(call), most))
+    state = OutputState(call)
+    return (state.step(move) for move in islice(list_moves(call), most))
 
 
-class State:
+class OutputState:
     """The output while it is made. Elements are folded one by one as the specification says, not by the kernels."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: ExplainedCall) -> None:
         self._call = call
         self._arrays = {name: as_objects(array) for name, array in call.arrays.items()}
         self._updates: dict[Coordinates, list[Any]] = {}
@@ -64,7 +65,7 @@ class State:
         """Take one more step."""
         if move.target is None or move.bad or self._call.error is not None:
             return Step(move, (), 0)
-        pairs = islice(cells(self._call, move), MOST_CELLS)
+        pairs = islice(list_cells(self._call, move), MOST_CELLS)
         total = math.prod(self._size(move.target))
         return Step(move, tuple(self._change(*pair) for pair in pairs), total)
 
@@ -72,12 +73,12 @@ class State:
         shape = shape_of(self._call, region.array)
         return (size for size, n in zip(shape, region.key, strict=True) if n is None)
 
-    def _change(self, source: Coordinates | None, target: Coordinates) -> Change:
+    def _change(self, source: Coordinates | None, target: Coordinates) -> CellChange:
         read = self._read(source)
         before = self.value(target)
         seen = self._updates.setdefault(target, [])
         seen.append(read)
-        return Change(source, target, read, before, self.value(target), len(seen))
+        return CellChange(source, target, read, before, self.value(target), len(seen))
 
     def _read(self, source: Coordinates | None) -> Any:
         call = self._call
@@ -90,7 +91,7 @@ class State:
     def add(self, move: Move) -> None:
         """Take a step of which nobody asks what it changed."""
         if move.target is not None and not move.bad:
-            for source, target in cells(self._call, move, range):
+            for source, target in list_cells(self._call, move, range):
                 self._updates.setdefault(target, []).append(self._read(source))
 
     def value(self, target: Coordinates) -> Any:
@@ -104,7 +105,7 @@ class State:
             return data[target]
         with_self = call.include_self and call.reduction != "none"
         with np.errstate(all="ignore"):
-            return _folded(call, [data[target], *seen] if with_self else seen, data.dtype)
+            return _fold_contributions(call, [data[target], *seen] if with_self else seen, data.dtype)
 
     def output(self) -> np.ndarray:
         """The whole output as it is now."""
@@ -117,7 +118,7 @@ class State:
         return out
 
 
-def _folded(call: Call, contributions: list[Any], dtype: np.dtype[Any]) -> Any:
+def _fold_contributions(call: ExplainedCall, contributions: list[Any], dtype: np.dtype[Any]) -> Any:
     """The fold of the specifications; and that of the array functions in a wider type, whose sum is rounded once."""
     wide = call.accumulate == "wide" and dtype.name in ("float32", "float64")
     if not wide or call.reduction not in ("add", "sub", "mean"):
@@ -130,37 +131,34 @@ def _folded(call: Call, contributions: list[Any], dtype: np.dtype[Any]) -> Any:
     return total / dtype.type(len(contributions)) if call.reduction == "mean" else total
 
 
-def few(size: int) -> tuple[int, ...]:
+def sample_positions(size: int) -> tuple[int, ...]:
     """The positions of a whole axis that are looked at: all, or the first and the last ones."""
     return tuple(range(size)) if size <= FEW else (*range(FEW - 1), size - 1)
 
 
-def cells(call: Call, move: Move, positions: Callable[[int], Iterable[int]] = few) -> Iterator[Pair]:
+def list_cells(
+    call: ExplainedCall, move: Move, positions: Callable[[int], Iterable[int]] = sample_positions
+) -> Iterator[Pair]:
     """The single elements of a move, source and target, in row-major order."""
     assert move.target is not None
     shape = shape_of(call, move.target.array)
     free = [positions(size) for size, n in zip(shape, move.target.key, strict=True) if n is None]
     for inner in product(*free):
-        yield None if move.source is None else _filled(move.source, inner), _filled(move.target, inner)
+        yield None if move.source is None else _fill_key(move.source, inner), _fill_key(move.target, inner)
 
 
-def _filled(region: Region, inner: Coordinates) -> Coordinates:
+def _fill_key(region: Region, inner: Coordinates) -> Coordinates:
     rest = iter(inner)
     return tuple(next(rest) if n is None else n for n in region.key)
 
 
-def shape_of(call: Call, array: str) -> Coordinates:
+def shape_of(call: ExplainedCall, array: str) -> Coordinates:
     """The shape of an input or of the output."""
     if array != "output":
         return call.arrays[array].shape
     if call.is_scatter or call.kernel == "gather_tree":
         return call.data.shape
     assert call.indices is not None
-    data, indices, batch, axis = call.data.shape, call.indices.shape, call.batch_dims, call.axis
-    if call.is_fused:
-        return (math.prod(data[:batch]), *indices[batch:-1], *data[batch + call.k :])
-    if call.by_tuple:
-        return indices[:-1] + data[batch + call.k :]
-    if call.kernel == "gather_elements":
-        return indices
-    return data[:axis] + indices[batch:] + data[axis + 1 :]
+    batch = call.batch_dims
+    slots = slots_shape(call.kernel, call.data.shape, call.indices.shape, call.axis, batch)
+    return (math.prod(slots[:batch]), *slots[batch:]) if call.is_fused else slots

@@ -5,12 +5,10 @@ Needs the ``jax`` extra. Compiled programs call the kernels by ``jax.ffi``; see 
 
 from __future__ import annotations
 
-try:
+from gatherscatter.extras import require
+
+with require("jax", text="gatherscatter.jax needs the 'jax' extra", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "jax":
-        raise
-    raise ImportError("gatherscatter.jax needs the 'jax' extra: pip install 'gatherscatter[jax]'") from error
 
 from gatherscatter.jax.functions import (
     gather,

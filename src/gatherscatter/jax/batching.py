@@ -8,10 +8,10 @@ from typing import Any
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from gatherscatter.jax.calls import Call, execute, is_traced
+from gatherscatter.jax.calls import TracedCall, execute, is_traced
 
 
-def run(call: Call, *arrays: Any) -> Any:
+def run(call: TracedCall, *arrays: Any) -> Any:
     """The result of a call, on arrays with or without values."""
     if not is_traced(*arrays):
         return execute(call, *arrays)
@@ -22,23 +22,23 @@ def run(call: Call, *arrays: Any) -> Any:
 
     @one.def_vmap
     def many(size: int, batched: list[bool], *arrays: Any) -> tuple[Any, bool]:
-        rule = _gathers if len(arrays) == 2 else _scatters
+        rule = _batch_gather if len(arrays) == 2 else _batch_scatter
         return rule(call, size, batched, *arrays), True
 
     return one(*arrays)
 
 
-def _gathers(call: Call, size: int, batched: list[bool], data: Any, indices: Any) -> Any:
+def _batch_gather(call: TracedCall, size: int, batched: list[bool], data: Any, indices: Any) -> Any:
     data_batched, indices_batched = batched
     if not data_batched:
         return _gathers_from_one(call, data, indices)
     if not indices_batched and not _shares_indices(call):
-        indices = _repeated(indices, size)
+        indices = _repeat_for_batch(indices, size)
         indices_batched = True
-    return run(_with_batch(call, indices_batched), data, indices)
+    return run(_add_batch_dim(call, indices_batched), data, indices)
 
 
-def _gathers_from_one(call: Call, data: Any, indices: Any) -> Any:
+def _gathers_from_one(call: TracedCall, data: Any, indices: Any) -> Any:
     """From data that all share: more of the same indices, and the batch of the result goes to its front."""
     if call.by_elements:
         lines = jnp.moveaxis(indices, 0, call.axis)
@@ -48,25 +48,25 @@ def _gathers_from_one(call: Call, data: Any, indices: Any) -> Any:
     return jnp.moveaxis(result, call.batch_dims if call.by_tuples else call.axis, 0)
 
 
-def _scatters(call: Call, size: int, batched: list[bool], data: Any, indices: Any, updates: Any) -> Any:
+def _batch_scatter(call: TracedCall, size: int, batched: list[bool], data: Any, indices: Any, updates: Any) -> Any:
     data_batched, indices_batched, updates_batched = batched
     if not indices_batched and not _shares_indices(call):
-        indices = _repeated(indices, size)
+        indices = _repeat_for_batch(indices, size)
         indices_batched = True
     return run(
-        _with_batch(call, indices_batched),
-        data if data_batched else _repeated(data, size),
+        _add_batch_dim(call, indices_batched),
+        data if data_batched else _repeat_for_batch(data, size),
         indices,
-        updates if updates_batched else _repeated(updates, size),
+        updates if updates_batched else _repeat_for_batch(updates, size),
     )
 
 
-def _shares_indices(call: Call) -> bool:
+def _shares_indices(call: TracedCall) -> bool:
     """Whether all lines of data before the axis have the same indices anyway."""
     return call.kernel in ("gather", "scatter_update") and call.batch_dims == 0
 
 
-def _with_batch(call: Call, indices_batched: bool) -> Call:
+def _add_batch_dim(call: TracedCall, indices_batched: bool) -> TracedCall:
     """The call for data with one dim more at the front."""
     return replace(
         call,
@@ -75,5 +75,5 @@ def _with_batch(call: Call, indices_batched: bool) -> Call:
     )
 
 
-def _repeated(array: Any, size: int) -> Any:
+def _repeat_for_batch(array: Any, size: int) -> Any:
     return jnp.broadcast_to(array, (size, *array.shape))

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gatherscatter import _core, errors, kinds
+from gatherscatter import _core, errors
+from gatherscatter.arrays import interop
 from gatherscatter.errors import OpTypeError
 from gatherscatter.jax import ffi
 
@@ -19,7 +20,7 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Call:
+class TracedCall:
     """A call of an array function but for its arrays: static values, by which JAX knows compiled programs again."""
 
     kernel: str
@@ -68,7 +69,7 @@ def is_traced(*arrays: Any) -> bool:
     return any(isinstance(array, jax.core.Tracer) for array in arrays)
 
 
-def checked(call: Call, data: Any, indices: Any, updates: Any = None) -> Call:
+def normalise_call(call: TracedCall, data: Any, indices: Any, updates: Any = None) -> TracedCall:
     """The call with axis and batch dims counted from the front; raises what the array function would raise."""
     call = replace(call, axis=_integer(call, "axis"), batch_dims=_integer(call, "batch_dims"))
     check_types(call, data.dtype)
@@ -82,14 +83,14 @@ def checked(call: Call, data: Any, indices: Any, updates: Any = None) -> Call:
     )
 
 
-def _integer(call: Call, name: str) -> int:
+def _integer(call: TracedCall, name: str) -> int:
     try:
         return operator.index(getattr(call, name))
     except TypeError:
         errors.integer_fault(call.op, name, getattr(call, name))
 
 
-def check_types(call: Call, dtype: Any) -> None:
+def check_types(call: TracedCall, dtype: Any) -> None:
     """Whether there is such a call for the type of data: asked of the core, with empty arrays."""
     if jnp.issubdtype(dtype, jax.dtypes.extended) or dtype.name.endswith(("int2", "int4", "e2m1fn")):
         text = f"{call.op}: data of type {dtype} can't be computed with in traced programs; convert it before"
@@ -99,11 +100,11 @@ def check_types(call: Call, dtype: Any) -> None:
     replace(call, axis=0, batch_dims=0).on_numpy(data, indices, updates)
 
 
-def execute(call: Call, data: Any, indices: Any, *updates: Any) -> Any:
+def execute(call: TracedCall, data: Any, indices: Any, *updates: Any) -> Any:
     """The result, or what stands for it in the program that is being traced; nothing of it can be transformed."""
     arrays = (data, indices, *updates)
     if not is_traced(*arrays):
-        return _now(call, *arrays)
+        return _run_immediately(call, *arrays)
     check_types(call, data.dtype)
     slots = call.slots(*(array.shape for array in arrays))
     traced = jax.ShapeDtypeStruct(data.shape if updates else slots, data.dtype)  # type: ignore[no-untyped-call]
@@ -112,7 +113,7 @@ def execute(call: Call, data: Any, indices: Any, *updates: Any) -> Any:
     return _varying_like(arrays, jax.pure_callback(partial(_from_callback, call), traced, *arrays))
 
 
-def _by_ffi(call: Call, result: Any, arrays: tuple[Any, ...]) -> Any:
+def _by_ffi(call: TracedCall, result: Any, arrays: tuple[Any, ...]) -> Any:
     skips = call.mode in ("fill", "drop")
     # A scatter writes to the memory of data: XLA copies it first, unless nobody needs it any more.
     aliases = {0: 0} if len(arrays) == 3 else None
@@ -133,21 +134,21 @@ def _by_ffi(call: Call, result: Any, arrays: tuple[Any, ...]) -> Any:
 
 def _varying_like(arrays: tuple[Any, ...], result: Any) -> Any:
     """Within `jax.shard_map`, a result differs between the devices where any of the arrays does."""
-    axes = frozenset[str]().union(*map(_varying, arrays)) - _varying(result)
+    axes = frozenset[str]().union(*map(_find_varying_axes, arrays)) - _find_varying_axes(result)
     return jax.lax.pcast(result, tuple(axes), to="varying") if axes else result
 
 
-def _varying(array: Any) -> frozenset[str]:
+def _find_varying_axes(array: Any) -> frozenset[str]:
     """The axes of a mesh along which an array differs, as newer versions of JAX know them."""
     of = getattr(jax.typeof(array), "manual_axis_type", None) if hasattr(jax, "typeof") else None
     found: frozenset[str] = getattr(of, "varying", frozenset())
     return found
 
 
-def _now(call: Call, *arrays: Any) -> jax.Array:
+def _run_immediately(call: TracedCall, *arrays: Any) -> jax.Array:
     names = ("data", "indices", "updates")
     plain = (
-        kinds.JAX.take(call.op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
+        interop.JAX.take(call.op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
         for name, array in zip(names, arrays, strict=False)
     )
     result = call.on_numpy(*plain)
@@ -155,5 +156,5 @@ def _now(call: Call, *arrays: Any) -> jax.Array:
     return jax.device_put(result) if result.nbytes > 1 << 16 else jnp.asarray(result)
 
 
-def _from_callback(call: Call, *arrays: Any) -> np.ndarray:
+def _from_callback(call: TracedCall, *arrays: Any) -> np.ndarray:
     return call.on_numpy(*map(np.asarray, arrays))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from gatherscatter.jax import gradients, inputs
-from gatherscatter.jax.calls import Call, checked, execute, is_traced
+from gatherscatter.jax.calls import TracedCall, execute, is_traced, normalise_call
 
 
 def gather(
@@ -58,7 +58,7 @@ def gather(
            [0., 0.],
            [2., 2.]], dtype=float32)
     """
-    return _gather(Call("gather", axis, batch_dims, mode=mode, num_threads=num_threads), data, indices)
+    return _gather(TracedCall("gather", axis, batch_dims, mode=mode, num_threads=num_threads), data, indices)
 
 
 def gather_elements(
@@ -88,7 +88,7 @@ def gather_elements(
     Array([[1, 1],
            [4, 3]], dtype=int32)
     """
-    return _gather(Call("gather_elements", axis, mode=mode, num_threads=num_threads), data, indices)
+    return _gather(TracedCall("gather_elements", axis, mode=mode, num_threads=num_threads), data, indices)
 
 
 def gather_nd(
@@ -117,7 +117,7 @@ def gather_nd(
     >>> gsj.gather_nd(jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 0], [1, 0]]))
     Array([1, 3], dtype=int32)
     """
-    return _gather(Call("gather_nd", batch_dims=batch_dims, mode=mode, num_threads=num_threads), data, indices)
+    return _gather(TracedCall("gather_nd", batch_dims=batch_dims, mode=mode, num_threads=num_threads), data, indices)
 
 
 def scatter_update(
@@ -170,7 +170,7 @@ def scatter_update(
     >>> jax.grad(lambda updates: gsj.scatter_update(jnp.zeros(4), [3, 1, 3], updates).sum())(updates)
     Array([0., 1., 1.], dtype=float32)
     """
-    call = Call("scatter_update", axis, 0, reduction, include_self, accumulate, mode, num_threads)
+    call = TracedCall("scatter_update", axis, 0, reduction, include_self, accumulate, mode, num_threads)
     return _scatter(call, data, indices, updates)
 
 
@@ -211,7 +211,7 @@ def scatter_elements(
     Array([[0., 2., 0.],
            [1., 0., 3.]], dtype=float32)
     """
-    call = Call("scatter_elements", axis, 0, reduction, include_self, accumulate, mode, num_threads)
+    call = TracedCall("scatter_elements", axis, 0, reduction, include_self, accumulate, mode, num_threads)
     return _scatter(call, data, indices, updates)
 
 
@@ -249,27 +249,27 @@ def scatter_nd(
     >>> gsj.scatter_nd(jnp.zeros(4), jnp.array([[1], [3], [1]]), jnp.array([1.0, 2.0, 4.0]), reduction="add")
     Array([0., 5., 0., 2.], dtype=float32)
     """
-    call = Call("scatter_nd", 0, 0, reduction, include_self, accumulate, mode, num_threads)
+    call = TracedCall("scatter_nd", 0, 0, reduction, include_self, accumulate, mode, num_threads)
     return _scatter(call, data, indices, updates)
 
 
-def _gather(call: Call, data: Any, indices: Any) -> jax.Array:
+def _gather(call: TracedCall, data: Any, indices: Any) -> jax.Array:
     data = inputs.as_data(call.op, data)
     indices = inputs.as_indices(call.op, indices, is_traced(data))
     if is_traced(data, indices):
-        call = checked(call, data, indices)
+        call = normalise_call(call, data, indices)
         result: jax.Array = gradients.gather(call, data.shape, jnp.asarray(data), jnp.asarray(indices))
     else:
         result = execute(call, data, indices)
     return result
 
 
-def _scatter(call: Call, data: Any, indices: Any, updates: Any) -> jax.Array:
+def _scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> jax.Array:
     data = inputs.as_data(call.op, data)
     updates = inputs.as_updates(call.op, updates, data)
     indices = inputs.as_indices(call.op, indices, is_traced(data, updates))
     if is_traced(data, indices, updates):
-        call = checked(call, data, indices, updates)
+        call = normalise_call(call, data, indices, updates)
         result: jax.Array = gradients.scatter(call, jnp.asarray(data), jnp.asarray(indices), jnp.asarray(updates))
     else:
         result = execute(call, data, indices, updates)

@@ -13,17 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from gatherscatter.jax.batching import run
-from gatherscatter.jax.calls import Call, Shape
+from gatherscatter.jax.calls import Shape, TracedCall
 
 _PAIRS = (("gather", "scatter_update"), ("gather_elements", "scatter_elements"), ("gather_nd", "scatter_nd"))
-_SISTERS = {**dict(_PAIRS), **{scatter: gather for gather, scatter in _PAIRS}}
-_SISTER_MODES = {"fill": "drop", "drop": "fill"}
+_REVERSE_KERNELS = {**dict(_PAIRS), **{scatter: gather for gather, scatter in _PAIRS}}
+_REVERSE_MODES = {"fill": "drop", "drop": "fill"}
 
 
-def sister(call: Call, reduction: str = "none", accumulate: str = "step") -> Call:
+def reverse_call(call: TracedCall, reduction: str = "none", accumulate: str = "step") -> TracedCall:
     """The scatter that writes where a gather reads, or the gather that reads where a scatter writes."""
-    mode = _SISTER_MODES.get(call.mode, call.mode)
-    kernel = _SISTERS[call.kernel]
+    mode = _REVERSE_MODES.get(call.mode, call.mode)
+    kernel = _REVERSE_KERNELS[call.kernel]
     return replace(call, kernel=kernel, reduction=reduction, accumulate=accumulate, mode=mode, of=call.op)
 
 
@@ -31,19 +31,19 @@ def sister(call: Call, reduction: str = "none", accumulate: str = "step") -> Cal
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def gather(call: Call, shape: Shape, data: Any, indices: Any) -> Any:
+def gather(call: TracedCall, shape: Shape, data: Any, indices: Any) -> Any:
     """A gather from data of a shape."""
     return run(call, data, indices)
 
 
-def _gather_forward(call: Call, shape: Shape, data: Any, indices: Any) -> tuple[Any, Any]:
+def _gather_forward(call: TracedCall, shape: Shape, data: Any, indices: Any) -> tuple[Any, Any]:
     return gather(call, shape, data, indices), indices
 
 
-def _gather_backward(call: Call, shape: Shape, indices: Any, cotangent: Any) -> tuple[Any, None]:
+def _gather_backward(call: TracedCall, shape: Shape, indices: Any, cotangent: Any) -> tuple[Any, None]:
     # A sum of many 16-bit floats would soon stand still.
     accumulate = "wide" if cotangent.dtype.itemsize == 2 else "step"
-    call = sister(call, "add", accumulate)
+    call = reverse_call(call, "add", accumulate)
     return scatter(call, jnp.zeros(shape, cotangent.dtype), indices, cotangent), None
 
 
@@ -53,17 +53,17 @@ gather.defvjp(_gather_forward, _gather_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def scatter(call: Call, data: Any, indices: Any, updates: Any) -> Any:
+def scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> Any:
     """A scatter."""
     return run(call, data, indices, updates)
 
 
-def _scatter_forward(call: Call, data: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
+def _scatter_forward(call: TracedCall, data: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
     result = scatter(call, data, indices, updates)
     return result, (indices, (data, updates, result) if call.reduction in ("mul", "min", "max") else ())
 
 
-def _scatter_backward(call: Call, saved: Any, cotangent: Any) -> tuple[Any, None, Any]:
+def _scatter_backward(call: TracedCall, saved: Any, cotangent: Any) -> tuple[Any, None, Any]:
     indices, values = saved
     places = _Places(call, indices, cotangent.shape)
     of_data, of_updates = _RULES[call.reduction](places, cotangent, *values)
@@ -79,13 +79,13 @@ scatter.defvjp(_scatter_forward, _scatter_backward)
 class _Places:
     """The places of data that a scatter writes to."""
 
-    call: Call
+    call: TracedCall
     indices: Any
     shape: Shape  # of data
 
     def take(self, data: Any) -> Any:
         """What stands where each update goes; zeros where it goes nowhere."""
-        return gather(sister(self.call), data.shape, data, self.indices)
+        return gather(reverse_call(self.call), data.shape, data, self.indices)
 
     def put(self, data: Any, updates: Any, reduction: str) -> Any:
         call = replace(self.call, reduction=reduction, include_self=True, accumulate="step")
@@ -175,12 +175,12 @@ def _mul(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) 
     zeros = places.count(data_zero, updates_zero)
     zero_data = jnp.where(data_zero, data, 0) if places.call.include_self else jnp.zeros_like(data)
     zero_sum = places.put(zero_data, jnp.where(updates_zero, updates, 0), "add")
-    of_data = cotangent * _others(data, data_factor, product, zeros, zero_sum)
+    of_data = cotangent * _multiply_others(data, data_factor, product, zeros, zero_sum)
     taken = (places.take(whole) for whole in (product, zeros, zero_sum))
-    return of_data, places.take(cotangent) * _others(updates, updates_factor, *taken)
+    return of_data, places.take(cotangent) * _multiply_others(updates, updates_factor, *taken)
 
 
-def _others(own: Any, factor: Any, product: Any, zeros: Any, zero_sum: Any) -> Any:
+def _multiply_others(own: Any, factor: Any, product: Any, zeros: Any, zero_sum: Any) -> Any:
     """The product of all contributions to a place but one's own."""
     is_zero = own == 0
     other_zeros = zeros - is_zero.astype(zeros.dtype)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gatherscatter import _arrays, kinds
+from gatherscatter.arrays import convert, interop
 from gatherscatter.errors import OpTypeError, OpValueError
 
 _X64 = 'jax.config.update("jax_enable_x64", True)'
@@ -19,21 +19,21 @@ def as_data(op: str, value: Any) -> Any:
     ready = _jax_array(value)
     if ready is not None:
         return ready
-    array = _arrays.as_array(op, "data", value)
+    array = convert.as_array(op, "data", value)
     if array.dtype.kind in "OSUTMm" or array.dtype.names:
         raise OpTypeError(f"{op}: data of type {array.dtype} are unknown to JAX", op=op, input="data")
-    own_type = isinstance(value, np.ndarray | np.generic) or kinds.kind_of(value) is not None
+    own_type = isinstance(value, np.ndarray | np.generic) or interop.kind_of(value) is not None
     if array.dtype.kind in "fc" and not own_type:  # numbers of Python have no precision of their own
         return array.astype(_jax_type(array.dtype))
-    return _in_jax_type(op, "data", array)
+    return _convert_to_jax_type(op, "data", array)
 
 
 def as_indices(op: str, value: Any, traced: bool) -> Any:
     """Indices as an array of integers; where there are values all round, of NumPy, which loses none of them."""
     indices = _jax_array(value)
     if indices is None:
-        array = _arrays.as_indices(op, "indices", value)
-        return _in_jax_type(op, "indices", array) if traced else array
+        array = convert.as_indices(op, "indices", value)
+        return _convert_to_jax_type(op, "indices", array) if traced else array
     if indices.dtype.kind not in "iu":
         raise OpTypeError(f"{op}: indices must be integers, not {indices.dtype}", op=op, input="indices")
     return indices
@@ -43,7 +43,7 @@ def as_updates(op: str, value: Any, data: Any) -> Any:
     """Updates in the type of data, if that can hold them."""
     updates = _jax_array(value)
     if updates is None:
-        return _arrays.cast(op, "updates", value, "data", np.empty(0, data.dtype))
+        return convert.cast(op, "updates", value, "data", np.empty(0, data.dtype))
     if updates.dtype == data.dtype:
         return updates
     if jnp.promote_types(updates.dtype, data.dtype) != data.dtype:
@@ -59,7 +59,7 @@ def _jax_array(value: Any) -> jax.Array | None:
     return value if isinstance(value, jax.Array) else None
 
 
-def _in_jax_type(op: str, name: str, array: np.ndarray) -> np.ndarray:
+def _convert_to_jax_type(op: str, name: str, array: np.ndarray) -> np.ndarray:
     """The array in the type that JAX gives it: with 64-bit types switched off, a narrower one."""
     dtype = _jax_type(array.dtype)
     if dtype == array.dtype:
@@ -68,7 +68,7 @@ def _in_jax_type(op: str, name: str, array: np.ndarray) -> np.ndarray:
         narrow = array.astype(dtype)
     same = narrow.astype(array.dtype) == array
     if not np.all(same | (array != array)):  # NaN stays NaN
-        _refuse(op, name, array[~same].flat[0], array.dtype, dtype)
+        _raise_narrowing_error(op, name, array[~same].flat[0], array.dtype, dtype)
     return narrow
 
 
@@ -76,7 +76,7 @@ def _jax_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(jax.dtypes.canonicalize_dtype(dtype.newbyteorder("=")))
 
 
-def _refuse(op: str, name: str, value: Any, dtype: np.dtype[Any], narrow: np.dtype[Any]) -> NoReturn:
+def _raise_narrowing_error(op: str, name: str, value: Any, dtype: np.dtype[Any], narrow: np.dtype[Any]) -> NoReturn:
     convert = f", or convert {name} to {narrow}, which rounds" if dtype.kind in "fc" else ""
     raise OpValueError(
         f"{op}: {value} in {name} of type {dtype} does not fit in {narrow}, which JAX would make of it; "

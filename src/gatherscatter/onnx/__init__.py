@@ -5,19 +5,15 @@ first used: `reference_ops`, our operators in ONNX's reference evaluator, and `I
 kernels.
 """
 
-from importlib import import_module
 from typing import Any
 
-from gatherscatter.families import family
+from gatherscatter.lazy_modules import load
+from gatherscatter.specs.calls import make_domain_functions
 
-_functions = family("onnx")
+_functions = make_domain_functions("onnx")
 globals().update(_functions)
 __all__ = list(_functions)
 
-_LATER = {"reference_ops": "reference", "InferenceSession": "session"}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load(__name__, name)

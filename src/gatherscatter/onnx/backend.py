@@ -32,7 +32,7 @@ class PreparedModel(BackendRep):
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
         """Outputs in the model's order (and by name); inputs a mapping, a sequence, or the one array."""
-        results = self.model.run(name_inputs(self.model.inputs, _several(inputs)))
+        results = self.model.run(name_inputs(self.model.inputs, _to_sequence(inputs)))
         return namedtupledict("Outputs", list(results))(*results.values())
 
 
@@ -74,7 +74,7 @@ class Backend(BackendBase):
         ``outputs_info``: element type and shape of each output; ModelError where a result has others.
         """
         names = [name for name in node.input if name]
-        arrays = inputs if isinstance(inputs, Mapping) else _by_name(names, _several(inputs))
+        arrays = inputs if isinstance(inputs, Mapping) else _pair_with_names(names, _to_sequence(inputs))
         graph = onnx.helper.make_graph(
             [node],
             "node",
@@ -92,11 +92,11 @@ class Backend(BackendBase):
         return device.split(":")[0] == "CPU"
 
 
-def _several(inputs: Any) -> Any:
+def _to_sequence(inputs: Any) -> Any:
     return inputs if isinstance(inputs, Mapping | Sequence) else [inputs]
 
 
-def _by_name(names: list[str], inputs: Sequence[Any]) -> dict[str, Any]:
+def _pair_with_names(names: list[str], inputs: Sequence[Any]) -> dict[str, Any]:
     if len(names) != len(inputs):
         raise ModelError(f"the node has {len(names)} inputs ({', '.join(names)}); {len(inputs)} arrays were given")
     return dict(zip(names, inputs, strict=True))

@@ -9,21 +9,87 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from gatherscatter.errors import OpValueError, integer_fault
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.corrections import corrected_ops
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.labels import node_label, one_line
-from gatherscatter.onnx.reference import reference_ops
+from gatherscatter.onnx.graph import node_label, one_line
 from gatherscatter.onnx.time_limit import call_within, node_time_limit, within_limit
+from gatherscatter.specs import table
+from gatherscatter.specs.calls import call
 
 # isort: split
 # After the module that says which extra is missing:
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+
+
+class EvaluatorOp(OpRun):
+    """A node of the family: looks its version up when it is loaded, and calls it when it runs."""
+
+    op_domain = ""
+    opset: ClassVar[int | None] = None  # decides the version; None: that of the model or function the node is in
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
+        # False, not None: no defaults from the newest schema. What the node leaves out is up to the row.
+        super().__init__(onnx_node, run_params, schema=False)
+        opset = run_params["opsets"][""] if self.opset is None else self.opset
+        self.row = table.find("onnx", onnx_node.op_type, opset)
+
+    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        return (call(self.row, inputs, attributes),)
+
+
+def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
+    """Classes for ``onnx.reference.ReferenceEvaluator(model, new_ops=...)`` that run on this package's kernels.
+
+    The evaluator takes them for the nodes of the main graph and of subgraphs, but not for those of functions;
+    `gatherscatter.run` does both.
+
+    Parameters
+    ----------
+    opset : int, optional
+        The nodes run as the newest version not above this opset. Default: each by the opset of its model.
+
+    Returns
+    -------
+    list of classes, one for each operator that this opset has
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``opset`` is no integer, or none that the installed onnx package has.
+
+    Source: ``onnx.reference.op_run.OpRun``.
+
+    >>> import numpy as np, onnx, gatherscatter as gs
+    >>> from onnx.reference import ReferenceEvaluator
+    >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
+    ...     g (float[4] data, int64[n, 1] indices, float[n] updates) => (float[4] out)
+    ...     { out = ScatterND <reduction = "add"> (data, indices, updates) }''')
+    >>> evaluator = ReferenceEvaluator(model, new_ops=gs.onnx.reference_ops())
+    >>> inputs = {"data": np.zeros(4), "indices": np.array([[1], [1]]), "updates": np.array([1.0, 2.0])}
+    >>> evaluator.run(None, inputs)
+    [array([0., 3., 0., 0.])]
+    """
+    if opset is not None:
+        _check_opset(opset)
+    rows = [row for row in table.ops() if row.domain == "onnx" and (opset is None or row.version <= opset)]
+    facts = {"__module__": __name__, "opset": opset}
+    return [type(op_type, (EvaluatorOp,), dict(facts)) for op_type in dict.fromkeys(row.op_type for row in rows)]
+
+
+def _check_opset(opset: int) -> None:
+    if not isinstance(opset, int | np.integer):
+        integer_fault("reference_ops", "opset", opset)
+    newest = onnx.defs.onnx_opset_version()
+    if not 1 <= opset <= newest:
+        text = f"reference_ops: opset must be one of the installed onnx package's, 1 to {newest}, not {opset}"
+        raise OpValueError(text, op="reference_ops", input="opset")
 
 
 class Evaluator(ReferenceEvaluator):
@@ -96,7 +162,7 @@ class LabelledNode:
                 return self.node.run(*args, **options)
             return call_within(seconds, self.node.run, *args, **options)
         except Exception as error:
-            original = _original(error)
+            original = _unwrap_error(error)
             if not isinstance(original, _DOCUMENTED):  # the onnx package met what it had not thought of
                 original = ModelError(one_line(f"{type(original).__name__}: {original}"))
             original.add_note(f"in node {self.label}")
@@ -105,7 +171,7 @@ class LabelledNode:
             raise original from None
 
 
-def _original(error: Exception) -> Exception:
+def _unwrap_error(error: Exception) -> Exception:
     """The onnx package wraps what an operator raises in a vaguer TypeError; what it wrapped tells more."""
     while type(error) is TypeError and isinstance(error.__cause__, TypeError | ValueError | AttributeError):
         error = error.__cause__

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-try:
+from gatherscatter.extras import require
+
+with require("onnx", text="ONNX models and .pb files need the 'onnx' extra", install="gatherscatter[onnx]"):
     import onnx
-except ModuleNotFoundError as error:
-    if error.name != "onnx":
-        raise
-    raise ImportError("ONNX models and .pb files need the 'onnx' extra: pip install 'gatherscatter[onnx]'") from error
 
 __all__ = ["onnx"]

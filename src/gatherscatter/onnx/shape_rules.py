@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gatherscatter import versions
-from gatherscatter.result_shape import result_shape
+from gatherscatter.specs import table
+from gatherscatter.specs.table import result_shape
 
 Dim = int | str | None  # a size, the name of one, or unknown
 Shape = tuple[Dim, ...] | None
@@ -161,7 +161,7 @@ def _product(dims: Sequence[Dim]) -> Dim:
     return math.prod(sizes) if len(sizes) == len(dims) else None
 
 
-def _equal(a: Dim, b: Dim, what: str) -> Dim:
+def _require_equal(a: Dim, b: Dim, what: str) -> Dim:
     """The size of two axes that must have the same."""
     if isinstance(a, int) and isinstance(b, int) and a != b:
         raise ValueError(f"{what} of sizes {a} and {b} do not fit")
@@ -174,7 +174,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
     >>> broadcast([(3, 1), ("n",), (None, 2)])
     (3, 2)
     """
-    shapes = _distinct(shapes)
+    shapes = _drop_repeated(shapes)
     rank = max(map(len, shapes), default=0)
     columns = zip(*[(1,) * (rank - len(shape)) + shape for shape in shapes], strict=True)
     return tuple(_broadcast_dim(column, shapes) for column in columns)
@@ -193,11 +193,11 @@ def _broadcast_dim(column: Sequence[Dim], shapes: Sequence[tuple[Dim, ...]]) -> 
 # ------------------------------------------------------------------------------------------------------------ shapes
 
 
-def _same(node: Node) -> list[Shape]:
+def _keep_shape(node: Node) -> list[Shape]:
     return [node.shape(0)]
 
 
-def _same_both(node: Node) -> list[Shape]:
+def _keep_shape_twice(node: Node) -> list[Shape]:
     return [node.shape(0)] * 2
 
 
@@ -220,7 +220,7 @@ def _shape(node: Node) -> list[Shape]:
 
 
 def _family(node: Node) -> list[Shape]:
-    row = versions.find("onnx", node.op_type, node.opset)
+    row = table.find("onnx", node.op_type, node.opset)
     numbers = {"axis": node.attribute("axis", 0), "batch_dims": node.attribute("batch_dims", 0)}
     made = result_shape(row, node.shapes, numbers, numbers["axis"])
     return [None if made is None else tuple(made)]
@@ -275,7 +275,7 @@ def _squeeze(node: Node) -> list[Shape]:
         return [tuple(dim for dim in shape if dim != 1)]
     axes = _axes(given, len(shape))
     for axis in axes:
-        _equal(shape[axis], 1, f"axis {axis} and what can be squeezed")
+        _require_equal(shape[axis], 1, f"axis {axis} and what can be squeezed")
     return [tuple(dim for axis, dim in enumerate(shape) if axis not in axes)]
 
 
@@ -294,15 +294,15 @@ def _concat(node: Node) -> list[Shape]:
         raise ValueError("ranks differ")
     joined = _axis(node.attribute("axis", 1) if node.opset < 4 else node.attribute("axis", 0), rank)
     dims: list[Dim] = list(shapes[0])
-    for shape in _distinct(shapes):
+    for shape in _drop_repeated(shapes):
         for axis in range(rank):
-            dims[axis] = _equal(dims[axis], shape[axis], f"axis {axis}") if axis != joined else None
+            dims[axis] = _require_equal(dims[axis], shape[axis], f"axis {axis}") if axis != joined else None
     sizes = [size for shape in shapes if isinstance(size := shape[joined], int)]
     dims[joined] = sum(sizes) if len(sizes) == len(shapes) else None
     return [tuple(dims)]
 
 
-def _distinct(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[Dim, ...]]:
+def _drop_repeated(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[Dim, ...]]:
     """The shapes, each object once: a node may read a value very often."""
     return list({id(shape): shape for shape in shapes}.values())
 
@@ -350,7 +350,7 @@ def _slice(node: Node) -> list[Shape]:
     dims = list(shape)
     for axis, start, end, step in bounds:
         size = shape[axis]
-        dims[axis] = len(range(size)[_clamped(start, end, step, size)]) if isinstance(size, int) else None
+        dims[axis] = len(range(size)[_clamp_slice(start, end, step, size)]) if isinstance(size, int) else None
         if (start, step) == (0, 1) and end == _INT64[-1]:
             dims[axis] = size
     return [tuple(dims)]
@@ -375,7 +375,7 @@ def _slices(node: Node, shape: tuple[Dim, ...]) -> list[tuple[int, int, int, int
     return list(zip(axes, starts, ends, steps, strict=True))
 
 
-def _clamped(start: int, end: int, step: int, size: int) -> slice:
+def _clamp_slice(start: int, end: int, step: int, size: int) -> slice:
     """As the text has it: negative positions count from the end once, then all are clamped to the axis."""
     start += size if start < 0 else 0
     end += size if end < 0 else 0
@@ -489,7 +489,7 @@ def _matmul_of(first: int, second: int) -> Rule:
         if not a or not b:
             raise ValueError("MatMul takes no scalars")
         rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
-        _equal(a[-1], b[-2] if len(b) > 1 else b[0], "the axes that are summed")
+        _require_equal(a[-1], b[-2] if len(b) > 1 else b[0], "the axes that are summed")
         return [(*broadcast([a[:-2], b[:-2]]), *rows, *columns)]
 
     return rule
@@ -501,7 +501,7 @@ def _gemm(node: Node) -> list[Shape]:
         raise ValueError(f"Gemm takes matrices, not ranks {len(a)} and {len(b)}")
     a = a[::-1] if node.attribute("transA", 0) else a
     b = b[::-1] if node.attribute("transB", 0) else b
-    _equal(a[1], b[0], "the axes that are summed")
+    _require_equal(a[1], b[0], "the axes that are summed")
     return [(a[0], b[1])]
 
 
@@ -517,7 +517,7 @@ def _einsum(node: Node) -> list[Shape]:
         if len(term) != len(shape):
             raise ValueError(f"term {term!r} does not fit rank {len(shape)}")
         for letter, dim in zip(term, shape, strict=True):
-            sizes[letter] = _equal(sizes.get(letter), dim, f"axes {letter!r}")
+            sizes[letter] = _require_equal(sizes.get(letter), dim, f"axes {letter!r}")
     return [tuple(sizes.get(letter) for letter in output)]
 
 
@@ -562,13 +562,13 @@ def _compress(node: Node) -> list[Shape]:
 def _depth_to_space(node: Node) -> list[Shape]:
     n, c, h, w = _images(node)
     block = node.attribute("blocksize", 1)
-    return [(n, _divided(c, block * block), _product((h, block)), _product((w, block)))]
+    return [(n, _divide_dim(c, block * block), _product((h, block)), _product((w, block)))]
 
 
 def _space_to_depth(node: Node) -> list[Shape]:
     n, c, h, w = _images(node)
     block = node.attribute("blocksize", 1)
-    return [(n, _product((c, block, block)), _divided(h, block), _divided(w, block))]
+    return [(n, _product((c, block, block)), _divide_dim(h, block), _divide_dim(w, block))]
 
 
 def _images(node: Node) -> tuple[Dim, ...]:
@@ -577,7 +577,7 @@ def _images(node: Node) -> tuple[Dim, ...]:
     return node.shape(0)
 
 
-def _divided(dim: Dim, by: int) -> Dim:
+def _divide_dim(dim: Dim, by: int) -> Dim:
     return dim // by if isinstance(dim, int) else None
 
 
@@ -687,7 +687,7 @@ def _attention(node: Node) -> list[Shape]:
     heads, value_heads = node.attribute("q_num_heads", 0), node.attribute("kv_num_heads", 0)
     if len(query) != 3 or len(value) != 3 or heads < 1 or value_heads < 1:
         raise UnknownError
-    return [(*query[:2], _product((heads, _divided(value[2], value_heads))))]
+    return [(*query[:2], _product((heads, _divide_dim(value[2], value_heads))))]
 
 
 def _grid_sample(node: Node) -> list[Shape]:
@@ -727,10 +727,10 @@ Or Pow StringConcat Sub Sum Where Xor
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
 
 SHAPES: dict[str, Rule] = {
-    **dict.fromkeys(_SAME.split(), _same),
+    **dict.fromkeys(_SAME.split(), _keep_shape),
     **dict.fromkeys(_BROADCAST.split(), _broadcast),
     **{f"Reduce{name}": _reduce for name in _REDUCTIONS},
-    **dict.fromkeys((row.op_type for row in versions.ops() if row.domain == "onnx"), _family),
+    **dict.fromkeys((row.op_type for row in table.ops() if row.domain == "onnx"), _family),
     **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _global_pool),
     **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pool),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),
@@ -747,7 +747,7 @@ SHAPES: dict[str, Rule] = {
     "ConvTranspose": _conv_transpose,
     "DepthToSpace": _depth_to_space,
     "Det": _determinant,
-    "Dropout": _same_both,
+    "Dropout": _keep_shape_twice,
     "DynamicQuantizeLinear": _quantized,
     "Einsum": _einsum,
     "Expand": _expand,
@@ -818,11 +818,11 @@ def _slice_values(node: Node) -> Values:
     if node.rank(0) != 1:
         return None
     for _, start, end, step in _slices(node, node.shape(0)):
-        line = line[_clamped(start, end, step, len(line))]
+        line = line[_clamp_slice(start, end, step, len(line))]
     return line
 
 
-def _of_elements(function: Callable[..., Element]) -> ValueRule:
+def _make_elementwise(function: Callable[..., Element]) -> ValueRule:
     """An element-wise operator on lines of one length, or scalars."""
 
     def rule(node: Node) -> Values:
@@ -865,23 +865,23 @@ def _product_value(node: Node) -> Values:
 
 VALUES: dict[str, ValueRule] = {
     **dict.fromkeys(("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"), _copied_values),
-    "Abs": _of_elements(abs),
-    "Add": _of_elements(operator.add),
+    "Abs": _make_elementwise(abs),
+    "Add": _make_elementwise(operator.add),
     "Concat": _concat_values,
     "ConstantOfShape": _full_values,
-    "Div": _of_elements(_quotient),
-    "Equal": _of_elements(lambda a, b: int(a == b)),
+    "Div": _make_elementwise(_quotient),
+    "Equal": _make_elementwise(lambda a, b: int(a == b)),
     "Expand": lambda node: node.known(0) if infer_shapes(node)[0] == node.shape(0) else None,
     "Gather": _gather_values,
-    "Max": _of_elements(max),
-    "Min": _of_elements(min),
-    "Mul": _of_elements(operator.mul),
-    "Neg": _of_elements(operator.neg),
+    "Max": _make_elementwise(max),
+    "Min": _make_elementwise(min),
+    "Mul": _make_elementwise(operator.mul),
+    "Neg": _make_elementwise(operator.neg),
     "Range": _range_values,
     "ReduceProd": _product_value,
     "Shape": _shape_values,
     "Size": _size_value,
     "Slice": _slice_values,
-    "Sub": _of_elements(operator.sub),
-    "Where": _of_elements(_where),
+    "Sub": _make_elementwise(operator.sub),
+    "Where": _make_elementwise(_where),
 }

@@ -22,7 +22,7 @@ class NodeTimeoutError(ModelError, TimeoutError):
     """A node took longer than it may."""
 
 
-class _Expired(BaseException):
+class _TimeoutInterrupt(BaseException):
     """Raised in a thread whose time is up. No operator catches it, as it is not an Exception."""
 
 
@@ -39,7 +39,7 @@ def call_within(seconds: float, function: Callable[..., Any], *arguments: Any, *
         with lock:
             if not finished:
                 expired = True
-                _raise_in(thread, _Expired)
+                _raise_in(thread, _TimeoutInterrupt)
 
     timer = threading.Timer(min(seconds, LONGEST), expire)
     timer.daemon = True
@@ -55,7 +55,7 @@ def call_within(seconds: float, function: Callable[..., Any], *arguments: Any, *
                 finished = True
                 if expired:
                     _raise_in(thread, None)
-    except _Expired:
+    except _TimeoutInterrupt:
         raise NodeTimeoutError(timeout_text(seconds)) from None
     finally:
         within_limit.reset(outer)

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gatherscatter.findings.nodes import Key, Operand, Site
 from gatherscatter.model_interface import ModelError
-from gatherscatter.onnx.external_data import ExternalData
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.labels import one_line
-from gatherscatter.onnx.rewrite import DEEPEST, FunctionKey
+from gatherscatter.onnx.graph import DEEPEST, FunctionKey, one_line
 from gatherscatter.onnx.shape_rules import (
     MAX_RANK,
     MAX_VALUES,
@@ -32,7 +31,8 @@ from gatherscatter.onnx.shape_rules import (
     infer_shapes,
     infer_values,
 )
-from gatherscatter.onnx.tensors import is_external, to_array, type_name
+from gatherscatter.onnx.tensors import ExternalData, is_external, to_array, type_name
+from gatherscatter.specs import table
 
 Load = Callable[[], np.ndarray]
 
@@ -99,7 +99,7 @@ UNKNOWN = ValueInfo()
 _TYPE_TEXTS = {number: f"tensor({name.lower()})" for name, number in _T.DataType.items() if number}
 
 
-def declared(type_proto: onnx.TypeProto) -> ValueInfo:
+def read_declared(type_proto: onnx.TypeProto) -> ValueInfo:
     """What a model declares of a value."""
     kind = type_proto.WhichOneof("value")
     if kind is None:
@@ -107,30 +107,31 @@ def declared(type_proto: onnx.TypeProto) -> ValueInfo:
     if kind != "tensor_type":
         return ValueInfo(other=type_proto)
     tensor = type_proto.tensor_type
-    if not _legal(tensor.elem_type):
+    if not _to_known_type(tensor.elem_type):
         return UNKNOWN
     dims = tensor.shape.dim
     ranked = tensor.HasField("shape") and len(dims) <= MAX_RANK
-    return ValueInfo(tensor.elem_type, tuple(map(_declared_dim, dims)) if ranked else None)
+    return ValueInfo(tensor.elem_type, tuple(map(declared_dim, dims)) if ranked else None)
 
 
-def _legal(elem_type: int) -> int:
+def _to_known_type(elem_type: int) -> int:
     return elem_type if elem_type in _TYPE_TEXTS else 0
 
 
-def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+def declared_dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+    """A size, its name, or None; a negative size counts as unknown."""
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     return dim.dim_param or None
 
 
-def of_tensor(tensor: onnx.TensorProto) -> ValueInfo:
+def info_of_tensor(tensor: onnx.TensorProto) -> ValueInfo:
     """What is known of a tensor of the model."""
     legal = len(tensor.dims) <= MAX_RANK and all(dim >= 0 for dim in tensor.dims)
-    return ValueInfo(_legal(tensor.data_type), tuple(tensor.dims) if legal else None, _small_values(tensor))
+    return ValueInfo(_to_known_type(tensor.data_type), tuple(tensor.dims) if legal else None, _small_values(tensor))
 
 
-def of_array(array: np.ndarray) -> ValueInfo:
+def info_of_array(array: np.ndarray) -> ValueInfo:
     """What is known of an array."""
     small = array.size <= MAX_VALUES and array.dtype.kind in "iub"
     values = tuple(int(value) for value in array.flat) if small else None
@@ -145,15 +146,13 @@ def _small_values(tensor: onnx.TensorProto) -> Values:
         array = to_array(tensor, "a constant")
     except (ModelError, ValueError, TypeError):  # a damaged tensor
         return None
-    return of_array(array).values
+    return info_of_array(array).values
 
 
-def constant_of(node: onnx.NodeProto) -> np.ndarray:
-    """The value of a Constant node."""
+def _read_constant(node: onnx.NodeProto) -> np.ndarray:
+    """The value of a Constant node that has no tensor."""
     (attribute,) = node.attribute
     value = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, _T):
-        return to_array(value, "a Constant")
     if attribute.name.startswith("value_string"):
         return np.array(value, object)
     if attribute.name.startswith(("value_int", "value_float")):
@@ -175,6 +174,7 @@ class Scope:
     ----------
     infos : what is known of the values that the body defines
     constants : functions that give the arrays of initializers, if no caller can replace them, and of Constant nodes
+    tensors : the messages of these constants, as far as a model has one
     inner : the scopes of subgraphs, by position of the node and name of the attribute
     """
 
@@ -187,6 +187,7 @@ class Scope:
     depth: int = 0  # of calls of functions
     infos: dict[str, ValueInfo] = field(default_factory=dict)
     constants: dict[str, Load] = field(default_factory=dict)
+    tensors: dict[str, onnx.TensorProto] = field(default_factory=dict)
     inner: dict[tuple[int, str], Scope] = field(default_factory=dict)
 
     def find(self, name: str) -> ValueInfo:
@@ -199,6 +200,11 @@ class Scope:
         scope = self._owner(name)
         return None if scope is None else scope.constants.get(name)
 
+    def value(self, name: str) -> np.ndarray | None:
+        """The array of a constant; None for other values."""
+        load = self.constant(name)
+        return None if load is None else load()
+
     def _owner(self, name: str) -> Scope | None:
         scope: Scope | None = self
         while scope is not None and name not in scope.infos:
@@ -207,16 +213,18 @@ class Scope:
 
     def add_constant(self, name: str, array: np.ndarray) -> None:
         """Note a constant."""
-        self.infos[name] = of_array(array)
+        self.infos[name] = info_of_array(array)
         self.constants[name] = lambda: array
 
     def add_initializers(self, tensors: Iterable[onnx.TensorProto]) -> None:
         """Note initializers that no caller can replace."""
         for tensor in tensors:
-            self.infos[tensor.name] = of_tensor(tensor)
-            self.constants[tensor.name] = cache(
-                partial(self.files.load, tensor, f"initializer {one_line(tensor.name)!r}")
-            )
+            self.infos[tensor.name] = info_of_tensor(tensor)
+            self._add_tensor(tensor.name, tensor, f"initializer {one_line(tensor.name)!r}")
+
+    def _add_tensor(self, name: str, tensor: onnx.TensorProto, where: str) -> None:
+        self.tensors[name] = tensor
+        self.constants[name] = cache(partial(self.files.load, tensor, where))
 
     def add_graph(self, graph: onnx.GraphProto, inputs: Sequence[ValueInfo] = ()) -> None:
         """Note all values of a graph; ``inputs`` is what a node knows of the inputs of its subgraph.
@@ -226,9 +234,9 @@ class Scope:
         for number, value in enumerate(graph.input):
             if value.name not in self.constants:
                 known = number < len(inputs) and inputs[number].is_known
-                self.infos[value.name] = inputs[number] if known else declared(value.type)
+                self.infos[value.name] = inputs[number] if known else read_declared(value.type)
         self.add_initializers(tensor for tensor in graph.initializer if tensor.name not in self.infos)
-        later = {value.name: declared(value.type) for value in (*graph.value_info, *graph.output)}
+        later = {value.name: read_declared(value.type) for value in (*graph.value_info, *graph.output)}
         self._add_nodes(graph.node, later)
 
     def add_function(self, function: onnx.FunctionProto, inputs: Sequence[ValueInfo] = ()) -> None:
@@ -249,7 +257,10 @@ class Scope:
             if name:
                 self.infos[name] = info
         if is_constant(node):
-            self.constants[node.output[0]] = cache(partial(constant_of, node))
+            if node.attribute[0].HasField("t"):
+                self._add_tensor(node.output[0], node.attribute[0].t, "a Constant")
+            else:
+                self.constants[node.output[0]] = cache(partial(_read_constant, node))
 
     def _add_nodes(self, nodes: Sequence[onnx.NodeProto], later: Mapping[str, ValueInfo]) -> None:
         for position, node in enumerate(nodes):
@@ -275,11 +286,11 @@ class Scope:
         elif node.domain:
             made = []
         elif is_constant(node):
-            made = [_of_constant(node)]
+            made = [_infer_constant(node)]
         elif node.op_type in _CONTROL:
             made = _CONTROL[node.op_type](self, node, position, inputs)
         else:
-            return _of_operator(node, self.opset, inputs, *self._given(node))
+            return _infer_operator(node, self.opset, inputs, *self._read_attributes(node))
         return [*made, *[UNKNOWN] * len(node.output)][: len(node.output)]
 
     def _can_read(self, inputs: Sequence[ValueInfo | None]) -> bool:
@@ -288,7 +299,7 @@ class Scope:
         self.budget[0] -= NODE + sum(1 + len(info.shape or ()) + len(info.values or ()) for info in facts)
         return self.budget[0] >= 0
 
-    def _given(self, node: onnx.NodeProto) -> tuple[dict[str, Any], frozenset[str]]:
+    def _read_attributes(self, node: onnx.NodeProto) -> tuple[dict[str, Any], frozenset[str]]:
         """The attributes of a node by name, and the names of those that are not known."""
         values: dict[str, Any] = {}
         unknown = set()
@@ -376,15 +387,58 @@ def _opset(imports: Sequence[onnx.OperatorSetIdProto]) -> int:
     return next((entry.version for entry in imports if entry.domain in ("", "ai.onnx")), 1)
 
 
+# ----------------------------------------------------------------------------------------------- gathers and scatters
+
+
+def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
+    """A node of the family; ``scope`` has what is known of the values of its body.
+
+    Raises
+    ------
+    LookupError
+        The opset has no such operator.
+    ModelError
+        An attribute has another type than the operator version says.
+    """
+    row = table.find("onnx", node.op_type, scope.opset)
+    operands = tuple(
+        _operand(scope, known.name, name) if name else None for known, name in zip(row.inputs, node.input, strict=False)
+    )
+    name = one_line(node.name or next(iter(node.output), ""))
+    return Site(key, name, label, place, row, operands, _attributes(node, row, label))
+
+
+def _operand(scope: Scope, role: str, name: str) -> Operand:
+    info = scope.find(name)
+    return Operand(role, name, info.element_type, info.sizes, scope.constant(name), info.is_size)
+
+
+def _attributes(node: onnx.NodeProto, row: table.OpVersion, label: str) -> dict[str, Any]:
+    """The attributes with their defaults; without those that the caller of a function gives."""
+    values: dict[str, Any] = {known.name: known.default for known in row.attributes}
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            values.pop(attribute.name, None)
+        else:
+            value = onnx.helper.get_attribute_value(attribute)
+            values[attribute.name] = value.decode(errors="replace") if isinstance(value, bytes) else value
+    for known in row.attributes:
+        wanted = str if known.type == "string" else int
+        value = values.get(known.name, known.default)
+        if known.name in values and not isinstance(value, wanted) and value is not known.default:
+            raise ModelError(f"{label}: attribute {known.name!r} must be of type {known.type}; got {value!r}")
+    return values
+
+
 # ------------------------------------------------------------------------------------------------------------- nodes
 
 
-def _of_constant(node: onnx.NodeProto) -> ValueInfo:
+def _infer_constant(node: onnx.NodeProto) -> ValueInfo:
     value = onnx.helper.get_attribute_value(node.attribute[0])
     if isinstance(value, _T):
-        return of_tensor(value)
+        return info_of_tensor(value)
     if isinstance(value, onnx.SparseTensorProto):
-        return ValueInfo(_legal(value.values.data_type), tuple(value.dims))
+        return ValueInfo(_to_known_type(value.values.data_type), tuple(value.dims))
     kind = {"value_f": _T.FLOAT, "value_i": _T.INT64, "value_s": _T.STRING}.get(node.attribute[0].name[:7], 0)
     whole = isinstance(value, list)
     shape = (len(value),) if whole else ()
@@ -397,7 +451,7 @@ _SIZES = frozenset(("Shape", "Size", "NonZero", "ArgMax", "ArgMin"))
 _MOVES = frozenset(("Identity", "Cast", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"))
 
 
-def _of_operator(
+def _infer_operator(
     node: onnx.NodeProto,
     opset: int,
     inputs: Sequence[ValueInfo | None],
@@ -427,11 +481,11 @@ def _of_operator(
         for kind, shape in zip(types, shapes, strict=True)
     ]
     if infos and infos[0].elem_type in (*_INTEGERS, _T.BOOL):
-        infos[0] = infos[0]._replace(values=_fitting(infer_values(seen), infos[0].elem_type, shapes[0]))
+        infos[0] = infos[0]._replace(values=_fit_values(infer_values(seen), infos[0].elem_type, shapes[0]))
     return infos
 
 
-def _fitting(values: Values, elem_type: int, shape: Shape) -> Values:
+def _fit_values(values: Values, elem_type: int, shape: Shape) -> Values:
     """The elements as a type holds them; those that it doesn't hold are unknown. None if they do not fit the shape."""
     if values is None or shape is None:
         return None
@@ -554,29 +608,29 @@ def _special_type(
         if name in unknown:
             return UNKNOWN
         number = attributes.get(name) or (first.elem_type if default is None else default)
-        return ValueInfo(_legal(number)) if isinstance(number, int) else UNKNOWN
+        return ValueInfo(_to_known_type(number)) if isinstance(number, int) else UNKNOWN
     if op_type == "ConstantOfShape":
         value = attributes.get("value")
-        return UNKNOWN if "value" in unknown else ValueInfo(_legal(value.data_type) if value else _T.FLOAT)
+        return UNKNOWN if "value" in unknown else ValueInfo(_to_known_type(value.data_type) if value else _T.FLOAT)
     if op_type == "DequantizeLinear":
         number = attributes.get("output_dtype") or (inputs[1].elem_type if len(inputs) > 1 else 0)
-        return ValueInfo(_legal(number)) if isinstance(number, int) else UNKNOWN
+        return ValueInfo(_to_known_type(number)) if isinstance(number, int) else UNKNOWN
     if op_type in ("SequenceConstruct", "SplitToSequence"):
         return _sequence_of(first.elem_type)
     if op_type == "SequenceEmpty":
         return _sequence_of(0 if "dtype" in unknown else attributes.get("dtype", _T.FLOAT))
     if op_type in ("SequenceAt", "ConcatFromSequence") and first.other is not None:
-        return declared(first.other.sequence_type.elem_type)._replace(shape=None)
+        return read_declared(first.other.sequence_type.elem_type)._replace(shape=None)
     if op_type == "OptionalGetElement":
         whole = first.other is None or first.other.WhichOneof("value") != "optional_type"
-        return first if whole or first.other is None else declared(first.other.optional_type.elem_type)
+        return first if whole or first.other is None else read_declared(first.other.optional_type.elem_type)
     if op_type == "Optional" and first.is_known:
         return ValueInfo(other=onnx.helper.make_optional_type_proto(first._replace(shape=None).type_proto()))
     return UNKNOWN
 
 
 def _sequence_of(elem_type: Any) -> ValueInfo:
-    if not isinstance(elem_type, int) or not _legal(elem_type):
+    if not isinstance(elem_type, int) or not _to_known_type(elem_type):
         return UNKNOWN
     tensor = onnx.helper.make_tensor_type_proto(elem_type, None)
     return ValueInfo(other=onnx.helper.make_sequence_type_proto(tensor))
@@ -585,7 +639,7 @@ def _sequence_of(elem_type: Any) -> ValueInfo:
 # ------------------------------------------------------------------------------------------------------ control flow
 
 
-def _merged(one: ValueInfo, other: ValueInfo) -> ValueInfo:
+def _merge_branches(one: ValueInfo, other: ValueInfo) -> ValueInfo:
     """What holds of a value that is either of two."""
     if one.other is not None or other.other is not None or one.elem_type != other.elem_type:
         return one if one.other == other.other and one.elem_type == other.elem_type else UNKNOWN
@@ -597,7 +651,7 @@ def _merged(one: ValueInfo, other: ValueInfo) -> ValueInfo:
 
 def _if(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]) -> list[ValueInfo]:
     branches = [scope.subgraph(node, position, name, ()) for name in ("then_branch", "else_branch")]
-    return [_merged(*pair) for pair in zip(*branches, strict=False)]
+    return [_merge_branches(*pair) for pair in zip(*branches, strict=False)]
 
 
 def _loop(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]) -> list[ValueInfo]:
@@ -605,13 +659,13 @@ def _loop(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[Va
     # Their shapes may change from one iteration to the next.
     inner = [ValueInfo(info.elem_type, other=info.other) for info in carried]
     made = scope.subgraph(node, position, "body", [ValueInfo(_T.INT64, ()), ValueInfo(_T.BOOL, ()), *inner])[1:]
-    final = [_merged(*pair) for pair in zip(carried, made, strict=False)]
+    final = [_merge_branches(*pair) for pair in zip(carried, made, strict=False)]
     # A loop without iterations gives the shapes that the body declares, which these need not be.
-    return [*final, *(_stacked(info, 0, None) for info in made[len(carried) :])]
+    return [*final, *(_stack_iterations(info, 0, None) for info in made[len(carried) :])]
 
 
 def _scan(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[ValueInfo | None]) -> list[ValueInfo]:
-    attributes, unknown = scope._given(node)
+    attributes, unknown = scope._read_attributes(node)
     count, known = attributes.get("num_scan_inputs"), [info or UNKNOWN for info in inputs]
     if scope.opset < 9 or unknown or not isinstance(count, int) or not 0 < count <= len(known):
         scope.subgraph(node, position, "body", ())
@@ -628,14 +682,14 @@ def _scan(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[Va
         parts.append(ValueInfo(info.elem_type, info.shape[:axis] + info.shape[axis + 1 :]))
     inner = [ValueInfo(info.elem_type, info.shape, other=info.other) for info in states]
     made = scope.subgraph(node, position, "body", [*inner, *parts])
-    final = [_merged(*pair) for pair in zip(inner, made, strict=False)]
+    final = [_merge_branches(*pair) for pair in zip(inner, made, strict=False)]
     stacked = made[len(states) :]
     axes = [*attributes.get("scan_output_axes", ()), *[0] * len(stacked)][: len(stacked)]
     length = next((length for length in lengths if isinstance(length, int)), lengths[0] if lengths else None)
-    return [*final, *(_stacked(info, axis, length) for info, axis in zip(stacked, axes, strict=True))]
+    return [*final, *(_stack_iterations(info, axis, length) for info, axis in zip(stacked, axes, strict=True))]
 
 
-def _stacked(info: ValueInfo, axis: int, length: Dim) -> ValueInfo:
+def _stack_iterations(info: ValueInfo, axis: int, length: Dim) -> ValueInfo:
     """A value of every iteration, along a new axis."""
     if info.shape is None or not -len(info.shape) - 1 <= axis <= len(info.shape):
         return ValueInfo(info.elem_type, other=info.other)

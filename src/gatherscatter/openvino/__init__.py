@@ -4,19 +4,15 @@ Needs nothing but NumPy. Models in OpenVINO's own format are read without the ``
 first used: `convert`, between ONNX and that format; `extensions` and `op_class`, our operators in OpenVINO itself.
 """
 
-from importlib import import_module
 from typing import Any
 
-from gatherscatter.families import family
+from gatherscatter.lazy_modules import load
+from gatherscatter.specs.calls import make_domain_functions
 
-_functions = family("openvino")
+_functions = make_domain_functions("openvino")
 globals().update(_functions)
 __all__ = list(_functions)
 
-_LATER = {"convert": "conversion", "extensions": "core_extensions", "op_class": "extension_ops"}
-
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load(__name__, name)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gatherscatter import versions
-from gatherscatter.versions import OpVersion
-
-from .dropped_errors import warn_of_one_cpu
-from .extension_ops import op_class
-from .package import openvino
+from gatherscatter.openvino.dropped_errors import warn_of_one_cpu
+from gatherscatter.openvino.extension_ops import op_class
+from gatherscatter.openvino.package import openvino
+from gatherscatter.specs import table
+from gatherscatter.specs.table import OpVersion
 
 
 def extensions() -> list[Any]:
@@ -64,15 +63,15 @@ def extensions() -> list[Any]:
     """
     warn_of_one_cpu()
     frontend = importlib.import_module("openvino.frontend.onnx")
-    operations = [openvino.OpExtension(op_class(row.name)) for row in versions.ops()]
-    op_types = dict.fromkeys(row.op_type for row in versions.ops() if row.domain == "onnx")
+    operations = [openvino.OpExtension(op_class(row.name)) for row in table.ops()]
+    op_types = dict.fromkeys(row.op_type for row in table.ops() if row.domain == "onnx")
     return operations + [frontend.ConversionExtension(name, "", _conversion(name)) for name in op_types]
 
 
 def _conversion(op_type: str) -> Any:
     """From a node of an ONNX model to our operation; the newest version means the same for all that older ones take."""
-    row = versions.op(f"onnx.{op_type}")
-    row = versions.op("onnx.ScatterElements") if row.deprecated else row
+    row = table.op(f"onnx.{op_type}")
+    row = table.op("onnx.ScatterElements") if row.deprecated else row
 
     def convert(node: Any) -> list[Any]:
         inputs = [node.get_input(i) for i in range(node.get_input_size())]

@@ -15,17 +15,17 @@ import warnings
 from functools import wraps
 from typing import Any
 
-from .package import openvino
+from gatherscatter.openvino.package import openvino
 
 
-class _Calls(threading.local):
+class _CallsInProgress(threading.local):
     """The synchronous calls in progress in a thread, and the error of the innermost one."""
 
     depth = 0
     error: BaseException | None = None
 
 
-_calls = _Calls()
+_calls = _CallsInProgress()
 
 
 def note_error(error: BaseException) -> bool:
@@ -36,7 +36,7 @@ def note_error(error: BaseException) -> bool:
     return True
 
 
-def _raised(error: BaseException) -> BaseException:
+def _to_raised_error(error: BaseException) -> BaseException:
     """What a caller gets for the error of an operation: a RuntimeError, as from OpenVINO; Ctrl-C stays what it is."""
     return RuntimeError(str(error)) if isinstance(error, Exception) else error
 
@@ -55,11 +55,11 @@ def raise_dropped_errors() -> None:
             results = infer(*arguments, **options)
         except Exception as consequence:
             if _calls.error is not None:
-                raise _raised(_calls.error) from consequence
+                raise _to_raised_error(_calls.error) from consequence
             raise
         else:
             if _calls.error is not None:
-                raise _raised(_calls.error) from _calls.error
+                raise _to_raised_error(_calls.error) from _calls.error
             return results
         finally:
             _calls.depth -= 1

@@ -47,7 +47,7 @@ _BY_PRECISION = {element_type.precision: element_type for element_type in ELEMEN
 _BY_DTYPE = {element_type.dtype: element_type for element_type in ELEMENT_TYPES}
 
 
-def named(name: str) -> ElementType:
+def from_name(name: str) -> ElementType:
     """The element type an attribute names; ValueError for packed (u4, i4, u1, nf4) and 8-bit floating types."""
     try:
         return _BY_NAME[name.lower()]
@@ -55,12 +55,12 @@ def named(name: str) -> ElementType:
         raise ValueError(f"element type {reprlib.repr(name)} is not supported (known: {', '.join(_BY_NAME)})") from None
 
 
-def with_precision(precision: str) -> ElementType | None:
+def from_precision(precision: str) -> ElementType | None:
     """The element type a port's ``precision`` names, or None."""
     return _BY_PRECISION.get(precision.upper())
 
 
-def of_dtype(dtype: np.dtype[Any]) -> ElementType:
+def from_dtype(dtype: np.dtype[Any]) -> ElementType:
     """The element type that ``dtype`` holds; every text dtype is ``string``."""
     native = dtype.newbyteorder("=") if dtype.kind not in "OUST" else STRING
     try:

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gatherscatter.extras import find_missing
 from gatherscatter.model_interface import ModelError, TensorInfo
-
-from . import element_types
-from .ir_inputs import Parameter, Range, accept_inputs
-from .ir_read import one_line, printable, quoted
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.ir_inputs import Parameter, Range, accept_inputs
+from gatherscatter.openvino.ir_read import one_line, quote, quote_if_needed
 
 Array = NDArray[Any]
 _CONFIG = {"INFERENCE_PRECISION_HINT": "f32"}
@@ -31,7 +31,7 @@ _CONFIG = {"INFERENCE_PRECISION_HINT": "f32"}
 
 def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
     """Compile an .xml, an .onnx file or an `onnx.ModelProto` in the openvino package for the CPU."""
-    if importlib.util.find_spec("openvino") is None:
+    if find_missing(["openvino"]):
         raise ModelError("the engine 'openvino' needs the 'openvino' extra: pip install 'gatherscatter[openvino]'")
     core = importlib.import_module("openvino").Core()
     name, source = _source(model)
@@ -74,7 +74,7 @@ def _source(model: Any) -> tuple[str, Any]:
     if not isinstance(model, str | os.PathLike):
         return "the model", io.BytesIO(model.SerializeToString())
     path = Path(model)
-    name = printable(path.name)
+    name = quote_if_needed(path.name)
     if not path.is_file():
         raise ModelError(f"{name}: there is no such file")
     return name, path
@@ -104,7 +104,7 @@ def _output(port: Any) -> TensorInfo:
 
 def _element_type(port: Any) -> element_types.ElementType:
     try:
-        return element_types.named(port.get_element_type().get_type_name())
+        return element_types.from_name(port.get_element_type().get_type_name())
     except ValueError as error:
         raise ModelError(str(error)) from None
 
@@ -115,7 +115,7 @@ def _refuse_narrowing(parameter: Parameter, array: Array) -> None:
     limits = np.iinfo(np.int32)
     if int(array.min()) < limits.min or int(array.max()) > limits.max:
         raise ModelError(
-            f"input {quoted(parameter.name)} holds values beyond 32 bits, which openvino would change silently"
+            f"input {quote(parameter.name)} holds values beyond 32 bits, which openvino would change silently"
         )
 
 

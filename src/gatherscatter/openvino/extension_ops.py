@@ -1,4 +1,4 @@
-"""Our operators as operations of OpenVINO: one class for each op version of the registry, made from its row.
+"""Our operators as operations of OpenVINO: one class for each op version of the table, made from its row.
 
 OpenVINO's CPU plugin hands extensions 16-bit floats as float32, float64 as float32, integers of 16 and 64 bits as
 int32, and booleans as bytes. So an operation remembers the types that its graph had: it computes in these, and gives
@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import versions
 from gatherscatter.errors import OpValueError
-from gatherscatter.result_shape import Dims, result_shape
-from gatherscatter.versions import OpVersion
-
-from . import element_types
-from .dropped_errors import note_error, raise_dropped_errors
-from .element_types import BFLOAT16
-from .package import openvino
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.dropped_errors import note_error, raise_dropped_errors
+from gatherscatter.openvino.element_types import BFLOAT16
+from gatherscatter.openvino.package import openvino
+from gatherscatter.specs import table
+from gatherscatter.specs.table import Dims, OpVersion, result_shape
 
 # What the CPU plugin makes of a type before an extension sees it.
 PLUGIN_TYPES = {
@@ -34,14 +32,14 @@ PLUGIN_TYPES = {
 LOSSY = ("u32", "i64", "u64", "f64")
 
 
-class RegistryOp(openvino.Op):  # type: ignore[misc]
+class ExtensionOp(openvino.Op):  # type: ignore[misc]
     """An op version in a graph: ``op_class("onnx.ScatterND-18")([data, indices, updates], reduction="add")``."""
 
     row: OpVersion
 
     def __init__(self, inputs: Sequence[Any] | None = None, **attributes: Any) -> None:
         super().__init__(self)
-        self.attributes = {a.name: a.default for a in self.row.attributes if a.default is not versions.REQUIRED}
+        self.attributes = {a.name: a.default for a in self.row.attributes if a.default is not table.REQUIRED}
         self.attributes |= {"element_types": "", **attributes}
         if inputs is not None:
             self.set_arguments(list(inputs))
@@ -66,7 +64,7 @@ class RegistryOp(openvino.Op):  # type: ignore[misc]
         values = {name: value for name, value in self.attributes.items() if name != "element_types"}
         return result_shape(self.row, shapes, values, self._axis())
 
-    def clone_with_new_inputs(self, inputs: Sequence[Any]) -> RegistryOp:
+    def clone_with_new_inputs(self, inputs: Sequence[Any]) -> ExtensionOp:
         """The same operation on other inputs."""
         return type(self)(inputs, **self.attributes)
 
@@ -140,14 +138,14 @@ class RegistryOp(openvino.Op):  # type: ignore[misc]
 
 
 @cache
-def op_class(name: str) -> type[RegistryOp]:
+def op_class(name: str) -> type[ExtensionOp]:
     """The operation of an op version, such as ``"openvino.GatherND-5"``; without a number, of the newest.
 
     Its type in files is the name of the version, of the version set "extension".
     """
     raise_dropped_errors()
-    row = versions.op(name)
-    return type(row.name, (RegistryOp,), {"row": row})  # OpenVINO takes the type's name from the class
+    row = table.op(name)
+    return type(row.name, (ExtensionOp,), {"row": row})  # OpenVINO takes the type's name from the class
 
 
 def _dims(shape: Any) -> Dims | None:
@@ -166,7 +164,7 @@ def _array(tensor: Any, name: str) -> np.ndarray:
     array: np.ndarray = tensor.data
     if tensor.element_type.get_type_name() == "bf16":
         array = array.view(BFLOAT16)
-    return array.astype(element_types.named(name).dtype, copy=False)
+    return array.astype(element_types.from_name(name).dtype, copy=False)
 
 
 def _fill(output: Any, result: np.ndarray, op: str) -> None:

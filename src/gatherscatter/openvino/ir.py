@@ -14,26 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from gatherscatter.errors import OpError
 from gatherscatter.model_interface import ModelError, TensorInfo
-
-from . import element_types
-from .ir_call import Call, bind
-from .ir_graph import Graph, Source, build_graph
-from .ir_inputs import Parameter, accept_inputs, read_parameter
-from .ir_read import Layer, one_line, printable, quoted, read_net
-from .ir_weights import Weights
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.ir_call import LayerCall, bind
+from gatherscatter.openvino.ir_graph import Graph, OutputPort, build_graph
+from gatherscatter.openvino.ir_inputs import Parameter, accept_inputs, read_parameter
+from gatherscatter.openvino.ir_read import Layer, one_line, quote, quote_if_needed, read_net
+from gatherscatter.openvino.ir_weights import Weights
 
 Array = NDArray[Any]
 _CONSTANTS = ("Const", "Constant")
 
 
-class Step(NamedTuple):
+class LayerStep(NamedTuple):
     """One layer to run; ``done`` are the tensors nobody reads after it."""
 
     layer: Layer
-    call: Call
+    call: LayerCall
     position: int
-    sources: tuple[Source, ...]
-    done: tuple[Source, ...]
+    sources: tuple[OutputPort, ...]
+    done: tuple[OutputPort, ...]
 
 
 def load_ir(path: str | os.PathLike[str]) -> IrModel:
@@ -50,7 +49,7 @@ def load_ir(path: str | os.PathLike[str]) -> IrModel:
         graph = build_graph(net, lambda layer: layer.type == "Result")
         return IrModel(graph, Weights(file.with_suffix(".bin")))
     except ModelError as error:
-        raise ModelError(f"{printable(file.name)}: {error}") from None
+        raise ModelError(f"{quote_if_needed(file.name)}: {error}") from None
 
 
 class IrModel:
@@ -73,8 +72,8 @@ class IrModel:
             raise ModelError("the model has no Result layer")
         self._parameters = tuple(read_parameter(layers[i]) for i in parameters)
         _check_names(self._parameters)
-        self._parameter_sources = tuple(Source(i, 0) for i in parameters)
-        self._constants = {Source(i, 0): weights.constant(layers[i]) for i in order if layers[i].type in _CONSTANTS}
+        self._parameter_sources = tuple(OutputPort(i, 0) for i in parameters)
+        self._constants = {OutputPort(i, 0): weights.constant(layers[i]) for i in order if layers[i].type in _CONSTANTS}
         self._results = tuple(graph.sources[i][0] for i in results)
         self._steps = _steps(graph, keep=set(self._results))
         self.inputs: tuple[TensorInfo, ...] = tuple(parameter.info for parameter in self._parameters)
@@ -90,24 +89,24 @@ class IrModel:
         wrong in a layer is a ModelError.
         """
         arrays = accept_inputs(self._parameters, inputs)
-        values: dict[Source, Array] = dict(zip(self._parameter_sources, arrays, strict=True))
+        values: dict[OutputPort, Array] = dict(zip(self._parameter_sources, arrays, strict=True))
         with np.errstate(all="ignore"):  # overflow and NaN are results here, not mistakes
             for step in self._steps:
                 if progress is not None:
-                    progress(f"{step.layer.type} {quoted(step.layer.name)}")
+                    progress(f"{step.layer.type} {quote(step.layer.name)}")
                 results = _run_layer(step, [self._value(values, source) for source in step.sources])
-                values.update((Source(step.position, i), result) for i, result in enumerate(results))
+                values.update((OutputPort(step.position, i), result) for i, result in enumerate(results))
                 for source in step.done:
                     values.pop(source, None)
-        return _detached([self._value(values, source) for source in self._results], self.outputs, arrays)
+        return _detach_results([self._value(values, source) for source in self._results], self.outputs, arrays)
 
-    def _value(self, values: dict[Source, Array], source: Source) -> Array:
+    def _value(self, values: dict[OutputPort, Array], source: OutputPort) -> Array:
         """A tensor; constants are made anew at each use, so that only the file holds them meanwhile."""
         constant = self._constants.get(source)
         return values[source] if constant is None else constant()
 
 
-def _detached(results: list[Array], infos: tuple[TensorInfo, ...], inputs: list[Array]) -> dict[str, np.ndarray]:
+def _detach_results(results: list[Array], infos: tuple[TensorInfo, ...], inputs: list[Array]) -> dict[str, np.ndarray]:
     """The results by name; a copy of what is an input, a view, a constant of the file, or another output too."""
     taken = {id(array) for array in inputs}
     named: dict[str, np.ndarray] = {}
@@ -118,7 +117,7 @@ def _detached(results: list[Array], infos: tuple[TensorInfo, ...], inputs: list[
     return named
 
 
-def _run_layer(step: Step, inputs: list[Array]) -> tuple[Array, ...]:
+def _run_layer(step: LayerStep, inputs: list[Array]) -> tuple[Array, ...]:
     layer = step.layer
     try:
         results = step.call(inputs)
@@ -134,18 +133,18 @@ def _run_layer(step: Step, inputs: list[Array]) -> tuple[Array, ...]:
     return results
 
 
-def _steps(graph: Graph, keep: set[Source]) -> tuple[Step, ...]:
+def _steps(graph: Graph, keep: set[OutputPort]) -> tuple[LayerStep, ...]:
     """The layers that compute, each with the tensors that may be dropped after it."""
-    steps: list[Step] = []
+    steps: list[LayerStep] = []
     seen = set(keep)
     for position in reversed(graph.order):
         layer = graph.layers[position]
         if layer.type in ("Parameter", "Result", *_CONSTANTS):
             continue
-        outputs = {Source(position, i) for i in range(len(layer.outputs))}
+        outputs = {OutputPort(position, i) for i in range(len(layer.outputs))}
         done = (outputs | set(graph.sources[position])) - seen
         seen |= done
-        steps.append(Step(layer, bind(layer), position, graph.sources[position], tuple(done)))
+        steps.append(LayerStep(layer, bind(layer), position, graph.sources[position], tuple(done)))
     return tuple(reversed(steps))
 
 
@@ -158,14 +157,14 @@ def _check_ports(layer: Layer) -> None:
 def _check_names(parameters: tuple[Parameter, ...]) -> None:
     for name, count in Counter(parameter.name for parameter in parameters).items():
         if count > 1:
-            raise ModelError(f"{count} Parameter layers have the name {quoted(name)}")
+            raise ModelError(f"{count} Parameter layers have the name {quote(name)}")
 
 
 def _outputs(graph: Graph, results: list[int]) -> tuple[TensorInfo, ...]:
     infos: list[TensorInfo] = []
     taken: set[str] = set()
     # The names of a tensor, gone through once however many results read it: a name that is taken stays taken.
-    left: dict[Source, Iterator[str]] = {}
+    left: dict[OutputPort, Iterator[str]] = {}
     for position in results:
         layer, source = graph.layers[position], graph.sources[position][0]
         port = graph.layers[source.layer].outputs[source.output]
@@ -177,9 +176,9 @@ def _outputs(graph: Graph, results: list[int]) -> tuple[TensorInfo, ...]:
             names = left[source] = iter(sorted(port.names))
         name = next((name for name in chain(names, [layer.name]) if name not in taken), None)
         if name is None:
-            raise ModelError(f"{layer}: another output is called {quoted(layer.name)} already")
+            raise ModelError(f"{layer}: another output is called {quote(layer.name)} already")
         taken.add(name)
-        element_type = element_types.with_precision(port.precision)
+        element_type = element_types.from_precision(port.precision)
         shown = port.precision.lower() if element_type is None else element_type.numpy_name
         # A port without dims is a scalar or of unknown rank; the format does not tell.
         infos.append(TensorInfo(name, shown or "unknown", tuple(port.dims) or None))

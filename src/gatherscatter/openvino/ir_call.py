@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gatherscatter import versions
+from gatherscatter.extras import find_missing
 from gatherscatter.model_interface import ModelError
-
-from .ir_read import Layer, one_line, printable
-from .layers.attributes import arguments, choice, parse, signature
-from .layers.table import ALIASES, LAYERS
+from gatherscatter.openvino.ir_read import Layer, one_line, quote_if_needed
+from gatherscatter.openvino.layers.attributes import arguments, choice, parse, signature
+from gatherscatter.openvino.layers.table import ALIASES, LAYERS
+from gatherscatter.specs import table
 
 Array = NDArray[Any]
 NEWEST_OPSET = 17
 _ATTRIBUTE_TYPES = {"int": int, "string": str, "bool": bool}
 
 
-class Call(NamedTuple):
+class LayerCall(NamedTuple):
     """A function over arrays, with its attributes."""
 
     function: Callable[..., Array | tuple[Array, ...]]
@@ -33,12 +32,12 @@ class Call(NamedTuple):
         return tuple(map(np.asarray, result)) if isinstance(result, tuple) else (np.asarray(result),)
 
 
-def bind(layer: Layer) -> Call:
+def bind(layer: Layer) -> LayerCall:
     """Find the layer's function and read its attributes; ModelError if either can't be done."""
     if layer.opset is None or layer.opset > NEWEST_OPSET:
-        raise _unknown(layer, f" of {printable(layer.version)}")
+        raise _unknown(layer, f" of {quote_if_needed(layer.version)}")
     try:
-        call = _family(layer) or _plumbing(layer)
+        call = _bind_family(layer) or _bind_layer(layer)
     except ValueError as error:
         raise ModelError(f"{layer}: {one_line(error)}") from None
     if call is None:
@@ -46,10 +45,10 @@ def bind(layer: Layer) -> Call:
     return call
 
 
-def _family(layer: Layer) -> Call | None:
+def _bind_family(layer: Layer) -> LayerCall | None:
     assert layer.opset is not None
     try:
-        row = versions.find("openvino", layer.type, layer.opset)
+        row = table.find("openvino", layer.type, layer.opset)
     except LookupError:
         return None
     required = sum(not one.optional for one in row.inputs)
@@ -59,24 +58,24 @@ def _family(layer: Layer) -> Call | None:
         text = layer.attributes.get(attribute.name)
         if text is not None:
             attributes[attribute.name] = _family_attribute(attribute, text)
-        elif attribute.default is versions.REQUIRED:
+        elif attribute.default is table.REQUIRED:
             raise ValueError(f"its <data> lacks the attribute {attribute.name!r}")
-    return Call(row, attributes)
+    return LayerCall(row, attributes)
 
 
-def _family_attribute(attribute: versions.Attribute, text: str) -> Any:
+def _family_attribute(attribute: table.Attribute, text: str) -> Any:
     if attribute.choices is not None:
         return choice(text, attribute.choices, attribute.name)
     return parse(text, _ATTRIBUTE_TYPES[attribute.type], attribute.name)
 
 
-def _plumbing(layer: Layer) -> Call | None:
+def _bind_layer(layer: Layer) -> LayerCall | None:
     function = LAYERS.get(ALIASES.get(layer.type, layer.type))
     if function is None:
         return None
     takes = signature(function)
     _check_count(layer, takes.least, takes.most)
-    return Call(function, arguments(function, layer.attributes))
+    return LayerCall(function, arguments(function, layer.attributes))
 
 
 def _check_count(layer: Layer, least: int, most: int | None) -> None:
@@ -88,6 +87,6 @@ def _check_count(layer: Layer, least: int, most: int | None) -> None:
 
 def _unknown(layer: Layer, version: str) -> ModelError:
     hint = ""
-    if importlib.util.find_spec("openvino") is not None:
+    if not find_missing(["openvino"]):
         hint = "; --engine openvino runs the whole model in the openvino package"
     return ModelError(f"{layer} is of a type{version} that gatherscatter does not run{hint}")

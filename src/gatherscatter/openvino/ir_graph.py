@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gatherscatter.model_interface import ModelError
+from gatherscatter.openvino.ir_read import Edge, Layer, Net
 
-from .ir_read import Edge, Layer, Net
 
-
-class Source(NamedTuple):
+class OutputPort(NamedTuple):
     """One tensor of the graph: output number ``output`` of the layer at position ``layer`` in the file."""
 
     layer: int
@@ -22,7 +21,7 @@ class Graph(NamedTuple):
     """Layers as in the file, the sources of each one's inputs, and the needed layers in order of execution."""
 
     layers: tuple[Layer, ...]
-    sources: tuple[tuple[Source, ...], ...]
+    sources: tuple[tuple[OutputPort, ...], ...]
     order: tuple[int, ...]
 
 
@@ -31,15 +30,15 @@ def build_graph(net: Net, is_result: Callable[[Layer], bool]) -> Graph:
     layers = tuple(net.layers)
     sources = _connect(layers, net.edges)
     order = _topological_order(layers, sources)
-    needed = _needed((i for i, layer in enumerate(layers) if is_result(layer)), sources)
+    needed = _find_needed((i for i, layer in enumerate(layers) if is_result(layer)), sources)
     return Graph(layers, sources, tuple(i for i in order if i in needed))
 
 
-def _connect(layers: tuple[Layer, ...], edges: list[Edge]) -> tuple[tuple[Source, ...], ...]:
+def _connect(layers: tuple[Layer, ...], edges: list[Edge]) -> tuple[tuple[OutputPort, ...], ...]:
     positions = _positions(layers)
-    outputs = [_numbered([port.id for port in layer.outputs], layer, "output") for layer in layers]
-    inputs = [_numbered(layer.inputs, layer, "input") for layer in layers]
-    slots: list[list[Source | None]] = [[None] * len(layer.inputs) for layer in layers]
+    outputs = [_number_ports([port.id for port in layer.outputs], layer, "output") for layer in layers]
+    inputs = [_number_ports(layer.inputs, layer, "input") for layer in layers]
+    slots: list[list[OutputPort | None]] = [[None] * len(layer.inputs) for layer in layers]
     for edge in edges:
         for layer_id in (edge.from_layer, edge.to_layer):
             if layer_id not in positions:
@@ -52,7 +51,7 @@ def _connect(layers: tuple[Layer, ...], edges: list[Edge]) -> tuple[tuple[Source
         slot = inputs[end][edge.to_port]
         if slots[end][slot] is not None:
             raise ModelError(f"{edge}: input port {edge.to_port} of {layers[end]} has an edge already")
-        slots[end][slot] = Source(start, outputs[start][edge.from_port])
+        slots[end][slot] = OutputPort(start, outputs[start][edge.from_port])
     return tuple(_complete(layer, slot) for layer, slot in zip(layers, slots, strict=True))
 
 
@@ -65,21 +64,21 @@ def _positions(layers: tuple[Layer, ...]) -> dict[int, int]:
     return positions
 
 
-def _numbered(ports: list[int], layer: Layer, what: str) -> dict[int, int]:
+def _number_ports(ports: list[int], layer: Layer, what: str) -> dict[int, int]:
     numbers = {port: number for number, port in enumerate(ports)}
     if len(numbers) != len(ports):
         raise ModelError(f"{layer} has two {what} ports with one id")
     return numbers
 
 
-def _complete(layer: Layer, slots: list[Source | None]) -> tuple[Source, ...]:
+def _complete(layer: Layer, slots: list[OutputPort | None]) -> tuple[OutputPort, ...]:
     for port, source in zip(layer.inputs, slots, strict=True):
         if source is None:
             raise ModelError(f"{layer}: no edge leads to its input port {port}")
     return tuple(source for source in slots if source is not None)
 
 
-def _topological_order(layers: tuple[Layer, ...], sources: tuple[tuple[Source, ...], ...]) -> list[int]:
+def _topological_order(layers: tuple[Layer, ...], sources: tuple[tuple[OutputPort, ...], ...]) -> list[int]:
     """Kahn's algorithm with a heap, so that layers keep the order of the file where the edges leave a choice."""
     consumers: list[list[int]] = [[] for _ in layers]
     missing = [len(feeding) for feeding in sources]
@@ -96,11 +95,11 @@ def _topological_order(layers: tuple[Layer, ...], sources: tuple[tuple[Source, .
             if missing[consumer] == 0:
                 heapq.heappush(ready, consumer)
     if len(order) < len(layers):
-        raise ModelError(f"the edges form a cycle through {layers[_on_cycle(missing, sources)]}")
+        raise ModelError(f"the edges form a cycle through {layers[_find_cycle_layer(missing, sources)]}")
     return order
 
 
-def _on_cycle(missing: list[int], sources: tuple[tuple[Source, ...], ...]) -> int:
+def _find_cycle_layer(missing: list[int], sources: tuple[tuple[OutputPort, ...], ...]) -> int:
     """A layer of a cycle: walk against the edges among what is left until a layer comes up again."""
     layer = next(layer for layer, count in enumerate(missing) if count)
     seen: set[int] = set()
@@ -110,7 +109,7 @@ def _on_cycle(missing: list[int], sources: tuple[tuple[Source, ...], ...]) -> in
     return layer
 
 
-def _needed(results: Iterable[int], sources: tuple[tuple[Source, ...], ...]) -> set[int]:
+def _find_needed(results: Iterable[int], sources: tuple[tuple[OutputPort, ...], ...]) -> set[int]:
     """Everything a result depends on; the rest of the file is never run."""
     open_layers = list(results)
     needed: set[int] = set()

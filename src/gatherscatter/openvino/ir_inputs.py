@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gatherscatter.model_interface import ModelError, TensorInfo
-
-from . import element_types
-from .element_types import ElementType
-from .ir_read import Layer, integer, one_line, quoted
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.element_types import ElementType
+from gatherscatter.openvino.ir_read import Layer, integer, one_line, quote
 
 
 class Range(NamedTuple):
@@ -53,7 +52,7 @@ def read_parameter(layer: Layer) -> Parameter:
         if name not in layer.attributes:
             raise ModelError(f"{layer}: its <data> lacks the attribute {name!r}")
     try:
-        element_type = element_types.named(layer.attributes["element_type"])
+        element_type = element_types.from_name(layer.attributes["element_type"])
     except ValueError as error:
         raise ModelError(f"{layer}: {error}") from None
     names = tuple(name for port in layer.outputs for name in port.names)
@@ -79,7 +78,7 @@ def _range(text: str, layer: Layer) -> Range:
     low, high = match.groups() if match else (text, text)
     bounds = Range(integer(low, what) if low or not match else 0, integer(high, what) if high or not match else None)
     if bounds.low < 0 or (bounds.high is not None and bounds.high < bounds.low):
-        raise ModelError(f"{layer}: {quoted(text)} is not a dimension")
+        raise ModelError(f"{layer}: {quote(text)} is not a dimension")
     return bounds
 
 
@@ -90,12 +89,12 @@ def accept_inputs(parameters: tuple[Parameter, ...], inputs: Mapping[str, ArrayL
     given: dict[int, ArrayLike] = {}
     for key, value in inputs.items():
         if key not in positions:
-            known = ", ".join(quoted(parameter.name) for parameter in parameters) or "none"
-            raise ModelError(f"the model has no input {quoted(str(key))} (it has: {known})")
+            known = ", ".join(quote(parameter.name) for parameter in parameters) or "none"
+            raise ModelError(f"the model has no input {quote(str(key))} (it has: {known})")
         if positions[key] in given:
-            raise ModelError(f"input {quoted(parameters[positions[key]].name)} is given twice, under two names")
+            raise ModelError(f"input {quote(parameters[positions[key]].name)} is given twice, under two names")
         given[positions[key]] = value
-    missing = [quoted(parameter.name) for i, parameter in enumerate(parameters) if i not in given]
+    missing = [quote(parameter.name) for i, parameter in enumerate(parameters) if i not in given]
     if missing:
         raise ModelError(f"no value for input {', '.join(missing)}")
     return [accept_input(parameter, given[i]) for i, parameter in enumerate(parameters)]
@@ -103,11 +102,11 @@ def accept_inputs(parameters: tuple[Parameter, ...], inputs: Mapping[str, ArrayL
 
 def accept_input(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
     """The value as a native array of exactly the parameter's type and of a shape it allows."""
-    array = _typed(parameter, value)
+    array = _convert_type(parameter, value)
     dims = parameter.dims
     if dims is not None and not _allows(dims, array.shape):
         wanted = ", ".join("?" if dim.shown is None else str(dim.shown) for dim in dims)
-        raise ModelError(f"input {quoted(parameter.name)} has shape {array.shape}, the model takes [{wanted}]")
+        raise ModelError(f"input {quote(parameter.name)} has shape {array.shape}, the model takes [{wanted}]")
     return array
 
 
@@ -117,7 +116,7 @@ def _allows(dims: tuple[Range, ...], shape: tuple[int, ...]) -> bool:
     )
 
 
-def _typed(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
+def _convert_type(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
     wanted = parameter.element_type.dtype
     try:
         array: NDArray[Any] = np.asarray(value)
@@ -126,9 +125,9 @@ def _typed(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
         if isinstance(value, list | tuple | int | float) and _numbers_fit(array.dtype, wanted):
             return np.asarray(value, wanted)  # Python numbers have no width to insist on
     except (ValueError, TypeError, OverflowError) as error:
-        raise ModelError(f"input {quoted(parameter.name)}: {one_line(error)}") from None
+        raise ModelError(f"input {quote(parameter.name)}: {one_line(error)}") from None
     if array.dtype.newbyteorder("=") != wanted:
-        raise ModelError(f"input {quoted(parameter.name)} is {array.dtype}, the model takes {wanted}")
+        raise ModelError(f"input {quote(parameter.name)} is {array.dtype}, the model takes {wanted}")
     return array.astype(wanted, copy=False)
 
 
@@ -145,5 +144,5 @@ def _text(parameter: Parameter, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "UT":
         array = array.astype(object)
     if array.dtype.kind != "O" or not all(isinstance(item, str) for item in array.flat):
-        raise ModelError(f"input {quoted(parameter.name)} is {array.dtype}, the model takes strings")
+        raise ModelError(f"input {quote(parameter.name)} is {array.dtype}, the model takes strings")
     return array

@@ -65,7 +65,7 @@ class Layer:
     outputs: list[Port] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"layer {self.id} {quoted(self.name)} ({printable(self.type)})"
+        return f"layer {self.id} {quote(self.name)} ({quote_if_needed(self.type)})"
 
     @property
     def opset(self) -> int | None:
@@ -136,18 +136,18 @@ _REFUSED = {
 def integer(text: str, what: str) -> int:
     """A plain decimal number of at most 19 digits; Python's int() would take underscores and other digits too."""
     if not _INTEGER.fullmatch(text):
-        raise ModelError(f"{what} is {quoted(text)}, not an integer")
+        raise ModelError(f"{what} is {quote(text)}, not an integer")
     return int(text)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """The text in quotes, control characters escaped, long text cut."""
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-def printable(text: str) -> str:
+def quote_if_needed(text: str) -> str:
     """The text without quotes when it needs none."""
-    return text if re.fullmatch(r"[\w.-]{1,80}", text) else quoted(text)
+    return text if re.fullmatch(r"[\w.-]{1,80}", text) else quote(text)
 
 
 def one_line(message: object) -> str:
@@ -179,7 +179,7 @@ class _NetHandler(ContentHandler):
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:
         if not self._path and name != "net":
-            raise ModelError(f"not an OpenVINO IR: the root element is <{printable(name)}>, not <net>")
+            raise ModelError(f"not an OpenVINO IR: the root element is <{quote_if_needed(name)}>, not <net>")
         self._path.append(name)
         if len(self._path) > _MAX_DEPTH:
             raise ModelError(f"{self._line()}: elements are nested more than {_MAX_DEPTH} deep")
@@ -205,8 +205,8 @@ class _NetHandler(ContentHandler):
         where = f"{self._line()}: <layer>"
         layer_id = self._integer(attrs, "id", where)
         name = self._text(attrs, "name", f"layer {layer_id}")
-        kind = self._text(attrs, "type", f"layer {layer_id} {quoted(name)}")
-        version = self._text(attrs, "version", f"layer {layer_id} {quoted(name)} ({printable(kind)})")
+        kind = self._text(attrs, "type", f"layer {layer_id} {quote(name)}")
+        version = self._text(attrs, "version", f"layer {layer_id} {quote(name)} ({quote_if_needed(kind)})")
         self.net.layers.append(Layer(layer_id, name, kind, version, _names(attrs.get("output_names", ""))))
         self._seen_data = False
 

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gatherscatter.model_interface import ModelError
-
-from . import element_types
-from .ir_read import Layer, integer, quoted
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.ir_read import Layer, integer, quote
 
 _MAX_RANK = 64  # NumPy's
 _MAX_BYTES = 2**63 - 1
@@ -32,7 +31,7 @@ class Weights:
     def constant(self, layer: Layer) -> Callable[[], NDArray[Any]]:
         """Check a Const layer against the file; the array itself is made when the returned function is called."""
         try:
-            element_type = element_types.named(_required(layer, "element_type"))
+            element_type = element_types.from_name(_require_attribute(layer, "element_type"))
         except ValueError as error:
             raise ModelError(f"{layer}: {error}") from None
         shape = _shape(layer, element_type.dtype.itemsize)
@@ -51,14 +50,14 @@ class Weights:
         return lambda: _array(raw, element_type.dtype, shape)
 
     def _slice(self, layer: Layer) -> NDArray[np.uint8]:
-        offset, size = (integer(_required(layer, name), f"{layer}: {name}") for name in ("offset", "size"))
+        offset, size = (integer(_require_attribute(layer, name), f"{layer}: {name}") for name in ("offset", "size"))
         if size == 0:
             return np.empty(0, np.uint8)
         if self._bytes is None:
             self._bytes = _map(self._path, layer)
         if offset < 0 or size < 0 or offset + size > self._bytes.size:
             raise ModelError(
-                f"{layer}: bytes {offset} to {offset + size} lie outside {quoted(self._path.name)}, "
+                f"{layer}: bytes {offset} to {offset + size} lie outside {quote(self._path.name)}, "
                 f"which has {self._bytes.size} bytes"
             )
         return self._bytes[offset : offset + size]
@@ -67,26 +66,26 @@ class Weights:
 def _map(path: Path, layer: Layer) -> NDArray[np.uint8]:
     try:
         if not path.is_file():
-            raise ModelError(f"{layer}: its values are in {quoted(path.name)}, which is not there")
+            raise ModelError(f"{layer}: its values are in {quote(path.name)}, which is not there")
         # A model cache keeps links to files elsewhere, but then to both.
         if path.resolve().parent not in (path.parent.resolve(), path.with_suffix(".xml").resolve().parent):
-            raise ModelError(f"{layer}: {quoted(path.name)} is a link out of the model's folder")
+            raise ModelError(f"{layer}: {quote(path.name)} is a link out of the model's folder")
         if path.stat().st_size == 0:
             return np.empty(0, np.uint8)
         with path.open("rb") as file:
             return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     except OSError as error:
-        raise ModelError(f"cannot read {quoted(path.name)}: {error.strerror or error}") from None
+        raise ModelError(f"cannot read {quote(path.name)}: {error.strerror or error}") from None
 
 
-def _required(layer: Layer, name: str) -> str:
+def _require_attribute(layer: Layer, name: str) -> str:
     if name not in layer.attributes:
         raise ModelError(f"{layer}: its <data> lacks the attribute {name!r}")
     return layer.attributes[name]
 
 
 def _shape(layer: Layer, itemsize: int) -> tuple[int, ...]:
-    text = _required(layer, "shape").strip()
+    text = _require_attribute(layer, "shape").strip()
     parts = text.split(",", _MAX_RANK) if text else []
     if len(parts) > _MAX_RANK:
         raise ModelError(f"{layer}: more than {_MAX_RANK} dimensions")
@@ -95,7 +94,7 @@ def _shape(layer: Layer, itemsize: int) -> tuple[int, ...]:
         raise ModelError(f"{layer}: shape {shape} has a negative dimension")
     # Zeros are left out of the product: NumPy refuses (0, 2**62, 2**62) although it has no elements.
     if math.prod(dim for dim in shape if dim) * itemsize > _MAX_BYTES:
-        raise ModelError(f"{layer}: shape {quoted(text)} has more elements than memory can hold")
+        raise ModelError(f"{layer}: shape {quote(text)} has more elements than memory can hold")
     return shape
 
 

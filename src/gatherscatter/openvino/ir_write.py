@@ -12,10 +12,9 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.files import replacing
-
-from . import element_types
-from .element_types import ElementType
+from gatherscatter.files import replace_atomically
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.element_types import ElementType
 
 Dim = int | str | None
 
@@ -29,7 +28,7 @@ class Output(NamedTuple):
 
     def output(self, port: int, element_type: str | None = None) -> Output:
         """Another output of the same layer, as written with ``outputs=`` of `IRWriter.layer`."""
-        chosen = self.element_type if element_type is None else element_types.named(element_type)
+        chosen = self.element_type if element_type is None else element_types.from_name(element_type)
         return Output(self.layer, port, chosen)
 
 
@@ -60,7 +59,7 @@ class IRWriter:
 
     def parameter(self, name: str, element_type: str, shape: Sequence[Dim] | None) -> Output:
         """A model input. A dimension is a size, None for any, or a range such as ``"1..8"``; shape None is any rank."""
-        kind = element_types.named(element_type)
+        kind = element_types.from_name(element_type)
         dims = "..." if shape is None else ",".join("?" if dim is None else str(dim) for dim in shape)
         data = {"shape": dims, "element_type": kind.name}
         return self._add("Parameter", "opset1", name, [], data, [kind], None if shape is None else _sizes(shape), name)
@@ -68,8 +67,8 @@ class IRWriter:
     def constant(self, value: ArrayLike, name: str | None = None) -> Output:
         """A constant; its bytes go to the .bin."""
         array: NDArray[Any] = np.asarray(value)
-        kind = element_types.of_dtype(array.dtype)
-        content = _packed_strings(array) if kind.dtype == element_types.STRING else _little_endian(array)
+        kind = element_types.from_dtype(array.dtype)
+        content = _pack_strings(array) if kind.dtype == element_types.STRING else _little_endian(array)
         content = content or b"\0"  # OpenVINO can't use a constant of zero bytes
         data = {
             "element_type": kind.name,
@@ -96,15 +95,15 @@ class IRWriter:
         of the first input's type; the first output is returned, `Output.output` gives the others.
         """
         feeding = [one if isinstance(one, Output) else self.constant(one) for one in inputs]
-        kinds = [feeding[0].element_type] if outputs is None else [element_types.named(one) for one in outputs]
+        kinds = [feeding[0].element_type] if outputs is None else [element_types.from_name(one) for one in outputs]
         return self._add(kind, version, name, feeding, dict(attributes or {}), kinds, None)
 
     def result(self, name: str, source: Output) -> None:
         """A model output."""
         port = self._layers[source.layer].find("output")[source.port]  # type: ignore[index]
-        self._result_names.setdefault(port, []).append(_escaped(name))
+        self._result_names.setdefault(port, []).append(_escape_commas(name))
         self._add("Result", "opset1", name, [source], {}, [], None)
-        self._layers[-1].set("output_names", _escaped(name))
+        self._layers[-1].set("output_names", _escape_commas(name))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write ``path`` (.xml) and the .bin beside it; return the path."""
@@ -115,7 +114,7 @@ class IRWriter:
             port.set("names", ",".join([*filter(None, [port.get("names")]), *names]))
         self._result_names.clear()
         ElementTree.indent(self._net)
-        with replacing(file) as text, replacing(file.with_suffix(".bin")) as weights:
+        with replace_atomically(file) as text, replace_atomically(file.with_suffix(".bin")) as weights:
             ElementTree.ElementTree(self._net).write(text, encoding="utf-8", xml_declaration=True)
             weights.write_bytes(self._bytes)
         return file
@@ -161,7 +160,7 @@ def _output_port(
 ) -> None:
     element = ElementTree.SubElement(ports, "port", id=str(port), precision=kind.precision)
     if name is not None:
-        element.set("names", _escaped(name))
+        element.set("names", _escape_commas(name))
     for size in shape or ():
         ElementTree.SubElement(element, "dim").text = str(size)
 
@@ -179,7 +178,7 @@ def _attribute(value: object) -> str:
     return str(value)
 
 
-def _escaped(name: str) -> str:
+def _escape_commas(name: str) -> str:
     return name.replace(",", "\\,")
 
 
@@ -188,7 +187,7 @@ def _little_endian(array: NDArray[Any]) -> bytes:
     return (native.byteswap() if sys.byteorder == "big" else native).tobytes()
 
 
-def _packed_strings(array: NDArray[Any]) -> bytes:
+def _pack_strings(array: NDArray[Any]) -> bytes:
     """The layout that `ir_weights` reads: count, 0, end offsets, UTF-8 bytes."""
     encoded = [str(item).encode() for item in array.ravel().tolist()]
     header = np.cumsum([0, *map(len, encoded)]).astype("<i4")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-try:
+from gatherscatter.extras import require
+
+with require("openvino", text="this needs the 'openvino' extra", install="gatherscatter[openvino]"):
     import openvino  # type: ignore[import-untyped]
-except ModuleNotFoundError as error:
-    if error.name != "openvino":
-        raise
-    raise ImportError("this needs the 'openvino' extra: pip install 'gatherscatter[openvino]'") from error
 
 __all__ = ["openvino"]

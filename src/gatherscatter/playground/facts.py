@@ -7,10 +7,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from gatherscatter import spec
-from gatherscatter.conformance.store import dtype_of
+from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.errors import OpTypeError
-from gatherscatter.versions import INDEX_RANGES, INTEGERS, REQUIRED, TABLE, Attribute, OpVersion
+from gatherscatter.sentences import read_sentences
+from gatherscatter.specs import calls
+from gatherscatter.specs.table import INDEX_RANGES, INTEGERS, TABLE, Attribute, OpVersion
 
 
 def facts() -> dict[str, Any]:
@@ -25,7 +26,8 @@ def facts() -> dict[str, Any]:
         "types": {name: _type(name) for name in names},
         "index_types": INTEGERS,
         "index_ranges": INDEX_RANGES,
-        "reductions": spec.REDUCTIONS,
+        "reductions": calls.REDUCTIONS,
+        "sentences": read_sentences(),
     }
 
 
@@ -37,26 +39,28 @@ def _op(row: OpVersion) -> dict[str, Any]:
         "attributes": [_attribute(one) for one in row.attributes],
         "prepare": row.prepare and row.prepare.__name__,
         "finish": row.finish and row.finish.__name__,
-        "reducible": _reducible(row),
-        "wide": [name for name in row.element_types if spec.own_way(row, np.empty(0, dtype_of(name))) == "wide"],
+        "reducible": _list_reductions(row),
+        "wide": [
+            name for name in row.element_types if calls.default_accumulate(row, np.empty(0, dtype_of(name))) == "wide"
+        ],
     }
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
-    required = attribute.default is REQUIRED
+    required = attribute.is_required
     return vars(attribute) | {"default": None if required else attribute.default, "required": required}
 
 
-def _reducible(row: OpVersion) -> dict[str, list[str]]:
+def _list_reductions(row: OpVersion) -> dict[str, list[str]]:
     """The element types that have each reduction of the version."""
     choices = next((one.choices or () for one in row.attributes if one.name == "reduction"), ())
-    reductions = [spec.REDUCTIONS.get(choice, choice) for choice in choices if choice != "none"]
-    return {each: [name for name in row.element_types if _has(row, each, name)] for each in reductions}
+    reductions = [calls.REDUCTIONS.get(choice, choice) for choice in choices if choice != "none"]
+    return {each: [name for name in row.element_types if _has_reduction(row, each, name)] for each in reductions}
 
 
-def _has(row: OpVersion, reduction: str, name: str) -> bool:
+def _has_reduction(row: OpVersion, reduction: str, name: str) -> bool:
     try:
-        spec.check_reduction(row, reduction, dtype_of(name))
+        calls.check_reduction(row, reduction, dtype_of(name))
     except OpTypeError:
         return False
     return True

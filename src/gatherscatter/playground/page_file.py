@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from gatherscatter.files import write_text
-from gatherscatter.page_policy import policy
+from gatherscatter.pages.palette import CELL_STATES, HUES
+from gatherscatter.pages.template import render
 from gatherscatter.playground.facts import facts
 
 # In the order in which they need each other.
-PARTS = (
-    *("dom", "tensors", "types", "literals", "arithmetic", "hints", "faults", "checks", "kernels", "call", "state"),
-    *(
-        "grids",
-        "marks",
-        "sentences",
-        "cells",
-        "arrows",
-        "picture",
-        "python",
-        "show",
-        "inputs",
-        "attributes",
-        "picker",
-        "copy",
-        "main",
-    ),
+SCRIPTS = (
+    *("dom.js", "svg.js", "clipboard.js", "tensors.js", "types.js", "literals.js", "arithmetic.js", "hints.js"),
+    *("faults.js", "checks.js", "kernels.js", "call.js", "state.js", "grids.js", "marks.js", "sentences.js"),
+    *("cells.js", "arrows.js", "picture.js", "python.js", "show.js", "inputs.js", "attributes.js", "picker.js"),
+    "main.js",
 )
 
 
@@ -44,22 +31,8 @@ def page() -> str:
     >>> page()[:15]
     '<!DOCTYPE html>'
     """
-    files = resources.files("gatherscatter.playground") / "page"
-
-    def read(name: str) -> str:
-        return files.joinpath(name).read_text(encoding="utf-8")
-
-    script = "\n".join(read(f"{name}.js") for name in PARTS)
-    parts = {
-        "style": read("playground.css"),
-        "script": script,
-        "policy": policy(script),
-        "table": _json(facts()),
-        "presets": _json(json.loads(read("presets.json"))),
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], read("playground.html"))
-
-
-def _json(value: Any) -> str:
-    """JSON that can stand in a script element: no text in it can end the element."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    folder = resources.files("gatherscatter.playground") / "page"
+    presets = json.loads(folder.joinpath("presets.json").read_text(encoding="utf-8"))
+    drawing = {"states": CELL_STATES, "hues": HUES}
+    data = {"table": facts(), "presets": presets, "drawing": drawing}
+    return render(folder, "playground.html", styles=["playground.css"], scripts=SCRIPTS, data=data)

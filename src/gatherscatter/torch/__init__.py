@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-try:
-    import torch
-except ImportError as error:
-    raise ImportError("gatherscatter.torch needs PyTorch: pip install 'gatherscatter[torch]'") from error
 import numpy as np
+
+from gatherscatter.extras import require
+
+with require("torch", text="gatherscatter.torch needs PyTorch", install="gatherscatter[torch]"):
+    import torch
 from torch import Tensor
 
-import gatherscatter
+from gatherscatter import _core
+from gatherscatter.functions.gather_tree import gather_tree
+from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.torch import functions
 
 __all__ = [
@@ -30,7 +33,6 @@ __all__ = [
 ]
 
 # These two take tensors as they are, and have no gradients: they serve inference.
-gather_tree, tensor_scatter = gatherscatter.gather_tree, gatherscatter.tensor_scatter
 
 
 def gather(
@@ -123,7 +125,7 @@ def scatter_update(
     >>> updates.grad
     tensor([1.0000, 0.5000, 0.5000])
     """
-    how = _how(reduction, include_self, accumulate, mode, num_threads)
+    how = _collect_scatter_options(reduction, include_self, accumulate, mode, num_threads)
     return _scatter("scatter_update", data, indices, updates, out, {"axis": axis, **how})
 
 
@@ -147,7 +149,7 @@ def scatter_elements(
     tensor([[0., 1.],
             [1., 0.]])
     """
-    how = _how(reduction, include_self, accumulate, mode, num_threads)
+    how = _collect_scatter_options(reduction, include_self, accumulate, mode, num_threads)
     return _scatter("scatter_elements", data, indices, updates, out, {"axis": axis, **how})
 
 
@@ -170,11 +172,13 @@ def scatter_nd(
     >>> gst.scatter_nd(torch.zeros(3), [[2], [0], [2]], torch.tensor([1.0, 2.0, 4.0]), reduction="add")
     tensor([2., 0., 5.])
     """
-    how = _how(reduction, include_self, accumulate, mode, num_threads)
+    how = _collect_scatter_options(reduction, include_self, accumulate, mode, num_threads)
     return _scatter("scatter_nd", data, indices, updates, out, how)
 
 
-def _how(reduction: str, include_self: bool, accumulate: str, mode: str, num_threads: int | None) -> dict[str, Any]:
+def _collect_scatter_options(
+    reduction: str, include_self: bool, accumulate: str, mode: str, num_threads: int | None
+) -> dict[str, Any]:
     return {
         "reduction": reduction,
         "include_self": include_self,
@@ -186,7 +190,7 @@ def _how(reduction: str, include_self: bool, accumulate: str, mode: str, num_thr
 
 def _gather(name: str, data: Tensor, indices: Any, out: Tensor | None, options: dict[str, Any]) -> Tensor:
     if out is not None:
-        return getattr(gatherscatter, name)(data, indices, out=out, **options)  # type: ignore[no-any-return]
+        return getattr(_core, name)(data, indices, out=out, **options)  # type: ignore[no-any-return]
     return functions.gather(name, _tensor("data", data), _tensor("indices", indices), **options)
 
 
@@ -194,7 +198,7 @@ def _scatter(
     name: str, data: Tensor, indices: Any, updates: Any, out: Tensor | None, options: dict[str, Any]
 ) -> Tensor:
     if out is not None:
-        return getattr(gatherscatter, name)(data, indices, updates, out=out, **options)  # type: ignore[no-any-return]
+        return getattr(_core, name)(data, indices, updates, out=out, **options)  # type: ignore[no-any-return]
     tensors = _tensor("data", data), _tensor("indices", indices), _tensor("updates", updates)
     return functions.scatter(name, *tensors, **options)
 

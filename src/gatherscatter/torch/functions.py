@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
-from gatherscatter.kinds import TORCH, check_tensor
+from gatherscatter.arrays.interop import TORCH, check_tensor
 from gatherscatter.torch.batching import with_batch_columns
-from gatherscatter.torch.gradients import FORMULAS, HALVES, Movement, Values
+from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
 from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
 
 Options = tuple[tuple[str, Any], ...]
@@ -114,7 +114,7 @@ class _Gather(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (indices,) = ctx.saved_tensors
-        return None, _of_gather(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None
+        return None, _compute_gather_gradient(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None
 
 
 @with_plain
@@ -138,16 +138,18 @@ class _Scatter(Function):
         options = dict(ctx.options)
         move = _movement(ctx.name, ctx.data_shape, indices, ctx.updates_shape, options)
         formula = FORMULAS[options["reduction"]]
-        of_data, of_updates = formula(move, Values(*saved) if saved else None, grad)
+        of_data, of_updates = formula(move, GradientInputs(*saved) if saved else None, grad)
         return None, of_data, None, of_updates.to(ctx.updates_type), None
 
 
-def _of_gather(name: str, shape: Sequence[int], indices: Tensor, grad: Tensor, options: dict[str, Any]) -> Tensor:
+def _compute_gather_gradient(
+    name: str, shape: Sequence[int], indices: Tensor, grad: Tensor, options: dict[str, Any]
+) -> Tensor:
     """What was read more than once has the sum of the gradients."""
     axis, batch_dims, mode = options.get("axis", 0), options.get("batch_dims", 0), options["mode"]
     common = {
         "reduction": "add",
-        "accumulate": _for_sums(grad),
+        "accumulate": _choose_accumulate(grad),
         "mode": _SCATTER_MODE.get(mode, mode),
         "num_threads": options["num_threads"],
     }
@@ -159,7 +161,7 @@ def _of_gather(name: str, shape: Sequence[int], indices: Tensor, grad: Tensor, o
     if batch_dims == 0:
         return scatter("scatter_update", zeros, indices, grad, axis=axis, **common)
     # Scatters have no batch dims, but tuples can name them. The axes between them and the indexed one go behind that.
-    axis, batch_dims = axis % len(shape), batch_dims % indices.ndim
+    axis, batch_dims = axis % len(shape), batch_dims + (indices.ndim if batch_dims < 0 else 0)
     places = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
     tuples = with_batch_columns(indices.unsqueeze(-1), batch_dims)
     rows = scatter("scatter_nd", zeros.movedim(axis, batch_dims), tuples, grad.movedim(*map(tuple, places)), **common)
@@ -174,19 +176,24 @@ def _movement(
     mode = options["mode"]
 
     def put(data: Tensor, updates: Tensor, reduction: str = "none", include_self: bool = True) -> Tensor:
-        how = {"reduction": reduction, "include_self": include_self, "accumulate": _for_sums(data), "mode": mode}
+        how = {
+            "reduction": reduction,
+            "include_self": include_self,
+            "accumulate": _choose_accumulate(data),
+            "mode": mode,
+        }
         return scatter(name, data, indices, updates, **place, **how)
 
     def take(data: Tensor) -> Tensor:
         return gather(_GATHER_OF[name], data, indices, **place, mode=_GATHER_MODE.get(mode, mode))
 
     def at_end(which: str) -> Tensor:
-        return _at_end(which, name, data_shape, indices, len(updates_shape), place, mode)
+        return _find_first_or_last(which, name, data_shape, indices, len(updates_shape), place, mode)
 
     return Movement(put, take, at_end, updates_shape, options["include_self"])
 
 
-def _at_end(
+def _find_first_or_last(
     which: str, name: str, data_shape: Sequence[int], indices: Tensor, rank: int, place: dict[str, Any], mode: str
 ) -> Tensor:
     """Which updates are the first ("min") or the last ("max") of their place: those whose number comes back."""
@@ -207,7 +214,7 @@ def _at_end(
     return found[(..., *(None,) * behind)] if behind >= 0 else found.squeeze(-1)
 
 
-def _for_sums(values: Tensor) -> str:
+def _choose_accumulate(values: Tensor) -> str:
     """Gradients of 16 bits are added up in a wider type: rounded after each, a sum would soon stand still."""
     return "wide" if values.dtype in HALVES else "step"
 

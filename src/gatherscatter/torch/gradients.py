@@ -33,7 +33,7 @@ class Movement(NamedTuple):
         return self.put(values, self.all(0, values))
 
 
-class Values(NamedTuple):
+class GradientInputs(NamedTuple):
     """What went into a scatter and what came out of it."""
 
     data: Tensor
@@ -44,30 +44,30 @@ class Values(NamedTuple):
 Gradients = tuple[Tensor, Tensor]  # of data and of updates
 
 
-def of_none(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
+def differentiate_none(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
     """The update that was written last has the gradient of its place, and data where nothing was written."""
     return move.without_written(grad), _where(move.at_end("max"), move.take(grad))
 
 
-def of_add(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
+def differentiate_add(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
     """Everything that was added has the gradient of the sum."""
     return grad if move.include_self else move.without_written(grad), move.take(grad)
 
 
-def of_sub(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
-    """As `of_add`, but for the sign; without data, the first update is what the others are subtracted from."""
-    of_data, of_updates = of_add(move, values, grad)
+def differentiate_sub(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
+    """As `differentiate_add`, with the other sign. Without data, the others are subtracted from the first update."""
+    of_data, of_updates = differentiate_add(move, values, grad)
     return of_data, -of_updates if move.include_self else torch.where(move.at_end("min"), of_updates, -of_updates)
 
 
-def of_mean(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
-    """As `of_add`, divided by the number of contributions."""
+def differentiate_mean(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
+    """As `differentiate_add`, divided by the number of contributions."""
     own = torch.full_like(grad, int(move.include_self), dtype=torch.int64)
     counts = move.put(own, move.all(1, own), "add")
-    return of_add(move, values, divided(grad, counts.clamp(min=1)))
+    return differentiate_add(move, values, divide_by_counts(grad, counts.clamp(min=1)))
 
 
-def of_extremum(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
+def differentiate_extremum(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
     """Contributions that are equal to the result share its gradient in equal parts, as in PyTorch."""
     assert values is not None
     own, new = same(values.data, values.out), same(values.updates, move.take(values.out))
@@ -75,11 +75,11 @@ def of_extremum(move: Movement, values: Values | None, grad: Tensor) -> Gradient
     if not move.include_self:
         ties = move.without_written(ties)
     ties = move.put(ties, new.to(torch.int64), "add")
-    of_data, of_updates = of_add(move, values, divided(grad, ties.clamp(min=1)))
+    of_data, of_updates = differentiate_add(move, values, divide_by_counts(grad, ties.clamp(min=1)))
     return _where(own, of_data), _where(new, of_updates)
 
 
-def of_mul(move: Movement, values: Values | None, grad: Tensor) -> Gradients:
+def differentiate_mul(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
     """A factor has the product of the others; where there are zeros among them too, and in second derivatives.
 
     The product of the others is that of all factors but the zeros, divided by the own one, times the zeros that
@@ -116,17 +116,17 @@ class Product(NamedTuple):
 
 
 FORMULAS = {
-    "none": of_none,
-    "add": of_add,
-    "sub": of_sub,
-    "mul": of_mul,
-    "min": of_extremum,
-    "max": of_extremum,
-    "mean": of_mean,
+    "none": differentiate_none,
+    "add": differentiate_add,
+    "sub": differentiate_sub,
+    "mul": differentiate_mul,
+    "min": differentiate_extremum,
+    "max": differentiate_extremum,
+    "mean": differentiate_mean,
 }
 
 
-def divided(values: Tensor, counts: Tensor) -> Tensor:
+def divide_by_counts(values: Tensor, counts: Tensor) -> Tensor:
     """Counts can be larger than a half float."""
     if values.dtype in HALVES:
         return (values.to(torch.float32) / counts).to(values.dtype)

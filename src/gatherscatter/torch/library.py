@@ -15,6 +15,7 @@ from torch import Tensor
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
 from gatherscatter.errors import OpTypeError
+from gatherscatter.specs.table import slots_shape
 from gatherscatter.torch import batching
 
 _OF_GATHERS = "str mode='raise', int? num_threads=None) -> Tensor"
@@ -36,43 +37,24 @@ def operator(name: str) -> Any:
     return getattr(torch.ops.gatherscatter, name).default
 
 
-def _shape_of_gather(data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, **_: Any) -> Tensor:
-    axis, batch_dims = axis % data.ndim, batch_dims % max(indices.ndim, 1)
-    return data.new_empty(data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis + 1 :])
-
-
-def _shape_of_gather_elements(data: Tensor, indices: Tensor, axis: int = 0, **_: Any) -> Tensor:
-    return data.new_empty(indices.shape)
-
-
-def _shape_of_gather_nd(data: Tensor, indices: Tensor, *, batch_dims: int = 0, **_: Any) -> Tensor:
-    return data.new_empty(indices.shape[:-1] + data.shape[batch_dims + int(indices.shape[-1]) :])
-
-
-def _shape_of_scatter(data: Tensor, *_: Any, **__: Any) -> Tensor:
-    return data.new_empty(data.shape)
-
-
 def _fake(name: str) -> Callable[..., Tensor]:
     """What stands for the operator where there are shapes, but no values."""
-    shape = _SHAPES[name]
 
-    def fake(data: Tensor, *others: Any, **options: Any) -> Tensor:
+    def check_devices(data: Tensor, *others: Tensor) -> None:
         for other in others:
-            if isinstance(other, Tensor) and other.device != data.device:
+            if other.device != data.device:
                 text = f"{name}: data is on {data.device}, but another input on {other.device}"
                 raise OpTypeError(text, op=name, input="data")
-        return shape(data, *others, **options)
 
-    return fake
+    def gather(data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, **_: Any) -> Tensor:
+        check_devices(data, indices)
+        return data.new_empty(slots_shape(name, data.shape, indices.shape, axis, batch_dims))
 
+    def scatter(data: Tensor, indices: Tensor, updates: Tensor, *_: Any, **__: Any) -> Tensor:
+        check_devices(data, indices, updates)
+        return data.new_empty(data.shape)
 
-_SHAPES: dict[str, Callable[..., Tensor]] = {
-    "gather": _shape_of_gather,
-    "gather_elements": _shape_of_gather_elements,
-    "gather_nd": _shape_of_gather_nd,
-    **dict.fromkeys(SCATTERS, _shape_of_scatter),
-}
+    return scatter if name in SCATTERS else gather
 
 
 def _kernel(name: str) -> Callable[..., Tensor]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-try:
-    import onnxscript
-except ImportError as error:
-    raise ImportError("ONNX export needs onnxscript, as torch.onnx.export does: pip install onnxscript") from error
-
 import numpy as np
 
 from gatherscatter.errors import OpValueError
+from gatherscatter.extras import require
+
+with require("onnxscript", text="ONNX export needs onnxscript, as torch.onnx.export does", install="onnxscript"):
+    import onnxscript
+
 from gatherscatter.torch.library import GATHERS, SCATTERS, operator
 
 _ops: Any = onnxscript.opset18
@@ -37,7 +37,7 @@ def onnx_translations() -> dict[Any, Callable[..., Any]]:
 def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, **options: Any) -> Any:
     _check("gather", options)
     rank, index_rank = len(data.shape), len(indices.shape)
-    axis, batch_dims = axis % rank, batch_dims % max(index_rank, 1)
+    axis, batch_dims = axis % rank, batch_dims + (index_rank if batch_dims < 0 else 0)
     if batch_dims == 0:
         return _ops.Gather(data, indices, axis=axis)
     rows = _moved(data, rank, axis, batch_dims, 1)
@@ -63,24 +63,24 @@ def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **opti
         rows, new = _moved(data, rank, axis, 0, 1), _moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
         return _moved(_ops.ScatterND(rows, _tuples(indices), new, reduction=reduction), rank, 0, axis, 1)
 
-    return _scattered("scatter_update", put, data, updates, options)
+    return _export_scatter("scatter_update", put, data, updates, options)
 
 
 def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
     def put(data: Any, updates: Any, reduction: str) -> Any:
         return _ops.ScatterElements(data, _ops.Cast(indices, to=_INT64), updates, axis=axis, reduction=reduction)
 
-    return _scattered("scatter_elements", put, data, updates, options)
+    return _export_scatter("scatter_elements", put, data, updates, options)
 
 
 def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
     def put(data: Any, updates: Any, reduction: str) -> Any:
         return _ops.ScatterND(data, _ops.Cast(indices, to=_INT64), updates, reduction=reduction)
 
-    return _scattered("scatter_nd", put, data, updates, options)
+    return _export_scatter("scatter_nd", put, data, updates, options)
 
 
-def _scattered(op: str, put: Callable[..., Any], data: Any, updates: Any, options: dict[str, Any]) -> Any:
+def _export_scatter(op: str, put: Callable[..., Any], data: Any, updates: Any, options: dict[str, Any]) -> Any:
     """A scatter; where data takes no part, what changes nothing is written in its place first."""
     _check(op, options)
     reduction, include_self = options.get("reduction", "none"), options.get("include_self", True)

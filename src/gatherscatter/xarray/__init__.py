@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-try:
-    import xarray as xr
-except ModuleNotFoundError as error:
-    if error.name != "xarray":
-        raise
-    raise ImportError("gatherscatter.xarray needs the 'xarray' extra: pip install 'gatherscatter[xarray]'") from error
-
 import numpy as np
 
-import gatherscatter as gs
+from gatherscatter import _core
 from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.extras import require
+
+with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", install="gatherscatter[xarray]"):
+    import xarray as xr
 
 __all__ = ["gather", "scatter"]
 
@@ -59,8 +56,8 @@ def gather(data: xr.DataArray, indices: Mapping[Hashable, Any], *, mode: str = "
     >>> found.values, found.dims, found.station.values.tolist()
     (array([2., 3., 5.]), ('station',), ['a', 'b', 'c'])
     """
-    places = _Places("gather", data, indices)
-    values = gs.gather_nd(places.rows(data).data, places.tuples, mode=mode)
+    places = _NamedPlaces("gather", data, indices)
+    values = _core.gather_nd(places.rows(data).data, places.tuples, mode=mode)
     kept = {name: coord for name, coord in data.coords.items() if not {*coord.dims} & {*places.indexed}}
     return xr.DataArray(values, {**places.coords, **kept}, (*places.dims, *places.rest), data.name, data.attrs)
 
@@ -105,9 +102,9 @@ def scatter(
     array([[0., 0., 2.],
            [1., 0., 0.]])
     """
-    places = _Places("scatter", data, indices)
+    places = _NamedPlaces("scatter", data, indices)
     slots = places.slots(data, updates)
-    written = gs.scatter_nd(
+    written = _core.scatter_nd(
         places.rows(data).data, places.tuples, slots, reduction=reduction, include_self=include_self,
         accumulate=accumulate, mode=mode,
     )  # fmt: skip
@@ -115,7 +112,7 @@ def scatter(
     return rows.copy(data=written).transpose(*data.dims)
 
 
-class _Places:
+class _NamedPlaces:
     """Index tuples over the dimensions that are indexed, or walked along, and what is known by name."""
 
     def __init__(self, op: str, data: xr.DataArray, indices: Mapping[Hashable, Any]) -> None:
@@ -129,7 +126,7 @@ class _Places:
             which = f"there is no {unknown[0]!r}" if unknown else "none is given"
             text = f"{self.op}: indices are for the dimensions of data, {', '.join(map(repr, data.dims))}; {which}"
             raise OpValueError(text, op=self.op, input="indices")
-        named = {name: self._named(name, index) for name, index in indices.items()}
+        named = {name: self._check_index(name, index) for name, index in indices.items()}
         walked = [name for name in data.dims if name not in named and any(name in one.dims for one in named.values())]
         self.indexed = (*walked, *named)
         whole = [data[name].copy(data=np.arange(data.sizes[name])).rename(None) for name in walked]
@@ -146,7 +143,7 @@ class _Places:
         self.tuples = np.stack([one.data for one in columns], -1)
         self.rest = tuple(name for name in data.dims if name not in self.indexed)
 
-    def _named(self, name: Hashable, index: Any) -> xr.DataArray:
+    def _check_index(self, name: Hashable, index: Any) -> xr.DataArray:
         made = index if isinstance(index, xr.DataArray) else xr.DataArray(index, dims=[name] * (np.ndim(index) > 0))
         if made.dtype.kind not in "iu":
             text = f"{self.op}: indices along {name!r} must be integers, not {made.dtype}"

@@ -9,18 +9,19 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, TypedDict, Unpack
 
-try:
-    import filelock  # noqa: F401
-    import zarr  # noqa: F401
-except ImportError as error:
-    raise ImportError("gatherscatter.zarr needs Zarr and filelock: pip install 'gatherscatter[zarr]'") from error
 from numpy.typing import ArrayLike
 
-from gatherscatter.zarr.call import Options, Stored, Terms, checked_call
+from gatherscatter.extras import require
+
+with require("zarr", "filelock", text="gatherscatter.zarr needs Zarr and filelock", install="gatherscatter[zarr]"):
+    import filelock  # noqa: F401
+    import zarr  # noqa: F401
+
+from gatherscatter.chunked import Options
+from gatherscatter.progress import ChunkProgress
+from gatherscatter.zarr.call import Progress, Report, Stored, Terms, checked_call
 from gatherscatter.zarr.gather import gather as _gather
 from gatherscatter.zarr.journal import JobError
-from gatherscatter.zarr.progress import ChunkProgress
-from gatherscatter.zarr.report import Progress, Report
 from gatherscatter.zarr.scatter import scatter as _scatter
 
 __all__ = [
@@ -112,7 +113,7 @@ def scatter_update(
     >>> report.chunks, counts[:]
     (2, array([2, 0, 0, 0, 0, 5]))
     """
-    return _change("scatter_update", array, indices, updates, axis, **options)
+    return _run_scatter("scatter_update", array, indices, updates, axis, **options)
 
 
 def scatter_elements(
@@ -146,7 +147,7 @@ def scatter_elements(
     array([[2, 0, 1],
            [0, 4, 0]])
     """
-    return _change("scatter_elements", array, indices, updates, axis, **options)
+    return _run_scatter("scatter_elements", array, indices, updates, axis, **options)
 
 
 def scatter_nd(array: Stored, indices: ArrayLike, updates: ArrayLike, **options: Unpack[ScatterOptions]) -> Report:
@@ -174,7 +175,7 @@ def scatter_nd(array: Stored, indices: ArrayLike, updates: ArrayLike, **options:
     >>> print(gsz.scatter_nd(z, [[3, 3], [0, 1], [3, 3]], [1.0, 2.0, 4.0], reduction="add", dry_run=True))
     scatter_nd add: 3 index tuples touch 2 of 4 chunks; 32 bytes read, 32 bytes written; nothing was done
     """
-    return _change("scatter_nd", array, indices, updates, **options)
+    return _run_scatter("scatter_nd", array, indices, updates, **options)
 
 
 def gather(
@@ -220,7 +221,7 @@ def gather(
     array([[ 9, 10, 11],
            [ 0,  1,  2]])
     """
-    return _take("gather", array, indices, out, {"axis": axis, "batch_dims": batch_dims}, **options)
+    return _run_gather("gather", array, indices, out, {"axis": axis, "batch_dims": batch_dims}, **options)
 
 
 def gather_elements(
@@ -251,7 +252,7 @@ def gather_elements(
     array([[2, 0],
            [4, 4]])
     """
-    return _take("gather_elements", array, indices, out, {"axis": axis}, **options)
+    return _run_gather("gather_elements", array, indices, out, {"axis": axis}, **options)
 
 
 def gather_nd(
@@ -281,10 +282,10 @@ def gather_nd(
     >>> gsz.gather_nd(z, [[1, 2], [0, 0]])
     array([5, 0])
     """
-    return _take("gather_nd", array, indices, out, {"batch_dims": batch_dims}, **options)
+    return _run_gather("gather_nd", array, indices, out, {"batch_dims": batch_dims}, **options)
 
 
-def _change(
+def _run_scatter(
     op: str,
     array: Stored,
     indices: ArrayLike,
@@ -305,11 +306,11 @@ def _change(
     carried_out.check(op)
     options = Options(reduction, include_self, accumulate)
     call = checked_call(op, op, array, indices, updates, axis=axis, mode=mode, options=options)
-    with _shown(op, progress) as shown:
+    with _open_progress(op, progress) as shown:
         return _scatter(call, carried_out, shown, dry_run=dry_run, job=job, resume=resume)
 
 
-def _take(
+def _run_gather(
     op: str,
     array: Stored,
     indices: ArrayLike,
@@ -324,11 +325,11 @@ def _take(
     carried_out = Terms(**terms)
     carried_out.check(op)
     call = checked_call(op, op, array, indices, mode=mode, **where)
-    with _shown(op, progress) as shown:
+    with _open_progress(op, progress) as shown:
         return _gather(call, out, carried_out, shown, dry_run=dry_run)
 
 
-def _shown(op: str, progress: bool | Progress) -> Any:
+def _open_progress(op: str, progress: bool | Progress) -> Any:
     """A context whose value is told about progress."""
     if callable(progress):
         return nullcontext(progress)

@@ -1,8 +1,10 @@
-"""A call on a stored array, with all that can be wrong with it found out before the first read or write."""
+"""A call on a stored array and its report. Everything that can be wrong is found before the first read or write."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -10,11 +12,13 @@ import numpy as np
 import zarr
 from numpy.typing import ArrayLike
 
-from gatherscatter import _arrays, plans
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import ChunkedMovement, IndexRule, Options, Route, Shape, Window, count_tuples
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
-from gatherscatter.zarr.blocks import Grid, Route, Window, join, route
-from gatherscatter.zarr.tuples import Shape, Tuples, check, tuples_of
+from gatherscatter.specs import calls
+from gatherscatter.specs.table import OpVersion, slots_shape
 
+Progress = Callable[[int, int, int], None]  # chunks done, chunks in all, bytes moved
 Stored: TypeAlias = "zarr.Array[Any]"
 
 BUDGET = 1 << 22  # tuples that are sorted by block in one go: they take 64 bytes each on the way
@@ -23,15 +27,38 @@ COPIES = 5  # of a block: as read, in the order of the tuples, changed, back in 
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a scatter does with updates, as the array functions know it."""
+class Report:
+    """What a call has done; with ``dry_run=True`` what it would do.
 
-    reduction: str = "none"
-    include_self: bool = True
-    accumulate: str = "step"
+    Attributes
+    ----------
+    call : the function, and a scatter's reduction
+    tuples : how many index tuples there are
+    chunks : how many chunks they touch; shards, where the array has shards and is written
+    chunks_total : how many the array has
+    bytes_read, bytes_written : how much that is, without compression
+    resumed : how many chunks an earlier run of the same job had written
+    snapshot : the commit, where there is one
+    dry_run : whether nothing was done
+    """
+
+    call: str
+    tuples: int
+    chunks: int
+    chunks_total: int
+    bytes_read: int
+    bytes_written: int
+    resumed: int = 0
+    snapshot: str | None = None
+    dry_run: bool = False
 
     def __str__(self) -> str:
-        return self.reduction + ("" if self.include_self else ", include_self=False")
+        touched = f"{self.tuples} index tuples touch {self.chunks} of {self.chunks_total} chunks"
+        moved = f"{self.bytes_read} bytes read, {self.bytes_written} bytes written"
+        notes = [f"chunks that were written before: {self.resumed}"] if self.resumed else []
+        notes += [f"snapshot {self.snapshot}"] if self.snapshot else []
+        notes += ["nothing was done"] if self.dry_run else []
+        return f"{self.call}: " + "; ".join([touched, moved, *notes])
 
 
 @dataclass(frozen=True)
@@ -60,28 +87,66 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Call:
+class ChunkGrid:
+    """An array of a shape in blocks of a shape; those at the ends may be smaller."""
+
+    shape: Shape
+    block: Shape
+
+    @property
+    def counts(self) -> Shape:
+        """How many blocks there are along each axis."""
+        return tuple(-(-n // size) for n, size in zip(self.shape, self.block, strict=True))
+
+    @property
+    def size(self) -> int:
+        """How many blocks there are."""
+        return math.prod(self.counts)
+
+    def windows(self) -> Iterator[Window]:
+        """Where the blocks are, in row-major order."""
+        along = (
+            [slice(start, min(start + size, n)) for start in range(0, n, size)]
+            for size, n in zip(self.block, self.shape, strict=True)
+        )
+        return itertools.product(*along)
+
+
+@dataclass(frozen=True)
+class StoredCall:
     """A checked call.
 
     Attributes
     ----------
-    op : the name of the function
     array, grid : what is read, and written by scatters, and the blocks in which that is done
-    tuples, route : what the indices name, and in which blocks it is
-    free, slots : the axes of the array that are not indexed, and the shape of updates or of the result
+    move, route : what the indices name, and in which blocks it is
+    slots : the shape of updates or of the result
     indices, updates, options : as given, in the element type of the array
     """
 
-    op: str
     array: Stored
-    grid: Grid
-    tuples: Tuples
+    grid: ChunkGrid
+    move: ChunkedMovement
     route: Route
-    free: Shape
     slots: Shape
     indices: np.ndarray
     updates: np.ndarray | None = None
     options: Options = field(default_factory=Options)
+
+    @property
+    def op(self) -> str:
+        """What messages call it."""
+        return self.move.rule.op
+
+    @property
+    def axes(self) -> Shape:
+        """The axes of the array that are indexed."""
+        return tuple(axis.number for axis in self.move.axes)
+
+    @property
+    def free(self) -> Shape:
+        """The axes of the array that are not indexed."""
+        return tuple(a for a in range(len(self.grid.shape)) if a not in self.axes)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -95,8 +160,40 @@ class Call:
 
     def window(self, block: Shape, free: Window) -> Window:
         """Where a block on the indexed axes and a window on the others meet."""
-        own = self.route.grid.window(block)
-        return join(self.tuples.axes, own, self.free, free)
+        return self.join(tuple(axis.window(b) for axis, b in zip(self.move.axes, block, strict=True)), free)
+
+    def join(self, on_axes: tuple[Any, ...], on_free: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What belongs to the indexed axes and to the others, in the order of the axes."""
+        by_axis = dict(zip((*self.axes, *self.free), (*on_axes, *on_free), strict=True))
+        return tuple(by_axis[axis] for axis in range(len(by_axis)))
+
+    def free_windows(self, ranges: Window | None = None) -> list[tuple[Shape, Window]]:
+        """The blocks along the axes that are not indexed, as far as they meet the given ranges: their numbers, and
+        where they meet."""
+        along: list[list[tuple[int, slice]]] = []
+        for axis, wanted in zip(self.free, self.free_ranges if ranges is None else ranges, strict=True):
+            size = self.grid.block[axis]
+            blocks = range(wanted.start // size, -(-wanted.stop // size)) if wanted.stop > wanted.start else range(0)
+            along.append([(b, slice(max(b * size, wanted.start), min((b + 1) * size, wanted.stop))) for b in blocks])
+        return [
+            (tuple(b for b, _ in combination), tuple(s for _, s in combination))
+            for combination in itertools.product(*along)
+        ]
+
+    def put_box_first(self, slots: np.ndarray) -> np.ndarray:
+        """Slots, seen with the box of positions before all other axes."""
+        axes = self.move.slots_axes
+        return np.moveaxis(slots, axes, range(len(axes))) if axes else slots[np.newaxis]
+
+    def merge_axes(self, block: np.ndarray) -> np.ndarray:
+        """A block with its indexed axes merged in front, so that its first axis has its rows."""
+        front, count = np.moveaxis(block, self.axes, range(len(self.axes))), len(self.axes)
+        return front.reshape(math.prod(front.shape[:count]), *front.shape[count:])
+
+    def split_axes(self, rows: np.ndarray, shape: Shape) -> np.ndarray:
+        """A block of a shape from what `merge_axes` makes of it."""
+        front = rows.reshape([shape[a] for a in (*self.axes, *self.free)])
+        return np.moveaxis(front, range(len(self.axes)), self.axes)
 
     def budgets(self, memory_limit: int | None, workers: int) -> tuple[int, int]:
         """How many tuples are sorted at a time, and how many blocks are worked on at a time.
@@ -146,7 +243,7 @@ def checked_call(
     mode: str = "raise",
     negative: bool = True,
     options: Options | None = None,
-) -> Call:
+) -> StoredCall:
     """Check everything that can be known without reading the array. ``op`` is what messages call the ``kernel``.
 
     Raises
@@ -154,25 +251,29 @@ def checked_call(
     IndexError, TypeError, ValueError
         What the array function raises for data of that shape and type.
     """
-    scatter = kernel.startswith("scatter")
-    options = options or Options()
+    rule, options = IndexRule(op, kernel, mode, negative), options or Options()
     check_array(op, "array", array)
-    index = _arrays.as_indices(op, "indices", indices)
+    index = convert.as_indices(op, "indices", indices)
     kind = np.dtype(array.dtype)
     probe = np.broadcast_to(np.zeros((), kind), array.shape)  # no memory
-    update = _arrays.cast(op, "updates", updates, "array", probe, widen=False) if scatter else None
-    extra: dict[str, Any] = vars(options) if scatter else {}
-    made = plans.plan(kernel, probe, index, update, axis=axis, batch_dims=batch_dims, mode=mode, **extra)
+    update = convert.cast(op, "updates", updates, "array", probe, widen=False) if rule.is_scatter else None
+    grid = ChunkGrid(array.shape, (array.shards or array.chunks) if rule.is_scatter else array.chunks)
+    move = ChunkedMovement.check_call(
+        rule,
+        kind,
+        array.shape,
+        tuple((size,) for size in grid.block),
+        index,
+        None if update is None else update.shape,
+        axis=axis,
+        batch_dims=batch_dims,
+        options=options,
+    )
     if update is not None:
         _try_elements(op, kind, options)
-    if batch_dims < 0:
-        batch_dims += index.ndim
-    tuples = tuples_of(kernel, array.shape, index, axis, batch_dims, mode, negative)
-    check(op, kernel, array.shape, index, axis, batch_dims, tuples)
-    grid = Grid(array.shape, (array.shards or array.chunks) if scatter else array.chunks)
-    free = tuple(a for a in range(array.ndim) if a not in tuples.axes)
-    slots = made.movement.slots if update is None else update.shape
-    return Call(op, array, grid, tuples, route(tuples, grid), free, slots, index, update, options)
+    slots = slots_shape(kernel, array.shape, index.shape, axis, batch_dims)
+    touched = count_tuples(move, index, (0,) * len(move.positions))
+    return StoredCall(array, grid, move, touched, slots, index, update, options)
 
 
 def check_array(op: str, name: str, array: Any) -> None:
@@ -188,4 +289,24 @@ def _try_elements(op: str, kind: np.dtype[Any], options: Options) -> None:
         text = f"{op}: text of a fixed width can't be concatenated in place; store it with variable width"
         raise OpTypeError(text, op=op, input="array")
     nothing = np.zeros(0, kind)
-    _arrays.execute(op, "scatter_nd", np.zeros(1, kind), np.zeros((0, 1), np.int64), nothing, **vars(options))
+    convert.execute(op, "scatter_nd", np.zeros(1, kind), np.zeros((0, 1), np.int64), nothing, **vars(options))
+
+
+def version_call(
+    row: OpVersion, array: Stored, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]
+) -> StoredCall:
+    """A checked call of an operator version: its first input is a stored array, the others are in memory.
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        What the version raises for data of that shape and type. Two kinds of versions can't be called: those that are
+        no gathers or scatters by index, and those that give their result another shape in the end (GatherND-5).
+    """
+    if row.kernel in ("gather_tree", "tensor_scatter") or row.finish is not None:
+        raise OpTypeError(f"{row.name} can't be applied to an array of Zarr", op=row.name, input=row.inputs[0].name)
+    probe = np.broadcast_to(np.zeros((), np.dtype(array.dtype)), array.shape)  # no memory
+    arrays, values = calls.check_inputs(row, (probe, *inputs), attributes)
+    arrays, how = calls.kernel_arguments(row, arrays, values)
+    options = Options(*(how.pop(name) for name in ("reduction", "include_self", "accumulate")))
+    return checked_call(row.name, row.kernel, array, *arrays[1:], options=options, **how)

@@ -9,32 +9,28 @@ from typing import Any
 import numpy as np
 import zarr
 
-from gatherscatter import _arrays
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import BlockPart, Shape, Window, count_tuples
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.zarr.blocks import Grid, Part, Window, free_windows, route, volume
-from gatherscatter.zarr.call import Call, Stored, Terms
-from gatherscatter.zarr.report import Progress, Report
-from gatherscatter.zarr.stores import check_writable, is_same
-from gatherscatter.zarr.tuples import Shape
-from gatherscatter.zarr.workers import in_threads
-from gatherscatter.zarr.writers import Writer, writing
+from gatherscatter.zarr.call import ChunkGrid, Progress, Report, Stored, StoredCall, Terms
+from gatherscatter.zarr.storage import Writer, check_writable, is_same, map_in_threads, open_writer
 
 REGION_BYTES = 1 << 28  # of a stored result, made in memory at a time
 
 
-def gather(call: Call, out: Any, terms: Terms, progress: Progress, *, dry_run: bool) -> Any:
+def gather(call: StoredCall, out: Any, terms: Terms, progress: Progress, *, dry_run: bool) -> Any:
     """Carry out a checked call: the result, or with ``dry_run`` a report."""
     _check_out(call, out)
     budget, workers = call.budgets(terms.memory_limit, terms.workers)
     if dry_run:
-        chunks = len(call.route.numbers) * len(free_windows(call.grid, call.free, call.free_ranges))
+        chunks = len(call.route.numbers) * len(call.free_windows())
         written = math.prod(call.slots) * call.dtype.itemsize
-        return Report(call.op, call.tuples.count, chunks, call.grid.size, call.touched_bytes, written, dry_run=True)
+        return Report(call.op, call.move.count, chunks, call.grid.size, call.touched_bytes, written, dry_run=True)
     reader = _Reader(call, budget, workers, terms.num_threads)
     if isinstance(out, zarr.Array):
         region = max(terms.memory_limit // 4, 1) if terms.memory_limit else REGION_BYTES
-        with writing(
-            call.op, out, f"{call.op} of {call.tuples.count} index tuples", None, terms.lock_timeout
+        with open_writer(
+            call.op, out, f"{call.op} of {call.move.count} index tuples", None, terms.lock_timeout
         ) as writer:
             _to_store(reader, out, writer, region, progress)
         return out
@@ -46,47 +42,51 @@ def gather(call: Call, out: Any, terms: Terms, progress: Progress, *, dry_run: b
 class _Reader:
     """Reads parts of the result of a gather."""
 
-    def __init__(self, call: Call, budget: int, workers: int, num_threads: int | None) -> None:
+    def __init__(self, call: StoredCall, budget: int, workers: int, num_threads: int | None) -> None:
         self._call, self._budget, self._workers, self._num_threads = call, budget, workers, num_threads
 
     def read(self, region: Window, result: np.ndarray, progress: Progress | None = None) -> int:
         """Put a region of the slots into an array of its shape: how many bytes were read for it."""
         call = self._call
-        tuples = call.tuples.within(tuple(region[a] for a in call.tuples.slots_axes) or (slice(0, 1),))
-        in_free = tuple(s for a, s in enumerate(region) if a not in call.tuples.slots_axes)
-        made = call.route if tuples is call.tuples else route(tuples, call.grid)
+        slots_axes = call.move.slots_axes
+        box = tuple(region[a] for a in slots_axes)
+        in_free = tuple(s for a, s in enumerate(region) if a not in slots_axes)
+        made = call.route
+        if tuple(s.stop - s.start for s in box) != call.move.positions:
+            made = count_tuples(call.move, call.indices[box], tuple(s.start for s in box))
         origin = [s.start for s in in_free]
-        windows = [window for _, window in free_windows(call.grid, call.free, in_free)]
-        if tuples.mode == "fill":
+        windows = [window for _, window in call.free_windows(in_free)]
+        if call.move.rule.mode == "fill":
             result[...] = np.zeros((), call.dtype)
-        slots = tuples.in_front(result)
+        slots = call.put_box_first(result)
 
-        def take(part: Part, free: Window) -> int:
+        def take(part: BlockPart, free: Window) -> int:
             window = call.window(part.block, free)
             values = self._values(window, part)
             there = tuple(slice(s.start - o, s.stop - o) for s, o in zip(free, origin, strict=True))
-            slots[(*tuples.at(part.positions), *there)] = values
-            return volume(window) * call.dtype.itemsize
+            where: Any = (*part.positions, *there)
+            slots[where] = values
+            return int(math.prod(s.stop - s.start for s in window)) * call.dtype.itemsize
 
         pieces = ((part, free) for part in made.parts(self._budget) for free in windows)
         done = moved = 0
-        with closing(in_threads(lambda piece: take(*piece), pieces, self._workers)) as taken:
+        with closing(map_in_threads(lambda piece: take(*piece), pieces, self._workers)) as taken:
             for size in taken:
                 done, moved = done + 1, moved + size
                 if progress is not None:
                     progress(done, len(made.numbers) * len(windows), moved)
         return moved
 
-    def _values(self, window: Window, part: Part) -> np.ndarray:
-        call, axes = self._call, self._call.tuples.axes
-        block = np.moveaxis(np.asarray(call.array[window]), axes, range(len(axes)))
-        return _arrays.execute(call.op, "gather_nd", block, part.places, num_threads=self._num_threads)
+    def _values(self, window: Window, part: BlockPart) -> np.ndarray:
+        call = self._call
+        block = call.merge_axes(np.asarray(call.array[window]))
+        return convert.execute(call.op, "gather", block, part.rows, num_threads=self._num_threads)
 
 
 def _to_store(reader: _Reader, out: Stored, writer: Writer, region_bytes: int, progress: Progress) -> None:
     """Fill a stored array in regions of whole chunks."""
-    regions = Grid(
-        out.shape, _region(Grid(out.shape, out.shards or out.chunks), np.dtype(out.dtype).itemsize, region_bytes)
+    regions = ChunkGrid(
+        out.shape, _region(ChunkGrid(out.shape, out.shards or out.chunks), np.dtype(out.dtype).itemsize, region_bytes)
     )
     moved = 0
     for done, window in enumerate(regions.windows(), 1):
@@ -96,7 +96,7 @@ def _to_store(reader: _Reader, out: Stored, writer: Writer, region_bytes: int, p
         progress(done, regions.size, moved)
 
 
-def _region(grid: Grid, itemsize: int, limit: int) -> Shape:
+def _region(grid: ChunkGrid, itemsize: int, limit: int) -> Shape:
     """Some chunks side by side, from the last axis on, that take no more bytes than the limit; one at least."""
     region = list(grid.block)
     for axis in reversed(range(len(region))):
@@ -107,7 +107,7 @@ def _region(grid: Grid, itemsize: int, limit: int) -> Shape:
     return tuple(region)
 
 
-def _check_out(call: Call, out: Any) -> None:
+def _check_out(call: StoredCall, out: Any) -> None:
     if out is None:
         return
     if not isinstance(out, np.ndarray | zarr.Array):

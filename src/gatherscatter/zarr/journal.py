@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from gatherscatter.zarr.tuples import STEP, Shape
+from gatherscatter.chunked import STEP, Shape
 
 
 class JobError(RuntimeError):
@@ -151,11 +151,11 @@ class _Line(NamedTuple):
 
 def _line(entry: dict[str, Any], before: bytes) -> _Line:
     content = json.dumps(entry).encode()
-    chain = _chained(before, content)
+    chain = _chain_checksum(before, content)
     return _Line(entry, chain + b" " + content + b"\n", chain)
 
 
-def _chained(before: bytes, content: bytes) -> bytes:
+def _chain_checksum(before: bytes, content: bytes) -> bytes:
     return hashlib.blake2b(before + content, digest_size=8).hexdigest().encode()
 
 
@@ -181,14 +181,14 @@ def _read(path: Path) -> list[_Line]:
     lines: list[_Line] = []
     chain = b""
     for number, text in enumerate(texts, 1):
-        line = _parsed(text, chain)
+        line = _parse_line(text, chain)
         if line is None:
             raise _damaged(path, number)
         lines.append(line)
         chain = line.chain
-    if (line := _parsed(last, chain)) is not None:  # only its newline is missing
+    if (line := _parse_line(last, chain)) is not None:  # only its newline is missing
         lines.append(line)
-    elif _parsed(last[:-1], chain) is not None:  # its newline is another character
+    elif _parse_line(last[:-1], chain) is not None:  # its newline is another character
         raise _damaged(path, len(lines) + 1)
     return lines
 
@@ -200,10 +200,10 @@ def _damaged(path: Path, number: int) -> JobError:
     )
 
 
-def _parsed(text: bytes, before: bytes) -> _Line | None:
+def _parse_line(text: bytes, before: bytes) -> _Line | None:
     """A line without its newline; None if it is not what was written."""
     chain, _, content = text.partition(b" ")
-    if chain != _chained(before, content):
+    if chain != _chain_checksum(before, content):
         return None
     try:
         entry = json.loads(content)
@@ -218,7 +218,7 @@ def _parsed(text: bytes, before: bytes) -> _Line | None:
 def digest(array: np.ndarray) -> str:
     """A hash of the elements of an array."""
     made = hashlib.blake2b(digest_size=16)
-    _feed(made, array)
+    _update_hash(made, array)
     return made.hexdigest()
 
 
@@ -230,11 +230,11 @@ def job_digest(facts: Any, *arrays: np.ndarray) -> str:
         rows = np.atleast_1d(array)
         count = max(STEP // max(rows[:1].size, 1), 1)
         for start in range(0, len(rows), count):
-            _feed(made, rows[start : start + count])
+            _update_hash(made, rows[start : start + count])
     return made.hexdigest()
 
 
-def _feed(made: Any, array: np.ndarray) -> None:
+def _update_hash(made: Any, array: np.ndarray) -> None:
     if array.dtype.kind in "OT":  # their memory holds pointers
         made.update(repr(array.tolist()).encode())
     else:

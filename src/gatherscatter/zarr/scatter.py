@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gatherscatter import _arrays
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import BlockPart, Shape, Window
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.zarr.blocks import Part, Window, free_windows, join
-from gatherscatter.zarr.call import Call, Terms
+from gatherscatter.zarr.call import Progress, Report, StoredCall, Terms
 from gatherscatter.zarr.journal import job_digest
-from gatherscatter.zarr.report import Progress, Report
-from gatherscatter.zarr.stores import check_writable, has_journal
-from gatherscatter.zarr.tuples import Shape
-from gatherscatter.zarr.workers import in_threads
-from gatherscatter.zarr.writers import Job, Writer, writing
+from gatherscatter.zarr.storage import Job, Writer, check_writable, has_journal, map_in_threads, open_writer
 
 
 class Piece(NamedTuple):
@@ -26,12 +22,12 @@ class Piece(NamedTuple):
 
     block: Shape
     window: Window
-    part: Part
+    part: BlockPart
     free: Window
 
 
 def scatter(
-    call: Call, terms: Terms, progress: Progress, *, dry_run: bool, job: str | None, resume: bool | None
+    call: StoredCall, terms: Terms, progress: Progress, *, dry_run: bool, job: str | None, resume: bool | None
 ) -> Report:
     """Carry out a checked call in place."""
     check_writable(call.op, "array", call.array, journal=True)
@@ -41,11 +37,11 @@ def scatter(
         text = f"{call.op}: job and resume need the journal that scatters keep in local directories alone"
         raise OpValueError(text, op=call.op, input="job" if resume is None else "resume")
     budget, workers = call.budgets(terms.memory_limit, terms.workers)
-    free = free_windows(call.grid, call.free, call.free_ranges)
+    free = call.free_windows()
     touched = call.touched_bytes
     report = Report(
         f"{call.op} {call.options}",
-        call.tuples.count,
+        call.move.count,
         len(call.route.numbers) * len(free),
         call.grid.size,
         touched,
@@ -54,12 +50,12 @@ def scatter(
     if dry_run:
         return replace(report, dry_run=True)
     done = moved = written = resumed = 0
-    with writing(
+    with open_writer(
         call.op, call.array, title(call), Job(lambda: digest(call), job, resume), terms.lock_timeout
     ) as writer:
         pieces = () if writer.skipped else _pieces(call, budget, free)
         with closing(
-            in_threads(lambda piece: _apply(call, writer, piece, terms.num_threads), pieces, workers)
+            map_in_threads(lambda piece: _scatter_block(call, writer, piece, terms.num_threads), pieces, workers)
         ) as applied:
             for size, was_done in applied:
                 done, moved, resumed = done + 1, moved + size, resumed + was_done
@@ -70,43 +66,44 @@ def scatter(
     return replace(report, bytes_written=written, resumed=resumed, snapshot=writer.snapshot)
 
 
-def _pieces(call: Call, budget: int, free: list[tuple[Shape, Window]]) -> Iterator[Piece]:
+def _pieces(call: StoredCall, budget: int, free: list[tuple[Shape, Window]]) -> Iterator[Piece]:
     for part in call.route.parts(budget):
         for numbers, window in free:
-            block = join(call.tuples.axes, part.block, call.free, numbers)
+            block = call.join(part.block, numbers)
             yield Piece(block, call.window(part.block, window), part, window)
 
 
-def _apply(call: Call, writer: Writer, piece: Piece, num_threads: int | None) -> tuple[int, bool]:
+def _scatter_block(call: StoredCall, writer: Writer, piece: Piece, num_threads: int | None) -> tuple[int, bool]:
     """Write a block, unless that was done before: how many bytes it has, and whether it was."""
     before = np.asarray(call.array[piece.window])
     if writer.is_done(piece.block, before):
         return before.nbytes, True
     assert call.updates is not None
-    axes = call.tuples.axes
-    updates = call.tuples.in_front(call.updates)[(*call.tuples.at(piece.part.positions), *piece.free)]
-    changed = _arrays.execute(
+    where: Any = (*piece.part.positions, *piece.free)
+    updates = call.put_box_first(call.updates)[where]
+    changed = convert.execute(
         call.op,
-        "scatter_nd",
-        np.moveaxis(before, axes, range(len(axes))),
-        piece.part.places,
+        "scatter_update",
+        call.merge_axes(before),
+        piece.part.rows,
         updates,
         num_threads=num_threads,
         **vars(call.options),
     )
-    after = np.moveaxis(changed, range(len(axes)), axes)
+    after = call.split_axes(changed, before.shape)
     writer.write(piece.block, piece.window, before, after)
     return before.nbytes, False
 
 
-def title(call: Call) -> str:
+def title(call: StoredCall) -> str:
     """The call in a few words, for people who find it in a journal or in a history of commits."""
-    return f"{call.op} {call.options} of {call.tuples.count} index tuples"
+    return f"{call.op} {call.options} of {call.move.count} index tuples"
 
 
-def digest(call: Call) -> str:
+def digest(call: StoredCall) -> str:
     """What makes a call the same job."""
     assert call.updates is not None
-    where = call.tuples.axes, call.tuples.given_axes, call.tuples.slots_axes
-    facts = where, call.tuples.mode, call.tuples.negative, call.options, call.grid
+    move, rule = call.move, call.move.rule
+    named = tuple(axis.number for axis in move.named)
+    facts = (call.axes, named, move.slots_axes), rule.mode, rule.negative, call.options, call.grid
     return job_digest(facts, call.indices, call.updates)

@@ -3,52 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 
 from gatherscatter.bench.contenders.contender import Contender
+from gatherscatter.bench.contenders.ours import Ours
+from gatherscatter.extras import check_installed, find_missing
+from gatherscatter.lazy_modules import load
 
 OURS = "gatherscatter"
+AGAIN = f"{OURS}-again"  # the same once more: what differs between the two is noise
 
-# name: modules it needs, file with its class or factory
-_PEERS: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "numpy": (("numpy",), "by_numpy", "Numpy"),
-    "torch": (("torch",), "by_torch", "Torch"),
-    "jax": (("jax",), "by_jax", "Jax"),
-    "onnxruntime": (("onnxruntime", "onnx"), "by_onnxruntime", "OnnxRuntime"),
-    "onnxruntime-1": (("onnxruntime", "onnx"), "by_onnxruntime", "OnnxRuntimeOneThread"),
-    "openvino": (("openvino",), "by_openvino", "OpenVino"),
+# name: modules that it needs
+_PEERS: dict[str, tuple[str, ...]] = {
+    "numpy": ("numpy",),
+    "torch": ("torch",),
+    "jax": ("jax",),
+    "onnxruntime": ("onnxruntime", "onnx"),
+    "onnxruntime-1": ("onnxruntime", "onnx"),
+    "openvino": ("openvino",),
+    "numba": ("numba",),
+    "scipy": ("scipy",),
+    "numpy-groupies": ("numpy_groupies",),
+    "pyarrow": ("pyarrow",),
 }
 PEERS = tuple(_PEERS)
 
 
-def contenders(peers: Sequence[str] | None, threads: int) -> list[Contender]:
-    """Ours, ours on one thread, and the peers: those named, else all that are installed.
+def name_on_threads(count: int) -> str:
+    """The name under which our functions take part with another number of threads."""
+    return f"{OURS}-{count}"
+
+
+def fewer_threads(threads: int) -> list[int]:
+    """The powers of two below a number of threads, for which the scaling is measured.
+
+    >>> fewer_threads(16), fewer_threads(2), fewer_threads(1)
+    ([1, 2, 4, 8], [1], [])
+    """
+    return [1 << power for power in range(threads.bit_length()) if 1 << power < threads]
+
+
+def make_contenders(
+    peers: Sequence[str] | None, threads: int, report: Callable[[str], None] = lambda text: None
+) -> list[Contender]:
+    """Ours, ours again, ours on fewer threads, and the peers: those named, else all that are installed.
+
+    ``report`` is told which installed peers can't be imported.
 
     Raises
     ------
     ValueError
-        A name is no peer's.
+        A name is not a peer's.
     ImportError
         A peer that was named is not installed.
     """
-    from gatherscatter.bench.contenders.ours import Ours
-
     for name in peers or ():
         if name not in _PEERS:
-            raise ValueError(f"{name!r} is no peer: choose from {', '.join(_PEERS)}")
-        missing = [module for module in _PEERS[name][0] if find_spec(module) is None]
-        if missing:
-            raise ImportError(f"peer {name} needs {' and '.join(missing)}: pip install {' '.join(missing)}")
-    chosen = list(_PEERS) if peers is None else list(peers)
-    present = [name for name in chosen if all(find_spec(module) for module in _PEERS[name][0])]
-    mine: list[Contender] = [Ours(threads)]
-    if threads > 1:
-        mine.append(Ours(1, name=f"{OURS}-1"))
-    return mine + [_make(name)(threads) for name in present]
+            raise ValueError(f"{name!r} is not a peer: choose from {', '.join(_PEERS)}")
+        check_installed(f"peer {name}", _PEERS[name])
+    mine: list[Contender] = [Ours(threads), Ours(threads, name=AGAIN)]
+    mine += [Ours(count, name=name_on_threads(count)) for count in fewer_threads(threads)]
+    if peers is not None:
+        return mine + [_make(name, threads) for name in dict.fromkeys(peers)]
+    for name, modules in _PEERS.items():
+        if not find_missing(modules):
+            try:
+                mine.append(_make(name, threads))
+            except ImportError as error:  # a library may refuse the version of another
+                report(f"without {name}: {error}")
+    return mine
 
 
-def _make(name: str) -> Callable[[int], Contender]:
-    _, file, factory = _PEERS[name]
-    made: Callable[[int], Contender] = getattr(import_module(f"{__name__}.{file}"), factory)
+def _make(name: str, threads: int) -> Contender:
+    made: Contender = load(__name__, name)(threads)
     return made

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gatherscatter.bench.case import Case
-from gatherscatter.bench.contenders.contender import Call
-from gatherscatter.bench.workload import LANES, row_view
+from gatherscatter.bench.case import BenchCase
+from gatherscatter.bench.contenders.contender import TimedCall
+from gatherscatter.bench.workload import LANES, TUPLES, row_view
+from gatherscatter.library_code.by_jax import METHODS
 
-_METHODS = {"none": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
 
-
-class Jax:
+class JaxContender:
     """Indexing and ``.at[]`` under ``jit``, in the default mode and with a promise that indices are in bounds."""
 
     name = "jax"
@@ -34,19 +34,19 @@ class Jax:
     def prepare(self) -> None:
         """Nothing to do."""
 
-    def calls(self, case: Case) -> Mapping[str, Call]:
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Two modes; scatters into data that exists donate it."""
         workload = case.workload
         if workload.form in ("gather_tree", "tensor_scatter") or (workload.is_gather and workload.out):
             return {}
-        if not workload.is_gather and workload.reduction not in _METHODS:
+        if not workload.is_gather and workload.reduction not in METHODS:
             return {}
         modes = {"default": None, "promise_in_bounds": "promise_in_bounds"}
         if workload.distribution == "negatives":
             del modes["promise_in_bounds"]
-        return {name: self._call(case, mode) for name, mode in modes.items()}
+        return {name: replace(self._call(case, mode), compiles=True) for name, mode in modes.items()}
 
-    def _call(self, case: Case, mode: str | None) -> Call:
+    def _call(self, case: BenchCase, mode: str | None) -> TimedCall:
         jax, put = self._jax, self._jnp.asarray
         function = self._function(case, mode)
         indices = put(case.indices[:, :1] if case.workload.layout == "expanded" else case.indices)
@@ -54,13 +54,13 @@ class Jax:
             compiled, data = jax.jit(function), case.data
             if data.flags.c_contiguous:
                 data = put(data)
-            return Call(
+            return TimedCall(
                 lambda: compiled(data, indices).block_until_ready()
             )  # arrays with gaps are closed up in the call
         new = put(case.new)
         if not case.workload.out:
             compiled, data = jax.jit(function), put(case.data)
-            return Call(lambda: compiled(data, indices, new).block_until_ready())
+            return TimedCall(lambda: compiled(data, indices, new).block_until_ready())
         compiled = jax.jit(function, donate_argnums=0)
         kept = [self._jnp.array(case.data, copy=True)]
 
@@ -71,10 +71,10 @@ class Jax:
         def reset() -> None:
             kept[0] = self._jnp.array(case.data, copy=True)
 
-        return Call(again, lambda result: np.array(result), reset)
+        return TimedCall(again, lambda result: np.array(result), reset)
 
-    def _function(self, case: Case, mode: str | None) -> Callable[..., Any]:
-        method = _METHODS[case.workload.reduction]
+    def _function(self, case: BenchCase, mode: str | None) -> Callable[..., Any]:
+        method = METHODS[case.workload.reduction]
 
         def read(data: Any, indices: Any) -> Any:
             return data.at[self._key(case, indices)].get(mode=mode)
@@ -84,14 +84,14 @@ class Jax:
 
         return read if case.workload.is_gather else write
 
-    def _key(self, case: Case, indices: Any) -> tuple[Any, ...]:
+    def _key(self, case: BenchCase, indices: Any) -> tuple[Any, ...]:
         workload, jnp = case.workload, self._jnp
         if workload.form in LANES:
             indices = jnp.broadcast_to(indices, workload.indices)
             rank = len(workload.indices)
             grid = [jnp.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(workload.indices)]
             return tuple(indices if d == workload.axis else numbers for d, numbers in enumerate(grid))
-        tuples = workload.form in ("gather_nd", "scatter_nd")
+        tuples = workload.form in TUPLES
         rank = indices.ndim - tuples
         sizes = workload.indices[: workload.batch_dims]
         batches = [jnp.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(sizes)]

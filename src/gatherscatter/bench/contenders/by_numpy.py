@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.bench.case import Case
-from gatherscatter.bench.contenders.contender import Call, in_place
-from gatherscatter.bench.reference import tree
+from gatherscatter.bench.case import BenchCase
+from gatherscatter.bench.contenders.contender import TimedCall, make_copying_call, make_in_place_call
+from gatherscatter.bench.reference import follow_beams
 from gatherscatter.bench.workload import LANES, row_view
+from gatherscatter.library_code.by_numpy import UFUNCS
 
-_UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
-
-class Numpy:
+class NumpyContender:
     """take, take_along_axis, fancy indexing, ufunc.at, bincount, sort and reduceat."""
 
     name = "numpy"
@@ -30,40 +29,31 @@ class Numpy:
     def prepare(self) -> None:
         """Nothing to do."""
 
-    def calls(self, case: Case) -> Mapping[str, Call]:
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """All recipes that fit."""
         if case.workload.form == "gather_tree":
-            return {"loop over steps": Call(lambda: tree(case))}
+            return {"loop over steps": TimedCall(lambda: follow_beams(case))}
         if case.workload.is_gather:
             return _gathers(case)
         changes = _changes(case)
         if case.workload.out:
-            return {name: in_place(case, change) for name, change in changes.items()}
-        calls = {name: Call(_copied(case.data, change)) for name, change in changes.items()}
-        if _bins(case):
-            calls["bincount"] = Call(lambda: _bincount(case))
+            return {name: make_in_place_call(case, change) for name, change in changes.items()}
+        calls = {name: make_copying_call(case, change) for name, change in changes.items()}
+        if _can_bincount(case):
+            calls["bincount"] = TimedCall(lambda: _bincount(case))
         return calls
 
 
-def _copied(data: np.ndarray, change: Callable[[np.ndarray], object]) -> Callable[[], np.ndarray]:
-    def run() -> np.ndarray:
-        result = data.copy(order="C")
-        change(result)
-        return result
-
-    return run
-
-
-def _gathers(case: Case) -> dict[str, Call]:
+def _gathers(case: BenchCase) -> dict[str, TimedCall]:
     workload, data, indices, axis = case.workload, case.data, case.indices, case.workload.axis
     out = np.empty(workload.slots, data.dtype) if workload.out else None
     if workload.form == "gather_elements":
         if out is not None:  # NumPy has none for it; assigning saves the page faults only
             return {}
         if all(n == m or d == axis for d, (n, m) in enumerate(zip(data.shape, indices.shape, strict=True))):
-            return {"take_along_axis": Call(lambda: np.take_along_axis(data, indices, axis))}
+            return {"take_along_axis": TimedCall(lambda: np.take_along_axis(data, indices, axis))}
         where: Any = _open_grid(case)
-        return {"fancy": Call(lambda: data[where])}
+        return {"fancy": TimedCall(lambda: data[where])}
     if workload.form == "gather_nd" and indices.shape[-1] == 1 and not workload.batch_dims:
         indices, axis = indices[..., 0], 0
     if (workload.form == "gather" and not workload.batch_dims) or indices.ndim < case.indices.ndim:
@@ -72,10 +62,10 @@ def _gathers(case: Case) -> dict[str, Call]:
         return {}
     key: Any = _batches(case)
     if workload.form == "gather":
-        return {"fancy": Call(lambda: data[(*key, indices)])}
+        return {"fancy": TimedCall(lambda: data[(*key, indices)])}
     columns = range(indices.shape[-1])
     batch, _, dims, width = row_view(workload)
-    calls = {"fancy": Call(lambda: data[(*key, *(indices[..., d] for d in columns))])}
+    calls = {"fancy": TimedCall(lambda: data[(*key, *(indices[..., d] for d in columns))])}
     if batch == 1:
         rows = data.reshape(-1, width)
 
@@ -83,31 +73,31 @@ def _gathers(case: Case) -> dict[str, Call]:
             numbers = np.ravel_multi_index(tuple(indices[..., d] for d in columns), dims)
             return rows.take(numbers, 0).reshape(workload.slots)
 
-        calls["row numbers"] = Call(numbered)
+        calls["row numbers"] = TimedCall(numbered)
     return calls
 
 
-def _takes(data: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | None) -> dict[str, Call]:
+def _takes(data: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | None) -> dict[str, TimedCall]:
     calls = {
-        "np.take": Call(lambda: np.take(data, indices, axis, out=out)),
-        "ndarray.take": Call(lambda: data.take(indices, axis, out)),
+        "np.take": TimedCall(lambda: np.take(data, indices, axis, out=out)),
+        "ndarray.take": TimedCall(lambda: data.take(indices, axis, out)),
     }
     if out is None:
         key: Any = (*[slice(None)] * axis, indices)
-        calls["fancy"] = Call(lambda: data[key])
+        calls["fancy"] = TimedCall(lambda: data[key])
     elif indices.dtype.kind == "u" or indices.size == 0 or indices.min() >= 0:  # "raise" buffers the output
-        calls["take clip"] = Call(lambda: data.take(indices, axis, out, "clip"))
+        calls["take clip"] = TimedCall(lambda: data.take(indices, axis, out, "clip"))
     return calls
 
 
-def _batches(case: Case) -> tuple[np.ndarray, ...]:
+def _batches(case: BenchCase) -> tuple[np.ndarray, ...]:
     """Index arrays of the batch dims, broadcasting against the indices."""
     rank = case.indices.ndim - (case.workload.form != "gather")
     shape = case.indices.shape[: case.workload.batch_dims]
     return tuple(np.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(shape))
 
 
-def _open_grid(case: Case) -> tuple[Any, ...]:
+def _open_grid(case: BenchCase) -> tuple[Any, ...]:
     rank, axis = case.indices.ndim, case.workload.axis
     return tuple(
         case.indices if d == axis else np.arange(n).reshape(-1, *[1] * (rank - 1 - d))
@@ -115,7 +105,7 @@ def _open_grid(case: Case) -> tuple[Any, ...]:
     )
 
 
-def _key(case: Case) -> Any:
+def _key(case: BenchCase) -> Any:
     """What stands in brackets in ``data[...] = updates``."""
     workload, indices = case.workload, case.indices
     if workload.form in LANES:
@@ -125,7 +115,7 @@ def _key(case: Case) -> Any:
     return (*[slice(None)] * workload.axis, indices)
 
 
-def _changes(case: Case) -> dict[str, Callable[[np.ndarray], object]]:
+def _changes(case: BenchCase) -> dict[str, Callable[[np.ndarray], object]]:
     """Ways to change an array in place."""
     workload, new, key, how = case.workload, case.new, None, case.workload.reduction
     if workload.form == "tensor_scatter":
@@ -138,13 +128,14 @@ def _changes(case: Case) -> dict[str, Callable[[np.ndarray], object]]:
         return changes
     if how == "mean":
         return {"add.at and counts": lambda target: _mean(target, key, new)}
-    changes = {"ufunc.at": lambda target: _UFUNCS[how].at(target, key, new)}
+    ufunc = getattr(np, UFUNCS[how])
+    changes = {"ufunc.at": lambda target: ufunc.at(target, key, new)}
     if case.indices.ndim == (2 if workload.form == "scatter_nd" else 1) and workload.axis == 0 and new.ndim > 1:
-        changes["sort, reduceat"] = lambda target: _sorted_groups(target, case)
+        changes["sort, reduceat"] = lambda target: _reduce_sorted_groups(target, case)
     return changes
 
 
-def _write_windows(target: np.ndarray, case: Case) -> None:
+def _write_windows(target: np.ndarray, case: BenchCase) -> None:
     size = target.shape[-2]
     for entry, start in enumerate(case.indices.tolist()):
         first = min(case.workload.window, size - start)
@@ -163,9 +154,9 @@ def _mean(target: np.ndarray, key: Any, new: np.ndarray) -> None:
         np.divide(target, counts, out=target)
 
 
-def _sorted_groups(target: np.ndarray, case: Case) -> None:
+def _reduce_sorted_groups(target: np.ndarray, case: BenchCase) -> None:
     """Updates grouped by destination, each group reduced at once."""
-    how = _UFUNCS[case.workload.reduction]
+    how = getattr(np, UFUNCS[case.workload.reduction])
     if case.workload.form == "scatter_nd":
         shape = target.shape[: case.indices.shape[-1]]
         numbers = np.ravel_multi_index(tuple(case.indices.T), shape)
@@ -179,7 +170,7 @@ def _sorted_groups(target: np.ndarray, case: Case) -> None:
     rows[ordered[starts]] = how(rows[ordered[starts]], groups)
 
 
-def _bins(case: Case) -> bool:
+def _can_bincount(case: BenchCase) -> bool:
     """Whether np.bincount can do it."""
     workload = case.workload
     flat = workload.form != "scatter_nd" or workload.indices[-1] == 1
@@ -187,6 +178,6 @@ def _bins(case: Case) -> bool:
     return workload.reduction == "add" and case.data.ndim == 1 and flat and real and case.indices.dtype.kind in "iu"
 
 
-def _bincount(case: Case) -> np.ndarray:
+def _bincount(case: BenchCase) -> np.ndarray:
     sums = np.bincount(case.indices.reshape(-1), weights=case.new, minlength=case.data.size)
     return np.asarray(np.add(case.data, sums, dtype=case.data.dtype, casting="same_kind"))

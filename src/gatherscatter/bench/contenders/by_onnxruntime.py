@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.bench.case import Case
-from gatherscatter.bench.contenders.contender import Call
+from gatherscatter.bench.case import BenchCase
+from gatherscatter.bench.contenders.contender import TimedCall
 from gatherscatter.bench.workload import Workload
 
 _OPSETS = {"tensor_scatter": 24}
 
 
-class OnnxRuntime:
+class OnnxRuntimeContender:
     """Sessions with the default number of threads, one per core."""
 
     name = "onnxruntime"
@@ -38,7 +38,7 @@ class OnnxRuntime:
     def prepare(self) -> None:
         """Nothing to do."""
 
-    def calls(self, case: Case) -> Mapping[str, Call]:
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """``session.run``; with ``out`` an output bound to memory that exists."""
         node = self._node(case.workload)
         if node is None or case.data.dtype.name == "bfloat16" or (case.workload.out and not case.workload.is_gather):
@@ -57,13 +57,13 @@ class OnnxRuntime:
             return session.run(None, ready)[0]
 
         if not case.workload.out:
-            run = plain if _gaps(given) else lambda: session.run(None, given)[0]
-            return {"run": Call(run)}
-        if _gaps(given):
+            run = plain if _has_gaps(given) else lambda: session.run(None, given)[0]
+            return {"run": TimedCall(run)}
+        if _has_gaps(given):
             return {}
-        return {"bound output": self._bound(case, session, given)}
+        return {"bound output": self._bind_output(case, session, given)}
 
-    def _bound(self, case: Case, session: Any, given: dict[str, np.ndarray]) -> Call:
+    def _bind_output(self, case: BenchCase, session: Any, given: dict[str, np.ndarray]) -> TimedCall:
         binding = session.io_binding()
         for name, array in given.items():
             binding.bind_cpu_input(name, array)
@@ -75,7 +75,7 @@ class OnnxRuntime:
             session.run_with_iobinding(binding)
             return out
 
-        return Call(run)
+        return TimedCall(run)
 
     def _node(self, workload: Workload) -> tuple[str, dict[str, Any]] | None:
         """The operator and its attributes."""
@@ -98,7 +98,7 @@ class OnnxRuntime:
             return "Scatter rows", {"reduction": how}  # slices along axis 0 are index tuples of one
         return None
 
-    def _session(self, case: Case, node: tuple[str, dict[str, Any]]) -> Any:
+    def _session(self, case: BenchCase, node: tuple[str, dict[str, Any]]) -> Any:
         helper = self._onnx.helper
         op_type, attributes = node
         rows = op_type == "Scatter rows"
@@ -127,12 +127,12 @@ class OnnxRuntime:
         return self._ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-class OnnxRuntimeOneThread(OnnxRuntime):
+class OnnxRuntimeOneThreadContender(OnnxRuntimeContender):
     """Sessions with one thread: the only way in which its scatters with a reduction are right."""
 
     name = "onnxruntime-1"
     _threads = 1
 
 
-def _gaps(arrays: Mapping[str, np.ndarray]) -> bool:
+def _has_gaps(arrays: Mapping[str, np.ndarray]) -> bool:
     return not all(array.flags.c_contiguous for array in arrays.values())

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.bench.case import Case
-from gatherscatter.bench.contenders.contender import Call
+from gatherscatter.bench.case import BenchCase
+from gatherscatter.bench.contenders.contender import TimedCall
 from gatherscatter.bench.workload import Workload
 
 _ELEMENTS = {"none": "none", "add": "sum", "mul": "prod", "min": "min", "max": "max", "mean": "mean"}
 _TUPLES = {"none": "none", "add": "sum", "sub": "sub", "mul": "prod", "min": "min", "max": "max"}
 
 
-class OpenVino:
+class OpenVinoContender:
     """Inference requests of the CPU plugin, exact in float32."""
 
     name = "openvino"
@@ -38,7 +38,7 @@ class OpenVino:
     def prepare(self) -> None:
         """Nothing to do."""
 
-    def calls(self, case: Case) -> Mapping[str, Call]:
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """With ``out``, the request's own output is shared; else it is copied out."""
         if case.workload.out and not case.workload.is_gather:
             return {}
@@ -56,9 +56,9 @@ class OpenVino:
             feeds = shared or {n: np.ascontiguousarray(array) for n, array in enumerate(arrays.values())}
             return request.infer(feeds, share_inputs=True, share_outputs=case.workload.out)[0]
 
-        return {"infer": Call(run, lambda result: np.asarray(result).view(case.data.dtype))}
+        return {"infer": TimedCall(run, lambda result: np.asarray(result).view(case.data.dtype))}
 
-    def _arrays(self, case: Case) -> dict[str, np.ndarray]:
+    def _arrays(self, case: BenchCase) -> dict[str, np.ndarray]:
         arrays = {"data": case.data, "indices": case.indices}
         if case.workload.form == "scatter_update" and self._as_tuples(case.workload):
             arrays["indices"] = case.indices[:, np.newaxis]

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.bench.case import Case
-from gatherscatter.bench.contenders.contender import Call
-from gatherscatter.bench.workload import LANES, row_view
-
-_NAMES = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
-_INDEX_REDUCE = {"mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
+from gatherscatter.bench.case import BenchCase
+from gatherscatter.bench.contenders.contender import TimedCall
+from gatherscatter.bench.workload import LANES, TUPLES, row_view
+from gatherscatter.library_code.by_pytorch import REDUCTIONS
 
 Change = Callable[[Any], object]
 
 
-class Torch:
+class TorchContender:
     """index_select, gather, take, embedding; index_copy_, index_add_, index_put_, scatter_reduce_, ..."""
 
     name = "torch"
@@ -36,17 +34,17 @@ class Torch:
     def prepare(self) -> None:
         """Nothing to do."""
 
-    def calls(self, case: Case) -> Mapping[str, Call]:
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """All spellings; those that PyTorch refuses are found out by trying."""
         data = self._borrow(case.data)
         indices = self._borrow(case.indices)
         if case.workload.is_gather:
             ways = self._gathers(case, data, indices)
-            return {name: Call(run, self._give_back) for name, run in ways.items()}
+            return {name: TimedCall(run, self._give_back) for name, run in ways.items()}
         new = self._borrow(case.new)
         return {name: self._scatter(case, data, change) for name, change in self._changes(case, indices, new).items()}
 
-    def _scatter(self, case: Case, data: Any, change: Change) -> Call:
+    def _scatter(self, case: BenchCase, data: Any, change: Change) -> TimedCall:
         form = self._torch.contiguous_format
         if not case.workload.out:
 
@@ -55,16 +53,16 @@ class Torch:
                 change(result)
                 return result
 
-            return Call(fresh, self._give_back)
+            return TimedCall(fresh, self._give_back)
         target = self._borrow(case.target)
 
         def again() -> Any:
             change(target)
             return target
 
-        return Call(again, self._give_back, lambda: target.copy_(data))
+        return TimedCall(again, self._give_back, lambda: target.copy_(data))
 
-    def _gathers(self, case: Case, data: Any, indices: Any) -> dict[str, Callable[[], Any]]:
+    def _gathers(self, case: BenchCase, data: Any, indices: Any) -> dict[str, Callable[[], Any]]:
         torch, workload, axis = self._torch, case.workload, case.workload.axis
         out = torch.empty(workload.slots, dtype=data.dtype) if workload.out else None
         short = indices.dtype not in (torch.int64, torch.int32)
@@ -100,15 +98,15 @@ class Torch:
             )
         return ways
 
-    def _key(self, case: Case, indices: Any) -> tuple[Any, ...]:
-        rank = indices.ndim - (case.workload.form in ("gather_nd", "scatter_nd"))
+    def _key(self, case: BenchCase, indices: Any) -> tuple[Any, ...]:
+        rank = indices.ndim - (case.workload.form in TUPLES)
         shape = case.indices.shape[: case.workload.batch_dims]
         batches = [self._torch.arange(n).view(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(shape)]
         if case.workload.form == "gather":
             return (*batches, indices.long())
         return (*batches, *indices.long().unbind(-1))
 
-    def _numbers(self, case: Case, indices: Any) -> Any:
+    def _numbers(self, case: BenchCase, indices: Any) -> Any:
         """Index tuples as row numbers."""
         columns = indices.reshape(-1, indices.shape[-1]).unbind(-1)
         numbers = columns[0].long()
@@ -116,7 +114,7 @@ class Torch:
             numbers = numbers * size + column
         return numbers
 
-    def _changes(self, case: Case, indices: Any, new: Any) -> dict[str, Change]:
+    def _changes(self, case: BenchCase, indices: Any, new: Any) -> dict[str, Change]:
         form, how = case.workload.form, case.workload.reduction
         if form == "tensor_scatter":
             return {"slices": lambda target: _write_windows(target, case, new)}
@@ -136,9 +134,9 @@ class Torch:
         whole = _row_change(case.workload.axis, how)
         if whole is not None and indices.ndim == 1:
             changes[f"index, {how}"] = lambda a: whole(a, indices, new)
-        if how != "none" and how in _NAMES and case.workload.axis == 0 and indices.ndim == 1 and new.ndim <= 2:
+        if how != "none" and how in REDUCTIONS and case.workload.axis == 0 and indices.ndim == 1 and new.ndim <= 2:
             changes["scatter_reduce_"] = lambda a: a.scatter_reduce_(
-                0, indices.long().view(-1, *[1] * (new.ndim - 1)).expand_as(new), new, _NAMES[how]
+                0, indices.long().view(-1, *[1] * (new.ndim - 1)).expand_as(new), new, REDUCTIONS[how]
             )
         return changes
 
@@ -166,7 +164,7 @@ def _row_change(axis: int, how: str) -> Callable[[Any, Any, Any], Any] | None:
         return lambda a, i, u: a.index_add_(axis, i, u)
     if how == "sub":
         return lambda a, i, u: a.index_add_(axis, i, u, alpha=-1)
-    name = _INDEX_REDUCE.get(how)
+    name = REDUCTIONS.get(how)
     return None if name is None else lambda a, i, u: a.index_reduce_(axis, i, u, name)
 
 
@@ -174,13 +172,13 @@ def _lane_changes(axis: int, how: str, indices: Any, new: Any) -> dict[str, Chan
     if how == "none":
         return {"scatter_": lambda a: a.scatter_(axis, indices.long(), new)}
     changes: dict[str, Change] = {}
-    if how in _NAMES:
-        changes["scatter_reduce_"] = lambda a: a.scatter_reduce_(axis, indices.long(), new, _NAMES[how])
+    if how in REDUCTIONS:
+        changes["scatter_reduce_"] = lambda a: a.scatter_reduce_(axis, indices.long(), new, REDUCTIONS[how])
     if how == "add":
         changes["scatter_add_"] = lambda a: a.scatter_add_(axis, indices.long(), new)
     return changes
 
 
-def _write_windows(target: Any, case: Case, new: Any) -> None:
+def _write_windows(target: Any, case: BenchCase, new: Any) -> None:
     for entry, start in enumerate(case.indices.tolist()):
         target[entry, ..., start : start + case.workload.window, :] = new[entry]

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gatherscatter.bench.case import Case
+from gatherscatter.bench.case import BenchCase
 
 
-def _same(result: Any) -> np.ndarray:
+def _to_array(result: Any) -> np.ndarray:
     return np.asarray(result)
 
 
@@ -20,12 +20,13 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True)
-class Call:
+class TimedCall:
     """One way to do a workload. ``run`` is what is timed; it ends when the result is there."""
 
     run: Callable[[], Any]
-    result: Callable[[Any], np.ndarray] = _same  # what ``run`` returned, as a NumPy array
+    result: Callable[[Any], np.ndarray] = _to_array  # what ``run`` returned, as a NumPy array
     reset: Callable[[], None] = _nothing  # undoes calls that worked in place
+    compiles: bool = False  # in its first run, which is not timed
 
 
 class Contender(Protocol):
@@ -37,7 +38,7 @@ class Contender(Protocol):
         """The version of the library."""
         ...
 
-    def calls(self, case: Case) -> Mapping[str, Call]:
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """All honest ways to do the workload, by name; none if the library has none."""
         ...
 
@@ -46,15 +47,26 @@ class Contender(Protocol):
         ...
 
 
-def in_place(case: Case, run: Callable[[np.ndarray], object]) -> Call:
+def make_in_place_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:
     """A call that writes into the copy of data which is there for that."""
     target = case.target
 
     def again() -> np.ndarray:
-        run(target)
+        change(target)
         return target
 
     def reset() -> None:
         np.copyto(target, case.data)
 
-    return Call(again, reset=reset)
+    return TimedCall(again, reset=reset)
+
+
+def make_copying_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:
+    """A call that changes a new copy of data."""
+
+    def run() -> np.ndarray:
+        result = case.data.copy(order="C")
+        change(result)
+        return result
+
+    return TimedCall(run)

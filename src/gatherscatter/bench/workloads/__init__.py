@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 
 from gatherscatter.bench.workload import Workload
-from gatherscatter.bench.workloads import applications, grid, main_table, science, sizes, spatter, tiny
+from gatherscatter.bench.workloads import applications, grid, main_table, science, sets, sizes, spatter, tiny
 
 WORKLOADS: tuple[Workload, ...] = (
     *main_table.ROWS,
@@ -17,27 +17,50 @@ WORKLOADS: tuple[Workload, ...] = (
     *science.ROWS,
     *tiny.ROWS,
 )
+SETS = {"quick": sets.expand_patterns(sets.QUICK), "default": sets.expand_patterns(sets.DEFAULT), "all": ["*"]}
 
 
-def select(patterns: Sequence[str] = (), *, quick: bool = False, huge: bool = False) -> list[Workload]:
-    """The rows whose id or group matches one of the patterns (shell style; none: all of them).
+def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = False) -> list[Workload]:
+    """The rows of a set whose id or group matches one of the patterns.
 
-    >>> [row.id for row in select(["tiny/take"])]
-    ['tiny/take']
+    Parameters
+    ----------
+    patterns : in the style of a shell; none: every row of the set
+    among : "quick", "default" or "all"
+    huge : whether rows of 4 GB may be among them
 
     Raises
     ------
     LookupError
         No row matches.
+
+    Examples
+    --------
+    >>> [row.id for row in select(["tiny/take"])]
+    ['tiny/take']
     """
     rows = [
         row
         for row in WORKLOADS
-        if (row.quick or not quick) and (huge or not row.huge) and (not patterns or _matches(row, patterns))
+        if _matches(row, SETS[among]) and (huge or not row.huge) and (not patterns or _matches(row, patterns))
     ]
     if not rows:
-        raise LookupError(f"no workload matches {', '.join(patterns)}: --list shows them all")
+        raise LookupError(f"no workload matches {', '.join(patterns)}: --list --all shows them all")
     return rows
+
+
+def select_by_id(ids: Sequence[str]) -> list[Workload]:
+    """The rows with these ids, in the order of the ids.
+
+    Raises
+    ------
+    LookupError
+        There is no row of that id.
+    """
+    rows = {row.id: row for row in WORKLOADS}
+    if unknown := [name for name in ids if name not in rows]:
+        raise LookupError(f"no workload is called {', '.join(unknown)}: --list --all shows them all")
+    return [rows[name] for name in ids]
 
 
 def _matches(row: Workload, patterns: Sequence[str]) -> bool:

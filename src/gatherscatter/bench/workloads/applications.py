@@ -157,7 +157,6 @@ def _caches() -> Iterator[Workload]:
             (8,),
             dtype=dtype,
             out=True,
-            quick=dtype == "float32",
         )
     yield Workload(
         "caches/decode-copy", "caches", "one token into (8, 8, 4096, 128), copy", "tensor_scatter", cache, (8,)
@@ -277,7 +276,6 @@ def _voxels() -> Iterator[Workload]:
         (128, 32, 8),
         dtype="int32",
         index_dtype="int32",
-        quick=True,
     )
 
 

@@ -16,7 +16,7 @@ def _types() -> Iterator[Workload]:
     for dtype, size in _SIZES.items():
         of = f"{size}-byte elements"
         row = Workload(f"types/take-{dtype}", "types", f"gather 4M of 4M, {of}", "gather", (4 * _M,), (4 * _M,))
-        yield replace(row, dtype=dtype, quick=dtype == "uint8")
+        yield replace(row, dtype=dtype)
         yield Workload(
             f"types/rows-{dtype}",
             "types",
@@ -54,7 +54,7 @@ def _types() -> Iterator[Workload]:
         row = Workload(
             f"types/add-{dtype}", "types", f"scatter add 2M into 1M, {dtype}", "scatter_update", (_M,), (2 * _M,)
         )
-        yield replace(row, reduction="add", dtype=dtype, quick=dtype == "bfloat16")
+        yield replace(row, reduction="add", dtype=dtype)
     for dtype in ("float16", "bfloat16", "float64"):
         row = Workload(
             f"types/add-rows-{dtype}",
@@ -104,7 +104,7 @@ def _axes() -> Iterator[Workload]:
     for axis in (0, 1, 2):
         name = ("first", "middle", "last")[axis]
         row = Workload(f"axes/gather-{name}", "axes", f"gather 200 of 256³, {name} axis", "gather", (256,) * 3, (200,))
-        yield replace(row, axis=axis, quick=axis == 2)
+        yield replace(row, axis=axis)
         yield replace(row, id=f"axes/gather-{name}-out", title=f"{row.title}, out=", axis=axis, out=True)
         elements = replace(row, form="gather_elements", indices=(256,) * 3, axis=axis)
         yield replace(elements, id=f"axes/elements-{name}", title=f"gather_elements 256³, {name} axis")
@@ -121,7 +121,7 @@ def _axes() -> Iterator[Workload]:
     batched = Workload(
         "axes/batch-gather", "axes", "gather 64 x 1k rows of 64, batch", "gather", (64, 2000, 64), (64, 1000)
     )
-    yield replace(batched, axis=1, batch_dims=1, quick=True)
+    yield replace(batched, axis=1, batch_dims=1)
     yield Workload(
         "axes/batch-scalars",
         "axes",
@@ -130,6 +130,15 @@ def _axes() -> Iterator[Workload]:
         (256, 10_000),
         (256, 20_000),
         axis=1,
+        batch_dims=1,
+    )
+    yield Workload(
+        "axes/batch-rows",
+        "axes",
+        "gather_nd 32 x 4k rows of 96, batch",
+        "gather_nd",
+        (32, 4000, 96),
+        (32, 4000, 1),
         batch_dims=1,
     )
     yield Workload(
@@ -148,7 +157,7 @@ def _reductions() -> Iterator[Workload]:
         row = Workload(
             f"reductions/{how}", "reductions", f"scatter {how} 4M into 1M", "scatter_update", (_M,), (4 * _M,)
         )
-        yield replace(row, reduction=how, quick=how == "max")
+        yield replace(row, reduction=how)
         yield Workload(
             f"reductions/rows-{how}",
             "reductions",

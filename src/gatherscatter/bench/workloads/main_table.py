@@ -16,7 +16,6 @@ ROWS: tuple[Workload, ...] = (
         form="gather",
         data=(1_000_000, 64),
         indices=(1_000_000,),
-        quick=True,
     ),
     _row(
         id="main/rows-out",
@@ -25,7 +24,6 @@ ROWS: tuple[Workload, ...] = (
         data=(1_000_000, 64),
         indices=(1_000_000,),
         out=True,
-        quick=True,
     ),
     _row(
         id="main/random",
@@ -33,7 +31,6 @@ ROWS: tuple[Workload, ...] = (
         form="gather",
         data=(16 * _M,),
         indices=(16 * _M,),
-        quick=True,
     ),
     _row(
         id="main/random-out",
@@ -49,7 +46,6 @@ ROWS: tuple[Workload, ...] = (
         form="gather_elements",
         data=(4096, 4096),
         indices=(4096, 4096),
-        quick=True,
     ),
     _row(
         id="main/elements-1",
@@ -58,7 +54,6 @@ ROWS: tuple[Workload, ...] = (
         data=(4096, 4096),
         indices=(4096, 4096),
         axis=1,
-        quick=True,
     ),
     _row(
         id="main/elements-1-out",
@@ -75,7 +70,6 @@ ROWS: tuple[Workload, ...] = (
         form="gather_nd",
         data=(512, 512, 64),
         indices=(500_000, 2),
-        quick=True,
     ),
     _row(
         id="main/triples",
@@ -83,7 +77,6 @@ ROWS: tuple[Workload, ...] = (
         form="gather_nd",
         data=(256, 256, 256),
         indices=(4_000_000, 3),
-        quick=True,
     ),
     _row(
         id="main/set-rows",
@@ -92,7 +85,6 @@ ROWS: tuple[Workload, ...] = (
         data=(500_000, 64),
         indices=(200_000, 1),
         distribution="permutation",
-        quick=True,
     ),
     _row(
         id="main/set-rows-in-place",
@@ -111,7 +103,6 @@ ROWS: tuple[Workload, ...] = (
             data=(size,),
             indices=(8_000_000,),
             reduction="add",
-            quick=name != "16M",
         )
         for name, size in (("1k", 1000), ("1M", 1_000_000), ("16M", 16_000_000))
     ),
@@ -122,7 +113,6 @@ ROWS: tuple[Workload, ...] = (
         data=(100_000, 64),
         indices=(1_000_000,),
         reduction="add",
-        quick=True,
     ),
     _row(
         id="main/add-rows-in-place",
@@ -142,7 +132,6 @@ ROWS: tuple[Workload, ...] = (
             indices=(4096, 4096),
             axis=axis,
             reduction="add",
-            quick=axis == 1,
         )
         for axis in (0, 1)
     ),

@@ -21,8 +21,19 @@ def _histograms() -> Iterator[Workload]:
                 dtype="float64",
                 reduction="add",
                 out=True,
-                quick=(bins, name) == (100, "constant"),
             )
+    for bins, name in ((500, "uniform"), (300_000, "zipf"), (10_000_000, "sorted")):
+        yield Workload(
+            f"histograms/{bins}-{name}",
+            "histograms",
+            f"5M weights into {bins} bins, {name}, new array",
+            "scatter_update",
+            (bins,),
+            (5_000_000,),
+            name,
+            dtype="float64",
+            reduction="add",
+        )
     yield Workload(
         "histograms/counts",
         "histograms",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gatherscatter.bench.workload import Workload
 
 LIMIT = 1 << 28  # bytes of data without --huge
-_QUICK = (1 << 16, 1 << 22)
+_MOST = 1 << 24  # elements that are read or written
 SERIES = ("take", "rows", "add", "add-rows")
 
 
@@ -16,15 +16,15 @@ def _rows() -> Iterator[Workload]:
     for exponent in (6, 9, 12, 14, 16, 18, 20, 22, 24, 26, 28, 32):
         size = 1 << exponent
         n, text = size // 4, _text(size)
-        huge, quick = size > LIMIT, size in _QUICK
+        huge = size > LIMIT
         row = Workload(f"sizes/take-{size}", "sizes", f"gather elements, {text}", "gather", (n,), (n,), huge=huge)
-        yield replace(row, indices=(min(n, LIMIT // 4),), quick=quick)
+        yield replace(row, indices=(min(n, _MOST),))
         lines = max(n // 64, 1)
         yield replace(
             row, id=f"sizes/rows-{size}", title=f"gather rows of 64, {text}", data=(lines, min(n, 64)), indices=(lines,)
         )
-        add = replace(row, form="scatter_update", reduction="add", out=True, indices=(min(n, LIMIT // 8),))
-        yield replace(add, id=f"sizes/add-{size}", title=f"scatter add in place, {text}", quick=quick)
+        add = replace(row, form="scatter_update", reduction="add", out=True, indices=(min(n, _MOST),))
+        yield replace(add, id=f"sizes/add-{size}", title=f"scatter add in place, {text}")
         yield replace(
             add,
             id=f"sizes/add-rows-{size}",

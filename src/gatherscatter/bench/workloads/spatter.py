@@ -63,7 +63,6 @@ def _rows() -> Iterator[Workload]:
                 dtype="float64",
                 reduction=how,
                 out=True,  # as in Spatter, whose buffers are allocated once
-                quick=name == "amg",
             )
 
 

@@ -7,9 +7,9 @@ from gatherscatter.bench.workload import Workload
 _CUBE = (4, 4, 4)
 
 ROWS: tuple[Workload, ...] = (
-    Workload("tiny/take", "tiny", "gather 3 of 4x4x4", "gather", _CUBE, (3,), quick=True),
+    Workload("tiny/take", "tiny", "gather 3 of 4x4x4", "gather", _CUBE, (3,)),
     Workload("tiny/take-out", "tiny", "gather 3 of 4x4x4, out=", "gather", _CUBE, (3,), out=True),
-    Workload("tiny/gather-nd", "tiny", "gather_nd 3 rows of 4x4x4", "gather_nd", _CUBE, (3, 1), quick=True),
+    Workload("tiny/gather-nd", "tiny", "gather_nd 3 rows of 4x4x4", "gather_nd", _CUBE, (3, 1)),
     Workload("tiny/gather-pairs", "tiny", "gather_nd 3 pairs of 4x4x4", "gather_nd", _CUBE, (3, 2)),
     Workload("tiny/gather-elements", "tiny", "gather_elements 4x4x4", "gather_elements", _CUBE, _CUBE, axis=1),
     Workload(
@@ -20,7 +20,6 @@ ROWS: tuple[Workload, ...] = (
         _CUBE,
         (3, 1),
         "permutation",
-        quick=True,
     ),
     Workload(
         "tiny/scatter-pairs", "tiny", "scatter_nd set 3 pairs of 4x4x4", "scatter_nd", _CUBE, (3, 2), "permutation"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gatherscatter.conformance.case import Case
+from gatherscatter.lazy_modules import load
 
-# Each in a module of its own, so that a form needs no package of another one.
-FORMS = {
-    "onnx": "onnx_folders",  # a model and its data for each case, as ONNX's own tests have them
-    "openvino": "openvino_irs",  # an IR and its data for each case
-    "npz": "plain",  # an index in JSON, and one .npy for each element type
-    "json": "readable",  # one file with all values
-}
+# Each form has a module of its own, so that it needs no package of another one.
+FORMS = (
+    "onnx",  # a model and its data for each case, as ONNX's own tests have them
+    "openvino",  # an IR and its data for each case
+    "npz",  # an index in JSON, and one .npy for each element type
+    "json",  # one file with all values
+)
 
 Progress = Callable[[str], None]
 
@@ -32,7 +32,7 @@ class Exported:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-class LeftOut(Exception):  # noqa: N818 - no error: the form cannot say it
+class UnsupportedCase(Exception):  # noqa: N818 - no error: the form cannot say it
     """A form has no way to say a case; the text is the reason."""
 
 
@@ -50,15 +50,15 @@ def export(folder: Path, form: str, cases: Sequence[Case], version: str, progres
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
-    module = import_module(f"{__name__}.{FORMS[form]}")
+    write = load(__name__, form)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is not empty; give a folder that does not exist yet")
     folder.mkdir(parents=True, exist_ok=True)
-    done: Exported = module.write(folder, cases, version, progress or (lambda description: None))
+    done: Exported = write(folder, cases, version, progress or (lambda description: None))
     return done
 
 
-def about(case: Case) -> dict[str, Any]:
+def describe_case(case: Case) -> dict[str, Any]:
     """What a case is and asks, without its arrays."""
     return {
         "id": case.id,

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.exports import Exported, Progress, about, folder_name, of_domain, required
+from gatherscatter.conformance.exports import Exported, Progress, describe_case, folder_name, of_domain, required
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.tensors import from_array
-from gatherscatter.versions import op
+from gatherscatter.specs.table import op
 
 OLDEST_OPSET = 7  # of those that runtimes read; operators of version 1 are still in it
 
@@ -31,7 +31,7 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
         data.mkdir(parents=True)
         (place / "model.onnx").write_bytes(model(case).SerializeToString())
         # The loader of onnx reads the tolerances: there are none.
-        facts = {"rtol": 0.0, "atol": 0.0, "corpus": version, **about(case)}
+        facts = {"rtol": 0.0, "atol": 0.0, "corpus": version, **describe_case(case)}
         (place / "data.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
         for prefix, named in (("input", _given(case)), ("output", _results(case))):
             for number, (name, array) in enumerate(named.items()):

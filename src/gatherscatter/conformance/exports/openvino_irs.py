@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.exports import Exported, LeftOut, Progress, about, folder_name, of_domain
-from gatherscatter.conformance.store import stored
-from gatherscatter.openvino.element_types import of_dtype
+from gatherscatter.conformance.exports import Exported, Progress, UnsupportedCase, describe_case, folder_name, of_domain
+from gatherscatter.conformance.store import to_storable
+from gatherscatter.openvino.element_types import from_dtype
 from gatherscatter.openvino.ir_write import IRWriter
-from gatherscatter.versions import op
+from gatherscatter.specs.table import op
 
 # The opset that has an operation, where that is not the one of its version.
 OPSETS = {"openvino.ScatterNDUpdate-3": 4}
@@ -26,13 +26,13 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
         progress(case.id)
         try:
             writer = model(case)
-        except LeftOut as reason:
+        except UnsupportedCase as reason:
             exported.left_out[str(reason)] += 1
             continue
         place = folder / ("errors" if case.expected is None else "results") / folder_name(case)
         place.mkdir(parents=True)
         writer.save(place / "model.xml")
-        facts = json.dumps({"corpus": version, **about(case)}, indent=1, ensure_ascii=False)
+        facts = json.dumps({"corpus": version, **describe_case(case)}, indent=1, ensure_ascii=False)
         (place / "data.json").write_text(facts, encoding="utf-8")
         for name, array in parameters(case).items():
             _save(place / f"{name}.npy", array)
@@ -50,9 +50,9 @@ def model(case: Case) -> IRWriter:
     for one, array in zip(row.inputs, case.inputs, strict=True):
         assert array is not None
         try:
-            kind = of_dtype(array.dtype).name
+            kind = from_dtype(array.dtype).name
         except ValueError:
-            raise LeftOut(f"{array.dtype} is no element type of our IR writer") from None
+            raise UnsupportedCase(f"{array.dtype} is no element type of our IR writer") from None
         inputs.append(writer.constant(array) if one.kind == "axis" else writer.parameter(one.name, kind, array.shape))
     layer = writer.layer(
         row.op_type, f"opset{OPSETS.get(case.op, row.version)}", inputs, name=case.id, attributes=case.attributes
@@ -68,4 +68,4 @@ def parameters(case: Case) -> dict[str, np.ndarray]:
 
 
 def _save(path: Path, array: np.ndarray) -> None:
-    np.save(path, stored(array), allow_pickle=False)
+    np.save(path, to_storable(array), allow_pickle=False)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.conformance.case import Case, element_type
-from gatherscatter.conformance.exports import Exported, Progress, about
-from gatherscatter.versions import op
+from gatherscatter.conformance.exports import Exported, Progress, describe_case
+from gatherscatter.specs.table import op
 
 _SAFE = 1 << 53  # integers beyond are text: not every reader of JSON keeps them
 
@@ -24,7 +24,7 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
         for number, case in enumerate(cases):
             progress(case.id)
             named = zip(op(case.op).inputs, case.inputs, strict=True)
-            record = about(case) | {
+            record = describe_case(case) | {
                 "inputs": {one.name: None if array is None else tensor(array) for one, array in named},
                 "expected": None if case.expected is None else [tensor(array) for array in case.expected],
             }

@@ -1,7 +1,7 @@
 // The cases of a cell, by verdict and kind. Lists are made when they are opened, and no more of them than can be read.
 
 const STEP = 50;
-const dialog = document.getElementById("cases");
+const dialog = byId("cases");
 
 function openCell(op, runtime) {
   change({ row: op, column: runtime, case: "" }, true);

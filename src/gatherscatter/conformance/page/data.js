@@ -1,6 +1,6 @@
 // The report. Its index is read at once; the piece of an op version when one of its cases is opened.
 
-const report = JSON.parse(document.getElementById("report").textContent);
+const report = readData("report");
 const ALL = ""; // in place of an op version: all of them
 const DEPARTURES = new Set(["danger", "wrong", "lax"]); // the tones of verdicts that the specification does not allow
 

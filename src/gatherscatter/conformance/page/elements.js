@@ -1,14 +1,4 @@
-// Elements are made of texts, never of markup: a report may hold any text.
-
-function h(tag, properties, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties ?? {})) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== undefined) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== undefined));
-  return element;
-}
+// What several parts of the page show.
 
 function facts(pairs) {
   return pairs.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, value)]);
@@ -24,4 +14,15 @@ function grouped(number) {
 
 function counted(number, noun) {
   return `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+// A button that copies a text; `element` shows it.
+function copyButton(text, element) {
+  const button = h("button", { type: "button", class: "copy" }, "Copy");
+  const status = h("span", { role: "status" });
+  button.addEventListener("click", async () => {
+    const copied = await copyText(text, () => getSelection().selectAllChildren(element));
+    status.textContent = copied ? "Copied" : "Selected: press Ctrl+C";
+  });
+  return [button, status];
 }

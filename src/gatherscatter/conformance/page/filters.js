@@ -1,9 +1,9 @@
 // The head of the page and the form.
 
-const form = document.getElementById("filters");
+const form = byId("filters");
 
 function fillHead() {
-  document.getElementById("about").append(
+  byId("about").append(
     ...facts([
       ["Date", h("time", { datetime: report.created }, report.created.replace("T", " ").replace("Z", " UTC"))],
       ["Machine", report.machine],
@@ -18,7 +18,7 @@ function fillHead() {
     const text = ` ${runtime.package} ${runtime.version}, ${runtime.seconds.toFixed(1)} s${recipe}`;
     return h("li", null, h("strong", null, runtime.title), text);
   };
-  document.getElementById("runtimes").append(h("ul", null, ...report.runtimes.map(row)));
+  byId("runtimes").append(h("ul", null, ...report.runtimes.map(row)));
 }
 
 function optionText(name, value) {
@@ -37,7 +37,7 @@ function fillForm() {
   form.elements.search.addEventListener("input", (event) => choose({ search: event.target.value }));
   form.addEventListener("submit", (event) => event.preventDefault());
   const box = (verdict) => h("input", { type: "checkbox", name: "verdict", value: verdict.name, onchange: chooseVerdicts });
-  document.getElementById("verdicts").append(
+  byId("verdicts").append(
     ...report.verdicts.map((verdict) =>
       h(
         "label",
@@ -50,17 +50,17 @@ function fillForm() {
       ),
     ),
   );
-  document.getElementById("departures").addEventListener("click", () => {
+  byId("departures").addEventListener("click", () => {
     choose({ verdicts: new Set(report.verdicts.filter((verdict) => DEPARTURES.has(verdict.tone)).map((verdict) => verdict.name)) });
   });
-  document.getElementById("reset").addEventListener("click", () => {
+  byId("reset").addEventListener("click", () => {
     choose({ ...Object.fromEntries(CHOICES.map((name) => [name, ""])), search: "", verdicts: new Set() });
   });
 }
 
 // On a telephone the legend would push the matrix far down.
 function foldLegend() {
-  if (matchMedia("(max-width: 43rem)").matches && !state.verdicts.size) document.getElementById("legend").open = false;
+  if (matchMedia("(max-width: 43rem)").matches && !state.verdicts.size) byId("legend").open = false;
 }
 
 function chooseVerdicts() {
@@ -88,8 +88,8 @@ function showFilters({ counts, shown }) {
   if (form.elements.search.value !== state.search) form.elements.search.value = state.search;
   for (const box of form.querySelectorAll("[name=verdict]")) box.checked = state.verdicts.has(box.value);
   for (const count of form.querySelectorAll(".count")) count.textContent = grouped(counts.verdicts.get(count.dataset.verdict) ?? 0);
-  document.getElementById("shown").textContent = `${grouped(shown)} of ${counted(report.cases.length, "case")}`;
-  document.getElementById("chosen").textContent = chosenText();
+  byId("shown").textContent = `${grouped(shown)} of ${counted(report.cases.length, "case")}`;
+  byId("chosen").textContent = chosenText();
   showMeaning();
 }
 
@@ -104,7 +104,7 @@ function showMeaning() {
   const kind = state.kind && `${state.kind}: ${report.kinds[state.kind] ?? ""}`;
   const rule = report.rules[state.rule];
   const texts = [kind, rule && `${state.rule}, ${rule.title}: ${rule.text} (${rule.source})`].filter(Boolean);
-  const meaning = document.getElementById("meaning");
+  const meaning = byId("meaning");
   meaning.replaceChildren(...texts.map((text) => h("span", null, text)));
   meaning.hidden = !texts.length;
 }

@@ -1,6 +1,6 @@
 // The matrix: a grid that is one stop of the tab key and is walked through with the arrow keys.
 
-const matrix = document.getElementById("matrix");
+const matrix = byId("matrix");
 let grid = []; // what can be focused, row by row
 
 function showMatrix({ cells, shown }) {

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime
+from gatherscatter.lazy_modules import MODULES, load, load_place
 
 __all__ = ["NAMES", "NotAskedError", "Runtime", "find", "installed"]
 
-# name: file and class
-_FILES = {
-    "gatherscatter": "ours:Arrays",
-    "gatherscatter-model": "ours:Models",
-    "onnxruntime": "by_onnxruntime:OnnxRuntime",
-    "onnxruntime-1-thread": "by_onnxruntime:OnnxRuntimeOneThread",
-    "onnx-reference": "by_onnx_reference:OnnxReference",
-    "openvino": "by_openvino:OpenVino",
-    "openvino-onnx": "by_openvino:OpenVinoOnnx",
-    "tract": "by_tract:Tract",
-    "onnx2torch": "by_onnx2torch:Onnx2Torch",
-    "numpy": "by_numpy:Numpy",
-    "pytorch": "by_pytorch:PyTorch",
-    "jax": "by_jax:Jax",
-    "jax-x64": "by_jax:Jax64",
-    "tensorflow": "by_tensorflow:TensorFlow",
-}
-
-NAMES = tuple(_FILES)
+NAMES = tuple(MODULES[__name__])
 """The runtimes that this package knows."""
 
 
@@ -44,11 +25,10 @@ def find(name: str) -> Runtime:
     ImportError
         There is no such module.
     """
-    place = f"{__name__}.{_FILES[name]}" if name in _FILES else name
-    module, _, attribute = place.partition(":")
-    if not attribute:
+    if name not in NAMES and not name.partition(":")[2]:
         raise LookupError(f"there is no runtime {name!r}; there are {', '.join(NAMES)}, and module:Class of your own")
-    made = getattr(import_module(module), attribute, None)
+    module, _, attribute = name.partition(":")
+    made = load(__name__, name) if name in NAMES else getattr(load_place(module), attribute, None)
     if not (isinstance(made, type) and issubclass(made, Runtime)):
         raise LookupError(f"{name!r} is no subclass of gatherscatter.conformance.runtimes.Runtime")
     return made()

@@ -7,7 +7,7 @@ from typing import ClassVar
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, names_of
-from gatherscatter.versions import FLOATS, INTEGERS
+from gatherscatter.specs.table import FLOATS, INTEGERS
 
 _TYPES = ("bool", *INTEGERS, *FLOATS, "complex64", "complex128")
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, arguments, row_of
-from gatherscatter.versions import element_type
 
 _SETUP = "import openvino as ov\ncore = ov.Core()"
 # Results in the precision of the model: without it, a processor that has bfloat16 may compute float32 in it.
@@ -57,7 +57,7 @@ nodes = [{listed}]
 layer = ops.{_snake(row.op_type)}(*nodes{last}{arguments(case.attributes)})
 compiled = core.compile_model(ov.Model([layer], nodes), "CPU", {_CONFIG})
 got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
-{_back(next(iter(given.values())))}"""
+{_write_numpy_conversion(next(iter(given.values())))}"""
 
 
 class OpenVinoOnnx(Runtime):
@@ -80,7 +80,7 @@ class OpenVinoOnnx(Runtime):
         return f"""\
 {built}compiled = core.compile_model(core.read_model(io.BytesIO(model.SerializeToString())), "CPU", {_CONFIG})
 got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
-{_back(next(iter(given.values())))}"""
+{_write_numpy_conversion(next(iter(given.values())))}"""
 
 
 def _snake(op_type: str) -> str:
@@ -105,7 +105,7 @@ def _tensor(variable: str, array: np.ndarray) -> str:
     return variable
 
 
-def _back(data: np.ndarray) -> str:
+def _write_numpy_conversion(data: np.ndarray) -> str:
     name = element_type(data.dtype)
     if name == "string":
         return "got = got.astype(object)\n"

@@ -46,7 +46,7 @@ class Models(Runtime):
         lines, layers = [], []
         for name, array in given.items():
             try:
-                kind = element_types.of_dtype(array.dtype).name
+                kind = element_types.from_dtype(array.dtype).name
             except ValueError as error:
                 raise NotAskedError(str(error)) from None
             if name == "axis":

@@ -1,42 +1,51 @@
-"""What the recipes have in common: runtimes that do not implement the specification, but have something like it."""
+"""What the recipes have in common: libraries that do not implement the specification, but have something like it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.runtimes.runtime import NotAskedError, row_of
-from gatherscatter.spec import REDUCTIONS
-from gatherscatter.versions import REQUIRED
-
-# Index types that PyTorch and TensorFlow index with; the others are widened, as one would.
-_COMMON_INDEX = ("int32", "int64")
+from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, names_of, row_of
+from gatherscatter.library_code.call import LibraryCall, NoCodeError
+from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.table import REQUIRED
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A call in the words that all recipes share. ``axis`` counts from the front where it is one of data's."""
+class Recipe(Runtime):
+    """A library's own function for each operator, between the lines that convert its arrays."""
 
-    kernel: str
-    axis: int
-    batch_dims: int
-    reduction: str
-    include_self: bool
-    mode: str
-    rank: int  # of data
+    recipe: ClassVar[bool] = True
+    types: ClassVar[tuple[str, ...]]  # element types that the library has
+    widen: ClassVar[str] = ""  # the line after which indices of an unusual type are int64, if the library needs it
 
-    def at(self, name: str) -> str:
-        """``[:, :, name]``: the subscript that puts ``name`` on the axis, behind the batch dimensions."""
-        if not self.batch_dims <= self.axis < self.rank:
-            raise NotAskedError("a subscript can't be written for an axis that is not there")
-        return f"[{':, ' * (self.axis - self.batch_dims)}{name}]"
+    def source(self, case: Case) -> str:
+        """The recipe."""
+        call = describe_case(case, self.types)
+        try:
+            body = self.write_body(call)
+        except NoCodeError as reason:
+            raise NotAskedError(str(reason)) from None
+        if self.widen and call.index_type == "uint64":
+            raise NotAskedError("there are no indices of uint64")
+        widen = [self.widen] if self.widen and call.widens_indices else []
+        lines = [*self.convert_inputs(call), *widen, *body, *self.convert_result(call), *_fuse_batch_dims(call)]
+        return "".join(f"{line}\n" for line in lines)
+
+    def write_body(self, call: LibraryCall) -> list[str]:
+        """Lines that compute ``got`` from the library's arrays; raises `NoCodeError`."""
+        raise NotImplementedError
+
+    def convert_inputs(self, call: LibraryCall) -> list[str]:
+        """Lines that make arrays of the library."""
+        return []
+
+    def convert_result(self, call: LibraryCall) -> list[str]:
+        """Lines that make ``got`` an array of NumPy."""
+        return []
 
 
-def plan(case: Case, types: tuple[str, ...]) -> Plan:
-    """The call in those words; what only a table of types and attributes could refuse is not asked."""
+def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
+    """The call of a case; what only a table of types and attributes could refuse is not asked."""
     row = row_of(case)
     if row.kernel == "gather_tree":
         raise NotAskedError("there is no beam search")
@@ -51,33 +60,27 @@ def plan(case: Case, types: tuple[str, ...]) -> Plan:
     axis = axis + rank if -rank <= axis < 0 else axis
     if row.kernel == "tensor_scatter" and not 0 < axis < rank:
         raise NotAskedError("a subscript can't be written for an axis that is not there")
-    batch_dims = _batch_dims(case, values.get("batch_dims", 0), axis)
     reduction = values.get("reduction", "none")
-    return Plan(
-        kernel=row.kernel,
+    named = zip(names_of(case), case.inputs, strict=False)
+    return LibraryCall(
+        op=case.op,
+        row=row,
+        arrays={name: array for name, array in named if array is not None and name != "axis"},
         axis=axis,
-        batch_dims=batch_dims,
+        batch_dims=_batch_dims(case, values.get("batch_dims", 0), axis),
         reduction=REDUCTIONS.get(reduction, reduction),
         include_self=values.get("use_init_val", True),
-        mode=values.get("mode", "linear"),
-        rank=rank,
+        accumulate="step",
+        rule=values.get("mode", row.index_range),
+        result_name="got",
     )
 
 
-def widened(case: Case, line: str) -> str:
-    """``line``, after which indices of an unusual type are int64."""
-    given = dict(zip((each.name for each in row_of(case).inputs), case.inputs, strict=False))
-    indices = given.get("indices")
-    if indices is not None and indices.dtype == np.uint64:
-        raise NotAskedError("there are no indices of uint64")
-    return "" if indices is None or indices.dtype.name in _COMMON_INDEX else line
-
-
-def fused(case: Case, how: Plan) -> str:
-    """OpenVINO's GatherND-5 makes one dimension of all batch dimensions."""
-    if case.op != "openvino.GatherND-5" or how.batch_dims < 2:
-        return ""
-    return f"got = got.reshape(int(np.prod(got.shape[:{how.batch_dims}])), *got.shape[{how.batch_dims}:])\n"
+def _fuse_batch_dims(call: LibraryCall) -> list[str]:
+    if not call.is_fused:
+        return []
+    number = call.batch_dims
+    return [f"got = got.reshape(int(np.prod(got.shape[:{number}])), *got.shape[{number}:])"]
 
 
 def _batch_dims(case: Case, batch_dims: int, axis: int) -> int:

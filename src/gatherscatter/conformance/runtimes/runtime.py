@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import metadata
-from importlib.util import find_spec
 from types import CodeType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gatherscatter import versions
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.observations import Outputs
 from gatherscatter.conformance.runtimes.literals import literal, modules_for
+from gatherscatter.extras import find_missing
+from gatherscatter.specs import table
 
 
 class NotAskedError(Exception):
@@ -47,7 +47,7 @@ class Runtime:
 
     def missing(self) -> list[str]:
         """The modules that are not installed."""
-        return [module for module in self.modules if find_spec(module) is None]
+        return find_missing(self.modules)
 
     def version(self) -> str:
         """The installed version of the package, or of a variant (-cpu, -gpu) that brings the same module."""
@@ -72,13 +72,13 @@ class Runtime:
     def run(self, case: Case, inputs: tuple[np.ndarray | None, ...]) -> Outputs:
         """The outputs for these inputs, which are those of the case wherever in memory they are."""
         self.prepare()
-        variables = {**self._globals, **_named(case, inputs)}
-        exec(_compiled(self.source(case), self.name), variables)
+        variables = {**self._globals, **_name_inputs(case, inputs)}
+        exec(_compile_source(self.source(case), self.name), variables)
         return (np.asarray(variables["got"]),)
 
     def script(self, case: Case) -> str:
         """A program that shows expected and got, with nothing but NumPy and the runtime's package."""
-        given = _named(case, case.inputs)
+        given = _name_inputs(case, case.inputs)
         arrays = [array for array in (*given.values(), *(case.expected or ())) if array is not None]
         imports = sorted({"import numpy as np", *(f"import {module}" for module in modules_for(arrays))})
         expected = "None"
@@ -101,9 +101,9 @@ class Runtime:
         return "\n".join(lines) + "\n"
 
 
-def row_of(case: Case) -> versions.OpVersion:
+def row_of(case: Case) -> table.OpVersion:
     """The case's row in the table of op versions."""
-    return versions.op(case.op)
+    return table.op(case.op)
 
 
 def names_of(case: Case) -> tuple[str, ...]:
@@ -116,10 +116,10 @@ def arguments(attributes: dict[str, int | str | bool]) -> str:
     return "".join(f", {name}={value!r}" for name, value in attributes.items())
 
 
-def _named(case: Case, inputs: tuple[np.ndarray | None, ...]) -> dict[str, np.ndarray | None]:
+def _name_inputs(case: Case, inputs: tuple[np.ndarray | None, ...]) -> dict[str, np.ndarray | None]:
     return dict(zip(names_of(case), inputs, strict=False))
 
 
 @lru_cache(maxsize=256)
-def _compiled(source: str, name: str) -> CodeType:
+def _compile_source(source: str, name: str) -> CodeType:
     return compile(source, f"<{name}>", "exec")

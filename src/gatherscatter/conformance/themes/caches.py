@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import ROWS
-from gatherscatter.conformance.themes.draft import Call, Draft, i64
+from gatherscatter.conformance.themes.draft import CaseDraft, DraftedCall, i64
 from gatherscatter.conformance.themes.values import edges, ramp
+from gatherscatter.oracle.oracle import ROWS
 
 ROW = ROWS["onnx.TensorScatter-24"]
 SAMPLES = ("float32", "float16", "int64")
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """All types, both modes, positions and axes."""
     for name in ROW.types:
         yield _draft("plain", "one step", name, (2, 3), (2, 1), [1, 2], axis=1)
         yield _draft("plain", "heads", name, (2, 2, 3, 1), (2, 2, 1, 1), [0, 2])
         yield _draft("ring", "around the end", name, (2, 3), (2, 2), [2, 1], axis=1, mode="circular")
         special = edges(name)
-        whole = Call([ramp(name, (1, special.size)), special.reshape(1, -1), None], {"axis": 1})
-        yield Draft(ROW.name, "plain", "edges of the type", whole, ("2.8", "types"))
+        whole = DraftedCall([ramp(name, (1, special.size)), special.reshape(1, -1), None], {"axis": 1})
+        yield CaseDraft(ROW.name, "plain", "edges of the type", whole, ("2.8", "types"))
     for name in SAMPLES:
         yield from _positions(name)
         yield from _shapes(name)
@@ -33,13 +33,13 @@ def drafts() -> Iterator[Draft]:
 def _draft(
     kind: str, label: str, name: str, past: tuple[int, ...], update: tuple[int, ...], at: list[int] | None,
     rules: tuple[str, ...] = (), **attributes: Any,
-) -> Draft:  # fmt: skip
+) -> CaseDraft:  # fmt: skip
     indices = None if at is None else i64(at)
-    made = Call([ramp(name, past), ramp(name, update, start=5), indices], attributes)
-    return Draft(ROW.name, kind, label, made, ("2.8", *rules))
+    made = DraftedCall([ramp(name, past), ramp(name, update, start=5), indices], attributes)
+    return CaseDraft(ROW.name, kind, label, made, ("2.8", *rules))
 
 
-def _positions(name: str) -> Iterator[Draft]:
+def _positions(name: str) -> Iterator[CaseDraft]:
     past, update = (2, 4), (2, 2)
     for mode in ("linear", "circular"):
         for at in ([0, 2], [1, 1], None):
@@ -58,7 +58,7 @@ def _positions(name: str) -> Iterator[Draft]:
         yield _draft("out of range", f"beyond the end at {listed}", name, past, update, at, ("O23",), axis=1)
 
 
-def _shapes(name: str) -> Iterator[Draft]:
+def _shapes(name: str) -> Iterator[CaseDraft]:
     for axis in (None, 1, 2, 3, -1, -3):
         label = "default axis" if axis is None else f"axis {axis}".replace("-", "m")
         past, update = [2, 3, 3, 3], [2, 3, 3, 3]
@@ -80,7 +80,7 @@ def _shapes(name: str) -> Iterator[Draft]:
     yield _draft("empty", "a cache of no steps", name, (2, 0), (2, 0), None, ("2.11",), axis=1)
 
 
-def _refused() -> Iterator[Draft]:
+def _refused() -> Iterator[CaseDraft]:
     name = "float32"
     for axis in (0, -3, 3, -4):
         label = f"axis {axis} of rank 3".replace("-", "m")
@@ -92,12 +92,14 @@ def _refused() -> Iterator[Draft]:
         yield _draft("shape", f"an update of shape {listed}", name, (2, 4, 3), shape, None)
     past, update = ramp(name, (2, 4, 3)), ramp(name, (2, 2, 3))
     for label, indices in (("too many", i64([0, 0, 0])), ("of rank 2", i64([[0], [0]])), ("scalar", i64(0))):
-        yield Draft(ROW.name, "shape", f"write indices {label}", Call([past, update, indices], {}), ("2.8",))
+        yield CaseDraft(ROW.name, "shape", f"write indices {label}", DraftedCall([past, update, indices], {}), ("2.8",))
     for index in ("int32", "uint64", "float32"):
         indices = np.zeros(2, index)
-        yield Draft(ROW.name, "index type", f"{index} write indices", Call([past, update, indices], {}), ("O21",))
+        yield CaseDraft(
+            ROW.name, "index type", f"{index} write indices", DraftedCall([past, update, indices], {}), ("O21",)
+        )
     yield _draft("attribute", "mode ring", name, (2, 4, 3), (2, 2, 3), None, ("attributes",), mode="ring")
     yield _draft("attribute", "mode Linear", name, (2, 4, 3), (2, 2, 3), None, ("attributes",), mode="Linear")
     yield _draft("scalar", "a vector", name, (4,), (2,), None, ("O25",), axis=0)
-    other = Call([past, ramp("int32", (2, 2, 3)), None], {})
-    yield Draft(ROW.name, "type", "an update of int32", other, ("types",))
+    other = DraftedCall([past, ramp("int32", (2, 2, 3)), None], {})
+    yield CaseDraft(ROW.name, "type", "an update of int32", other, ("types",))

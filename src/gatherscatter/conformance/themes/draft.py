@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter.conformance.case import element_type
-from gatherscatter.conformance.oracle import ROWS, Row
 from gatherscatter.conformance.themes.values import array, ramp
+from gatherscatter.oracle.oracle import ROWS, OracleRow
 
 # Where the semantics of a kernel stand.
 SECTIONS = {
@@ -34,7 +34,7 @@ _RANGE_RULES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class CaseDraft:
     """A call.
 
     ``name`` is what is readable in its id; ``stated`` is the result that the specification prints, or that was computed
@@ -44,54 +44,59 @@ class Draft:
     op: str
     kind: str
     name: str
-    call: Call
+    call: DraftedCall
     rules: tuple[str, ...] = ()
     stated: Any = None
 
 
-class Call(NamedTuple):
+class DraftedCall(NamedTuple):
     """Inputs in the order of the op version, and attributes."""
 
     inputs: list[np.ndarray | None]
     attributes: dict[str, Any]
 
 
-def sample_types(row: Row) -> tuple[str, ...]:
+def sample_types(row: OracleRow) -> tuple[str, ...]:
     """Three types of the version, of different sizes."""
     return tuple(name for name in SAMPLE_TYPES if name in row.types)[:3]
 
 
-def section(row: Row) -> str:
+def section(row: OracleRow) -> str:
     """Where the semantics of an op version stand."""
     return SECTIONS[row.kernel]
 
 
-def range_rules(row: Row) -> tuple[str, ...]:
+def range_rules(row: OracleRow) -> tuple[str, ...]:
     """The rules on the range of indices."""
     return ("range", _RANGE_RULES[row.name]) if row.name in _RANGE_RULES else ("range",)
 
 
 def call(
-    row: Row,
+    row: OracleRow,
     data: np.ndarray,
     indices: np.ndarray,
     updates: np.ndarray | None = None,
     *,
     axis: int | np.ndarray | None = None,
     **attributes: Any,
-) -> Call:
+) -> DraftedCall:
     """A call of a gather or scatter; the axis becomes an input or an attribute, as the version has it."""
     inputs: list[np.ndarray | None] = [data, indices] if updates is None else [data, indices, updates]
     if "axis" in row.inputs:
         inputs.append(np.array(axis or 0) if not isinstance(axis, np.ndarray) else axis)
     elif axis is not None or row.name == "openvino.GatherElements-6":
         attributes["axis"] = axis or 0
-    return Call(inputs, attributes)
+    return DraftedCall(inputs, attributes)
 
 
-def line(
-    row: Row, data: np.ndarray, places: Any, updates: np.ndarray | None = None, index: str = "int64", **attributes: Any
-) -> Call:
+def draft_line_call(
+    row: OracleRow,
+    data: np.ndarray,
+    places: Any,
+    updates: np.ndarray | None = None,
+    index: str = "int64",
+    **attributes: Any,
+) -> DraftedCall:
     """A call that reads or writes the elements ``places`` of 1-D data, in the form of that op version."""
     indices = np.array(places, index)
     if row.kernel in ("gather_nd", "scatter_nd"):
@@ -99,10 +104,10 @@ def line(
     return call(row, data, indices, updates, **attributes)
 
 
-def line_or_gather(row: Row, data: np.ndarray, places: Any, index: str = "int64") -> Call:
+def draft_line_or_gather(row: OracleRow, data: np.ndarray, places: Any, index: str = "int64") -> DraftedCall:
     """The same, with as many updates as places where it is a scatter."""
     updates = ramp(element_type(data), len(places), start=data.size) if row in SCATTERS else None
-    return line(row, data, places, updates, index)
+    return draft_line_call(row, data, places, updates, index)
 
 
 def i64(values: Any) -> np.ndarray:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import ROWS, Row
-from gatherscatter.conformance.themes.draft import Draft, call, i64, sample_types, section
+from gatherscatter.conformance.themes.draft import CaseDraft, call, i64, sample_types, section
 from gatherscatter.conformance.themes.values import ramp
+from gatherscatter.oracle.oracle import ROWS, OracleRow
 
 ELEMENTS = tuple(row for row in ROWS.values() if row.kernel.endswith("elements"))
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """Boxes of the size of data, of others, and of none."""
     for row in ELEMENTS:
         for name in sample_types(row):
@@ -27,16 +27,24 @@ def drafts() -> Iterator[Draft]:
 
 
 def _draft(
-    row: Row, kind: str, label: str, name: str, data: tuple[int, ...], indices: object, axis: int | np.ndarray | None,
-    rules: tuple[str, ...] = (), updates: tuple[int, ...] | None = None, **attributes: Any,
-) -> Draft:  # fmt: skip
+    row: OracleRow,
+    kind: str,
+    label: str,
+    name: str,
+    data: tuple[int, ...],
+    indices: object,
+    axis: int | np.ndarray | None,
+    rules: tuple[str, ...] = (),
+    updates: tuple[int, ...] | None = None,
+    **attributes: Any,
+) -> CaseDraft:
     positions = np.asarray(indices, np.int64)
     new = None if row.kernel == "gather_elements" else ramp(name, positions.shape if updates is None else updates, 3)
     made = call(row, ramp(name, data), positions, new, axis=axis, **attributes)
-    return Draft(row.name, kind, label, made, (section(row), *rules))
+    return CaseDraft(row.name, kind, label, made, (section(row), *rules))
 
 
-def _box_rule(row: Row) -> str:
+def _box_rule(row: OracleRow) -> str:
     if row.name == "openvino.GatherElements-6":
         return "V7"
     if row.name.startswith("openvino"):
@@ -44,7 +52,7 @@ def _box_rule(row: Row) -> str:
     return "O10" if row.kernel == "gather_elements" else "O11"
 
 
-def _axes(row: Row, name: str) -> Iterator[Draft]:
+def _axes(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("axis", *(["O5"] if row.name == "onnx.GatherElements-11" else []))
     for axis in (None, 0, 1, 2, -1, -2, -3):
         if axis is None and ("axis" in row.inputs or row.name == "openvino.GatherElements-6"):
@@ -57,7 +65,7 @@ def _axes(row: Row, name: str) -> Iterator[Draft]:
         yield _draft(row, "axis", "one index in every row", name, (2, 3), [[1], [1]], 1, ("O4",))
 
 
-def _boxes(row: Row, name: str) -> Iterator[Draft]:
+def _boxes(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = (_box_rule(row),)
     yield _draft(row, "box", "shorter on the axis", name, (2, 3), [[2], [0]], 1, rules)
     yield _draft(row, "box", "shorter off the axis", name, (3, 3), [[2, 0, 1]], 1, rules)
@@ -71,7 +79,7 @@ def _boxes(row: Row, name: str) -> Iterator[Draft]:
     yield _draft(row, "long axis", "100 in a column", name, (100, 2), wide.T, 0)
 
 
-def _empty(row: Row, name: str) -> Iterator[Draft]:
+def _empty(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("2.11", "V20") if row.name.startswith("openvino") else ("2.11",)
     yield _draft(row, "empty", "no indices", name, (3,), [], 0, rules)
     yield _draft(row, "empty", "no indices on the axis", name, (2, 3), np.zeros((2, 0)), 1, rules)
@@ -80,7 +88,7 @@ def _empty(row: Row, name: str) -> Iterator[Draft]:
     yield _draft(row, "empty", "no outer rows", name, (0, 3), np.zeros((0, 2)), 1, rules)
 
 
-def _refused(row: Row) -> Iterator[Draft]:
+def _refused(row: OracleRow) -> Iterator[CaseDraft]:
     rules = (_box_rule(row),)
     scatter = row.kernel == "scatter_elements"
     yield _draft(row, "shape", "longer off the axis", "float32", (2, 3), np.zeros((3, 1)), 1, rules)
@@ -108,7 +116,7 @@ def _refused(row: Row) -> Iterator[Draft]:
         yield _draft(row, "axis", "axis input int32 of one element", "float32", (2, 3), [[0, 1], [1, 2]], one, ("V16",))
 
 
-def _reduced(row: Row) -> Iterator[Draft]:
+def _reduced(row: OracleRow) -> Iterator[CaseDraft]:
     """Every reduction along both axes, with targets that meet; row-major order is across rows where the axis is 0."""
     rules = ("V14",) if row.name.startswith("openvino") else ("O4",)
     for name in ("int64", "float32"):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gatherscatter.conformance.oracle import ROWS, Row
-from gatherscatter.conformance.themes.draft import Draft, call, i64, section
+from gatherscatter.conformance.themes.draft import CaseDraft, call, i64, section
 from gatherscatter.conformance.themes.values import array
+from gatherscatter.oracle.oracle import ROWS, OracleRow
 
 MATRIX = [[1.0, 1.2], [2.3, 3.4], [4.5, 5.7]]
 WIDE_MATRIX = [[1.0, 1.2, 1.9], [2.3, 3.4, 3.9], [4.5, 5.7, 5.9]]
@@ -28,7 +28,7 @@ TWICE = {
 }
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """Operator by operator."""
     for row in ROWS.values():
         examples = _BY_OPERATOR.get(row.name.rpartition("-")[0])
@@ -37,15 +37,23 @@ def drafts() -> Iterator[Draft]:
 
 
 def _draft(
-    row: Row, label: str, name: str, data: Any, indices: Any, updates: Any, stated: Any, *rules: str, **attributes: Any
-) -> Draft:
+    row: OracleRow,
+    label: str,
+    name: str,
+    data: Any,
+    indices: Any,
+    updates: Any,
+    stated: Any,
+    *rules: str,
+    **attributes: Any,
+) -> CaseDraft:
     new = None if updates is None else array(name, updates)
     made = call(row, array(name, data), i64(indices), new, **attributes)
     as_printed = array(name, stated).tolist()
-    return Draft(row.name, "example", label, made, (section(row), *rules), stated=as_printed)
+    return CaseDraft(row.name, "example", label, made, (section(row), *rules), stated=as_printed)
 
 
-def _gather(row: Row) -> Iterator[Draft]:
+def _gather(row: OracleRow) -> Iterator[CaseDraft]:
     pairs = [[MATRIX[0], MATRIX[1]], [MATRIX[1], MATRIX[2]]]
     yield _draft(row, "example 1", "float32", MATRIX, [[0, 1], [1, 2]], None, pairs)
     columns = [[[1.0, 1.9]], [[2.3, 3.9]], [[4.5, 5.9]]]
@@ -55,7 +63,7 @@ def _gather(row: Row) -> Iterator[Draft]:
     yield _draft(row, "table", "int64", [[0, 1, 2], [10, 11, 12]], [[2, 0], [1, 1]], None, table, *rules, axis=1)
 
 
-def _openvino_gather(row: Row) -> Iterator[Draft]:
+def _openvino_gather(row: OracleRow) -> Iterator[CaseDraft]:
     five, ten = [1, 2, 3, 4, 5], [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]
     yield _draft(row, "example 1", "int32", five, [0, 0, 4], None, [1, 1, 5], axis=0)
     if "batch_dims" in row.attributes:
@@ -74,7 +82,7 @@ def _openvino_gather(row: Row) -> Iterator[Draft]:
         yield _draft(row, "example 7", "int32", five, [3, 10, -20], None, [4, 0, 0], "range", axis=0)
 
 
-def _gather_elements(row: Row) -> Iterator[Draft]:
+def _gather_elements(row: OracleRow) -> Iterator[CaseDraft]:
     rules = ("O5",) if row.name == "onnx.GatherElements-11" else ()
     for name in ("int64", "float32"):
         yield _draft(row, "example 1", name, [[1, 2], [3, 4]], [[0, 0], [1, 0]], None, [[1, 1], [4, 3]], *rules, axis=1)
@@ -82,7 +90,7 @@ def _gather_elements(row: Row) -> Iterator[Draft]:
         yield _draft(row, "example 2", name, nine, [[1, 2, 0], [2, 0, 0]], None, [[4, 8, 3], [7, 2, 3]], axis=0)
 
 
-def _openvino_gather_elements(row: Row) -> Iterator[Draft]:
+def _openvino_gather_elements(row: OracleRow) -> Iterator[CaseDraft]:
     nine = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     for name in ("int32", "float32"):
         yield _draft(row, "example 1", name, [[1, 2], [3, 4]], [[0, 1], [0, 0]], None, [[1, 4], [1, 2]], axis=0)
@@ -91,7 +99,7 @@ def _openvino_gather_elements(row: Row) -> Iterator[Draft]:
         yield _draft(row, "example 3", name, nine, [[1, 0, 1], [1, 2, 0]], None, [[4, 2, 6], [4, 8, 3]], axis=0)
 
 
-def _gather_nd(row: Row) -> Iterator[Draft]:
+def _gather_nd(row: OracleRow) -> Iterator[CaseDraft]:
     four = [[0, 1], [2, 3]]
     for name in ("int64", "float32"):
         yield _draft(row, "example 1", name, four, [[0, 0], [1, 1]], None, [0, 3])
@@ -102,7 +110,7 @@ def _gather_nd(row: Row) -> Iterator[Draft]:
             yield _draft(row, "example 5", name, CUBE, [[1], [0]], None, [[2, 3], [4, 5]], batch_dims=1)
 
 
-def _openvino_gather_nd(row: Row) -> Iterator[Draft]:
+def _openvino_gather_nd(row: OracleRow) -> Iterator[CaseDraft]:
     four = [[1, 2], [3, 4]]
     yield _draft(row, "example 1", "int32", four, [[0, 0], [1, 0]], None, [1, 3])
     yield _draft(row, "example 2", "int32", four, [[1], [0]], None, [[3, 4], [1, 2]])
@@ -120,7 +128,7 @@ def _openvino_gather_nd(row: Row) -> Iterator[Draft]:
         yield _draft(row, "example 7", "int32", data, pairs, None, [[[2, 5], [12, 15]]], "V4", batch_dims=3)
 
 
-def _scatter_elements(row: Row) -> Iterator[Draft]:
+def _scatter_elements(row: OracleRow) -> Iterator[CaseDraft]:
     zeros = [[0.0] * 3] * 3
     updates = [[1.0, 1.1, 1.2], [2.0, 2.1, 2.2]]
     answer = [[2.0, 1.1, 0.0], [1.0, 0.0, 2.2], [0.0, 2.1, 1.2]]
@@ -134,7 +142,7 @@ def _scatter_elements(row: Row) -> Iterator[Draft]:
         )
 
 
-def _scatter_elements_update(row: Row) -> Iterator[Draft]:
+def _scatter_elements_update(row: OracleRow) -> Iterator[CaseDraft]:
     if row.version == 3:
         return
     four, six, updates = [2, 3, 4, 6], [1, 0, 0, -2, -1, 2], [10, 20, 30, 40, 70, 60]
@@ -152,7 +160,7 @@ def _scatter_elements_update(row: Row) -> Iterator[Draft]:
         )
 
 
-def _scatter_nd(row: Row) -> Iterator[Draft]:
+def _scatter_nd(row: OracleRow) -> Iterator[CaseDraft]:
     eight, cube = list(range(1, 9)), [PLANES, PLANES, TURNED, TURNED]
     for name in ("int64", "float32"):
         answer = [1, 11, 3, 10, 9, 6, 7, 12]
@@ -167,7 +175,7 @@ def _scatter_nd(row: Row) -> Iterator[Draft]:
         yield from _corrected(row)
 
 
-def _corrected(row: Row) -> Iterator[Draft]:
+def _corrected(row: OracleRow) -> Iterator[CaseDraft]:
     """Ruling V12: what the formula of the text gives, where the text prints something else."""
     six = [[4], [3], [1], [7], [-2], [-4]]
     answer = [1, 11, 3, 10, 14, 6, 13, 12]
@@ -181,10 +189,10 @@ def _corrected(row: Row) -> Iterator[Draft]:
             row, "example of five", "float32", [1, 2, 3, 4], columns, updates, answer, "V12", reduction=reduction
         )
         made = call(row, array("float32", [1, 2, 3, 4]), i64(indices), array("float32", updates), reduction=reduction)
-        yield Draft(row.name, "example", "example of five as printed", made, ("2.6", "V12"))
+        yield CaseDraft(row.name, "example", "example of five as printed", made, ("2.6", "V12"))
 
 
-def _scatter_update(row: Row) -> Iterator[Draft]:
+def _scatter_update(row: OracleRow) -> Iterator[CaseDraft]:
     data = [[-1, 1, -1, 3, 4], [-1, 6, -1, 8, 9], [-1, 11, 1, 13, 14]]
     answer = [[1, 1, 1, 3, 4], [1, 6, 1, 8, 9], [1, 11, 2, 13, 14]]
     yield _draft(row, "example 2", "float32", data, [0, 2], [[1, 1], [1, 1], [1, 2]], answer, axis=i64([1]))

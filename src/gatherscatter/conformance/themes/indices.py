@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import INTEGERS, Row
 from gatherscatter.conformance.themes.draft import (
     LINES,
     SCATTERS,
-    Draft,
+    CaseDraft,
     call,
+    draft_line_or_gather,
     i64,
-    line_or_gather,
     range_rules,
     sample_types,
     section,
 )
 from gatherscatter.conformance.themes.values import ramp
+from gatherscatter.oracle.oracle import INTEGERS, OracleRow
 
 # One off on either side, further off, where 32 bits wrap around to a legal index, and the ends of the type.
 OUTSIDE = (3, -4, 8, -9, 1 << 31, (1 << 32) + 1, -(1 << 32), (1 << 40) + 2, (1 << 63) - 1, -(1 << 63))
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """Of every op version that takes indices of single elements."""
     for row in LINES:
         yield from _types(row)
@@ -35,46 +35,46 @@ def drafts() -> Iterator[Draft]:
     yield from _empty_slices()
 
 
-def _types(row: Row) -> Iterator[Draft]:
+def _types(row: OracleRow) -> Iterator[CaseDraft]:
     data = ramp("float32", 5)
     rule = "O21" if row.name.startswith("onnx") else section(row)
     for index in INTEGERS:
         kind = "index type"
-        yield Draft(row.name, kind, f"{index} indices", line_or_gather(row, data, [4, 0, 2], index), (rule,))
+        yield CaseDraft(row.name, kind, f"{index} indices", draft_line_or_gather(row, data, [4, 0, 2], index), (rule,))
         if index in row.index_types and row.rule != "nonnegative" and index.startswith("int"):
-            below = line_or_gather(row, data, [-1, 0, -3], index)
-            yield Draft(row.name, kind, f"{index} indices below zero", below, (rule, "range"))
+            below = draft_line_or_gather(row, data, [-1, 0, -3], index)
+            yield CaseDraft(row.name, kind, f"{index} indices below zero", below, (rule, "range"))
     for index in ("float32", "bool"):
-        yield Draft(row.name, kind, f"{index} indices", line_or_gather(row, data, [1, 0], index), (rule,))
+        yield CaseDraft(row.name, kind, f"{index} indices", draft_line_or_gather(row, data, [1, 0], index), (rule,))
     if "int8" in row.index_types:  # the size must not be added in the type of the index
         for index in ("int8", "uint8"):
             top = [-1 if index == "int8" and row.rule != "nonnegative" else 127]
-            wide = line_or_gather(row, np.arange(200, dtype=np.float32), top, index)
-            yield Draft(row.name, kind, f"{index} index into 200", wide, (rule, "range"))
+            wide = draft_line_or_gather(row, np.arange(200, dtype=np.float32), top, index)
+            yield CaseDraft(row.name, kind, f"{index} index into 200", wide, (rule, "range"))
     if "uint64" in row.index_types:
         for value in (1 << 63, (1 << 64) - 1, (1 << 32) + 1):
-            far = line_or_gather(row, data, [1, value], "uint64")
-            yield Draft(row.name, "out of range", f"uint64 index {value}", far, range_rules(row))
+            far = draft_line_or_gather(row, data, [1, value], "uint64")
+            yield CaseDraft(row.name, "out of range", f"uint64 index {value}", far, range_rules(row))
 
 
-def _negative(row: Row, name: str) -> Iterator[Draft]:
+def _negative(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = range_rules(row)
     for places in ([-1], [-4, 3, -2], [0, -3]):
         listed = " ".join(map(str, places)).replace("-", "m")
-        below = line_or_gather(row, ramp(name, 4), places)
-        yield Draft(row.name, "negative", f"at {listed}", below, rules)
+        below = draft_line_or_gather(row, ramp(name, 4), places)
+        yield CaseDraft(row.name, "negative", f"at {listed}", below, rules)
 
 
-def _outside(row: Row, name: str) -> Iterator[Draft]:
+def _outside(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     zero_rules = ("V22",) if row.rule == "zeros" and name == "string" else ()
     rules = (*range_rules(row), *zero_rules)
     for place in OUTSIDE if name == "float32" else OUTSIDE[:4]:
         text = str(place).replace("-", "m")
-        wrong = line_or_gather(row, ramp(name, 3), [1, place])
-        yield Draft(row.name, "out of range", f"{text} of three", wrong, rules)
+        wrong = draft_line_or_gather(row, ramp(name, 3), [1, place])
+        yield CaseDraft(row.name, "out of range", f"{text} of three", wrong, rules)
 
 
-def _several(row: Row) -> Iterator[Draft]:
+def _several(row: OracleRow) -> Iterator[CaseDraft]:
     """A bad index at the end, several bad ones, and one between good ones of a longer tensor."""
     rules = range_rules(row)
     for label, size, places in (
@@ -82,11 +82,11 @@ def _several(row: Row) -> Iterator[Draft]:
         ("all", 3, [5, 6, 7]),
         ("in the middle", 3, [0, 1, 99, 1, 0]),
     ):
-        wrong = line_or_gather(row, ramp("float32", size), places)
-        yield Draft(row.name, "out of range", f"{label} out", wrong, rules)
+        wrong = draft_line_or_gather(row, ramp("float32", size), places)
+        yield CaseDraft(row.name, "out of range", f"{label} out", wrong, rules)
 
 
-def _empty_slices() -> Iterator[Draft]:
+def _empty_slices() -> Iterator[CaseDraft]:
     """Where nothing would be moved, indices are checked all the same."""
     for row in LINES:
         if row.kernel.endswith("elements"):
@@ -99,4 +99,4 @@ def _empty_slices() -> Iterator[Draft]:
                 made = call(row, ramp(name, (2, 0)), indices, updates)
                 inside = label == "in range"
                 kind = "empty" if inside else "out of range"
-                yield Draft(row.name, kind, f"empty slices {label}", made, rules)
+                yield CaseDraft(row.name, kind, f"empty slices {label}", made, rules)

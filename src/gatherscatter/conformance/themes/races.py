@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import GENERIC, ROWS, Row
-from gatherscatter.conformance.themes.draft import SCATTERS, Draft, call, section
+from gatherscatter.conformance.themes.draft import SCATTERS, CaseDraft, call, section
 from gatherscatter.conformance.themes.values import array
+from gatherscatter.oracle.oracle import GENERIC, ROWS, OracleRow
 
 COUNT = 10_000
 MANY = 300_000  # with less, ONNX Runtime does not divide single elements between threads
@@ -25,7 +25,7 @@ NEWEST = tuple(
 )
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """Ones, ramps and powers of two into 7 places; rows of 16 into 5; and permutations, in which nothing repeats."""
     for row in NEWEST:
         for reduction in row.reductions[1:]:
@@ -51,16 +51,16 @@ def _updates(name: str, reduction: str, count: int) -> np.ndarray:
     return array(name, n * 7 % 1009)
 
 
-def _elements(row: Row, name: str, reduction: str) -> Draft:
+def _elements(row: OracleRow, name: str, reduction: str) -> CaseDraft:
     places = np.arange(COUNT) * 3 % 7
     indices = places[:, None] if row.kernel == "scatter_nd" else places
     more: dict[str, Any] = {} if reduction == "none" else {"reduction": reduction}
     made = call(row, array(name, np.ones(7)), indices, _updates(name, reduction, COUNT), **more)
     rules = (section(row), "O3") if reduction == "none" else (section(row), "2.10")
-    return Draft(row.name, "many updates", f"{COUNT} to 7 places", made, rules)
+    return CaseDraft(row.name, "many updates", f"{COUNT} to 7 places", made, rules)
 
 
-def _one_place(row: Row) -> Draft:
+def _one_place(row: OracleRow) -> CaseDraft:
     """Float sums, but of ones: exact as long as counting does not stop, at 2**24."""
     made = call(
         row,
@@ -69,19 +69,19 @@ def _one_place(row: Row) -> Draft:
         np.ones(MANY, np.float32),
         reduction=row.reductions[1],
     )
-    return Draft(row.name, "many updates", f"{MANY} to one place", made, (section(row), "2.10"))
+    return CaseDraft(row.name, "many updates", f"{MANY} to one place", made, (section(row), "2.10"))
 
 
-def _rows(row: Row, reduction: str) -> Draft:
+def _rows(row: OracleRow, reduction: str) -> CaseDraft:
     count = 300
     updates = np.repeat(_updates("float32", reduction, count)[:, None], 16, axis=1)
     indices = (np.arange(count) % 5)[:, None]
     made = call(row, np.ones((5, 16), np.float32), indices, updates, reduction=reduction)
-    return Draft(row.name, "many updates", f"{count} rows to 5 places", made, (section(row), "2.10"))
+    return CaseDraft(row.name, "many updates", f"{count} rows to 5 places", made, (section(row), "2.10"))
 
 
-def _permutation(row: Row, name: str) -> Draft:
+def _permutation(row: OracleRow, name: str) -> CaseDraft:
     places = np.arange(COUNT) * 77 % (COUNT + 1)  # 10,001 has no factor in common with 77
     indices = places[:, None] if row.kernel == "scatter_nd" else places
     made = call(row, array(name, np.zeros(COUNT + 1)), indices, array(name, np.arange(COUNT) % 100))
-    return Draft(row.name, "many updates", f"{COUNT} different places", made, (section(row),))
+    return CaseDraft(row.name, "many updates", f"{COUNT} different places", made, (section(row),))

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import COMPLEX, FLOATS, GENERIC, HALVES, INTEGERS, Row
-from gatherscatter.conformance.themes.draft import SCATTERS, Draft, line, sample_types, section
+from gatherscatter.conformance.themes.draft import SCATTERS, CaseDraft, draft_line_call, sample_types, section
 from gatherscatter.conformance.themes.values import array, limits_of, ramp
+from gatherscatter.oracle.oracle import COMPLEX, FLOATS, GENERIC, HALVES, INTEGERS, OracleRow
 
 REDUCING = tuple(row for row in SCATTERS if len(row.reductions) > 1)
 NAN, INF = math.nan, math.inf
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """Of all versions with reductions; and repeated targets of all that overwrite."""
     for row in SCATTERS:
         for name in row.types:
@@ -35,11 +35,11 @@ def drafts() -> Iterator[Draft]:
             yield from _without_data(row)
 
 
-def _initial(row: Row) -> tuple[dict[str, Any], ...]:
+def _initial(row: OracleRow) -> tuple[dict[str, Any], ...]:
     return ({}, {"use_init_val": False}) if "use_init_val" in row.attributes else ({},)
 
 
-def _rules(row: Row, name: str, reduction: str) -> tuple[str, ...]:
+def _rules(row: OracleRow, name: str, reduction: str) -> tuple[str, ...]:
     """What a reduction of a type rests on."""
     onnx = row.name.startswith("onnx")
     rules = [section(row), *(["2.10"] if reduction != "none" else [])]
@@ -61,23 +61,23 @@ def _small(name: str, count: int, start: int = 0) -> np.ndarray:
     return ramp(name, count, start)
 
 
-def _plain(row: Row, name: str, reduction: str) -> Iterator[Draft]:
+def _plain(row: OracleRow, name: str, reduction: str) -> Iterator[CaseDraft]:
     """One update for each target; three elements are not touched."""
-    made = line(row, _small(name, 6), [4, 0, 2], _small(name, 3, 7), reduction=reduction)
+    made = draft_line_call(row, _small(name, 6), [4, 0, 2], _small(name, 3, 7), reduction=reduction)
     rules = _rules(row, name, reduction)
-    yield Draft(row.name, "plain", "three of six", made, rules)
+    yield CaseDraft(row.name, "plain", "three of six", made, rules)
 
 
-def _repeated(row: Row, name: str, reduction: str, attributes: dict[str, Any]) -> Iterator[Draft]:
+def _repeated(row: OracleRow, name: str, reduction: str, attributes: dict[str, Any]) -> Iterator[CaseDraft]:
     """Four updates of two targets; and, where indices may be negative, the last element under both its names."""
     rules = _rules(row, name, reduction)
     rules = (*rules, "O3") if reduction == "none" else rules
     suffix = " without data" if attributes.get("use_init_val") is False else ""
-    made = line(row, _small(name, 4), [2, 0, 2, 0], _small(name, 4, 5), **attributes)
-    yield Draft(row.name, "repeated", f"two targets twice{suffix}", made, rules)
+    made = draft_line_call(row, _small(name, 4), [2, 0, 2, 0], _small(name, 4, 5), **attributes)
+    yield CaseDraft(row.name, "repeated", f"two targets twice{suffix}", made, rules)
     if row.rule == "negative" and name in sample_types(row):
-        made = line(row, _small(name, 3), [-1, 2], _small(name, 2, 4), **attributes)
-        yield Draft(row.name, "repeated", f"m1 and 2 of three{suffix}", made, (*rules, "O4"))
+        made = draft_line_call(row, _small(name, 3), [-1, 2], _small(name, 2, 4), **attributes)
+        yield CaseDraft(row.name, "repeated", f"m1 and 2 of three{suffix}", made, (*rules, "O4"))
 
 
 # Values that meet in one place: data, updates, and what that probes.
@@ -98,19 +98,19 @@ _STUCK = {"float16": 2048.0, "bfloat16": 256.0, "float32": 2.0**24, "float64": 2
 _LARGEST = {"float16": 65504.0, "bfloat16": float(2**127), "float32": float(2**127), "float64": 2.0**1023}
 
 
-def _floats(row: Row) -> Iterator[Draft]:
+def _floats(row: OracleRow) -> Iterator[CaseDraft]:
     for name in FLOATS:
         for reduction in row.reductions[1:]:
             rules = _rules(row, name, reduction)
             generic = GENERIC.get(reduction, reduction)
             for kind, label, data, updates in _FLOAT_MEETINGS:
                 more = {"nan": ("O12", "V17"), "zero sign": ("O27",)}[kind] if generic in ("min", "max") else ()
-                yield _meeting(row, kind, label, name, data, updates, reduction, (*rules, *more))
+                yield _draft_meeting_case(row, kind, label, name, data, updates, reduction, (*rules, *more))
             if generic not in ("min", "max"):
                 yield from _rounding(row, name, reduction, rules)
 
 
-def _rounding(row: Row, name: str, reduction: str, rules: tuple[str, ...]) -> Iterator[Draft]:
+def _rounding(row: OracleRow, name: str, reduction: str, rules: tuple[str, ...]) -> Iterator[CaseDraft]:
     generic, stuck, large = GENERIC.get(reduction, reduction), _STUCK[name], _LARGEST[name]
     halves = (("O16",) if row.name.startswith("onnx") else ("V19",)) if name in HALVES else ("O27",)
     if generic == "mul":
@@ -133,20 +133,27 @@ def _rounding(row: Row, name: str, reduction: str, rules: tuple[str, ...]) -> It
         ]
     for label, data, updates in meetings:
         several = halves if len(updates) > 1 else ()
-        yield _meeting(row, "rounding", label, name, data, updates, reduction, (*rules, *several))
+        yield _draft_meeting_case(row, "rounding", label, name, data, updates, reduction, (*rules, *several))
 
 
-def _meeting(
-    row: Row, kind: str, label: str, name: str, data: Any, updates: list[Any], reduction: str, rules: tuple[str, ...],
+def _draft_meeting_case(
+    row: OracleRow,
+    kind: str,
+    label: str,
+    name: str,
+    data: Any,
+    updates: list[Any],
+    reduction: str,
+    rules: tuple[str, ...],
     **attributes: Any,
-) -> Draft:  # fmt: skip
+) -> CaseDraft:
     """All updates go to the middle one of three elements."""
     three = array(name, [1, data, 1])
-    made = line(row, three, [1] * len(updates), array(name, updates), reduction=reduction, **attributes)
-    return Draft(row.name, kind, label, made, rules)
+    made = draft_line_call(row, three, [1] * len(updates), array(name, updates), reduction=reduction, **attributes)
+    return CaseDraft(row.name, kind, label, made, rules)
 
 
-def _integers(row: Row) -> Iterator[Draft]:
+def _integers(row: OracleRow) -> Iterator[CaseDraft]:
     for name in INTEGERS:
         low, high = limits_of(name)
         for reduction in row.reductions[1:]:
@@ -173,30 +180,32 @@ def _integers(row: Row) -> Iterator[Draft]:
                 meetings += [("wide values", "beyond 32 bits", (1 << 40) + 1, [(1 << 33) + 3])]
                 meetings += [("wide values", "beyond 53 bits", (1 << 60) + 1, [2])]
             for kind, label, data, updates in meetings:
-                yield _meeting(row, kind, label, name, data, updates, reduction, rules)
+                yield _draft_meeting_case(row, kind, label, name, data, updates, reduction, rules)
     for name, values in (("float64", (2.2, 1e-40, 1e300)), ("complex128", (0.1 + 2.2j, 1e-40j))):
         if name in row.types:
             for reduction in row.reductions[1:]:
                 if name == "float64" or reduction not in ("min", "max"):
                     rules = _rules(row, name, reduction)
-                    yield _meeting(row, "wide values", "beyond 32 bits", name, values[0], [values[1]], reduction, rules)
-                    yield _meeting(
+                    yield _draft_meeting_case(
+                        row, "wide values", "beyond 32 bits", name, values[0], [values[1]], reduction, rules
+                    )
+                    yield _draft_meeting_case(
                         row, "wide values", "beyond the range of 32 bits", name, 1.0, [values[-1]], reduction, rules
                     )
 
 
-def _bools(row: Row) -> Iterator[Draft]:
+def _bools(row: OracleRow) -> Iterator[CaseDraft]:
     """The truth tables: two targets once, two targets twice."""
     for reduction in row.reductions[1:]:
         rules = _rules(row, "bool", reduction)
         data = array("bool", [True, True, False, False])
-        once = line(row, data, [0, 1, 2, 3], array("bool", [True, False, True, False]), reduction=reduction)
-        yield Draft(row.name, "plain", "truth table", once, rules)
-        twice = line(row, data, [0, 0, 3, 3], array("bool", [False, True, True, True]), reduction=reduction)
-        yield Draft(row.name, "repeated", "two updates each", twice, rules)
+        once = draft_line_call(row, data, [0, 1, 2, 3], array("bool", [True, False, True, False]), reduction=reduction)
+        yield CaseDraft(row.name, "plain", "truth table", once, rules)
+        twice = draft_line_call(row, data, [0, 0, 3, 3], array("bool", [False, True, True, True]), reduction=reduction)
+        yield CaseDraft(row.name, "repeated", "two updates each", twice, rules)
 
 
-def _means(row: Row) -> Iterator[Draft]:
+def _means(row: OracleRow) -> Iterator[CaseDraft]:
     """ScatterElementsUpdate-12: means of negative numbers, of sums that leave the type, of several updates."""
     rules = ("2.5", "2.10", "V10")
     signed = [name for name in INTEGERS if name.startswith("int")]
@@ -220,23 +229,27 @@ def _means(row: Row) -> Iterator[Draft]:
 
 
 def _mean(
-    row: Row, label: str, name: str, data: Any, updates: list[Any], initial: bool, rules: tuple[str, ...],
+    row: OracleRow, label: str, name: str, data: Any, updates: list[Any], initial: bool, rules: tuple[str, ...],
     kind: str = "mean",
-) -> Draft:  # fmt: skip
+) -> CaseDraft:  # fmt: skip
     more = {} if initial else {"use_init_val": False}
-    return _meeting(row, kind, label, name, data, updates, "mean", rules, **more)
+    return _draft_meeting_case(row, kind, label, name, data, updates, "mean", rules, **more)
 
 
-def _without_data(row: Row) -> Iterator[Draft]:
+def _without_data(row: OracleRow) -> Iterator[CaseDraft]:
     """Only what is hit starts anew; infinities survive; the attribute means nothing without a reduction."""
     for reduction in row.reductions:
         rules = (*_rules(row, "float32", reduction), "V11")
         for name in (*FLOATS, "int32", "int64", "uint8", "bool"):
             if (reduction, name) != ("mean", "bool"):
                 data = array(name, [1, 0, 1, 1])
-                made = line(row, data, [1, 3], array(name, [0, 1]), reduction=reduction, use_init_val=False)
-                yield Draft(row.name, "initial value", "untouched stay", made, rules)
+                made = draft_line_call(row, data, [1, 3], array(name, [0, 1]), reduction=reduction, use_init_val=False)
+                yield CaseDraft(row.name, "initial value", "untouched stay", made, rules)
         for name in FLOATS if reduction != "none" else ():
             for label, updates in (("minus infinity", [-INF, -INF]), ("infinity", [INF, INF]), ("one nan", [NAN])):
-                yield _meeting(row, "initial value", label, name, 1.0, updates, reduction, rules, use_init_val=False)
-            yield _meeting(row, "initial value", "nan in data", name, NAN, [1.0], reduction, rules, use_init_val=False)
+                yield _draft_meeting_case(
+                    row, "initial value", label, name, 1.0, updates, reduction, rules, use_init_val=False
+                )
+            yield _draft_meeting_case(
+                row, "initial value", "nan in data", name, NAN, [1.0], reduction, rules, use_init_val=False
+            )

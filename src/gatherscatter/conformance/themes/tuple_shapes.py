@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance.oracle import ROWS, Row
-from gatherscatter.conformance.themes.draft import Draft, call, sample_types, section
+from gatherscatter.conformance.themes.draft import CaseDraft, call, sample_types, section
 from gatherscatter.conformance.themes.values import ramp
+from gatherscatter.oracle.oracle import ROWS, OracleRow
 
 TUPLES = tuple(row for row in ROWS.values() if row.kernel.endswith("nd"))
 BATCHED = tuple(row for row in TUPLES if "batch_dims" in row.attributes)
 
 
-def drafts() -> Iterator[Draft]:
+def drafts() -> Iterator[CaseDraft]:
     """Tuples of every length into data of rank 1 to 4."""
     for row in TUPLES:
         for name in sample_types(row):
@@ -32,19 +32,26 @@ def drafts() -> Iterator[Draft]:
 
 
 def _draft(
-    row: Row, kind: str, label: str, name: str, data: tuple[int, ...], indices: object, rules: tuple[str, ...] = (),
-    updates: tuple[int, ...] | None = None, **attributes: Any,
-) -> Draft:  # fmt: skip
+    row: OracleRow,
+    kind: str,
+    label: str,
+    name: str,
+    data: tuple[int, ...],
+    indices: object,
+    rules: tuple[str, ...] = (),
+    updates: tuple[int, ...] | None = None,
+    **attributes: Any,
+) -> CaseDraft:
     positions = np.asarray(indices, np.int64)
     new = None
     if row.kernel == "scatter_nd":
         regular = positions.shape[:-1] + data[positions.shape[-1] :] if positions.ndim else ()
         new = ramp(name, regular if updates is None else updates, start=3)
     made = call(row, ramp(name, data), positions, new, **attributes)
-    return Draft(row.name, kind, label, made, (section(row), *rules))
+    return CaseDraft(row.name, kind, label, made, (section(row), *rules))
 
 
-def _slices(row: Row, name: str) -> Iterator[Draft]:
+def _slices(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     shape_rules = ("O1", "O26") if row.name.startswith("onnx.Scatter") else ()
     yield _draft(row, "slices", "elements of a matrix", name, (2, 3), [[1, 2], [0, 0]], shape_rules)
     yield _draft(row, "slices", "rows of a cube", name, (2, 2, 2), [[1, 0], [0, 1]], shape_rules)
@@ -57,7 +64,7 @@ def _slices(row: Row, name: str) -> Iterator[Draft]:
     yield _draft(row, "slices", "one tuple, a row", name, (2, 3), [1], ("2.11",))
 
 
-def _empty(row: Row, name: str) -> Iterator[Draft]:
+def _empty(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("2.11", "V20") if row.name.startswith("openvino") else ("2.11",)
     yield _draft(row, "empty", "no tuples", name, (3,), np.zeros((0, 1)), rules)
     yield _draft(row, "empty", "no tuples of rank 3", name, (2, 3), np.zeros((2, 0, 1)), rules)
@@ -65,7 +72,7 @@ def _empty(row: Row, name: str) -> Iterator[Draft]:
     yield _draft(row, "empty", "rows without elements", name, (2, 0), [[1], [0]], rules)
 
 
-def _length_0(row: Row, name: str) -> Iterator[Draft]:
+def _length_0(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("O7", *(["V20"] if row.name.startswith("openvino") else []))
     yield _draft(row, "k=0", "one empty tuple of rank 1", name, (2, 2), np.zeros(0), rules)
     yield _draft(row, "k=0", "one empty tuple", name, (3,), np.zeros((1, 0)), rules)
@@ -76,7 +83,7 @@ def _length_0(row: Row, name: str) -> Iterator[Draft]:
         yield _draft(row, "k=0", label, name, (3,), np.zeros((2, 0)), rules, reduction=reduction)
 
 
-def _reduced(row: Row) -> Iterator[Draft]:
+def _reduced(row: OracleRow) -> Iterator[CaseDraft]:
     for name in ("int64", "float32"):
         for reduction in row.reductions[1:]:
             yield _draft(row, "repeated", "rows twice", name, (3, 2), [[0], [2], [0]], reduction=reduction)
@@ -85,7 +92,7 @@ def _reduced(row: Row) -> Iterator[Draft]:
             yield _draft(row, "repeated", label, name, (2, 3), elements, ("O4",), reduction=reduction)
 
 
-def _refused(row: Row) -> Iterator[Draft]:
+def _refused(row: OracleRow) -> Iterator[CaseDraft]:
     openvino = row.name.startswith("openvino")
     yield _draft(row, "shape", "tuples longer than the rank", "float32", (2, 3), [[0, 0, 0]], updates=(1,))
     yield _draft(row, "shape", "scalar indices", "float32", (3,), 1, ("2.11",))
@@ -102,7 +109,7 @@ def _refused(row: Row) -> Iterator[Draft]:
         yield _draft(row, "shape", "for two elements a scalar", "float32", (3,), [[0], [2]], rules, updates=())
 
 
-def _batches(row: Row, name: str) -> Iterator[Draft]:
+def _batches(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     rules = ("V4",) if row.name.startswith("openvino") else ("O6",)
     for label, data, indices, b in (
         ("one, elements", (2, 3), [[1], [0]], 1),
@@ -121,7 +128,7 @@ def _batches(row: Row, name: str) -> Iterator[Draft]:
     yield _draft(row, "k=0", "in batches", name, (2, 3), np.zeros((2, 0)), ("O7",), batch_dims=1)
 
 
-def _refused_batches(row: Row) -> Iterator[Draft]:
+def _refused_batches(row: OracleRow) -> Iterator[CaseDraft]:
     openvino = row.name.startswith("openvino")
     size_rules = ("V3",) if openvino else ("O20",)
     for data, indices in (((1, 3), (4, 1)), ((4, 3), (1, 1)), ((2, 3), (4, 1)), ((4, 3), (2, 1)), ((2, 3), (0, 1))):

@@ -9,8 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from gatherscatter.conformance.oracle import COMPLEX, FLOATS, INTEGERS
-from gatherscatter.conformance.store import dtype_of
+from gatherscatter.arrays.casts import dtype_of
+from gatherscatter.oracle.oracle import COMPLEX, FLOATS, INTEGERS
 
 _TEXTS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 _FEW = {

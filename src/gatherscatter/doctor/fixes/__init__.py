@@ -9,20 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gatherscatter.conformance.findings import CONDITIONS
-from gatherscatter.files import refuse_own_input
+from gatherscatter.doctor.examine import Diagnosis, Inputs, NodeReport, check_targets, examine
+from gatherscatter.doctor.fixes.files import as_onnx, check_converted, expand_family_functions, write_model
+from gatherscatter.doctor.fixes.on_targets import RUNNERS, compare_on
+from gatherscatter.doctor.fixes.proof import Proof, prove
+from gatherscatter.doctor.fixes.rewrite import Change, Needs, rewrite
+from gatherscatter.doctor.fixes.table import REPAIRS, REWRITINGS
+from gatherscatter.doctor.onnx_nodes import OnnxSource
+from gatherscatter.findings.catalog import CONDITIONS
+from gatherscatter.findings.nodes import Key
+from gatherscatter.findings.verdicts import DEPARTURES, judge
 from gatherscatter.model_interface import ModelError
-
-from ..diagnosis import Diagnosis, NodeReport
-from ..examination import Inputs, check_targets, examine
-from ..onnx_sites import OnnxSource
-from ..sites import Key
-from ..verdicts import DEPARTURES, judge
-from .files import as_onnx, check_converted, without_functions, written
-from .on_targets import RUNNERS, compare_on
-from .proof import Proof, prove
-from .rewrite import Change, Needs, rewrite
-from .table import REPAIRS, REWRITINGS
+from gatherscatter.onnx.model_files import refuse_own_input
 
 if TYPE_CHECKING:
     from gatherscatter.models import ModelSource
@@ -137,9 +135,9 @@ def fix(
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     refuse_own_input(path, model)
     chosen = check_targets(targets)
-    left_alone = _checked_conditions(leave)
+    left_alone = _check_conditions(leave)
     original = as_onnx(model, path)
-    source = without_functions(original)
+    source = expand_family_functions(original)
     repaired = OnnxSource(source.proto)
     legal = {site.key: Needs((), ("always",)) for site in source.sites}
     repairs = rewrite(repaired, examine(source.proto).nodes, legal, REPAIRS)
@@ -154,20 +152,20 @@ def fix(
     if not made:
         return Fixed(None, (), left, None, {}, None)
     proof = prove(baseline if repairs.made else original, fixed, inputs, seed)
-    with written(fixed.proto, path) as draft:
+    with write_model(fixed.proto, path) as draft:
         if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
             check_converted(Path(model), draft, proof.inputs)
         tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
         compared = {each: compare_on(each, draft, proof.inputs, proof.results) for each in tried}
         # Judged by what the original was judged by: values that were made up here say nothing about others.
         after = examine(fixed.proto, None if inputs is None else proof.inputs, targets=chosen)
-    own = [_as_made(node, outcome.settled) for node in after.nodes if node.site.name not in outcome.added]
+    own = [_settle_conditions(node, outcome.settled) for node in after.nodes if node.site.name not in outcome.added]
     own.sort(key=lambda node: node.rank)
     risks = tuple(_risks(node for node in after.nodes if node.site.name in outcome.added))
     return Fixed(path, made, left, proof, compared, replace(after, model=path.name, nodes=tuple(own)), risks)
 
 
-def _as_made(node: NodeReport, settled: Mapping[str, set[str]]) -> NodeReport:
+def _settle_conditions(node: NodeReport, settled: Mapping[str, set[str]]) -> NodeReport:
     """What holds at a rewritten node, known from how it was made: the file alone does not show it."""
     never: dict[str, int | None] = dict.fromkeys(settled.get(node.site.name, ()), 0)
     told = replace(node.told, counts=node.told.counts | never)
@@ -185,7 +183,7 @@ def _risks(added: Iterable[NodeReport]) -> Iterator[str]:
                 yield f"{target}: {node.site.label}, which was added: {verdict}"
 
 
-def _checked_conditions(leave: Iterable[str]) -> frozenset[str]:
+def _check_conditions(leave: Iterable[str]) -> frozenset[str]:
     chosen = frozenset(leave)
     for name in chosen - CONDITIONS.keys():
         raise ValueError(f"there is no condition {name!r}; there are {', '.join(CONDITIONS)}")

@@ -9,15 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gatherscatter.files import replacing
+from gatherscatter.doctor.fixes.proof import same_bits
+from gatherscatter.doctor.fixes.trial_inputs import Arrays
+from gatherscatter.doctor.onnx_nodes import OnnxSource
+from gatherscatter.files import replace_atomically
 from gatherscatter.model_interface import ModelError, name_inputs
 from gatherscatter.models import load
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.rewrite import expanded
-
-from ..onnx_sites import OnnxSource
-from .made_up import Arrays
-from .proof import same_bits
+from gatherscatter.onnx.graph import expand_functions
 
 if TYPE_CHECKING:
     from gatherscatter.models import ModelSource
@@ -43,21 +42,21 @@ def as_onnx(model: ModelSource, out: Path) -> OnnxSource:
     return OnnxSource(source.proto)
 
 
-def without_functions(source: OnnxSource) -> OnnxSource:
+def expand_family_functions(source: OnnxSource) -> OnnxSource:
     """The model with its functions expanded, if they hold nodes of the family: within them, shapes are not known."""
     held = any(site.key[0] == "function" for site in source.sites)
-    return OnnxSource(expanded(source.proto)) if held else source
+    return OnnxSource(expand_functions(source.proto)) if held else source
 
 
 @contextmanager
-def written(model: onnx.ModelProto, path: Path) -> Iterator[Path]:
+def write_model(model: onnx.ModelProto, path: Path) -> Iterator[Path]:
     """Write the model under the same name in a folder beside ``path``, and move it to ``path`` if all goes well."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         draft = Path(folder) / path.name
         _write(model, draft)
         yield draft
         for file in Path(folder).iterdir():
-            with replacing(path.parent / file.name) as part:
+            with replace_atomically(path.parent / file.name) as part:
                 file.replace(part)
 
 
@@ -66,7 +65,7 @@ def _write(model: onnx.ModelProto, path: Path) -> None:
         from gatherscatter.openvino import convert
 
         try:
-            convert(_without_is_nan(model), path)
+            convert(_replace_is_nan(model), path)
         except ModelError as error:
             raise ModelError(f"{error}; write it as .onnx instead") from None
         return
@@ -82,7 +81,7 @@ def check_converted(ir: Path, written: Path, inputs: Arrays) -> None:
         raise ModelError("the rewritten model gives other results than the IR, so it is not written")
 
 
-def _without_is_nan(model: onnx.ModelProto) -> onnx.ModelProto:
+def _replace_is_nan(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with a comparison in the place of IsNaN, which `convert` does not know."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)

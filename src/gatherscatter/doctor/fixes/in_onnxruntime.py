@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from gatherscatter.tensor_files import read_tensors, write_tensors
+from gatherscatter.models.tensor_files import read_tensors, write_tensors
 
 
 def main(model: str, inputs: str, results: str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..values import BY_TUPLE
-from .draft import Draft, UnfixableError
+from gatherscatter.doctor.fixes.draft import ModelDraft, UnfixableError
+from gatherscatter.findings.nodes import BY_TUPLE
 
 
-def make_nonnegative(draft: Draft) -> None:
+def make_nonnegative(draft: ModelDraft) -> None:
     """Add the size to negative indices. One below -size becomes the size, so that it stays an error."""
     indices = draft.indices
     draft.settled |= {"negative", "too negative"}
@@ -19,17 +19,17 @@ def make_nonnegative(draft: Draft) -> None:
         sizes = np.array([draft.data.shape[axis] or -1 for axis in np.ravel(axes)]).reshape(np.shape(axes))
         wide = indices.value.astype(np.int64)
         if np.all(sizes > 0) and np.all((wide >= -sizes) & (wide < sizes)):
-            draft.change_constant("indices", np.where(wide < 0, wide + sizes, wide).astype(indices.value.dtype))
+            counted = np.where(wide < 0, wide + sizes, wide).astype(indices.value.dtype)
+            draft.inputs["indices"] = draft.constant(counted)
             return
-    size = draft.sizes(draft.data, axes, indices.dtype)
-    zero = draft.constant(0, indices.dtype)
-    moved = draft.node("Add", indices.name, size)
-    counted = draft.node("Where", draft.node("Less", indices.name, zero), moved, indices.name)
-    name = draft.node("Where", draft.node("Less", counted, zero), size, counted)
-    draft.change("indices", name=name, value=None, nonnegative=True)
+    size = draft.shape(draft.data, axes, indices.dtype)
+    zero = draft.constant(np.zeros((), indices.dtype))
+    moved = draft.node("Add", indices, size)
+    from_front = draft.node("Where", draft.node("Less", indices, zero), moved, indices)
+    draft.replace_indices(draft.node("Where", draft.node("Less", from_front, zero), size, from_front))
 
 
-def _indexed_axes(draft: Draft) -> list[int] | int:
+def _indexed_axes(draft: ModelDraft) -> list[int] | int:
     if draft.site.row.kernel in BY_TUPLE:
         first = int(draft.attributes.get("batch_dims", 0))
         if first < 0 or first + draft.k > draft.data.rank:
@@ -38,40 +38,39 @@ def _indexed_axes(draft: Draft) -> list[int] | int:
     return draft.axis
 
 
-def widen(draft: Draft) -> None:
+def widen(draft: ModelDraft) -> None:
     """Indices of a type that the version does not take become int64."""
-    draft.change("indices", name=draft.cast(draft.indices.name, np.int64), element_type="int64", value=None)
+    draft.inputs["indices"] = draft.cast(draft.indices, np.int64)
 
 
-def pad_gathered(draft: Draft) -> None:
+def pad_gathered(draft: ModelDraft) -> None:
     """Make indices as long as data off the axis, by zeros, and cut the result."""
     indices, rank = draft.indices, draft.data.rank
-    wanted = draft.node("Shape", indices.name)
-    lacking = draft.node("Sub", draft.node("Shape", draft.data.name), wanted)
+    wanted = draft.node("Shape", indices)
+    lacking = draft.node("Sub", draft.node("Shape", draft.data), wanted)
     zero = draft.constant(0)
     lacking = draft.node("Where", draft.node("Less", lacking, zero), zero, lacking)  # longer ones are to stay an error
     off = draft.constant([0 if axis == draft.axis else 1 for axis in range(rank)])
     pads = draft.node("Concat", draft.constant([0] * rank), draft.node("Mul", lacking, off), axis=0)
-    padded = draft.node("Pad", indices.name, pads, draft.constant(0, indices.dtype))
-    assert indices.shape is not None
+    padded = draft.node("Pad", indices, pads, np.zeros((), indices.dtype))
     draft.settled.add("shorter indices")
-    draft.change("indices", name=padded, value=None, shape=(None,) * rank)
+    draft.inputs["indices"] = padded._replace(info=padded.info._replace(is_size=indices.nonnegative))
     draft.wrap(lambda result: draft.node("Slice", result, draft.constant([0] * rank), wanted))
 
 
-def copy_whole(draft: Draft) -> None:
+def copy_whole(draft: ModelDraft) -> None:
     """A GatherND by empty tuples is a copy of data for each."""
     if draft.attributes.get("batch_dims", 0) != 0:
         raise UnfixableError("GatherND with batch_dims and index tuples of length 0")
     rank = draft.indices.rank
     ends = draft.constant([rank - 1])
-    counts = draft.node("Slice", draft.node("Shape", draft.indices.name), draft.constant([0]), ends)
-    shape = draft.node("Concat", counts, draft.node("Shape", draft.data.name), axis=0)
+    counts = draft.node("Slice", draft.node("Shape", draft.indices), draft.constant([0]), ends)
+    shape = draft.node("Concat", counts, draft.node("Shape", draft.data), axis=0)
     draft.op_type, draft.attributes = "Expand", {}
-    draft.change("indices", name=shape, value=None)
+    draft.inputs["indices"] = shape
 
 
-def write_nothing(draft: Draft) -> None:
+def pass_data_through(draft: ModelDraft) -> None:
     """A scatter with no indices gives data."""
     draft.op_type, draft.attributes = "Identity", {}
     draft.inputs = {"data": draft.data}

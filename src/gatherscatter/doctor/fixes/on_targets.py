@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 import tempfile
@@ -12,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.tensor_files import read_tensors, write_tensors
-
-from .proof import same_bits
+from gatherscatter.doctor.fixes.proof import same_bits
+from gatherscatter.extras import find_missing
+from gatherscatter.models.tensor_files import read_tensors, write_tensors
 
 TIME_LIMIT = 300  # seconds
 
@@ -23,7 +22,7 @@ Command = Callable[[str, str, str], list[str]]
 
 def compare_on(target: str, path: Path, inputs: Mapping[str, Any], expected: Mapping[str, np.ndarray]) -> str:
     """How the results of one of `RUNNERS` compare with those expected, in a few words."""
-    if importlib.util.find_spec(target) is None:
+    if find_missing([target]):
         return "not run: it is not installed"
     if target == "onnxruntime" and path.suffix.lower() == ".xml":
         return "not run: it takes no IR"

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter.doctor.fixes.trial_inputs import Arrays, Limits, TrialInputs, find_shapes
+from gatherscatter.doctor.onnx_nodes import OnnxSource
+from gatherscatter.findings.nodes import INDEX_ROLES, Key, collect_call_values
 from gatherscatter.model_interface import Model, ModelError, name_inputs
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.graph import walk
 from gatherscatter.onnx.model import load_onnx
-from gatherscatter.onnx.rewrite import walk
-from gatherscatter.versions import OpVersion
-
-from ..onnx_sites import OnnxSource
-from ..sites import Key
-from ..values import INDEX_ROLES, on_arrival
-from .made_up import Arrays, Limits, MadeUp, shapes_taken
+from gatherscatter.specs.table import OpVersion
 
 RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
 RUNS = 12  # with inputs made up
@@ -44,13 +42,13 @@ class Proof:
 def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: int) -> Proof:
     """Run both models with the inputs given and with others; ModelError where they differ, or none could be run."""
     limits: Limits = {}
-    source = OnnxSource(_with_seeds(original.proto))
-    model, fixed = source.load(_noting_limits(source, limits)), load_onnx(_with_seeds(rewritten.proto))
+    source = OnnxSource(_fix_seeds(original.proto))
+    model, fixed = source.load(_make_limit_observer(source, limits)), load_onnx(_fix_seeds(rewritten.proto))
     first = {} if given is None else dict(name_inputs(model.inputs, given))
     good: list[tuple[Arrays, dict[str, np.ndarray]]] = []
     refused = 0
     for inputs in _inputs(model, first if given is not None else None, limits, seed):
-        mine, theirs = _outcome(model, inputs), _outcome(fixed, inputs)
+        mine, theirs = _try_model(model, inputs), _try_model(fixed, inputs)
         difference = _difference(mine, theirs)
         if difference:
             raise ModelError(f"the rewritten model gives other results, so it is not written: {difference}")
@@ -64,7 +62,7 @@ def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: 
     return Proof(shown, len(good) - shown, refused, *good[0])
 
 
-def _with_seeds(model: onnx.ModelProto) -> onnx.ModelProto:
+def _fix_seeds(model: onnx.ModelProto) -> onnx.ModelProto:
     """A copy whose random numbers are the same in each run, and in the other model, which has these nodes, too."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -81,11 +79,11 @@ def _inputs(model: Model, given: Arrays | None, limits: Limits, seed: int) -> It
         yield given
         shapes = {info.name: np.shape(given[info.name]) for info in model.inputs}
     else:
-        found = shapes_taken(model, lambda inputs: isinstance(_outcome(model, inputs), dict))
+        found = find_shapes(model, lambda inputs: isinstance(_try_model(model, inputs), dict))
         if found is None:
             return
         shapes = found
-    made_up = MadeUp(model, shapes, limits, given or {}, seed)
+    made_up = TrialInputs(model, shapes, limits, given or {}, seed)
     start = time.monotonic()
     for number in range(RUNS):
         yield made_up[number]
@@ -93,14 +91,14 @@ def _inputs(model: Model, given: Arrays | None, limits: Limits, seed: int) -> It
             return
 
 
-def _noting_limits(source: OnnxSource, limits: Limits) -> Callable[..., None]:
+def _make_limit_observer(source: OnnxSource, limits: Limits) -> Callable[..., None]:
     """An observer that notes which inputs of the model gathers and scatters read, and in which range their
-    values are as indices; see `MadeUp`."""
+    values are as indices; see `TrialInputs`."""
     sites = {site.key: site for site in source.sites}
     inputs = {value.name for value in source.proto.graph.input}
 
     def observe(key: Key, row: OpVersion, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> None:
-        values = on_arrival(sites[key], arrays, attributes)
+        values = collect_call_values(sites[key], arrays, attributes)
         for operand in sites[key].operands:
             if operand is not None and operand.tensor in inputs:
                 sizes = (values.indexed_sizes or [1]) if operand.role in INDEX_ROLES else []
@@ -113,7 +111,7 @@ def _noting_limits(source: OnnxSource, limits: Limits) -> Callable[..., None]:
     return observe
 
 
-def _outcome(model: Model, inputs: Arrays) -> Outcome:
+def _try_model(model: Model, inputs: Arrays) -> Outcome:
     """The results, or what kind of error there is."""
     try:
         return model.run(inputs)
@@ -126,14 +124,14 @@ def _difference(mine: Outcome, theirs: Outcome) -> str:
     if not isinstance(mine, dict) or not isinstance(theirs, dict):
         if mine is theirs:
             return ""
-        return f"the original {_word(mine)}, the rewritten model {_word(theirs)}"
+        return f"the original {_outcome_text(mine)}, the rewritten model {_outcome_text(theirs)}"
     for name, array in mine.items():
         if not same_bits(array, theirs[name]):
             return f"output {name!r} is not the same"
     return ""
 
 
-def _word(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     return "gives a result" if isinstance(outcome, dict) else f"raises {outcome.__name__}"
 
 

@@ -6,37 +6,36 @@ import math
 
 import numpy as np
 
+from gatherscatter.doctor.fixes.draft import ModelDraft, UnfixableError
+from gatherscatter.doctor.fixes.indices import make_nonnegative
+from gatherscatter.onnx.builder import BuiltTensor
 from gatherscatter.onnx.tensors import from_array
 
-from .draft import Draft, Tensor, UnfixableError
-from .indices import make_nonnegative
 
-
-def keep_last(draft: Draft) -> None:
+def keep_last(draft: ModelDraft) -> None:
     """Of constant indices that name one place, without a reduction, keep the last."""
     make_nonnegative(draft)
-    indices, updates = draft.indices.value, draft.inputs["updates"]
+    indices, updates = draft.indices.value, draft.tensor("updates")
     if indices is None:
         raise UnfixableError("the size of an axis is not known, which its negative indices need")
     if draft.op_type == "ScatterND":
         rows = indices.reshape(-1, draft.k)
         whole = draft.product(draft.data, draft.k, draft.data.rank)
-        lines = draft.reshape(updates.name, draft.node("Concat", draft.constant([len(rows)]), whole, axis=0))
+        lines = draft.reshape(updates, draft.node("Concat", draft.constant([len(rows)]), whole, axis=0))
         row_axes = list(range(draft.k, draft.data.rank))
     else:
         places = np.indices(indices.shape)
         places[draft.axis] = indices
         rows = places.reshape(indices.ndim, -1).T.astype(np.int64)
-        lines = draft.node("Reshape", updates.name, draft.constant([len(rows)]))
+        lines = draft.node("Reshape", updates, draft.constant([len(rows)]))
         row_axes = []
     kept = _last_of_each(rows)
     shape = draft.constant([len(kept)])
     if row_axes:
-        shape = draft.node("Concat", shape, draft.sizes(draft.data, row_axes), axis=0)
+        shape = draft.node("Concat", shape, draft.shape(draft.data, row_axes), axis=0)
     chosen = draft.node("Gather", lines, draft.constant(kept), axis=0)
-    draft.change("updates", name=draft.reshape(chosen, shape), shape=None)
-    draft.change_constant("indices", rows[kept])
-    draft.change("indices", element_type="int64")
+    draft.inputs["updates"] = draft.reshape(chosen, shape)
+    draft.inputs["indices"] = draft.constant(rows[kept])
     draft.op_type, draft.unique = "ScatterND", True
     draft.settled.add("repeated")
     draft.attributes.pop("axis", None)
@@ -48,42 +47,41 @@ def _last_of_each(rows: np.ndarray) -> np.ndarray:
     return np.sort(len(rows) - 1 - from_end)
 
 
-def one_by_one(draft: Draft) -> None:
+def apply_one_by_one(draft: ModelDraft) -> None:
     """A ScatterND becomes a ScatterElements over two axes: the rows that tuples name, and what is in a row. Runtimes
     take its updates one after the other."""
-    data, indices, updates, k = draft.data, draft.indices, draft.inputs["updates"], draft.k
+    data, indices, updates, k = draft.data, draft.indices, draft.tensor("updates"), draft.k
     if k:  # a runtime that checks tuples may read and write before the start of the table
         make_nonnegative(draft)
         indices = draft.indices
-    shape = draft.node("Shape", data.name)
+    shape = draft.node("Shape", data)
     table = draft.matrix(data, k)
     # Of the indices and data, not of the updates: those of another size are to stay an error.
     demanded = draft.products((indices, 0, indices.rank - 1), (data, k, data.rank))
     draft.settled |= {"shorter indices", "longer indices", "k=0"}
     is_table = updates.rank == 2 and indices.rank == 2
-    lines = updates.name if is_table else draft.reshape(updates.name, demanded)
+    lines = updates if is_table else draft.reshape(updates, demanded)
     tuples = draft.matrix(indices, indices.rank - 1)
     rows = _row_numbers(draft, tuples, table, k)
     is_column = data.shape is not None and math.prod(dim or 0 for dim in data.shape[k:]) == 1
     places = rows if is_column and k else draft.node("Expand", rows, demanded)
     draft.op_type, draft.attributes["axis"] = "ScatterElements", 0
-    draft.change("data", name=table, shape=(None, None))
-    draft.change("indices", name=places, shape=(None, None), value=None, nonnegative=True)
-    draft.change("updates", name=lines, shape=(None, None))
-    if table != data.name:
+    draft.inputs |= {"data": table, "updates": lines}
+    draft.replace_indices(places)
+    if table.name != data.name:
         draft.wrap(lambda result: draft.reshape(result, shape))
 
 
-def _row_numbers(draft: Draft, tuples: str, table: str, k: int) -> str:
+def _row_numbers(draft: ModelDraft, tuples: BuiltTensor, table: BuiltTensor, k: int) -> BuiltTensor:
     """The row of the flattened data that each tuple names, as (n, 1); bad tuples name a row that there is not."""
     if k == 0:
         return draft.constant([[0]])
     if k == 1:
         return tuples
-    rows, good = "", ""
+    rows = good = None
     for column in range(k):
         index = draft.node("Gather", tuples, draft.constant([column]), axis=1)
-        size = draft.sizes(draft.data, column)
+        size = draft.shape(draft.data, column)
         inside = draft.node("Less", index, size)
         rows = draft.node("Add", draft.node("Mul", rows, size), index) if rows else index
         good = draft.node("And", good, inside) if good else inside
@@ -91,58 +89,57 @@ def _row_numbers(draft: Draft, tuples: str, table: str, k: int) -> str:
     return draft.node("Where", good, rows, beyond)
 
 
-def keep_nan(draft: Draft) -> None:
+def keep_nan(draft: ModelDraft) -> None:
     """Put NaN where data or an update is NaN, after a min or max."""
-    data, indices, updates = draft.data, draft.indices, draft.inputs["updates"]
+    data, indices, updates = draft.data, draft.indices, draft.tensor("updates")
     op_type, attributes = draft.op_type, draft.attributes | {"reduction": "max"}
-    if draft.opset < 18:
+    if draft.scope.opset < 18:
         raise UnfixableError("opset 18 is needed")
 
-    def step(result: str) -> str:
+    def step(result: BuiltTensor) -> BuiltTensor:
         zero = from_array(np.zeros(1, np.int32), "")
-        none = draft.node("ConstantOfShape", draft.node("Shape", data.name), value=zero)
-        marks = draft.cast(draft.node("IsNaN", updates.name), np.int32)
-        hit = draft.cast(draft.node(op_type, none, indices.name, marks, **attributes), np.bool_)
-        lost = draft.node("Or", draft.node("IsNaN", data.name), hit)
+        none = draft.node("ConstantOfShape", draft.node("Shape", data), value=zero)
+        marks = draft.cast(draft.node("IsNaN", updates), np.int32)
+        hit = draft.cast(draft.node(op_type, none, indices, marks, **attributes), np.bool_)
+        lost = draft.node("Or", draft.node("IsNaN", data), hit)
         return draft.node("Where", lost, draft.constant(np.array(np.nan, data.dtype)), result)
 
     draft.settled.add("nan")
     draft.wrap(step)
 
 
-def in_wider_type(draft: Draft) -> None:
+def reduce_in_wider_type(draft: ModelDraft) -> None:
     """Reduce in float32 or int32 and go back: the same values for min and max, and where each place of data gets one
     update only, as halves are then rounded once in either way."""
     data = draft.data
     wider = np.dtype(np.int32 if data.element_type == "bool" else np.float32)
     own = data.dtype
     for role in ("data", "updates"):
-        name = draft.cast(draft.inputs[role].name, wider)
-        draft.change(role, name=name, element_type=wider.name)
+        draft.inputs[role] = draft.cast(draft.inputs[role], wider)
     draft.wrap(lambda result: draft.cast(result, own))
 
 
-def rename(draft: Draft) -> None:
+def rename(draft: ModelDraft) -> None:
     """Scatter is the old name of ScatterElements."""
     draft.op_type = "ScatterElements"
 
 
-def by_element(draft: Draft) -> None:
+def scatter_by_element(draft: ModelDraft) -> None:
     """A TensorScatter becomes a ScatterElements, its positions counted on from the write indices."""
-    past, update, axis = draft.data, draft.inputs["update"], draft.axis
+    past, update, axis = draft.data, draft.tensor("update"), draft.axis
     if past.element_type is None or past.element_type.startswith(("float8", "float4", "int4", "uint4")):
         raise UnfixableError(f"ScatterElements has no {past.element_type or 'type that is not known'}")
-    size = draft.sizes(past, axis)
-    steps = draft.node("Range", draft.constant(0), draft.sizes(update, axis), draft.constant(1))
+    size = draft.shape(past, axis)
+    steps = draft.node("Range", draft.constant(0), draft.shape(update, axis), draft.constant(1))
     places = draft.node("Reshape", steps, draft.constant([-1 if each == axis else 1 for each in range(past.rank)]))
     if start := draft.inputs.pop("write_indices", None):
-        first = start.name
+        first = start
         if draft.attributes["mode"] == "linear":  # there a negative start is an error
             first = draft.node("Where", draft.node("Less", first, draft.constant(0)), size, first)
         column = draft.node("Reshape", first, draft.constant([-1] + [1] * (past.rank - 1)))
         places = draft.node("Add", column, places)
     if draft.attributes["mode"] == "circular":
         places = draft.node("Mod", places, size)
-    whole = draft.node("Expand", places, draft.node("Shape", update.name))
+    whole = draft.node("Expand", places, draft.node("Shape", update))
     draft.op_type, draft.attributes = "ScatterElements", {"axis": axis}
-    draft.inputs = {"past_cache": past, "indices": Tensor(whole, "int64", update.shape), "update": update}
+    draft.inputs = {"past_cache": past, "indices": whole, "update": update}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import indices, scatters
-from .draft import Draft
+from gatherscatter.doctor.fixes import indices, scatters
+from gatherscatter.doctor.fixes.draft import ModelDraft
 
 HALVES = ("float16", "bfloat16")
 
@@ -15,24 +15,24 @@ HALVES = ("float16", "bfloat16")
 class Rewriting:
     """An answer to findings with one of these conditions, at nodes where ``applies``.
 
-    ``conditions`` are keys of `gatherscatter.conformance.findings.CONDITIONS`.
+    ``conditions`` are keys of `gatherscatter.findings.catalog.CONDITIONS`.
     """
 
     conditions: tuple[str, ...]
     title: str
-    applies: Callable[[Draft], bool]
-    rewrite: Callable[[Draft], None]
+    applies: Callable[[ModelDraft], bool]
+    rewrite: Callable[[ModelDraft], None]
 
 
-def _extremes(draft: Draft) -> bool:
+def _is_min_or_max(draft: ModelDraft) -> bool:
     return draft.reduction in ("min", "max")
 
 
-def _floats(draft: Draft) -> bool:
+def _has_floats(draft: ModelDraft) -> bool:
     return (draft.data.element_type or "").startswith(("float", "bfloat"))
 
 
-def _repeats_constants(draft: Draft) -> bool:
+def _repeats_constants(draft: ModelDraft) -> bool:
     if draft.site.row.kernel not in ("scatter_nd", "scatter_elements") or draft.reduction != "none":
         return False
     return draft.indices.value is not None and not draft.unique and draft.told.counts["k=0"] == 0
@@ -64,25 +64,25 @@ REWRITINGS = (
         ("always",),
         "TensorScatter became ScatterElements",
         lambda draft: draft.op_type == "TensorScatter",
-        scatters.by_element,
+        scatters.scatter_by_element,
     ),
     Rewriting(
         ("empty indices",),
         "a scatter without indices became Identity",
         lambda draft: draft.site.row.kernel.startswith("scatter") and draft.told.counts["empty indices"] == 1,
-        indices.write_nothing,
+        indices.pass_data_through,
     ),
     Rewriting(
         ("always",),
         "min and max of halves and bools are taken in float32 and int32",
-        lambda draft: _extremes(draft) and draft.data.element_type in (*HALVES, "bool"),
-        scatters.in_wider_type,
+        lambda draft: _is_min_or_max(draft) and draft.data.element_type in (*HALVES, "bool"),
+        scatters.reduce_in_wider_type,
     ),
     Rewriting(
         ("always",),
         "halves are added or multiplied in float32, which is exact where no place is repeated",
         lambda draft: draft.reduction in ("add", "mul") and draft.data.element_type in HALVES and draft.unique,
-        scatters.in_wider_type,
+        scatters.reduce_in_wider_type,
     ),
     Rewriting(("repeated",), "of repeated indices the last was kept", _repeats_constants, scatters.keep_last),
     Rewriting(
@@ -100,7 +100,7 @@ REWRITINGS = (
         ("repeated", "k=0"),
         "ScatterND became ScatterElements, whose updates are made one after the other",
         lambda draft: draft.op_type == "ScatterND" and (not draft.unique or draft.told.counts["k=0"] == 1),
-        scatters.one_by_one,
+        scatters.apply_one_by_one,
     ),
     Rewriting(
         ("k=0",),
@@ -111,7 +111,7 @@ REWRITINGS = (
     Rewriting(
         ("nan",),
         "NaN is put back after min and max",
-        lambda draft: _extremes(draft) and _floats(draft),
+        lambda draft: _is_min_or_max(draft) and _has_floats(draft),
         scatters.keep_nan,
     ),
     Rewriting(

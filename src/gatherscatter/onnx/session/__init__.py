@@ -12,11 +12,10 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.labels import one_line
+from gatherscatter.onnx.graph import FAMILY, one_line, walk
 from gatherscatter.onnx.model import tensor_info
-from gatherscatter.onnx.rewrite import walk
 from gatherscatter.onnx.session.cut_model import CutModel
-from gatherscatter.onnx.session.facts import FAMILY, Facts, UncuttableError
+from gatherscatter.onnx.session.facts import ModelFacts, UncuttableError
 from gatherscatter.onnx.session.family_nodes import family_nodes
 from gatherscatter.onnx.session.interface import node_arg
 from gatherscatter.onnx.session.model_plan import ModelPlan, make_plan, whole_plan
@@ -71,13 +70,13 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
     >>> session = gs.onnx.InferenceSession(model)
     >>> print(session.plan)
      1 onnxruntime    1 node: Relu
-     2 gatherscatter  ScatterND (2/3): ONNX Runtime's threads lose updates where indices repeat
+     2 gatherscatter  ScatterND (2/3): ONNX Runtime: ScatterND with a reduction loses updates of repeated indices: its threads race
      3 onnxruntime    1 node: Neg
     >>> x = np.array([[1.0], [-2.0], [4.0]], np.float32)
     >>> session.run(None, {"data": np.zeros((2, 1), np.float32), "indices": np.array([[1], [1], [1]]), "x": x})
     [array([[-0.],
            [-5.]], dtype=float32)]
-    """
+    """  # noqa: E501
 
     def __init__(
         self,
@@ -195,7 +194,7 @@ def _cut(model: onnx.ModelProto, path: Path, sessions: PartSessions) -> tuple[Cu
     if not any(node.op_type in FAMILY for body in bodies for node in walk(body)):
         return None, whole_plan(model)
     try:
-        facts = Facts(model, path)
+        facts = ModelFacts(model, path)
         known = family_nodes(facts, sessions.num_threads)
         ours = {position for position, node in known.items() if node.needed}
         parts = partition(facts.model.graph, ours, known.keys() - ours, facts.given, [*facts.constants])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.session.facts import SMALL, Facts
+from gatherscatter.onnx.session.facts import ModelFacts
 from gatherscatter.onnx.session.family_nodes import FamilyNode
 from gatherscatter.onnx.session.interface import model_metadata, node_arg
 from gatherscatter.onnx.session.kernel_step import KernelStep
@@ -18,12 +18,14 @@ from gatherscatter.onnx.session.part_sessions import PartSessions
 from gatherscatter.onnx.session.partition import Part, reads
 from gatherscatter.onnx.tensors import is_external
 
+SMALL = 1024  # bytes of a tensor that each part has a copy of
+
 
 class CutModel:
     """Running it changes nothing in it, so threads may share it."""
 
     def __init__(
-        self, facts: Facts, parts: Sequence[Part], ours: Mapping[int, FamilyNode], sessions: PartSessions
+        self, facts: ModelFacts, parts: Sequence[Part], ours: Mapping[int, FamilyNode], sessions: PartSessions
     ) -> None:
         graph = facts.model.graph
         self.inputs = facts.inputs
@@ -51,7 +53,7 @@ class CutModel:
 
 
 def _steps(
-    facts: Facts,
+    facts: ModelFacts,
     parts: Sequence[Part],
     ours: Mapping[int, FamilyNode],
     sessions: PartSessions,
@@ -82,7 +84,7 @@ def _learn_type(node: onnx.NodeProto, types: dict[str, onnx.TypeProto]) -> None:
         types[node.output[0]] = onnx.helper.make_tensor_type_proto(elem_type, None)
 
 
-def _writable(facts: Facts, parts: Sequence[Part]) -> set[int]:
+def _writable(facts: ModelFacts, parts: Sequence[Part]) -> set[int]:
     """Our scatters whose data was made on the way and is needed no more: they may write where it lies."""
     nodes = facts.model.graph.node
     lasting = {*facts.given, *facts.constants, *(value.name for value in facts.model.graph.output)}
@@ -108,7 +110,7 @@ def _last(uses: Iterable[Iterable[str]]) -> list[list[str]]:
     return last[::-1]
 
 
-def _needed_arrays(facts: Facts, parts: Sequence[Part]) -> set[str]:
+def _needed_arrays(facts: ModelFacts, parts: Sequence[Part]) -> set[str]:
     """Tensors of the model that our nodes read, that are outputs, or that a caller may replace."""
     nodes = facts.model.graph.node
     own = {name for part in parts if part.ours for position in part.nodes for name in nodes[position].input}
@@ -116,7 +118,7 @@ def _needed_arrays(facts: Facts, parts: Sequence[Part]) -> set[str]:
     return own & facts.constants.keys() | facts.overridable.keys()
 
 
-def _shared(facts: Facts, parts: Sequence[Part]) -> set[str]:
+def _shared(facts: ModelFacts, parts: Sequence[Part]) -> set[str]:
     """Large tensors that more than one part reads. Those in files are left out: ONNX Runtime maps files."""
     nodes = facts.model.graph.node
     users = [{name for position in part.nodes for name in reads(nodes[position])} for part in parts]

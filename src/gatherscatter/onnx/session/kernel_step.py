@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.onnx.session.family_nodes import FamilyNode
-from gatherscatter.versions import element_type
 
 
 class KernelStep:
@@ -21,9 +21,8 @@ class KernelStep:
         self.inputs = tuple(family_node.node.input)
         self.outputs = tuple(family_node.node.output)
         self.in_place = in_place
-        self._row = row = family_node.row
-        self._attributes = given = family_node.attributes
-        self._label = family_node.label
+        site = family_node.site
+        self._row, self._attributes, self._label = row, given, _ = site.row, site.attributes, site.label
         plain = row.kernel.startswith(("gather", "scatter")) and not (row.deprecated or row.prepare or row.finish)
         self._direct = plain and all(given[known.name] in known.choices for known in row.attributes if known.choices)
         self._accepted: list[np.dtype[Any]] = []
@@ -66,7 +65,7 @@ class KernelStep:
         data, indices, *updates = (array.dtype for array in arrays)
         plain = data.kind not in "OSUT" and data.isnative and indices.isnative and updates in ([], [data])
         known = element_type(data) in self._row.element_types and indices.name in self._row.index_types
-        if not (plain and known and (self._reduction == "none" or _core.knows(data, self._reduction))):
+        if not (plain and known and (self._reduction == "none" or _core.supports(data, self._reduction))):
             return False
         self._accepted = [array.dtype for array in arrays]
         return True

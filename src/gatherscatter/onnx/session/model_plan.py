@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.labels import node_label, one_line
-from gatherscatter.onnx.rewrite import walk
-from gatherscatter.onnx.session.facts import FAMILY
+from gatherscatter.onnx.graph import FAMILY, node_label, one_line, walk
 from gatherscatter.onnx.session.family_nodes import FamilyNode
 from gatherscatter.onnx.session.partition import Part
 

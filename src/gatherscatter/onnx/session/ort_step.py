@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.session.facts import Facts, UncuttableError
+from gatherscatter.onnx.session.facts import ModelFacts, UncuttableError
 from gatherscatter.onnx.session.ort_values import FOREIGN, to_array, to_feed, to_ort
 from gatherscatter.onnx.session.partition import Part, reads
 from gatherscatter.onnx.session.runtime import onnxruntime
@@ -32,7 +32,7 @@ class OrtStep:
         values.update(zip(self.outputs, results, strict=True))
 
 
-def submodel(part: Part, facts: Facts, types: Mapping[str, onnx.TypeProto]) -> onnx.ModelProto:
+def submodel(part: Part, facts: ModelFacts, types: Mapping[str, onnx.TypeProto]) -> onnx.ModelProto:
     """The model of a part: its nodes, and copies of just the constants that they read."""
     nodes = [facts.model.graph.node[position] for position in part.nodes]
     missing = [name for name in part.inputs if name not in types]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-try:
+from gatherscatter.extras import require
+
+with require(
+    "onnxruntime", text="InferenceSession needs the 'onnxruntime' extra", install="gatherscatter[onnxruntime]"
+):
     import onnxruntime  # type: ignore[import-untyped]
-except ModuleNotFoundError as error:
-    if error.name != "onnxruntime":
-        raise
-    text = "InferenceSession needs the 'onnxruntime' extra: pip install 'gatherscatter[onnxruntime]'"
-    raise ImportError(text) from error
 
 __all__ = ["onnxruntime"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.model_interface import TensorInfo
-from gatherscatter.onnx.inputs import NOT_TENSORS, check_inputs
+from gatherscatter.onnx.model import NOT_TENSORS, check_inputs
 from gatherscatter.onnx.session.ort_values import to_array
 
 

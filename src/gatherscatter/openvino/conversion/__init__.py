@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gatherscatter.files import refuse_own_input, replacing
+from gatherscatter.files import replace_atomically
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-
-from ..ir_write import IRWriter
-from .from_onnx import from_onnx
-from .to_onnx import to_onnx
+from gatherscatter.onnx.model_files import refuse_own_input
+from gatherscatter.openvino.conversion.from_onnx import from_onnx
+from gatherscatter.openvino.conversion.to_onnx import to_onnx
+from gatherscatter.openvino.ir_write import IRWriter
 
 __all__ = ["Converted", "convert"]
 
@@ -33,7 +33,7 @@ class Converted:
             raise ModelError(f"{file.name}: the name of the converted model must end in {suffix}")
         if isinstance(self.model, IRWriter):
             return self.model.save(file)
-        with replacing(file) as part:
+        with replace_atomically(file) as part:
             part.write_bytes(self.model.SerializeToString())
         return file
 
@@ -97,12 +97,12 @@ def _convert(model: Any, indices: str) -> onnx.ModelProto | IRWriter:
     if isinstance(model, str | os.PathLike):
         path = Path(model)
         return to_onnx(path, indices) if path.suffix.lower() == ".xml" else from_onnx(path, indices)
-    return _of_openvino(model, indices)
+    return _convert_openvino(model, indices)
 
 
-def _of_openvino(model: Any, indices: str) -> onnx.ModelProto:
+def _convert_openvino(model: Any, indices: str) -> onnx.ModelProto:
     """An `openvino.Model`, by way of the files that OpenVINO writes."""
-    from ..package import openvino
+    from gatherscatter.openvino.package import openvino
 
     if not isinstance(model, openvino.Model):
         raise TypeError(f"model must be a path, an onnx.ModelProto or an openvino.Model, not {type(model).__name__}")

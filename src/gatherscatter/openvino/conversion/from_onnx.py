@@ -10,34 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter import versions
 from gatherscatter.model_interface import ModelError
-from gatherscatter.onnx.check import opset_versions
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.labels import node_label, one_line
-from gatherscatter.onnx.model import errors_naming, read_onnx, tensor_info
-from gatherscatter.onnx.rewrite import expanded
-from gatherscatter.onnx.value_info import Scope, constant_of, declared, is_constant
-
-from .. import element_types
-from ..ir_write import IRWriter, Output
-from .from_onnx_family import Input, family_from_onnx
-from .from_onnx_nodes import node_from_onnx
-from .ir_builder import IrBuilder
-from .mapping import check_knowledge
+from gatherscatter.onnx.graph import expand_functions, node_label, one_line
+from gatherscatter.onnx.model import name_model_in_errors, opset_versions, read_onnx, tensor_info
+from gatherscatter.onnx.value_info import Scope, is_constant, read_declared
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.conversion.from_onnx_family import FamilyInput, family_from_onnx
+from gatherscatter.openvino.conversion.from_onnx_nodes import node_from_onnx
+from gatherscatter.openvino.conversion.ir_builder import IrBuilder
+from gatherscatter.openvino.conversion.mapping import check_knowledge
+from gatherscatter.openvino.ir_write import IRWriter, Output
+from gatherscatter.specs import table
 
 
 def from_onnx(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
     """The IR of an ONNX model; see `gatherscatter.openvino.convert`."""
     check_knowledge(indices)
-    with errors_naming(model):
+    with name_model_in_errors(model):
         return _convert(model, indices)
 
 
 def _convert(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
     proto, constants = _read(model)
     _check_names(proto.graph, constants)
-    walk = _Walk(proto, constants, indices)
+    walk = _GraphConverter(proto, constants, indices)
     for position, node in enumerate(proto.graph.node, 1):
         label = node_label(node, position, len(proto.graph.node))
         try:
@@ -52,7 +49,7 @@ def _convert(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
 def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     """The model, checked as if it were to run, functions inlined; and its initializers."""
     proto, constants = read_onnx(model)
-    return (expanded(proto) if proto.functions else proto), constants
+    return (expand_functions(proto) if proto.functions else proto), constants
 
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -71,7 +68,7 @@ def _check_names(graph: onnx.GraphProto, constants: Iterable[str]) -> None:
             raise ModelError(f"the name {name!r} has a character that an IR can't have")
 
 
-class _Walk:
+class _GraphConverter:
     """The layers made so far, and which of them gives a tensor of the ONNX graph."""
 
     def __init__(self, model: onnx.ModelProto, constants: dict[str, np.ndarray], indices: str) -> None:
@@ -85,51 +82,54 @@ class _Walk:
             elif model.ir_version >= 4:  # before, every constant had to be an input
                 raise ModelError(f"input {value.name!r} has a default, and an IR has none")
         for name, array in constants.items():
+            self._scope.add_constant(name, array)
             self._constant(name, array)
 
     def _input(self, value: onnx.ValueInfoProto) -> None:
         info = tensor_info(value)
         try:
             dtype = element_types.STRING if info.element_type == "string" else np.dtype(info.element_type)
-            kind = element_types.of_dtype(dtype)
+            kind = element_types.from_dtype(dtype)
         except (TypeError, ValueError) as error:
             raise ModelError(f"input {value.name!r}: {one_line(error)}") from None
-        shape = None if info.shape is None else [dim if isinstance(dim, int) else None for dim in info.shape]
-        self._outputs[value.name] = self.writer.parameter(value.name, kind.name, shape)
-        self._scope.infos[value.name] = declared(value.type)
+        known = self._scope.infos[value.name] = read_declared(value.type)
+        self._outputs[value.name] = self.writer.parameter(value.name, kind.name, known.sizes)
 
     def _constant(self, name: str, array: np.ndarray) -> None:
-        self._scope.add_constant(name, array)
         try:
             self._outputs[name] = self.writer.constant(array, name)
         except ValueError as error:
             raise ModelError(f"constant {name!r}: {one_line(error)}") from None
 
-    def tensor(self, name: str) -> Input:
+    def tensor(self, name: str) -> FamilyInput:
         """A tensor of the ONNX graph."""
-        constant = self._scope.constant(name)
-        return Input(self._outputs[name], self._scope.find(name).sizes, None if constant is None else constant())
+        return FamilyInput(self._outputs[name], self._scope.find(name).sizes, self._scope.value(name))
 
     def node(self, node: onnx.NodeProto) -> None:
         """Convert a node."""
-        attributes = {one.name: _plain(onnx.helper.get_attribute_value(one)) for one in node.attribute}
+        attributes = {one.name: _decode_bytes(onnx.helper.get_attribute_value(one)) for one in node.attribute}
         if node.domain:
             raise ModelError(f"convert does not know nodes of domain {node.domain}")
         if is_constant(node):
-            self._constant(node.output[0], constant_of(node))
+            self._scope.add_node(node)
+            value = self._scope.value(node.output[0])
+            assert value is not None
+            self._constant(node.output[0], value)
             return
         inputs = [self.tensor(name) if name else None for name in node.input]
         made = self._layers(node, inputs, attributes)
         self._scope.add_node(node)
         self._outputs.update(zip(node.output, made, strict=True))
 
-    def _layers(self, node: onnx.NodeProto, inputs: list[Input | None], attributes: dict[str, Any]) -> list[Output]:
+    def _layers(
+        self, node: onnx.NodeProto, inputs: list[FamilyInput | None], attributes: dict[str, Any]
+    ) -> list[Output]:
         try:
-            row = versions.find("onnx", node.op_type, self._scope.opset)
+            row = table.find("onnx", node.op_type, self._scope.opset)
         except LookupError:
             return node_from_onnx(self.writer, node.op_type, inputs, attributes, len(node.output))
         return [family_from_onnx(self.writer, row, inputs, attributes, self._indices)]
 
 
-def _plain(value: Any) -> Any:
+def _decode_bytes(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value

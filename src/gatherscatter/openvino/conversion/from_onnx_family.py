@@ -8,16 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter.model_interface import ModelError
-from gatherscatter.versions import OpVersion
-
-from ..ir_write import Output
-from .ir_builder import IrBuilder, Operand
-from .mapping import REDUCTIONS_TO_OPENVINO, Shape, check_types, is_half, rank_of, refuse
+from gatherscatter.openvino.conversion.ir_builder import IrBuilder, Operand
+from gatherscatter.openvino.conversion.mapping import (
+    REDUCTIONS_TO_OPENVINO,
+    Shape,
+    check_types,
+    is_half,
+    make_refusal,
+    rank_of,
+)
+from gatherscatter.openvino.ir_write import Output
+from gatherscatter.specs.table import OpVersion
 
 Attributes = Mapping[str, Any]
 
 
-class Input(NamedTuple):
+class FamilyInput(NamedTuple):
     """An input of a node: its tensor in the IR, and what is known of it."""
 
     output: Output
@@ -30,7 +36,7 @@ class Input(NamedTuple):
 
 
 def family_from_onnx(
-    builder: IrBuilder, row: OpVersion, inputs: list[Input | None], attributes: Attributes, indices: str
+    builder: IrBuilder, row: OpVersion, inputs: list[FamilyInput | None], attributes: Attributes, indices: str
 ) -> Output:
     """The layers for one node; ``indices`` is what is known of its indices (see `gatherscatter.openvino.convert`)."""
     values = {attribute.name: attributes.get(attribute.name, attribute.default) for attribute in row.attributes}
@@ -42,12 +48,12 @@ def family_from_onnx(
         raise ModelError(f"{row.inputs[0].name} must have at least one dim")
     reduction = values.get("reduction", "none")
     if given[0].dtype.kind == "O" and reduction == "add":
-        raise refuse("OpenVINO does not concatenate strings")
+        raise make_refusal("OpenVINO does not concatenate strings")
     check_types(row, [one.dtype for one in given], reduction)
     if row.kernel == "tensor_scatter":
         return _tensor_scatter(builder, given, values)
     if is_half(given[0].dtype) and reduction in ("add", "mul"):
-        raise refuse(
+        raise make_refusal(
             f"ONNX rounds {given[0].dtype} after every step, OpenVINO once; cast data and updates to float32 around it"
         )
     return _RULES[row.kernel](builder, given, values, indices)
@@ -56,17 +62,17 @@ def family_from_onnx(
 # ---------------------------------------------------------------------------------------------------------- gathers
 
 
-def _gather(b: IrBuilder, inputs: list[Input], values: Attributes, known: str) -> Output:
+def _gather(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
     """Gather-8 gives zeros for an index out of range, Gather-7 an error, also for a negative one."""
     data, indices = inputs
     axis = values["axis"]
     if known != "any" or _all_valid(data, indices, axis):
         return b.layer("Gather", "opset8", [data.output, indices.output, np.int64(axis)], attributes={"batch_dims": 0})
-    from_front = _from_front(b, data, indices, axis, known)
+    from_front = _count_from_front(b, data, indices, axis, known)
     return b.layer("Gather", "opset7", [data.output, from_front, np.int64(axis)], attributes={"batch_dims": 0})
 
 
-def _all_valid(data: Input, indices: Input, axis: int) -> bool:
+def _all_valid(data: FamilyInput, indices: FamilyInput, axis: int) -> bool:
     """Whether constant indices are in range of an axis of known size."""
     size = _size(data, axis)
     return (
@@ -76,7 +82,7 @@ def _all_valid(data: Input, indices: Input, axis: int) -> bool:
     )
 
 
-def _size(data: Input, axis: int) -> int | None:
+def _size(data: FamilyInput, axis: int) -> int | None:
     """The size of an axis, if it is known."""
     if data.shape is None:
         return None
@@ -85,7 +91,7 @@ def _size(data: Input, axis: int) -> int | None:
     return data.shape[axis]
 
 
-def _from_front(b: IrBuilder, data: Input, indices: Input, axis: int, known: str) -> Output:
+def _count_from_front(b: IrBuilder, data: FamilyInput, indices: FamilyInput, axis: int, known: str) -> Output:
     """The indices, negative ones counted from the front; what is out of range stays so."""
     size = _size(data, axis)
     if known == "nonnegative" or (indices.value is not None and not (indices.value < 0).any()):
@@ -100,11 +106,11 @@ def _from_front(b: IrBuilder, data: Input, indices: Input, axis: int, known: str
     return b.elementwise("Select", negative, counted, indices.output, like=1)
 
 
-def _gather_elements(b: IrBuilder, inputs: list[Input], values: Attributes, known: str) -> Output:
+def _gather_elements(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
     """GatherElements-6 wants the dims of data to be those of indices off the axis: the rest of data is cut off."""
     data, indices = inputs
     axis = values["axis"]
-    from_front = _from_front(b, data, indices, axis, known)
+    from_front = _count_from_front(b, data, indices, axis, known)
     rank = rank_of(data.shape if indices.shape is None else indices.shape, "indices")
     ours, theirs = ((None,) * rank if one.shape is None else one.shape for one in (data, indices))
     if rank == 0 or len(ours) != len(theirs):
@@ -124,7 +130,7 @@ def _cut(b: IrBuilder, data: Output, sizes: Output, cut: list[bool]) -> Output:
     return b.layer("StridedSlice", "opset1", [data, start, sizes, step], attributes=masks)
 
 
-def _gather_nd(b: IrBuilder, inputs: list[Input], values: Attributes, known: str) -> Output:
+def _gather_nd(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
     attributes = {"batch_dims": values.get("batch_dims", 0)}
     return b.layer("GatherND", "opset8", [one.output for one in inputs], attributes=attributes)
 
@@ -132,16 +138,16 @@ def _gather_nd(b: IrBuilder, inputs: list[Input], values: Attributes, known: str
 # --------------------------------------------------------------------------------------------------------- scatters
 
 
-def _scatter_elements(b: IrBuilder, inputs: list[Input], values: Attributes, known: str) -> Output:
+def _scatter_elements(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
     attributes = {"reduction": _reduction(values), "use_init_val": True}
     feeding: list[Operand] = [*(one.output for one in inputs), np.int64(values["axis"])]
     return b.layer("ScatterElementsUpdate", "opset12", feeding, attributes=attributes)
 
 
-def _scatter_nd(b: IrBuilder, inputs: list[Input], values: Attributes, known: str) -> Output:
+def _scatter_nd(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
     data, indices, updates = inputs
     if data.dtype.kind == "O":
-        raise refuse("OpenVINO's ScatterNDUpdate has no strings")
+        raise make_refusal("OpenVINO's ScatterNDUpdate has no strings")
     if data.shape is not None and indices.shape == (len(data.shape),) and updates.shape not in (None, ()):
         raise ModelError("updates must have rank 0")  # OpenVINO takes any tensor with one element (V13)
     attributes = {"reduction": _reduction(values)}
@@ -153,11 +159,11 @@ def _reduction(values: Attributes) -> str:
     return REDUCTIONS_TO_OPENVINO.get(reduction, reduction)
 
 
-def _tensor_scatter(b: IrBuilder, inputs: list[Input], values: Attributes) -> Output:
+def _tensor_scatter(b: IrBuilder, inputs: list[FamilyInput], values: Attributes) -> Output:
     """ScatterElementsUpdate-3, whose shapes and range are as strict, at write_indices + 0, 1, 2, ..."""
     past, update, *write = inputs
     if past.dtype.kind == "O":
-        raise refuse("OpenVINO's ScatterElementsUpdate-3 has no strings")
+        raise make_refusal("OpenVINO's ScatterElementsUpdate-3 has no strings")
     rank = rank_of(past.shape, "past_cache")
     if values["axis"] % rank == 0 or not -rank <= values["axis"] < rank:
         raise ModelError(f"axis {values['axis']} is that of the batch, or out of range for rank {rank}")
@@ -177,7 +183,7 @@ def _tensor_scatter(b: IrBuilder, inputs: list[Input], values: Attributes) -> Ou
     return b.layer("ScatterElementsUpdate", "opset3", [past.output, indices, update.output, np.int64(axis)])
 
 
-_RULES: dict[str, Callable[[IrBuilder, list[Input], Attributes, str], Output]] = {
+_RULES: dict[str, Callable[[IrBuilder, list[FamilyInput], Attributes, str], Output]] = {
     "gather": _gather,
     "gather_elements": _gather_elements,
     "gather_nd": _gather_nd,

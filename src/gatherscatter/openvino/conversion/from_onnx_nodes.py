@@ -10,18 +10,23 @@ import numpy as np
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.tensors import to_array
-
-from ..ir_write import Output
-from .from_onnx_family import Input
-from .ir_builder import IrBuilder
-from .mapping import COMPARISONS, CONVERT_KNOWS, ELEMENTWISE, REDUCTIONS_OF_AXES, refuse
+from gatherscatter.openvino.conversion.from_onnx_family import FamilyInput
+from gatherscatter.openvino.conversion.ir_builder import IrBuilder
+from gatherscatter.openvino.conversion.mapping import (
+    COMPARISONS,
+    CONVERT_KNOWS,
+    ELEMENTWISE,
+    REDUCTIONS_OF_AXES,
+    make_refusal,
+)
+from gatherscatter.openvino.ir_write import Output
 
 Attributes = Mapping[str, Any]
-Rule = Callable[[IrBuilder, list[Input | None], Attributes], Output]
+Rule = Callable[[IrBuilder, list[FamilyInput | None], Attributes], Output]
 
 
 def node_from_onnx(
-    builder: IrBuilder, op_type: str, inputs: list[Input | None], attributes: Attributes, outputs: int
+    builder: IrBuilder, op_type: str, inputs: list[FamilyInput | None], attributes: Attributes, outputs: int
 ) -> list[Output]:
     """The layers for one node that is no gather or scatter."""
     if op_type == "Split":
@@ -32,12 +37,12 @@ def node_from_onnx(
     return [rule(builder, inputs, attributes)]
 
 
-def _first(inputs: list[Input | None]) -> Output:
+def _first(inputs: list[FamilyInput | None]) -> Output:
     assert inputs[0] is not None  # the model was checked
     return inputs[0].output
 
 
-def _line(inputs: list[Input | None], position: int, attributes: Attributes, name: str) -> Any:
+def _input_or_attribute(inputs: list[FamilyInput | None], position: int, attributes: Attributes, name: str) -> Any:
     """Axes or the like: an input in newer versions, an attribute in older ones; None if absent."""
     given = inputs[position] if position < len(inputs) else None
     if given is not None:
@@ -48,7 +53,7 @@ def _line(inputs: list[Input | None], position: int, attributes: Attributes, nam
 def _elementwise(op_type: str) -> Rule:
     kind, version = ELEMENTWISE[op_type]
 
-    def rule(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+    def rule(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
         feeding = [one.output for one in inputs if one is not None]
         if op_type in COMPARISONS:
             return b.layer(kind, version, feeding, outputs=["boolean"])
@@ -57,55 +62,57 @@ def _elementwise(op_type: str) -> Rule:
     return rule
 
 
-def _cast(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _cast(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     data = _first(inputs)
     wanted = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(attributes["to"]))
     if "O" in (wanted.kind, data.element_type.dtype.kind) and wanted != data.element_type.dtype:
-        raise refuse("OpenVINO does not convert between strings and numbers")
+        raise make_refusal("OpenVINO does not convert between strings and numbers")
     return b.convert(data, wanted)
 
 
-def _concat(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _concat(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     feeding = [one.output for one in inputs if one is not None]
     return b.layer("Concat", "opset1", feeding, attributes={"axis": attributes["axis"]})
 
 
-def _constant_of_shape(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _constant_of_shape(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     value = to_array(attributes["value"], "attribute 'value'") if attributes else np.zeros(1, np.float32)
     return b.layer("Broadcast", "opset3", [value.reshape(()), _first(inputs)], attributes={"mode": "numpy"})
 
 
-def _div(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _div(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     feeding = [one.output for one in inputs if one is not None]
     return b.layer("Divide", "opset1", feeding, attributes={"m_pythondiv": False})
 
 
-def _expand(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
-    shape = _line(inputs, 1, attributes, "shape")
+def _expand(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
+    shape = _input_or_attribute(inputs, 1, attributes, "shape")
     return b.layer("Broadcast", "opset3", [_first(inputs), shape], attributes={"mode": "bidirectional"})
 
 
-def _mod(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _mod(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     feeding = [one.output for one in inputs if one is not None]
     if feeding[0].element_type.dtype.kind not in "iu":
-        raise refuse("only the Mod of integers is the same everywhere")
+        raise make_refusal("only the Mod of integers is the same everywhere")
     return b.layer("Mod" if attributes.get("fmod") else "FloorMod", "opset1", feeding)
 
 
-def _range(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _range(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     feeding = [one.output for one in inputs if one is not None]
     kind = feeding[0].element_type
     if kind.dtype.kind not in "iu":
-        raise refuse("only a Range of integers has the same steps in OpenVINO")
+        raise make_refusal("only a Range of integers has the same steps in OpenVINO")
     return b.layer("Range", "opset4", feeding, attributes={"output_type": kind.name})
 
 
 def _reduce(op_type: str) -> Rule:
-    def rule(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+    def rule(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
         data = _first(inputs)
         if data.element_type.name not in ("i32", "i64"):
-            raise refuse(f"{op_type} of {data.element_type.dtype} may round, or is not defined, in another way in IR")
-        axes = _line(inputs, 1, attributes, "axes")
+            raise make_refusal(
+                f"{op_type} of {data.element_type.dtype} may round, or is not defined, in another way in IR"
+            )
+        axes = _input_or_attribute(inputs, 1, attributes, "axes")
         if axes is None:
             raise ModelError("convert does not know reductions without axes")
         return b.layer(op_type, "opset1", [data, axes], attributes={"keep_dims": bool(attributes.get("keepdims", 1))})
@@ -113,13 +120,13 @@ def _reduce(op_type: str) -> Rule:
     return rule
 
 
-def _reshape(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
-    shape = _line(inputs, 1, attributes, "shape")
+def _reshape(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
+    shape = _input_or_attribute(inputs, 1, attributes, "shape")
     special_zero = not attributes.get("allowzero", 0)
     return b.layer("Reshape", "opset1", [_first(inputs), shape], attributes={"special_zero": special_zero})
 
 
-def _shape(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _shape(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     sizes = b.shape(_first(inputs))
     start, end = attributes.get("start", 0), attributes.get("end")
     if start == 0 and end is None:
@@ -128,9 +135,15 @@ def _shape(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> 
     return b.layer("Slice", "opset8", [sizes, *ends])
 
 
-def _slice(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
-    starts, ends = _line(inputs, 1, attributes, "starts"), _line(inputs, 2, attributes, "ends")
-    axes, steps = _line(inputs, 3, attributes, "axes"), _line(inputs, 4, attributes, "steps")
+def _slice(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
+    starts, ends = (
+        _input_or_attribute(inputs, 1, attributes, "starts"),
+        _input_or_attribute(inputs, 2, attributes, "ends"),
+    )
+    axes, steps = (
+        _input_or_attribute(inputs, 3, attributes, "axes"),
+        _input_or_attribute(inputs, 4, attributes, "steps"),
+    )
     if steps is None or axes is None:
         given = inputs[1] if len(inputs) > 1 else None
         shape = np.shape(starts) if given is None else given.shape
@@ -142,9 +155,9 @@ def _slice(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> 
     return b.layer("Slice", "opset8", [_first(inputs), starts, ends, steps, axes])
 
 
-def _split(b: IrBuilder, inputs: list[Input | None], attributes: Attributes, count: int) -> list[Output]:
+def _split(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes, count: int) -> list[Output]:
     data, axis = _first(inputs), np.int64(attributes.get("axis", 0))
-    lengths = _line(inputs, 1, attributes, "split")
+    lengths = _input_or_attribute(inputs, 1, attributes, "split")
     names = [data.element_type.name] * count
     if lengths is None:
         shape = inputs[0].shape if inputs[0] is not None else None
@@ -156,17 +169,17 @@ def _split(b: IrBuilder, inputs: list[Input | None], attributes: Attributes, cou
     return [first.output(i) for i in range(count)]
 
 
-def _squeeze(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
-    axes = _line(inputs, 1, attributes, "axes")
+def _squeeze(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
+    axes = _input_or_attribute(inputs, 1, attributes, "axes")
     return b.layer("Squeeze", "opset1", [_first(inputs), *([] if axes is None else [axes])])
 
 
-def _transpose(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
+def _transpose(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     return b.layer("Transpose", "opset1", [_first(inputs), np.array(attributes.get("perm", ()), np.int64)])
 
 
-def _unsqueeze(b: IrBuilder, inputs: list[Input | None], attributes: Attributes) -> Output:
-    return b.layer("Unsqueeze", "opset1", [_first(inputs), _line(inputs, 1, attributes, "axes")])
+def _unsqueeze(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
+    return b.layer("Unsqueeze", "opset1", [_first(inputs), _input_or_attribute(inputs, 1, attributes, "axes")])
 
 
 _RULES: dict[str, Rule] = {

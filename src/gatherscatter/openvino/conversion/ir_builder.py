@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import element_types
-from ..ir_write import IRWriter, Output
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.ir_write import IRWriter, Output
 
 Operand = Output | ArrayLike
 
@@ -27,7 +27,7 @@ class IrBuilder(IRWriter):
 
     def convert(self, data: Output, dtype: np.dtype) -> Output:
         """In another type."""
-        kind = element_types.of_dtype(dtype)
+        kind = element_types.from_dtype(dtype)
         if kind == data.element_type:
             return data
         return self.layer("Convert", "opset1", [data], attributes={"destination_type": kind.name}, outputs=[kind.name])

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.model_interface import ModelError
-from gatherscatter.spec import REDUCTIONS
-from gatherscatter.versions import OpVersion, element_type
+from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.table import OpVersion
 
 # What is known of indices that are not constants.
 KNOWLEDGE = ("any", "valid", "nonnegative")
@@ -49,7 +50,7 @@ def is_half(dtype: np.dtype[Any]) -> bool:
     return dtype.name in ("float16", "bfloat16")
 
 
-def refuse(reason: str) -> ModelError:
+def make_refusal(reason: str) -> ModelError:
     """A conversion that can't be exact."""
     return ModelError(f"it can't be converted exactly: {reason}")
 
@@ -62,7 +63,7 @@ def check_types(row: OpVersion, dtypes: Sequence[np.dtype[Any]], reduction: str)
             raise ModelError(f"{row.name} does not take {known.name} of type {element_type(dtype)} here")
         if known.kind == "indices" and element_type(dtype) not in row.index_types:
             raise ModelError(f"{row.name} takes no {element_type(dtype)} as {known.name}")
-    if reduction != "none" and not _core.knows(data, REDUCTIONS.get(reduction, reduction)):
+    if reduction != "none" and not _core.supports(data, REDUCTIONS.get(reduction, reduction)):
         raise ModelError(f"{row.name} has no reduction {reduction!r} of {element_type(data)}")
 
 
@@ -78,6 +79,21 @@ def rank_of(shape: Shape, what: str) -> int:
     if shape is None:
         raise ModelError(f"the rank of its {what} must be known for this conversion: declare shapes of the inputs")
     return len(shape)
+
+
+def rank_and_axis(data: Shape, indices: Shape, axis: int) -> tuple[int, int]:
+    """The rank that data and indices must have, and the axis counted from the front."""
+    rank, other = rank_of(data, "data"), rank_of(indices, "indices")
+    if other != rank or not -rank <= axis < rank:
+        raise ModelError(f"data of rank {rank}, indices of rank {other} and axis {axis} do not fit")
+    return rank, axis % rank
+
+
+def same_sizes(one: Shape, other: Shape, axes: Sequence[int]) -> bool:
+    """Whether these sizes are known to be the same."""
+    assert one is not None
+    assert other is not None
+    return all(one[axis] is not None and one[axis] == other[axis] for axis in axes)
 
 
 def one_integer(value: np.ndarray | None, what: str) -> int:

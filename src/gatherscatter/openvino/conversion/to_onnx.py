@@ -6,20 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.versions import OpVersion
+from gatherscatter.onnx.value_info import Scope
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.conversion.mapping import check_knowledge
+from gatherscatter.openvino.conversion.to_onnx_family import family_to_onnx
+from gatherscatter.openvino.conversion.to_onnx_layers import layer_to_onnx
+from gatherscatter.openvino.ir import IrModel
+from gatherscatter.openvino.ir_call import bind
+from gatherscatter.openvino.ir_graph import Graph, OutputPort, build_graph
+from gatherscatter.openvino.ir_read import one_line, quote_if_needed, read_net
+from gatherscatter.openvino.ir_weights import Weights
+from gatherscatter.openvino.layers.table import ALIASES
+from gatherscatter.specs.table import OpVersion
 
-from .. import element_types
-from ..ir import IrModel
-from ..ir_call import bind
-from ..ir_graph import Graph, Source, build_graph
-from ..ir_read import one_line, printable, read_net
-from ..ir_weights import Weights
-from ..layers.table import ALIASES
-from .mapping import check_knowledge
-from .onnx_builder import OnnxBuilder, Tensor, input_shape
-from .to_onnx_family import family_to_onnx
-from .to_onnx_layers import layer_to_onnx
+OPSET = 18  # the newest version of every gather and scatter operator that graphs of OpenVINO need
 
 
 def to_onnx(path: Path, indices: str) -> onnx.ModelProto:
@@ -32,38 +34,39 @@ def to_onnx(path: Path, indices: str) -> onnx.ModelProto:
         weights = Weights(path.with_suffix(".bin"))
         return _convert(path.stem, graph, IrModel(graph, weights), weights, indices)
     except ModelError as error:
-        raise ModelError(f"{printable(path.name)}: {error}") from None
+        raise ModelError(f"{quote_if_needed(path.name)}: {error}") from None
 
 
 def _convert(name: str, graph: Graph, model: IrModel, weights: Weights, indices: str) -> onnx.ModelProto:
     """Layer by layer; making an `IrModel` of it has checked names, ports and attributes."""
-    builder = OnnxBuilder(name)
+    builder = OnnxBuilder(Scope(OPSET))
     builder.reserve([info.name for info in model.outputs])
-    tensors: dict[Source, Tensor] = {}
+    tensors: dict[OutputPort, BuiltTensor] = {}
     parameters = [i for i, layer in enumerate(graph.layers) if layer.type == "Parameter"]
     for position, info in zip(parameters, model.inputs, strict=True):
-        element_type = element_types.named(graph.layers[position].attributes["element_type"])
-        tensors[Source(position, 0)] = builder.input(info.name, element_type.dtype, input_shape(info))
+        element_type = element_types.from_name(graph.layers[position].attributes["element_type"])
+        shape = None if info.shape is None else [dim if isinstance(dim, int) else None for dim in info.shape]
+        tensors[OutputPort(position, 0)] = builder.input(info.name, element_type.dtype, shape)
     for position in graph.order:
         layer = graph.layers[position]
         if layer.type in ("Parameter", "Result"):
             continue
         if layer.type in ("Const", "Constant"):
-            tensors[Source(position, 0)] = builder.constant(weights.constant(layer)())
+            tensors[OutputPort(position, 0)] = builder.constant(weights.constant(layer)())
             continue
         builder.name_nodes(layer.name)
         try:
             made = _layer(builder, layer, [tensors[source] for source in graph.sources[position]], indices)
         except (ModelError, ValueError, TypeError) as error:
             raise ModelError(f"{layer}: {one_line(error)}") from None
-        tensors.update((Source(position, i), tensor) for i, tensor in enumerate(made))
+        tensors.update((OutputPort(position, i), tensor) for i, tensor in enumerate(made))
     results = [i for i, layer in enumerate(graph.layers) if layer.type == "Result"]
     for position, info in zip(results, model.outputs, strict=True):
         builder.output(info.name, tensors[graph.sources[position][0]])
-    return builder.model()
+    return builder.model(name)
 
 
-def _layer(builder: OnnxBuilder, layer: Any, inputs: list[Tensor], indices: str) -> list[Tensor]:
+def _layer(builder: OnnxBuilder, layer: Any, inputs: list[BuiltTensor], indices: str) -> list[BuiltTensor]:
     call = bind(layer)
     if isinstance(call.function, OpVersion):
         return [family_to_onnx(builder, call.function, inputs, call.attributes, indices)]

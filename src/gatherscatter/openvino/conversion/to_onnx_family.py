@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.versions import OpVersion
-
-from .mapping import check_types, one_integer, refuse
-from .onnx_builder import OnnxBuilder, Tensor
-from .to_onnx_gathers import gather, gather_elements, gather_nd
-from .to_onnx_scatters import scatter_elements, scatter_nd, scatter_update
+from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
+from gatherscatter.openvino.conversion.mapping import check_types, make_refusal, one_integer
+from gatherscatter.openvino.conversion.to_onnx_gathers import gather, gather_elements, gather_nd
+from gatherscatter.openvino.conversion.to_onnx_scatters import scatter_elements, scatter_nd, scatter_update
+from gatherscatter.specs.table import OpVersion
 
 # Beyond every axis, also for a runtime that keeps only the lower 32 bits of it.
 NOWHERE = np.int64(0x7FFFFFFF_7FFFFFFF)
@@ -21,21 +20,21 @@ Attributes = Mapping[str, Any]
 
 
 def family_to_onnx(
-    builder: OnnxBuilder, row: OpVersion, inputs: list[Tensor], attributes: Attributes, indices: str
-) -> Tensor:
+    builder: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], attributes: Attributes, indices: str
+) -> BuiltTensor:
     """The nodes for one layer; ``indices`` is what is known of its indices (see `gatherscatter.openvino.convert`)."""
     rule = _RULES.get(row.op_type)
     if rule is None:
-        raise refuse(f"ONNX has no operator like {row.op_type}")
+        raise make_refusal(f"ONNX has no operator like {row.op_type}")
     values = {attribute.name: attributes.get(attribute.name, attribute.default) for attribute in row.attributes}
     check_types(row, [one.dtype for one in inputs], values.get("reduction", "none"))
     if "axis" in (kinds := [known.kind for known in row.inputs]):
         values["axis"] = one_integer(inputs.pop(kinds.index("axis")).value, "axis")
-    inputs[1] = _int64(builder, row, inputs[1], indices)
+    inputs[1] = _widen_indices(builder, row, inputs[1], indices)
     return rule(builder, row, inputs, values, indices)
 
 
-def _int64(b: OnnxBuilder, row: OpVersion, indices: Tensor, known: str) -> Tensor:
+def _widen_indices(b: OnnxBuilder, row: OpVersion, indices: BuiltTensor, known: str) -> BuiltTensor:
     """The indices as int64; where a negative one is an error in OpenVINO it becomes one in ONNX, too."""
     unsigned = indices.dtype.kind == "u"
     wide = b.cast(indices, np.int64)
@@ -49,7 +48,7 @@ def _int64(b: OnnxBuilder, row: OpVersion, indices: Tensor, known: str) -> Tenso
     return b.node("Where", b.node("Less", wide, np.array(0, np.int64)), np.array(NOWHERE), wide)
 
 
-_RULES: dict[str, Callable[[OnnxBuilder, OpVersion, list[Tensor], Attributes, str], Tensor]] = {
+_RULES: dict[str, Callable[[OnnxBuilder, OpVersion, list[BuiltTensor], Attributes, str], BuiltTensor]] = {
     "Gather": gather,
     "GatherElements": gather_elements,
     "GatherND": gather_nd,

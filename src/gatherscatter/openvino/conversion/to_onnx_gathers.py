@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.versions import OpVersion
-
-from .mapping import rank_of, refuse
-from .onnx_builder import OnnxBuilder, Tensor, rank_and_axis, same_sizes, transposed
+from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
+from gatherscatter.openvino.conversion.mapping import make_refusal, rank_and_axis, rank_of, same_sizes
+from gatherscatter.specs.table import OpVersion
 
 Attributes = Mapping[str, Any]
 
 
-def gather(b: OnnxBuilder, row: OpVersion, inputs: list[Tensor], values: Attributes, known: str) -> Tensor:
+def gather(b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str) -> BuiltTensor:
     """Gather-13, or GatherND-13 with batch dims; zeros of Gather-8 are put in after."""
     data, indices = inputs
     axis, batch_dims = values["axis"], values.get("batch_dims", 0)
@@ -26,34 +25,34 @@ def gather(b: OnnxBuilder, row: OpVersion, inputs: list[Tensor], values: Attribu
         return b.node("Gather", data, indices, axis=axis)
     rank = rank_of(data.shape, "data")
     if not -rank <= axis < rank:
-        raise refuse(f"axis {axis} is out of range for data of rank {rank}")
+        raise make_refusal(f"axis {axis} is out of range for data of rank {rank}")
     axis %= rank
     found = None
     if zeros:
-        found, indices = _found(b, data, indices, axis)
+        found, indices = _find_in_range(b, data, indices, axis)
     if batch_dims == 0:
-        return _or_zeros(b, b.node("Gather", data, indices, axis=axis), found, rank - 1 - axis)
+        return _fill_with_zeros(b, b.node("Gather", data, indices, axis=axis), found, rank - 1 - axis)
     return _batched_gather(b, data, indices, axis, batch_dims, found)
 
 
 def _batched_gather(
-    b: OnnxBuilder, data: Tensor, indices: Tensor, axis: int, batch_dims: int, found: Tensor | None
-) -> Tensor:
+    b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, axis: int, batch_dims: int, found: BuiltTensor | None
+) -> BuiltTensor:
     """GatherND over data with the axis moved behind the batch dims; what lay between goes back behind them after."""
     rank, more = rank_of(data.shape, "data"), rank_of(indices.shape, "indices") - batch_dims
     if not 0 <= batch_dims <= axis or more < 0:
-        raise refuse(f"batch_dims is {batch_dims}, beyond axis {axis} or the rank of indices")
+        raise make_refusal(f"batch_dims is {batch_dims}, beyond axis {axis} or the rank of indices")
     batch, outer = list(range(batch_dims)), list(range(batch_dims, axis))
-    data = transposed(b, data, [*batch, axis, *outer, *range(axis + 1, rank)])
+    data = b.transpose(data, [*batch, axis, *outer, *range(axis + 1, rank)])
     tuples = b.node("Unsqueeze", indices, np.array([-1], np.int64))
-    rows = _or_zeros(b, b.node("GatherND", data, tuples, batch_dims=batch_dims), found, rank - 1 - batch_dims)
+    rows = _fill_with_zeros(b, b.node("GatherND", data, tuples, batch_dims=batch_dims), found, rank - 1 - batch_dims)
     taken = list(range(batch_dims, batch_dims + more))
     moved = [axis_ + more for axis_ in outer]
     inner = range(axis + more, rank - 1 + more)
-    return transposed(b, rows, [*batch, *moved, *taken, *inner])
+    return b.transpose(rows, [*batch, *moved, *taken, *inner])
 
 
-def _all_valid(data: Tensor, indices: Tensor, axis: int) -> bool:
+def _all_valid(data: BuiltTensor, indices: BuiltTensor, axis: int) -> bool:
     """Whether constant indices are in range of an axis of known size."""
     if indices.value is None or data.shape is None or not -len(data.shape) <= axis < len(data.shape):
         return False
@@ -61,10 +60,12 @@ def _all_valid(data: Tensor, indices: Tensor, axis: int) -> bool:
     return size is not None and bool(np.all((indices.value >= -size) & (indices.value < size)))
 
 
-def _found(b: OnnxBuilder, data: Tensor, indices: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+def _find_in_range(
+    b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, axis: int
+) -> tuple[BuiltTensor, BuiltTensor]:
     """Which indices are in range, and the indices with 0 for the others."""
     if data.shape is not None and data.shape[axis] == 0:
-        raise refuse(f"axis {axis} of data is empty, where Gather-8 gives zeros and ONNX's Gather can't")
+        raise make_refusal(f"axis {axis} of data is empty, where Gather-8 gives zeros and ONNX's Gather can't")
     size = b.shape(data, [axis])
     low = b.node("GreaterOrEqual", indices, b.node("Neg", size))
     found = b.node("And", low, b.node("Less", indices, size))
@@ -73,7 +74,7 @@ def _found(b: OnnxBuilder, data: Tensor, indices: Tensor, axis: int) -> tuple[Te
     return found, b.node("Where", found, indices, np.array(0, np.int64))
 
 
-def _or_zeros(b: OnnxBuilder, rows: Tensor, found: Tensor | None, width: int) -> Tensor:
+def _fill_with_zeros(b: OnnxBuilder, rows: BuiltTensor, found: BuiltTensor | None, width: int) -> BuiltTensor:
     """Zeros where nothing was found; ``width`` dims of a row follow those of the indices."""
     if found is None:
         return rows
@@ -83,18 +84,20 @@ def _or_zeros(b: OnnxBuilder, rows: Tensor, found: Tensor | None, width: int) ->
     return b.node("Where", found, rows, zero)
 
 
-def gather_elements(b: OnnxBuilder, row: OpVersion, inputs: list[Tensor], values: Attributes, known: str) -> Tensor:
+def gather_elements(
+    b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str
+) -> BuiltTensor:
     """GatherElements-6 wants equal dims off the axis, where ONNX takes shorter ones of indices: a Reshape to the dims
     wanted fails then."""
     data, indices = inputs
-    rank, axis = rank_and_axis(data, indices, values["axis"])
-    if not same_sizes(data, indices, [d for d in range(rank) if d != axis]):
+    rank, axis = rank_and_axis(data.shape, indices.shape, values["axis"])
+    if not same_sizes(data.shape, indices.shape, [d for d in range(rank) if d != axis]):
         sizes = [b.shape(data if d != axis else indices, [d]) for d in range(rank)]
         indices = b.node("Reshape", indices, b.node("Concat", *sizes, axis=0), allowzero=1)
     return b.node("GatherElements", data, indices, axis=axis)
 
 
-def gather_nd(b: OnnxBuilder, row: OpVersion, inputs: list[Tensor], values: Attributes, known: str) -> Tensor:
+def gather_nd(b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str) -> BuiltTensor:
     """GatherND-13; version 5 makes one dim of several batch dims."""
     batch_dims = values["batch_dims"]
     result = b.node("GatherND", *inputs, batch_dims=batch_dims)

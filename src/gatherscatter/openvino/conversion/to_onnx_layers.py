@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.model_interface import ModelError
-
-from .mapping import CONVERT_KNOWS, ELEMENTWISE, REDUCTIONS_OF_AXES, one_integer, refuse
-from .onnx_builder import OnnxBuilder, Tensor
+from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
+from gatherscatter.openvino.conversion.mapping import (
+    CONVERT_KNOWS,
+    ELEMENTWISE,
+    REDUCTIONS_OF_AXES,
+    make_refusal,
+    one_integer,
+)
 
 Attributes = Mapping[str, Any]
 _MASKS_OF_AXES = ("new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
-Rule = Callable[[OnnxBuilder, list[Tensor], Attributes], Tensor]
+Rule = Callable[[OnnxBuilder, list[BuiltTensor], Attributes], BuiltTensor]
 
 
-def layer_to_onnx(builder: OnnxBuilder, kind: str, inputs: list[Tensor], attributes: Attributes) -> list[Tensor]:
+def layer_to_onnx(
+    builder: OnnxBuilder, kind: str, inputs: list[BuiltTensor], attributes: Attributes
+) -> list[BuiltTensor]:
     """The nodes for one layer that is no gather or scatter."""
     if kind in ("Split", "VariadicSplit"):
         return _split(builder, kind, inputs, attributes)
@@ -28,13 +35,13 @@ def layer_to_onnx(builder: OnnxBuilder, kind: str, inputs: list[Tensor], attribu
 
 
 def _elementwise(name: str) -> Rule:
-    def rule(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+    def rule(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
         return b.node(name, *inputs)
 
     return rule
 
 
-def _line(b: OnnxBuilder, tensor: Tensor) -> Tensor:
+def _flatten_to_int64(b: OnnxBuilder, tensor: BuiltTensor) -> BuiltTensor:
     """Axes, sizes and the like as int64 of rank 1."""
     if tensor.value is not None:
         return b.constant(tensor.value.astype(np.int64).reshape(-1))
@@ -42,75 +49,75 @@ def _line(b: OnnxBuilder, tensor: Tensor) -> Tensor:
     return wide if wide.rank == 1 else b.node("Reshape", wide, np.array([-1], np.int64))
 
 
-def _broadcast(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _broadcast(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     if attributes.get("mode") == "explicit":
-        raise refuse("ONNX has no Broadcast of mode explicit")
-    return b.node("Expand", inputs[0], _line(b, inputs[1]))
+        raise make_refusal("ONNX has no Broadcast of mode explicit")
+    return b.node("Expand", inputs[0], _flatten_to_int64(b, inputs[1]))
 
 
-def _convert(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _convert(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     return _cast(b, inputs[0], attributes["destination_type"])
 
 
-def _convert_like(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _convert_like(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     return _cast(b, inputs[0], inputs[1].dtype)
 
 
-def _cast(b: OnnxBuilder, data: Tensor, wanted: np.dtype[Any]) -> Tensor:
+def _cast(b: OnnxBuilder, data: BuiltTensor, wanted: np.dtype[Any]) -> BuiltTensor:
     if "O" in (data.dtype.kind, wanted.kind) and data.dtype != wanted:
-        raise refuse("strings and numbers are not converted to each other")
+        raise make_refusal("strings and numbers are not converted to each other")
     return b.cast(data, wanted)
 
 
-def _concat(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _concat(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     return b.node("Concat", *inputs, axis=attributes["axis"])
 
 
-def _divide(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _divide(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     if inputs[0].dtype.kind in "iu" and attributes.get("m_pythondiv", True):
-        raise refuse("ONNX divides integers towards zero, Divide with m_pythondiv rounds down")
+        raise make_refusal("ONNX divides integers towards zero, Divide with m_pythondiv rounds down")
     return b.node("Div", *inputs)
 
 
-def _floor_mod(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _floor_mod(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     if inputs[0].dtype.kind not in "iu":
-        raise refuse("ONNX has FloorMod of integers only")
+        raise make_refusal("ONNX has FloorMod of integers only")
     return b.node("Mod", *inputs)
 
 
-def _mod(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _mod(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     return b.node("Mod", *inputs, fmod=1)
 
 
-def _range(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _range(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     wanted = attributes.get("output_type") or inputs[0].dtype
-    if any(one.dtype.kind not in "iu" for one in (*inputs, Tensor("", wanted, None))):
-        raise refuse("only a Range of integers has the same steps in ONNX")
+    if any(dtype.kind not in "iu" for dtype in (wanted, *(one.dtype for one in inputs))):
+        raise make_refusal("only a Range of integers has the same steps in ONNX")
     ends = [b.node("Reshape", b.cast(one, np.int64), np.array([], np.int64)) for one in inputs]
     return b.cast(b.node("Range", *ends), wanted)
 
 
 def _reduce(name: str) -> Rule:
-    def rule(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+    def rule(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
         data, axes = inputs
         if data.dtype.name not in ("int32", "int64"):
-            raise refuse(f"{name} of {data.dtype} may round, or is not defined, in another way in ONNX")
+            raise make_refusal(f"{name} of {data.dtype} may round, or is not defined, in another way in ONNX")
         keep = attributes.get("keep_dims", False)
-        return b.node(name, data, _line(b, axes), keepdims=int(keep), noop_with_empty_axes=1)
+        return b.node(name, data, _flatten_to_int64(b, axes), keepdims=int(keep), noop_with_empty_axes=1)
 
     return rule
 
 
-def _reshape(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
-    return b.node("Reshape", inputs[0], _line(b, inputs[1]), allowzero=int(not attributes["special_zero"]))
+def _reshape(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
+    return b.node("Reshape", inputs[0], _flatten_to_int64(b, inputs[1]), allowzero=int(not attributes["special_zero"]))
 
 
-def _shape_of(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _shape_of(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     return b.cast(b.node("Shape", inputs[0]), attributes.get("output_type", np.dtype(np.int64)))
 
 
-def _slice(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
-    data, start, stop, step, *axes = [inputs[0], *(_line(b, one) for one in inputs[1:])]
+def _slice(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
+    data, start, stop, step, *axes = [inputs[0], *(_flatten_to_int64(b, one) for one in inputs[1:])]
     if not axes:
         if start.shape is None or start.shape[0] is None:
             raise ModelError("the number of its starts must be known")
@@ -118,39 +125,39 @@ def _slice(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tens
     return b.node("Slice", data, start, stop, axes[0], step)
 
 
-def _split(b: OnnxBuilder, kind: str, inputs: list[Tensor], attributes: Attributes) -> list[Tensor]:
+def _split(b: OnnxBuilder, kind: str, inputs: list[BuiltTensor], attributes: Attributes) -> list[BuiltTensor]:
     axis = one_integer(inputs[1].value, "axis")
     if kind == "Split":
         count = attributes["num_splits"]
         return b.nodes("Split", inputs[0], count=count, num_outputs=count, axis=axis)
-    lengths = _line(b, inputs[2])
+    lengths = _flatten_to_int64(b, inputs[2])
     if lengths.value is None or lengths.value.min(initial=0) < 0:
         raise ModelError("its split_lengths must be known, and none of them -1")
     return b.nodes("Split", inputs[0], lengths, count=lengths.value.size, axis=axis)
 
 
-def _squeeze(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _squeeze(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     data, *axes = inputs
     if not axes:
         return b.node("Squeeze", data)
     if axes[0].value is None or data.shape is None:
-        return b.node("Squeeze", data, _line(b, axes[0]))
+        return b.node("Squeeze", data, _flatten_to_int64(b, axes[0]))
     ones = [axis for axis in axes[0].value.reshape(-1).tolist() if data.shape[axis] in (1, None)]
     return b.node("Squeeze", data, np.array(ones, np.int64))  # a named axis of another size stays
 
 
-def _strided_slice(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _strided_slice(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     """As a Slice along the axes where the masks don't leave the whole; steps go forwards, no axes are made or taken."""
     if len(inputs) < 3 or any(any(attributes.get(name, ())) for name in _MASKS_OF_AXES):
-        raise refuse("convert knows StridedSlice only with an end, and without masks that make or take axes")
-    data, begin, end, *steps = [inputs[0], *(_line(b, one) for one in inputs[1:])]
+        raise make_refusal("convert knows StridedSlice only with an end, and without masks that make or take axes")
+    data, begin, end, *steps = [inputs[0], *(_flatten_to_int64(b, one) for one in inputs[1:])]
     if begin.shape is None or (count := begin.shape[0]) is None:
         raise ModelError("the number of its begins must be known")
     whole = [np.resize(np.array((*attributes[name], *[0] * count), bool), count) for name in ("begin_mask", "end_mask")]
     axes = np.flatnonzero(~(whole[0] & whole[1]))
     step = np.ones(count, np.int64) if not steps else steps[0].value
     if step is None or (step < 1).any():
-        raise refuse("the steps of a StridedSlice must be known, and positive")
+        raise make_refusal("the steps of a StridedSlice must be known, and positive")
     starts, stops = (
         b.node("Where", mask[axes], np.array(instead), b.node("Gather", bounds, axes))
         for mask, instead, bounds in ((whole[0], 0, begin), (whole[1], np.iinfo(np.int32).max, end))
@@ -158,15 +165,15 @@ def _strided_slice(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes)
     return b.node("Slice", data, starts, stops, axes, step[axes])
 
 
-def _transpose(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
+def _transpose(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     order = inputs[1].value
     if order is None:
         raise ModelError("its order is made at run time, and an attribute in ONNX")
     return b.node("Transpose", inputs[0], **({"perm": order.tolist()} if order.size else {}))
 
 
-def _unsqueeze(b: OnnxBuilder, inputs: list[Tensor], attributes: Attributes) -> Tensor:
-    return b.node("Unsqueeze", inputs[0], _line(b, inputs[1]))
+def _unsqueeze(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
+    return b.node("Unsqueeze", inputs[0], _flatten_to_int64(b, inputs[1]))
 
 
 _RULES: dict[str, Rule] = {

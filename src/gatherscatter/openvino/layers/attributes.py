@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from .. import element_types
-from ..ir_read import integer, quoted
+from gatherscatter.openvino import element_types
+from gatherscatter.openvino.ir_read import integer, quote
 
 
 class Signature(NamedTuple):
@@ -60,13 +60,13 @@ def parse(text: str, hint: Any, name: str) -> Any:
         return _float(text, name)
     if hint is str:
         return text
-    return element_types.named(text).dtype if text else None  # np.dtype, or np.dtype | None
+    return element_types.from_name(text).dtype if text else None  # np.dtype, or np.dtype | None
 
 
 def choice(text: str, choices: tuple[str, ...], name: str) -> str:
     """The text, if it is one of the choices."""
     if text not in choices:
-        raise ValueError(f"attribute {name} is {quoted(text)}, not one of {', '.join(choices)}")
+        raise ValueError(f"attribute {name} is {quote(text)}, not one of {', '.join(choices)}")
     return text
 
 
@@ -74,4 +74,4 @@ def _float(text: str, name: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"attribute {name} is {quoted(text)}, not a number") from None
+        raise ValueError(f"attribute {name} is {quote(text)}, not a number") from None

@@ -7,28 +7,34 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..element_types import is_float
-from .operands import Array, Broadcasting, same_shape, same_type, wide
+from gatherscatter.openvino.element_types import is_float
+from gatherscatter.openvino.layers.operands import (
+    Array,
+    Broadcasting,
+    require_same_shape,
+    require_same_type,
+    widen_halves,
+)
 
 # Results keep the operands' dtype with every function passed in here, which is what OpenVINO declares.
 Binary = Callable[[Any, Any], Any]
 Unary = Callable[[Any], Any]
 
 
-def binary(function: Binary) -> Callable[..., Array]:
+def make_binary(function: Binary) -> Callable[..., Array]:
     """A layer of two operands of one type."""
 
     def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
-        same_type(a, b)
-        same_shape(auto_broadcast, a, b)
+        require_same_type(a, b)
+        require_same_shape(auto_broadcast, a, b)
         return cast(Array, function(a, b))
 
     return apply
 
 
-def comparison(function: Binary) -> Callable[..., Array]:
+def make_comparison(function: Binary) -> Callable[..., Array]:
     """The same with a boolean result."""
-    compare = binary(function)
+    compare = make_binary(function)
 
     def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
         return np.asarray(compare(a, b, auto_broadcast=auto_broadcast), np.bool_)
@@ -36,7 +42,7 @@ def comparison(function: Binary) -> Callable[..., Array]:
     return apply
 
 
-def unary(function: Unary) -> Callable[..., Array]:
+def make_unary(function: Unary) -> Callable[..., Array]:
     """A layer of one operand whose function is at home in every type."""
 
     def apply(data: Array) -> Array:
@@ -45,18 +51,18 @@ def unary(function: Unary) -> Callable[..., Array]:
     return apply
 
 
-def rounded(function: Unary) -> Callable[..., Array]:
+def make_rounded(function: Unary) -> Callable[..., Array]:
     """A function of real numbers; on integers OpenVINO rounds its result to the nearest."""
 
     def apply(data: Array) -> Array:
         if is_float(data.dtype):
-            return np.asarray(function(wide(data))).astype(data.dtype)
+            return np.asarray(function(widen_halves(data))).astype(data.dtype)
         return np.asarray(np.rint(function(data.astype(np.float64)))).astype(data.dtype)
 
     return apply
 
 
-def whole(function: Unary) -> Callable[..., Array]:
+def make_whole(function: Unary) -> Callable[..., Array]:
     """Floor and Ceiling: integers are whole already."""
 
     def apply(data: Array) -> Array:
@@ -67,8 +73,8 @@ def whole(function: Unary) -> Callable[..., Array]:
 
 def divide(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy", m_pythondiv: bool = True) -> Array:
     """Floor division of integers by default, towards zero with ``m_pythondiv="false"``."""
-    same_type(a, b)
-    same_shape(auto_broadcast, a, b)
+    require_same_type(a, b)
+    require_same_shape(auto_broadcast, a, b)
     if is_float(a.dtype):
         return np.true_divide(a, b)
     quotient: Array = _integers_only(np.floor_divide)(a, b)
@@ -121,29 +127,29 @@ def sigmoid(data: Array) -> Array:
     return cast(Array, 1 / (1 + np.exp(-data)))
 
 
-def logical(function: Binary) -> Callable[..., Array]:
+def make_logical(function: Binary) -> Callable[..., Array]:
     """A layer of two boolean operands."""
-    combine = binary(function)
+    combine = make_binary(function)
 
     def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
-        return combine(*_boolean(a, b), auto_broadcast=auto_broadcast)
+        return combine(*_require_boolean(a, b), auto_broadcast=auto_broadcast)
 
     return apply
 
 
 def logical_not(data: Array) -> Array:
     """The opposite."""
-    return np.logical_not(*_boolean(data))
+    return np.logical_not(*_require_boolean(data))
 
 
 def select(cond: Array, then: Array, other: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
     """``then`` where ``cond``, else ``other``."""
-    same_type(then, other)
-    same_shape(auto_broadcast, cond, then, other)
-    return np.asarray(np.where(_boolean(cond)[0], then, other))
+    require_same_type(then, other)
+    require_same_shape(auto_broadcast, cond, then, other)
+    return np.asarray(np.where(_require_boolean(cond)[0], then, other))
 
 
-def _boolean(*arrays: Array) -> tuple[Array, ...]:
+def _require_boolean(*arrays: Array) -> tuple[Array, ...]:
     for array in arrays:
         if array.dtype != np.bool_:
             raise TypeError(f"its operands must be boolean, not {array.dtype}")

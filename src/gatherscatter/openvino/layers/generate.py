@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..element_types import STRING, is_float
-from .operands import Array, axis_of, fits_memory, integer, wide
-from .shapes import INT64
+from gatherscatter.openvino.element_types import STRING, is_float
+from gatherscatter.openvino.layers.operands import Array, axis_of, check_fits_memory, integer, widen_halves
+from gatherscatter.openvino.layers.shapes import INT64
 
 INT32: np.dtype[Any] = np.dtype(np.int32)
 
@@ -43,7 +43,7 @@ def range_4(start: Array, stop: Array, step: Array, *, output_type: np.dtype[Any
     if by == 0:
         raise ValueError("step is zero")
     count = max(0, math.ceil((last - first) / by) if is_float(dtype) else int(-((first - last) // by)))
-    fits_memory((count,), dtype)
+    check_fits_memory((count,), dtype)
     numbers: Array = np.arange(count, dtype=np.float64 if is_float(dtype) else np.int64)
     return (first + by * numbers).astype(dtype)
 
@@ -74,7 +74,7 @@ def top_k(
     along, count = axis_of(axis, data.ndim), integer(k, "k")
     if not 0 <= count <= data.shape[along]:
         raise ValueError(f"k is {count}, but axis {along} has size {data.shape[along]}")
-    values = np.moveaxis(wide(data), along, -1)
+    values = np.moveaxis(widen_halves(data), along, -1)
     if mode == "min":
         order = np.argsort(values, axis=-1, kind="stable")
     else:  # sorting the reversed row puts, among equals, the earlier one later; reversing again mends it

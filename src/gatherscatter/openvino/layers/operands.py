@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..element_types import is_half
+from gatherscatter.openvino.element_types import is_half
 
 Array = NDArray[Any]
 Broadcasting = Literal["numpy", "none"]
@@ -44,25 +44,25 @@ def axes_of(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return normal
 
 
-def same_type(*arrays: Array) -> None:
+def require_same_type(*arrays: Array) -> None:
     """OpenVINO never promotes: operands of two types are an error."""
     if len({array.dtype for array in arrays}) > 1:
         raise TypeError(f"its inputs have different types: {', '.join(str(array.dtype) for array in arrays)}")
 
 
-def same_shape(auto_broadcast: Broadcasting, *arrays: Array) -> None:
+def require_same_shape(auto_broadcast: Broadcasting, *arrays: Array) -> None:
     """``auto_broadcast="none"`` asks for equal shapes."""
     if auto_broadcast == "none" and len({array.shape for array in arrays}) > 1:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"auto_broadcast is none, but its inputs have shapes {shapes}")
 
 
-def wide(array: Array) -> Array:
+def widen_halves(array: Array) -> Array:
     """float32 for the half types: sums round once, at the end."""
     return array.astype(np.float32) if is_half(array.dtype) else array
 
 
-def fits_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
+def check_fits_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
     """The shape, unless NumPy could not even describe it."""
     if any(dim < 0 for dim in shape):
         raise ValueError(f"its result would have the shape {shape}")

@@ -7,11 +7,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..element_types import is_float
-from .operands import Array, axes_of, axis_of, integer, integers, same_type, wide
+from gatherscatter.openvino.element_types import is_float
+from gatherscatter.openvino.layers.operands import (
+    Array,
+    axes_of,
+    axis_of,
+    integer,
+    integers,
+    require_same_type,
+    widen_halves,
+)
 
 
-def reduction(function: Callable[..., Any]) -> Callable[..., Array]:
+def make_reduction(function: Callable[..., Any]) -> Callable[..., Array]:
     """A layer that reduces ``axes``; no axes leave the data as it is.
 
     NumPy may widen on the way: back in the data's type an integer is what wrapping at every step would give.
@@ -19,7 +27,7 @@ def reduction(function: Callable[..., Any]) -> Callable[..., Array]:
 
     def apply(data: Array, axes: Array, *, keep_dims: bool = False) -> Array:
         over = axes_of(integers(axes, "axes"), data.ndim)
-        result = function(wide(data), axis=over, keepdims=keep_dims)
+        result = function(widen_halves(data), axis=over, keepdims=keep_dims)
         return np.asarray(result).astype(data.dtype, copy=False)
 
     return apply
@@ -39,7 +47,7 @@ def mean(data: Array, *, axis: tuple[int, ...], keepdims: bool) -> Any:
 def cum_sum(data: Array, axis: Array, *, exclusive: bool = False, reverse: bool = False) -> Array:
     """Running sums along one axis."""
     along = axis_of(integer(axis, "axis"), data.ndim)
-    values = np.flip(wide(data), along) if reverse else wide(data)
+    values = np.flip(widen_halves(data), along) if reverse else widen_halves(data)
     sums = np.cumsum(values, axis=along, dtype=values.dtype)
     if exclusive:
         sums = np.roll(sums, 1, along)
@@ -49,10 +57,10 @@ def cum_sum(data: Array, axis: Array, *, exclusive: bool = False, reverse: bool 
 
 def mat_mul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     """Product of (stacks of) matrices; a transpose flag means nothing to a vector."""
-    same_type(a, b)
+    require_same_type(a, b)
     left = np.swapaxes(a, -1, -2) if transpose_a and a.ndim > 1 else a
     right = np.swapaxes(b, -1, -2) if transpose_b and b.ndim > 1 else b
-    return np.asarray(np.matmul(wide(left), wide(right))).astype(a.dtype, copy=False)
+    return np.asarray(np.matmul(widen_halves(left), widen_halves(right))).astype(a.dtype, copy=False)
 
 
 def softmax(data: Array, *, axis: int = 1) -> Array:
@@ -60,6 +68,6 @@ def softmax(data: Array, *, axis: int = 1) -> Array:
     if not is_float(data.dtype):
         raise TypeError(f"Softmax is not defined for {data.dtype}")
     along = axis_of(axis, data.ndim)
-    values = wide(data)
+    values = widen_halves(data)
     powers = np.exp(values - np.max(values, axis=along, keepdims=True, initial=-np.inf))
     return cast(Array, (powers / np.sum(powers, axis=along, keepdims=True)).astype(data.dtype, copy=False))

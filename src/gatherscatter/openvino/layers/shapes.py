@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .operands import Array, axes_of, axis_of, fits_memory, integers
+from gatherscatter.openvino.layers.operands import Array, axes_of, axis_of, check_fits_memory, integers
 
 INT64: np.dtype[Any] = np.dtype(np.int64)
 
@@ -64,7 +64,7 @@ def broadcast(
     mode: Literal["numpy", "explicit", "bidirectional"] = "numpy",
 ) -> Array:
     """A view that repeats the data; nothing is copied here."""
-    target = fits_memory(integers(target_shape, "target_shape"), data.dtype)
+    target = check_fits_memory(integers(target_shape, "target_shape"), data.dtype)
     if mode == "bidirectional":
         target = np.broadcast_shapes(data.shape, target)
     if mode == "explicit":
@@ -84,5 +84,5 @@ def tile(data: Array, repeats: Array) -> Array:
     rank = max(data.ndim, len(counts))
     shape = (1,) * (rank - data.ndim) + data.shape
     counts = (1,) * (rank - len(counts)) + counts
-    fits_memory(tuple(size * count for size, count in zip(shape, counts, strict=True)), data.dtype)
+    check_fits_memory(tuple(size * count for size, count in zip(shape, counts, strict=True)), data.dtype)
     return np.tile(data, counts)

@@ -7,7 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from .operands import Array, axes_of, axis_of, fits_memory, integer, integers, same_type
+from gatherscatter.openvino.layers.operands import (
+    Array,
+    axes_of,
+    axis_of,
+    check_fits_memory,
+    integer,
+    integers,
+    require_same_type,
+)
 
 Mask = tuple[int, ...]
 _MOST_PARTS = 65536  # an empty axis could be split into as many as a file says
@@ -15,7 +23,7 @@ _MOST_PARTS = 65536  # an empty axis could be split into as many as a file says
 
 def concat(*inputs: Array, axis: int) -> Array:
     """The inputs one after another."""
-    same_type(*inputs)
+    require_same_type(*inputs)
     return np.concatenate(inputs, axis_of(axis, inputs[0].ndim))
 
 
@@ -106,14 +114,14 @@ def pad(
     if len(pads) != data.ndim:
         raise ValueError(f"{len(pads)} pairs of pads for data of rank {data.ndim}")
     sizes = tuple(before + size + after for size, (before, after) in zip(data.shape, pads, strict=True))
-    fits_memory(sizes, data.dtype)
+    check_fits_memory(sizes, data.dtype)
     cuts = (slice(max(0, -low), size + min(0, high)) for size, (low, high) in zip(data.shape, pads, strict=True))
     kept = data[tuple(cuts)]
     grown = [(max(0, low), max(0, high)) for low, high in pads]
     if pad_mode == "constant":
         value = data.dtype.type() if pad_value is None else pad_value
         if pad_value is not None:
-            same_type(data, pad_value)
+            require_same_type(data, pad_value)
         result = np.full(sizes, value, data.dtype)
         result[tuple(slice(low, low + size) for size, (low, _) in zip(kept.shape, grown, strict=True))] = kept
         return result

@@ -38,7 +38,7 @@ function roles(row, tensors) {
 }
 
 function deprecation(row) {
-  return row.deprecated ? `${row.name} is deprecated; use ${row.domain}.ScatterElements` : "";
+  return row.deprecated ? phrase("parts", "deprecated", { op: row.name, domain: row.domain }) : "";
 }
 
 // What single versions demand, by the names that the table has for it.
@@ -46,12 +46,12 @@ const PREPARE = {
   equal_off_axis({ row, data, indices }, axis) {
     if (data.shape.length !== indices.shape.length) return {};
     if (data.shape.every((size, d) => d === axis || size === indices.shape[d])) return {};
-    throw pairFault(row.name, `off axis ${axis}, data and indices must have equal dimensions`, data.shape, indices.shape);
+    throw faultOf("equal_off_axis", { op: row.name, axis, shapes: shapesText(data.shape, indices.shape) });
   },
   no_longer_along_axis({ row, data, indices }, axis) {
     if (data.shape.length !== indices.shape.length || indices.shape.length === 0) return {};
     if (indices.shape[axis] <= data.shape[axis]) return {};
-    throw pairFault(row.name, `along axis ${axis}, indices must not be longer than data`, data.shape, indices.shape);
+    throw faultOf("no_longer_along_axis", { op: row.name, axis, shapes: shapesText(data.shape, indices.shape) });
   },
   one_element_updates({ data, indices, updates }) {
     const whole = indices.shape.length === 1 && indices.shape[0] === data.shape.length;

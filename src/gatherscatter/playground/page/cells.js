@@ -12,39 +12,30 @@ function titleOf(block, atFault) {
   return parts;
 }
 
-const LOOKS = {
-  untouched: "untouched",
-  once: "touched by one index",
-  repeated: "touched by several indices",
-  reduced: "combined with what was there",
-  filled: "filled, nothing is read",
-  bad: "out of range",
-};
-
 // For each cell what lies under the arrows and what over them.
 function cellsOf(block, marks, focus, pending, negatives) {
   return block.texts.map((text, flat) => {
     const mark = marks.get(flat);
     const waiting = pending(block.role, flat);
-    const look = waiting ? "waiting" : (mark?.look ?? "untouched");
+    const state = waiting ? "pending" : (mark?.state ?? "untouched");
     const inFocus = focus !== undefined && mark?.groups.includes(focus);
     const group = inFocus ? focus : mark?.groups.at(-1);
     const hue = group === undefined ? "" : ` hue${group % HUES}`;
     const away = focus !== undefined && !inFocus ? " away" : "";
-    const kind = { class: `cell ${look}${hue}${away}${mark?.negative ? " negative" : ""}`, "data-group": group };
+    const kind = { class: `cell ${state}${hue}${away}${mark?.negative ? " negative" : ""}`, "data-group": group };
     const box = cellBox(block, flat);
     const says = `${placeText(block.name, coordinatesOf(flat, block.tensor.shape))} = ${wordText(block.tensor.type, block.tensor.values[flat])}`;
-    const title = s("title", null, waiting ? "not reached yet" : `${says}: ${LOOKS[look]}`);
-    const badge = look === "bad" ? "!" : badgeText(mark?.groups ?? []);
+    const title = s("title", null, waiting ? STATES.pending : `${says}: ${STATES[state]}`);
+    const badge = state === "bad" ? "!" : badgeText(mark?.groups ?? []);
     return {
-      ground: s("g", kind, groundOf(box, look), title),
+      ground: s("g", kind, groundOf(box, state), title),
       texts: s("g", kind, waiting ? "" : textsOf(box, text, badge, mark?.negative ? `→${negatives.get(flat)}` : "")),
     };
   });
 }
 
-function groundOf({ x, y, width, height }, look) {
-  const pattern = { repeated: "stripes", reduced: "dots", filled: "hatch" }[look];
+function groundOf({ x, y, width, height }, state) {
+  const pattern = PATTERNS[state];
   return [
     s("rect", { class: "ground", x, y, width, height }),
     pattern ? s("rect", { x, y, width, height, fill: `url(#${pattern})` }) : "",

@@ -11,16 +11,20 @@ function checkedAttributes(row, given) {
   const own = new Map(row.attributes.map((attribute) => [attribute.name, attribute]));
   const since = sinceWhen(row);
   for (const name of given.keys())
-    if (!own.has(name) && !since.has(name)) throw unknownAttribute(row.name, name, own.keys());
+    if (!own.has(name) && !since.has(name)) {
+      const attributes = [...own.keys()].sort().join(", ") || "none";
+      throw faultOf("unknown_attribute", { op: row.name, input: name, attributes });
+    }
   for (const { name, required } of row.attributes)
-    if (required && !given.has(name)) throw missingAttribute(row.name, name);
+    if (required && !given.has(name)) throw faultOf("missing_attribute", { op: row.name, input: name });
   return () => {
     const values = {};
     for (const attribute of row.attributes)
       values[attribute.name] = given.has(attribute.name)
         ? attributeValue(row, attribute, given.get(attribute.name))
         : attribute.default;
-    for (const name of given.keys()) if (!own.has(name)) throw newerAttribute(row.name, name, since.get(name));
+    for (const name of given.keys())
+      if (!own.has(name)) throw faultOf("newer_attribute", { op: row.name, input: name, version: since.get(name) });
     return values;
   };
 }
@@ -41,32 +45,40 @@ function argument(integer) {
   return Number.isSafeInteger(number) ? number : lesser(greater(integer, INT64[0]), INT64[1]);
 }
 
-function attributeValue(row, attribute, value) {
+function attributeValue(row, { name, type, choices }, value) {
+  const at = { op: row.name, input: name };
   const kind = typeof value;
   const readers = {
     int: () => (kind === "bigint" ? argument(value) : kind === "boolean" ? Number(value) : undefined),
     bool: () => (kind !== "string" && [0, 1].includes(Number(value)) ? Boolean(Number(value)) : undefined),
     string: () => (kind === "string" ? value : undefined),
   };
-  const read = readers[attribute.type]();
-  if (read === undefined) throw attributeType(row.name, attribute, value);
-  if (attribute.choices && !attribute.choices.includes(read)) throw attributeChoice(row.name, attribute, read);
+  const read = readers[type]();
+  if (read === undefined) throw faultOf("attribute_type", { ...at, type, given: PYTHON_TYPES[kind] });
+  if (choices && !choices.includes(read)) {
+    const listed = choices.map(pythonText).join(", ");
+    throw faultOf("choice", { ...at, raises: "ValueError", choices: listed, value: shortened(read) });
+  }
   return read;
 }
 
 // `tensors` are in the order of the version's inputs, an optional one that is absent null.
 function checkTypes(row, tensors) {
   row.inputs.forEach(({ name, kind, optional }, i) => {
-    if (!tensors[i] && !optional) throw missingInput(row.name, name);
-    if (tensors[i] && kind !== "data" && !isIndexType(tensors[i].type)) throw notIntegers(row.name, name, tensors[i].type);
+    const at = { op: row.name, input: name };
+    if (!tensors[i] && !optional) throw faultOf("missing_input", at);
+    if (tensors[i] && kind !== "data" && !isIndexType(tensors[i].type))
+      throw faultOf("not_integers", { ...at, type: dtypeOf(tensors[i].type) });
   });
   const first = row.inputs[0].name;
   row.inputs.forEach(({ name, kind }, i) => {
     if (!tensors[i] || kind === "axis") return;
     const { type } = tensors[i];
     const allowed = kind === "data" ? row.element_types : row.index_types;
-    if (!allowed.includes(type)) throw refusedType(row.name, name, type, allowed);
-    if (kind === "data" && type !== tensors[0].type) throw mixedTypes(row.name, name, type, first, tensors[0].type);
+    const at = { op: row.name, input: name, type: dtypeOf(type) };
+    if (!allowed.includes(type)) throw faultOf("refused_type", { ...at, allowed: allowed.join(", ") });
+    if (kind === "data" && type !== tensors[0].type)
+      throw faultOf("mixed_types", { ...at, first, first_type: dtypeOf(tensors[0].type) });
   });
 }
 
@@ -79,7 +91,8 @@ function isIndexType(type) {
 function checkedReduction(row, values, type) {
   const named = values.reduction ?? "none";
   const reduction = table.reductions[named] ?? named;
-  if (reduction !== "none" && !row.reducible[reduction].includes(type)) throw reductionFault(row.name, reduction, type);
+  if (reduction !== "none" && !row.reducible[reduction].includes(type))
+    throw faultOf("reduction", { op: row.name, reduction, type: dtypeOf(type) });
   return reduction;
 }
 
@@ -87,6 +100,6 @@ function axisOf(row, values, tensors) {
   const at = row.inputs.findIndex(({ kind }) => kind === "axis");
   if (at < 0) return values.axis ?? 0;
   const { shape, values: elements } = tensors[at];
-  if (shape.length > 1 || elements.length !== 1) throw axisShape(row.name, shape);
+  if (shape.length > 1 || elements.length !== 1) throw faultOf("axis_shape", { op: row.name, shape });
   return argument(elements[0]);
 }

@@ -27,12 +27,12 @@ function fits({ low, high }, size) {
 function refusedNegatives(ranges, sizes, negative) {
   const all = ranges.every((range, j) => fits(range, sizes[j]));
   if (negative || !all || !ranges.some(({ low }) => low < 0n)) return "";
-  return `negative indices do not count from the end here: add the size (${listed(sizes)}) to them`;
+  return phrase("hints", "refused_negatives", { sizes: listed(sizes) });
 }
 
 function countedFromOne(ranges, sizes) {
   if (!ranges.every(({ low, high }, j) => low >= 1n && high <= sizes[j])) return "";
-  return `all values lie in 1..${listed(sizes)}: if they count from one, subtract 1`;
+  return phrase("hints", "counted_from_one", { sizes: listed(sizes) });
 }
 
 // A negative number stored without a sign, or a number shifted by 2^32.
@@ -43,10 +43,10 @@ function overflowed(ranges, sizes, type) {
     const size = sizes[j];
     // A narrow type has too few values for one of them to tell, but for the commonest negative number.
     if (!signed && (bits >= 32 ? -size <= high - span && high - span < 0n : high === span - 1n))
-      return `${high} is ${high - span} stored as ${type}: use a signed type`;
+      return phrase("hints", "unsigned", { value: high, meant: high - span, type });
     const shifted = high - (1n << 32n);
     if (size <= 1n << 31n && -size <= shifted && shifted < size)
-      return `${high} is 2^32 ${shifted < 0n ? "" : "+"}${shifted}: did a 32-bit value overflow?`;
+      return phrase("hints", "overflow", { value: high, rest: `${shifted < 0n ? "" : "+"}${shifted}` });
   }
   return "";
 }
@@ -56,7 +56,7 @@ function swappedColumns(ranges, sizes) {
     for (let j = i + 1; j < sizes.length; j++) {
       const swapped = sizes.with(i, sizes[j]).with(j, sizes[i]);
       if (ranges.every((range, column) => fits(range, swapped[column])))
-        return `all would be in range with columns ${i} and ${j} swapped: are the axes in the right order?`;
+        return phrase("hints", "swapped_columns", { i, j });
     }
   return "";
 }
@@ -66,5 +66,5 @@ function wrongAxis(ranges, axes, shape) {
   if (axes.length !== 1) return "";
   const [{ low, high }] = ranges;
   const exact = [...shape.keys()].filter((axis) => axis !== axes[0] && low >= 0n && high === BigInt(shape[axis] - 1));
-  return exact.length === 1 ? `they reach exactly to the end of axis ${exact[0]}: is axis right?` : "";
+  return exact.length === 1 ? phrase("hints", "wrong_axis", { axis: exact[0] }) : "";
 }

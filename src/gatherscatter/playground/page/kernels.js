@@ -20,10 +20,10 @@ const KERNELS = {
   scatter_nd: planTuples,
 };
 
-function misfit(call, fault, slots) {
+function misfit(call, name, slots) {
   const { row, data, indices, updates, axis, batchDims } = call;
   const shapes = { data: data.shape, indices: indices.shape, updates: updates?.shape };
-  return shapeFault(row.name, row.kernel, fault, { ...shapes, slots, axis, batchDims });
+  return shapeFault(row.name, row.kernel, name, { ...shapes, slots, axis, batchDims });
 }
 
 function checkUpdates(call, slots) {
@@ -159,7 +159,7 @@ function resolved(call, axes) {
   const axis = axes[bad[0] % axes.length];
   const size = data.shape[axis];
   throw indexFault(row.name, "indices", indices, bad, {
-    subject: `axis ${axis} of data with size ${size}`,
+    subject: phrase("parts", "axis", { axis, size }),
     low: negative ? -size : 0,
     high: size - 1,
     hint: hintFor(columns, axes, data.shape, negative, indices.type),
@@ -170,23 +170,15 @@ function resolved(call, axes) {
 function planCache({ row, data: past, updates: update, indices: window, axis: given, mode }) {
   const { name: op } = row;
   const rank = past.shape.length;
-  if (rank < 2) throw cacheFault(op, "past_cache", `past_cache must have at least 2 dimensions, not ${rank}`);
+  if (rank < 2) throw faultOf("cache_rank", { op, rank });
   const axis = given < 0 ? Number(given) + rank : given;
-  if (!(axis > 0 && axis < rank)) {
-    const valid = `valid: ${1 - rank}..${rank - 1}, but not 0`;
-    throw cacheFault(op, "axis", `axis ${given} is out of range for past_cache of rank ${rank} (${valid})`);
-  }
-  const shapes = `(past_cache ${tupleText(past.shape)}, update ${tupleText(update.shape)})`;
+  if (!(axis > 0 && axis < rank)) throw faultOf("cache_axis", { op, axis: given, rank, low: 1 - rank, high: rank - 1 });
   const fits = past.shape.length === update.shape.length && past.shape.every((size, d) =>
     d === axis ? update.shape[d] <= size : update.shape[d] === size,
   );
-  if (!fits)
-    throw cacheFault(op, "update", `update must have the shape of past_cache, but at axis ${axis} it may be shorter ${shapes}`);
+  if (!fits) throw faultOf("cache_update", { op, axis, past: past.shape, update: update.shape });
   const batch = past.shape.slice(0, 1);
-  if (window && !sameShape(window.shape, batch)) {
-    const wanted = `${tupleText(batch)}, one position a batch entry, not ${tupleText(window.shape)}`;
-    throw cacheFault(op, "write_indices", `write_indices must have shape ${wanted}`);
-  }
+  if (window && !sameShape(window.shape, batch)) throw faultOf("cache_starts", { op, batch, starts: window.shape });
   const [size, length] = [past.shape[axis], update.shape[axis]];
   const starts = window?.values ?? new Array(batch[0]).fill(0n);
   if (mode === "linear") checkWindows(op, window, size, length);
@@ -215,7 +207,7 @@ function checkWindows(op, window, size, length) {
     if (start < 0n || start > BigInt(size - length)) bad.push(n);
   });
   if (bad.length === 0) return;
-  const subject = `${length} positions from there on in a cache of size ${size}`;
+  const subject = phrase("parts", "window", { length, size });
   throw indexFault(op, "write_indices", window, bad, { subject, low: 0, high: size - length });
 }
 
@@ -260,24 +252,14 @@ function sequenceLength(length, time) {
 function beamOf(op, parents, flat, beams) {
   const number = Number(parents.values[flat]);
   if (number >= 0 && number < beams) return Math.trunc(number);
-  const subject = `the beams, of which there are ${beams}`;
+  const subject = phrase("parts", "beams", { beams });
   throw indexFault(op, "parent_ids", parents, [flat], { subject, low: 0, high: beams - 1 });
 }
 
 function checkTreeShapes(op, steps, parents, lengths, end) {
-  const rules = [
-    [steps.length === 3, "step_ids", () => `step_ids must have shape (T, B, W), not ${tupleText(steps)}`],
-    [
-      sameShape(parents, steps),
-      "parent_ids",
-      () => `parent_ids must have the shape of step_ids ${tupleText(steps)}, not ${tupleText(parents)}`,
-    ],
-    [
-      sameShape(lengths, steps.slice(1, 2)),
-      "max_seq_len",
-      () => `max_seq_len must have shape (B,) = ${tupleText(steps.slice(1, 2))}, not ${tupleText(lengths)}`,
-    ],
-    [end.length === 0, "end_token", () => `end_token must be a scalar, not of shape ${tupleText(end)}`],
-  ];
-  for (const [holds, at, text] of rules) if (!holds) throw cacheFault(op, at, text());
+  const batch = steps.slice(1, 2);
+  if (steps.length !== 3) throw faultOf("tree_steps", { op, steps });
+  if (!sameShape(parents, steps)) throw faultOf("tree_parents", { op, steps, parents });
+  if (!sameShape(lengths, batch)) throw faultOf("tree_lengths", { op, batch, lengths });
+  if (end.length) throw faultOf("tree_end", { op, end });
 }

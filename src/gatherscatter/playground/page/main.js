@@ -25,7 +25,24 @@ function keepAddress() {
 
 function copyLink(event) {
   keepAddress();
-  copyText(location.href, event.target);
+  copy(location.href, event.target);
+}
+
+// Copy a text, and say on the button whether it worked. A field holds the text if the reader must copy it by hand.
+async function copy(text, button) {
+  const field = byId("to-copy");
+  const select = () => {
+    field.hidden = false;
+    field.value = text;
+    field.select();
+  };
+  const copied = await copyText(text, select);
+  if (copied) field.hidden = true;
+  button.dataset.label ??= button.textContent;
+  byId("said").textContent = button.textContent = copied ? "Copied" : "Press Ctrl+C";
+  setTimeout(() => {
+    button.textContent = button.dataset.label;
+  }, 2000);
 }
 
 // Show what a fragment describes: a link, an example. One that makes no sense leaves the page as it is.
@@ -51,7 +68,7 @@ function start() {
   if (asked) take(asked); // over the first example, if it makes sense
   addEventListener("hashchange", followAddress);
   byId("copy-link").addEventListener("click", copyLink);
-  byId("copy-python").addEventListener("click", (event) => copyText(byId("python").textContent, event.target));
+  byId("copy-python").addEventListener("click", (event) => copy(byId("python").textContent, event.target));
   const count = () => view.plan?.groups.length ?? 0;
   byId("step").addEventListener("input", (event) => goTo(Number(event.target.value)));
   byId("back").addEventListener("click", () => goTo(view.step === null ? count() - 1 : Math.max(view.step - 1, 0)));

@@ -1,8 +1,10 @@
 // What is said of each cell of the picture: who touches it, and how. `step` is how many groups have been carried out.
 
-const HUES = 8;
+// The states of cells in words, and the number of hues, as in other drawings of this package.
+const { states: STATES, hues: HUES } = readData("drawing");
+const PATTERNS = { again: "stripes", repeated: "stripes", reduced: "dots", filled: "hatch" };
 
-// For each tensor a list by flat position: { groups, look }, and what the output holds by then.
+// For each tensor a list by flat position: { groups, state }, and what the output holds by then.
 function marksOf(plan, step) {
   const done = plan.groups.slice(0, step);
   const marks = { data: new Map(), indices: new Map(), updates: new Map(), output: new Map() };
@@ -16,14 +18,14 @@ function marksOf(plan, step) {
     for (const [from, to] of group.moves) {
       if (from !== null) touch(source, from, number);
       touch("output", to, number);
-      if (from === null) marks.output.get(to).look = "filled";
+      if (from === null) marks.output.get(to).state = "filled";
     }
   });
   const reduces = plan.updates && (plan.reduction ?? "none") !== "none";
   for (const mark of marks.output.values())
-    mark.look ??= reduces ? "reduced" : mark.groups.length > 1 ? "repeated" : "once";
+    mark.state ??= reduces ? "reduced" : mark.groups.length > 1 ? "repeated" : "written";
   for (const name of ["data", "updates", "indices"])
-    for (const mark of marks[name].values()) mark.look = mark.groups.length > 1 ? "repeated" : "once";
+    for (const mark of marks[name].values()) mark.state = mark.groups.length > 1 ? "again" : "read";
   if (plan.row.kernel === "gather_tree") markTree(plan, marks, step);
   markNegatives(plan, marks);
   return marks;
@@ -37,11 +39,11 @@ function markNegatives({ row, indices }, marks) {
 function markTree(plan, marks, step) {
   if (step < plan.groups.length) return;
   plan.tensors[0].values.forEach((_, flat) => {
-    if (!marks.output.has(flat)) marks.output.set(flat, { groups: [], look: "filled" });
+    if (!marks.output.has(flat)) marks.output.set(flat, { groups: [], state: "filled" });
   });
 }
 
 // The marks of a call that is refused: the elements at fault.
 function faultMarks(fault) {
-  return new Map(fault.bad.map((flat) => [flat, { groups: [], look: "bad" }]));
+  return new Map(fault.bad.map((flat) => [flat, { groups: [], state: "bad" }]));
 }

@@ -1,6 +1,6 @@
 // Choosing the operator, its version and an example.
 
-const presets = JSON.parse(byId("presets").textContent);
+const presets = readData("presets");
 
 function familyName({ domain, op_type }) {
   return `${domain}.${op_type}`;

@@ -23,18 +23,21 @@ function indexPart(plan, { at, position, inSlots }) {
   const place = tuple ? inSlots.slice(0, indices.shape.length - 1) : coordinatesOf(at[0], indices.shape);
   const shown = `${placeText("indices", place)} = ${tuple ? `[${values.join(", ")}]` : values[0]}`;
   const turned = values.flatMap((value, j) => {
-    if (position[j] === null) return [`${value} is out of range on axis ${axes[j]}, which gives zeros here`];
-    return value < 0n ? [`${value} counts from the end of axis ${axes[j]}: ${plan.data.shape[axes[j]]} - ${-value} = ${position[j]}`] : [];
+    const axis = axes[j];
+    if (position[j] === null) return [phrase("steps", "missing", { value, axis })];
+    const from = { value, axis, size: plan.data.shape[axis], distance: -value, position: position[j] };
+    return value < 0n ? [phrase("steps", "from_end", from)] : [];
   });
   return `${shown}${turned.length ? ` (${turned.join("; ")})` : ""}:`;
 }
 
 function windowPart({ axes, indices, data }, at, [position], inSlots) {
   const start = at.length ? indices.values[at[0]] : 0n;
-  const t = inSlots[axes[0]];
-  const shown = at.length ? `write_indices[${at[0]}] = ${start}` : "without write_indices, writing begins at 0";
-  const wraps = start + BigInt(t) !== BigInt(position) ? ` modulo ${data.shape[axes[0]]}` : "";
-  return `${shown}, ${start} + ${t}${wraps} = ${position}:`;
+  const offset = inSlots[axes[0]];
+  const starts = at.length ? `write_indices[${at[0]}] = ${start}` : phrase("steps", "no_starts");
+  const wraps = start + BigInt(offset) !== BigInt(position);
+  const size = data.shape[axes[0]];
+  return phrase("steps", wraps ? "window_in_ring" : "window", { starts, start, offset, size, position });
 }
 
 function partText(name, place, tensor) {
@@ -51,8 +54,9 @@ function outputPlace(plan, inSlots) {
 
 function gatherPart(plan, { inData, inSlots, position }) {
   const target = placeText(plan.row.output, outputPlace(plan, inSlots));
-  if (position.includes(null)) return `${target} is filled with ${wordText(plan.data.type, zeroOf(plan.data.type))}.`;
-  return `${partText("data", inData, plan.data)} goes to ${target}.`;
+  const { type } = plan.data;
+  if (position.includes(null)) return phrase("steps", "filled", { target, value: wordText(type, zeroOf(type)) });
+  return phrase("steps", "gathered", { source: partText("data", inData, plan.data), target });
 }
 
 const SIGNS = { add: "+", sub: "-", mul: "×" };
@@ -62,42 +66,34 @@ function scatterPart(plan, { inData, inSlots, moves }, number) {
   const source = partText(nameOf(plan, "updates"), inSlots, { ...updates, shape: plan.slots });
   const target = placeText(row.output, inData);
   const reduction = plan.reduction ?? "none";
-  if (moves.length !== 1) return reduction === "none" ? `${source} is written to ${target}.` : `${source} ${VERBS[reduction]} ${target}.`;
+  const said = { source, target, verb: reduction === "none" ? "" : phrase("verbs", reduction) };
+  if (moves.length !== 1) return phrase("steps", reduction === "none" ? "written" : "combined", said);
   const [from, to] = moves[0];
   const earlier = plan.groups.slice(0, number).some((group) => group.moves.some(([, other]) => other === to));
   const text = (value) => wordText(data.type, value);
-  const after = text(resultOf(plan, number + 1).values[to]);
-  if (reduction === "none") return `${source} is written to ${target}${earlier ? ", over what an earlier index wrote" : ""}.`;
-  if (!earlier && !plan.initial) return `${source} replaces what data had at ${target}, as use_init_val is false.`;
+  const value = text(resultOf(plan, number + 1).values[to]);
+  if (reduction === "none") return phrase("steps", earlier ? "overwritten" : "written", said);
+  if (!earlier && !plan.initial) return phrase("steps", "replaced", said);
   const [held, update] = [text(resultOf(plan, number).values[to]), text(updates.values[from])];
-  if (reduction === "mean") return `${source} is one more contribution to ${target}: the mean is now ${after}.`;
-  const sum = SIGNS[reduction] ? `${held} ${SIGNS[reduction]} ${bracketed(update)}` : `${reduction}(${held}, ${update})`;
-  return `${source} ${VERBS[reduction]} ${target}: ${sum} = ${after}.`;
+  if (reduction === "mean") return phrase("steps", "mean", { ...said, value });
+  const terms = SIGNS[reduction] ? `${held} ${SIGNS[reduction]} ${bracketed(update)}` : `${reduction}(${held}, ${update})`;
+  return phrase("steps", "combined_elements", { ...said, terms, value });
 }
-
-const VERBS = {
-  add: "is added to",
-  sub: "is subtracted from",
-  mul: "multiplies",
-  min: "is compared with",
-  max: "is compared with",
-  mean: "goes into the mean at",
-};
 
 function bracketed(text) {
   return text.startsWith("-") ? `(${text})` : text;
 }
 
 function treeSentence({ tensors: [steps] }, { entry, beam, moves }) {
-  if (!moves.length) return `Batch entry ${entry}, beam ${beam}: its length is 0, so all of it is the end token.`;
+  if (!moves.length) return phrase("steps", "empty_beam", { entry, beam });
   const path = moves.map(([from]) => {
     const [t, , w] = coordinatesOf(from, steps.shape);
     return `step_ids[${t}, ${entry}, ${w}] = ${wordText(steps.type, steps.values[from])}`;
   });
-  return `Batch entry ${entry}, beam ${beam}, followed back by its parents: ${path.join(", then ")}.`;
+  return phrase("steps", "beam", { entry, beam, path: path.join(phrase("steps", "then")) });
 }
 
-// The registry's rule, its terms replaced by numbers.
+// The rule of the table, its terms replaced by numbers.
 function shapeSentence(plan, shape) {
   const names = { axis: plan.axes[0], batch_dims: plan.batchDims, k: plan.axes.length };
   const given = new Map(plan.row.inputs.map(({ name }, i) => [name, plan.tensors[i]]));

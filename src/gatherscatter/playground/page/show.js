@@ -56,34 +56,29 @@ function drawPicture() {
   if (plan) showStep(plan, done);
 }
 
-const LEGEND = [
-  ["once", "touched by one index"],
-  ["repeated", "by several; in an output, the last wins"],
-  ["reduced", "combined by the reduction"],
-  ["filled", "filled in"],
-  ["negative", "counts from the end"],
-  ["batch", "a batch entry"],
-  ["bad", "out of range"],
-  ["untouched", "untouched"],
-];
-
 function showLegend(svg) {
-  const found = LEGEND.filter(([look]) => svg.querySelector(`.${look}`) && !(view.fault && look === "untouched"));
-  byId("legend").replaceChildren(...found.map(([look, text]) => h("li", null, sample(look), text)));
+  const unsaid = ["pending", ...(view.fault ? ["untouched"] : [])];
+  const found = Object.entries(STATES).filter(([state]) => svg.querySelector(`.${state}`) && !unsaid.includes(state));
+  const texts = new Map();
+  for (const [state, text] of found) {
+    const alike = { written: "read", repeated: "again" }[state] ?? state; // drawn alike
+    texts.set(alike, [...(texts.get(alike) ?? []), text]);
+  }
+  byId("legend").replaceChildren(...[...texts].map(([state, all]) => h("li", null, sample(state), all.join(", "))));
 }
 
-function sample(look) {
-  const pattern = { repeated: "stripes", reduced: "dots", filled: "hatch" }[look];
+function sample(state) {
+  const pattern = PATTERNS[state];
   const box = { x: 1, y: 1, width: 22, height: 16 };
-  if (look === "batch") return s("svg", { width: 24, height: 18, "aria-hidden": "true" }, s("rect", { class: "batch", ...box, rx: 4 }));
-  const hue = look === "untouched" || look === "bad" ? "" : " hue0";
+  if (state === "batch") return s("svg", { width: 24, height: 18, "aria-hidden": "true" }, s("rect", { class: "batch", ...box, rx: 4 }));
+  const hue = state === "untouched" || state === "bad" ? "" : " hue0";
   return s("svg", { width: 24, height: 18, "aria-hidden": "true" },
-    s("g", { class: `cell ${look}${hue}` },
+    s("g", { class: `cell ${state}${hue}` },
       s("rect", { class: "ground", ...box }),
       pattern ? s("rect", { ...box, class: "pattern", fill: `url(#${pattern})` }) : "",
       s("rect", { class: "edge", ...box }),
-      look === "negative" ? s("text", { class: "value", x: 12, y: 14 }, "-1") : "",
-      look === "bad" ? s("text", { class: "value", x: 12, y: 14 }, "!") : ""));
+      state === "negative" ? s("text", { class: "value", x: 12, y: 14 }, "-1") : "",
+      state === "bad" ? s("text", { class: "value", x: 12, y: 14 }, "!") : ""));
 }
 
 // Steps.

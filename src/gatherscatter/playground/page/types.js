@@ -1,7 +1,7 @@
 // Element types. Integers are BigInt, floats Number, complex numbers { re, im }, the rest as in JSON. What is known of a
 // type (bits, largest value, what infinity becomes in it) is in the table.
 
-const table = JSON.parse(document.getElementById("table").textContent);
+const table = readData("table");
 const NAN = /^[+-]?nan$/i;
 const INFINITE = /^([+-]?)inf(inity)?$/i;
 const INTEGER = /^[+-]?\d+$/;

@@ -9,7 +9,7 @@ from gatherscatter.errors import OpTypeError
 from gatherscatter.torch.functions import check_memory
 from gatherscatter.torch.gradients import HALVES
 from gatherscatter.torch.segment.places import Places
-from gatherscatter.torch.segment.scatters import into, places_for
+from gatherscatter.torch.segment.scatters import copy_to_out, places_for
 
 
 def scatter_std(
@@ -23,18 +23,18 @@ def scatter_std(
     """The standard deviations; 0, with a gradient of 0, where all values are the same. ``out`` is only written to."""
     places = places_for(src, index, dim, out, dim_size)
     check_memory("scatter_std", src=src)
-    values = _wide(src if src.is_floating_point() else src.to(torch.get_default_dtype()))
+    values = _widen_halves(src if src.is_floating_point() else src.to(torch.get_default_dtype()))
     off = values - places.take(places.put(values, "mean"))
     counts = places.counts(values)
     squares = places.put(off * off, "add") / (counts - 1 if unbiased else counts).clamp(min=1)
     same = squares == 0
     result = squares.masked_fill(same, 1).sqrt().masked_fill(same, 0)
-    return into(out, result.to(src.dtype) if src.is_floating_point() else result)
+    return copy_to_out(out, result.to(src.dtype) if src.is_floating_point() else result)
 
 
 def scatter_softmax(src: Tensor, index: Tensor, dim: int = -1, dim_size: int | None = None) -> Tensor:
     """Softmax over the values that have the same index, in the shape of ``src``."""
-    places, values = _of_floats("scatter_softmax", src, index, dim, dim_size)
+    places, values = _prepare_floats("scatter_softmax", src, index, dim, dim_size)
     powers = (values - places.take(_top(places, values))).exp()
     return (powers / places.take(places.put(powers, "add"))).to(src.dtype)
 
@@ -43,7 +43,7 @@ def scatter_log_softmax(
     src: Tensor, index: Tensor, dim: int = -1, eps: float = 1e-12, dim_size: int | None = None
 ) -> Tensor:
     """The logarithm of `scatter_softmax`; ``eps`` is added to the sum of powers."""
-    places, values = _of_floats("scatter_log_softmax", src, index, dim, dim_size)
+    places, values = _prepare_floats("scatter_log_softmax", src, index, dim, dim_size)
     off = values - places.take(_top(places, values))
     return (off - places.take((places.put(off.exp(), "add") + eps).log())).to(src.dtype)
 
@@ -58,27 +58,27 @@ def scatter_logsumexp(
 ) -> Tensor:
     """``log(sum(exp(src)))`` of the values with the same index, and of ``out``; where nothing comes, ``out`` or 0."""
     check_memory("scatter_logsumexp", out=out)
-    places, values = _of_floats("scatter_logsumexp", src, index, dim, dim_size if out is None else out.shape[dim])
+    places, values = _prepare_floats("scatter_logsumexp", src, index, dim, dim_size if out is None else out.shape[dim])
     top, start, empty = _top(places, values), None, torch.zeros((), dtype=values.dtype)
     if out is not None:
-        empty = _wide(out.clone())
+        empty = _widen_halves(out.clone())
         top = torch.maximum(top, empty.detach().nan_to_num(neginf=torch.finfo(values.dtype).min))
         start = (empty - top).exp()
     powers = places.put((values - places.take(top)).exp(), "add", start)
     nothing = powers == 0  # of minus infinities alone
     found = ((powers.masked_fill(nothing, 1) + eps).log() + top).masked_fill(nothing, -torch.inf)
-    return into(out, torch.where(places.counts(values) > 0, found, empty).to(src.dtype))
+    return copy_to_out(out, torch.where(places.counts(values) > 0, found, empty).to(src.dtype))
 
 
-def _wide(values: Tensor) -> Tensor:
+def _widen_halves(values: Tensor) -> Tensor:
     return values.to(torch.float32) if values.dtype in HALVES else values
 
 
-def _of_floats(op: str, src: Tensor, index: Tensor, dim: int, size: int | None) -> tuple[Places, Tensor]:
+def _prepare_floats(op: str, src: Tensor, index: Tensor, dim: int, size: int | None) -> tuple[Places, Tensor]:
     if not src.is_floating_point():
         raise OpTypeError(f"{op}: src must be floats, not {src.dtype}", op=op, input="src")
     check_memory(op, src=src)
-    return Places.of(src, index, dim, size), _wide(src)
+    return Places.of(src, index, dim, size), _widen_halves(src)
 
 
 def _top(places: Places, values: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ class Places:
     @staticmethod
     def of(src: Tensor, index: Tensor, dim: int, size: int | None) -> Places:
         """The index as torch_scatter broadcasts it: its first axis is axis ``dim`` if it has one, else the first."""
-        dim = _normalised(dim, src.ndim)
+        dim = _normalise_dim(dim, src.ndim)
         if size is None:
             functions.check_memory("scatter", index=index)
             size = int(index.max()) + 1 if index.numel() else 0
@@ -77,7 +77,7 @@ class Places:
         return functions.gather("gather_elements", values, members, axis=self.dim, mode="fill")
 
 
-def _normalised(dim: int, rank: int) -> int:
+def _normalise_dim(dim: int, rank: int) -> int:
     if not -rank <= dim < rank:
         raise IndexError(f"dim {dim} is out of range for a tensor with {rank} dimensions (valid: {-rank}..{rank - 1})")
     return dim % rank

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gatherscatter.errors import OpValueError
-from gatherscatter.prepared import prepared
-from gatherscatter.reductions import REDUCTIONS
+from gatherscatter.functions.group_reductions import REDUCTIONS
+from gatherscatter.functions.prepare import prepare_indices
 from gatherscatter.torch import functions
-from gatherscatter.torch.gradients import divided
+from gatherscatter.torch.gradients import divide_by_counts
 
 _NAME = "gatherscatter::reduce"
 _OP = "scatter"
@@ -47,7 +47,7 @@ def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tu
 
 def _reduce(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[Tensor]:
     with torch.no_grad():
-        return list(prepared(_OP, rows, size).reduce(updates, names))  # type: ignore[arg-type]
+        return list(prepare_indices(_OP, rows, size).reduce(updates, names))  # type: ignore[arg-type]
 
 
 def _shapes(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[Tensor]:
@@ -58,7 +58,7 @@ def _shapes(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[
     ]
 
 
-def _batched(info: Any, in_dims: Any, updates: Tensor, rows: Tensor, size: int, names: list[str]) -> Any:
+def _reduce_batch(info: Any, in_dims: Any, updates: Tensor, rows: Tensor, size: int, names: list[str]) -> Any:
     """Every batch entry has places of its own."""
     batch, count = info.batch_size, rows.shape[-1 if in_dims[1] is None else 1 - in_dims[1]]
     updates = updates.expand(batch, *updates.shape) if in_dims[0] is None else updates.movedim(in_dims[0], 0)
@@ -91,20 +91,20 @@ class _Reduce(Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.mark_non_differentiable(*(each for each in output if each.dtype == torch.int64))
-        _remember(ctx, inputs, output)
+        _save_for_backward(ctx, inputs, output)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return _of_updates(ctx, grads), None, None, None
+        return _compute_updates_gradient(ctx, grads), None, None, None
 
 
-def _remember(ctx: Any, inputs: Any, output: Any) -> None:
+def _save_for_backward(ctx: Any, inputs: Any, output: Any) -> None:
     updates, rows, _, ctx.names = inputs
     ctx.shape = updates.shape
     ctx.save_for_backward(rows, *(each for name, each in zip(ctx.names, output, strict=True) if name.startswith("arg")))
 
 
-def _of_updates(ctx: Any, grads: Sequence[Any]) -> Any:
+def _compute_updates_gradient(ctx: Any, grads: Sequence[Any]) -> Any:
     rows, *members = ctx.saved_tensors
     members_of = dict(zip((name for name in ctx.names if name.startswith("arg")), members, strict=True))
     parts = []
@@ -116,16 +116,16 @@ def _of_updates(ctx: Any, grads: Sequence[Any]) -> Any:
             where = members_of[f"arg{name}"]
             parts.append(functions.scatter("scatter_elements", zeros, where, grad, axis=0, mode="drop"))
         else:
-            shares = _shared(grad, rows) if name == "mean" else grad
+            shares = _divide_among_members(grad, rows) if name == "mean" else grad
             parts.append(functions.gather("gather", shares, rows, axis=0))
     return sum(parts[1:], parts[0])
 
 
-def _shared(grad: Tensor, rows: Tensor) -> Tensor:
+def _divide_among_members(grad: Tensor, rows: Tensor) -> Tensor:
     """The gradient of a mean, for each of its members."""
     counts = torch.zeros(grad.shape[0], dtype=torch.int64, device=rows.device)
     counts = functions.scatter("scatter_update", counts, rows, torch.ones_like(rows), axis=0, reduction="add")
-    return divided(grad, counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1)))
+    return divide_by_counts(grad, counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1)))
 
 
 torch.library.define(
@@ -135,9 +135,9 @@ torch.library.define(
 )
 torch.library.impl(_NAME, "CPU", _reduce)
 torch.library.register_fake(_NAME, _shapes)
-torch.library.register_vmap(_NAME, _batched)
+torch.library.register_vmap(_NAME, _reduce_batch)
 torch.library.register_autograd(
     _NAME,
-    lambda ctx, grads: (_of_updates(ctx, grads), None, None, None),
-    setup_context=lambda ctx, inputs, output: _remember(ctx, inputs, output),
+    lambda ctx, grads: (_compute_updates_gradient(ctx, grads), None, None, None),
+    setup_context=lambda ctx, inputs, output: _save_for_backward(ctx, inputs, output),
 )

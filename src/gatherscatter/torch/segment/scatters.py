@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gatherscatter.errors import OpValueError
 from gatherscatter.torch.functions import check_memory, is_differentiated
-from gatherscatter.torch.gradients import HALVES, divided
+from gatherscatter.torch.gradients import HALVES, divide_by_counts
 from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.reduce import check_names
 from gatherscatter.torch.segment.reduce import reduce as reduce_rows
@@ -55,18 +55,18 @@ def scatter(
         Shapes, types or names don't fit.
     """
     if isinstance(reduce, str):
-        return value_of("scatter", reduce)(src, index, dim, out, dim_size)
+        return find_value_scatter("scatter", reduce)(src, index, dim, out, dim_size)
     if out is not None:
         raise OpValueError("scatter: several reductions can't begin with one out", op="scatter", input="out")
     check_names(reduce)
-    return several(Places.of(src, index, dim, dim_size), src, tuple(reduce))
+    return reduce_several(Places.of(src, index, dim, dim_size), src, tuple(reduce))
 
 
 def scatter_sum(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
     """The sums, from ``out`` on. Sums of 16-bit floats are rounded once."""
-    return into(out, places_for(src, index, dim, out, dim_size).put(src, "add", out))
+    return copy_to_out(out, places_for(src, index, dim, out, dim_size).put(src, "add", out))
 
 
 scatter_add = scatter_sum
@@ -77,8 +77,8 @@ def scatter_mul(
 ) -> Tensor:
     """The products, from ``out`` on."""
     places = places_for(src, index, dim, out, dim_size)
-    start = src.new_ones(()).expand(places.shape(src)) if out is None else _kept(src, out)
-    return into(out, places.put(src, "mul", start))
+    start = src.new_ones(()).expand(places.shape(src)) if out is None else _save_out_values(src, out)
+    return copy_to_out(out, places.put(src, "mul", start))
 
 
 def scatter_mean(
@@ -90,7 +90,9 @@ def scatter_mean(
         return places.put(src, "mean")
     counts = places.counts(src).clamp(min=1)
     total = places.put(src, "add", out)
-    return into(out, divided(total, counts) if src.is_floating_point() else total.div(counts, rounding_mode="floor"))
+    return copy_to_out(
+        out, divide_by_counts(total, counts) if src.is_floating_point() else total.div(counts, rounding_mode="floor")
+    )
 
 
 def scatter_min(
@@ -107,7 +109,7 @@ def scatter_max(
     return _extremum("max", torch.ge, src, index, dim, out, dim_size)
 
 
-def value_of(op: str, name: str) -> Callable[..., Any]:
+def find_value_scatter(op: str, name: str) -> Callable[..., Any]:
     """The scatter of that name that gives the values alone."""
     values: dict[str, Callable[..., Any]] = {
         "sum": scatter_sum,
@@ -129,12 +131,12 @@ def places_for(src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: i
     return Places.of(src, index, dim, size if out is None else out.shape[dim])
 
 
-def into(out: Tensor | None, result: Tensor) -> Tensor:
+def copy_to_out(out: Tensor | None, result: Tensor) -> Tensor:
     """The result, in ``out`` if there is one."""
     return result if out is None else out.copy_(result)
 
 
-def _kept(src: Tensor, out: Tensor) -> Tensor:
+def _save_out_values(src: Tensor, out: Tensor) -> Tensor:
     """What ``out`` held, for a backward pass that needs it when ``out`` has changed."""
     return out.clone() if is_differentiated(src, out) else out
 
@@ -144,13 +146,13 @@ def _kept(src: Tensor, out: Tensor) -> Tensor:
 _WIDE = 8
 
 
-def several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def reduce_several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     """The results of several reductions."""
     check_memory("scatter", src=src)
     width = math.prod((*src.shape[: places.dim], *src.shape[places.dim + 1 :]))
     apart = src.dtype in HALVES or not src.is_floating_point()  # whose sums or means are not those of one pass
     if not places.is_line or width < _WIDE or (apart and not {"sum", "mean"}.isdisjoint(names)):
-        return _each(places, src, names)
+        return _reduce_one_by_one(places, src, names)
     rows = src.movedim(places.dim, 0).flatten(1)
     results = reduce_rows(rows, places.index, places.size, names)
     shape = (places.size, *src.shape[: places.dim], *src.shape[places.dim + 1 :])
@@ -160,7 +162,7 @@ def several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor
     )
 
 
-def _each(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def _reduce_one_by_one(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     results: dict[str, Tensor] = {}
     for name in names:
         if name in results:  # a minimum or maximum comes with where it is
@@ -186,7 +188,7 @@ def _extremum(
     dim_size: int | None,
 ) -> Pair:
     places = places_for(src, index, dim, out, dim_size)
-    values, members = several(places, src, (which, f"arg{which}"))
+    values, members = reduce_several(places, src, (which, f"arg{which}"))
     if out is None:
         return values, members
     none = src.shape[places.dim]
@@ -200,4 +202,4 @@ def _extreme_value(
     """Where it comes from matters to gradients only."""
     if is_differentiated(src, *(() if out is None else (out,))):
         return (scatter_min if which == "min" else scatter_max)(src, index, dim, out, dim_size)[0]
-    return into(out, places_for(src, index, dim, out, dim_size).put(src, which, out))
+    return copy_to_out(out, places_for(src, index, dim, out, dim_size).put(src, which, out))

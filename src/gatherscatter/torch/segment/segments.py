@@ -12,12 +12,12 @@ from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.torch import functions
 from gatherscatter.torch.segment.scatters import (
     Pair,
-    into,
+    copy_to_out,
+    find_value_scatter,
     scatter_max,
     scatter_mean,
     scatter_min,
     scatter_sum,
-    value_of,
 )
 
 
@@ -33,7 +33,7 @@ def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: 
     ValueError, TypeError
         ``indptr`` has no element, more axes than ``src`` or others, or is not a tensor of integers.
     """
-    return _segment_csr("segment_csr", src, indptr, out, value_of("segment_csr", reduce))  # type: ignore[no-any-return]
+    return _segment_csr("segment_csr", src, indptr, out, find_value_scatter("segment_csr", reduce))  # type: ignore[no-any-return]
 
 
 def segment_sum_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
@@ -71,7 +71,7 @@ def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor
     """
     op = "gather_csr"
     functions.check_memory(op, indptr=indptr, out=out)
-    indptr = _in_shape(op, src, indptr)
+    indptr = _expand_indptr(op, src, indptr)
     dim = indptr.ndim - 1
     if src.shape[dim] != indptr.shape[-1] - 1:
         text = f"indptr of shape {tuple(indptr.shape)} has {indptr.shape[-1] - 1} segments, but src {src.shape[dim]}"
@@ -87,7 +87,7 @@ def segment_coo(
     src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None, reduce: str = "sum"
 ) -> Tensor:
     """`scatter` along the last axis of ``index``, whose values ascend; here they need not."""
-    return _segment_coo(src, index, out, dim_size, value_of("segment_coo", reduce))  # type: ignore[no-any-return]
+    return _segment_coo(src, index, out, dim_size, find_value_scatter("segment_coo", reduce))  # type: ignore[no-any-return]
 
 
 def segment_sum_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Tensor:
@@ -118,7 +118,7 @@ def gather_coo(src: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
     functions.check_memory("gather_coo", index=index, out=out)
     dim = index.ndim - 1
     whole = index.expand(*src.shape[:dim], -1)
-    return into(out, functions.gather("gather", src, whole, axis=dim, batch_dims=dim))
+    return copy_to_out(out, functions.gather("gather", src, whole, axis=dim, batch_dims=dim))
 
 
 def _segments(indptr: Tensor, count: int) -> Tensor:
@@ -134,7 +134,7 @@ def _segments(indptr: Tensor, count: int) -> Tensor:
     return found.masked_fill(found < 0, indptr.shape[-1] - 1)
 
 
-def _in_shape(op: str, src: Tensor, indptr: Any) -> Tensor:
+def _expand_indptr(op: str, src: Tensor, indptr: Any) -> Tensor:
     """Pointers as int64, with the first axes of ``src``."""
     if not isinstance(indptr, Tensor):
         text = f"{op}: indptr must be a tensor of integers, not {type(indptr).__name__}"
@@ -162,13 +162,13 @@ def _check_values(op: str, indptr: Tensor, count: int) -> None:
         return
     outside = (indptr < 0) | (indptr > count)
     if bool(outside.any()):
-        where, value = _first(indptr, outside)
+        where, value = _find_first_wrong(indptr, outside)
         text = f"{op}: {where} = {value} is out of range for {count} values (valid: 0..{count})"
         raise OpIndexError(text, op=op, input="indptr")
     descends = torch.zeros_like(outside)
     descends[..., 1:] = indptr.diff() < 0
     if bool(descends.any()):
-        where, value = _first(indptr, descends)
+        where, value = _find_first_wrong(indptr, descends)
         text = f"{op}: {where} = {value} is less than the pointer before it; indptr must ascend"
         raise OpIndexError(text, op=op, input="indptr")
 
@@ -179,12 +179,12 @@ def _check_ends(op: str, indptr: Tensor, count: int) -> None:
         wrong = torch.zeros_like(indptr, dtype=torch.bool)
         wrong[..., end] = indptr[..., end] != wanted
         if bool(wrong.any()):
-            where, value = _first(indptr, wrong)
+            where, value = _find_first_wrong(indptr, wrong)
             text = f"{op}: {where} = {value} must be {wanted}, so that each of {count} positions belongs to a segment"
             raise OpIndexError(text, op=op, input="indptr")
 
 
-def _first(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
+def _find_first_wrong(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
     """Where the first wrong pointer stands, and its value."""
     place = tuple(wrong.nonzero()[0].tolist())
     return f"indptr[{', '.join(map(str, place))}]", int(indptr[place])
@@ -192,7 +192,7 @@ def _first(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
 
 def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
     functions.check_memory(op, indptr=indptr, out=out)
-    indptr = _in_shape(op, src, indptr)
+    indptr = _expand_indptr(op, src, indptr)
     dim, size = indptr.ndim - 1, indptr.shape[-1] - 1
     _check_values(op, indptr, src.shape[dim])
     index = _segments(indptr, src.shape[dim])
@@ -200,8 +200,8 @@ def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduc
     result = reduce(src, index, dim, None, size + 1)
     if isinstance(result, tuple):
         values, members = (each.narrow(dim, 0, size).contiguous() for each in result)
-        return into(out, values), members
-    return into(out, result.narrow(dim, 0, size).contiguous())
+        return copy_to_out(out, values), members
+    return copy_to_out(out, result.narrow(dim, 0, size).contiguous())
 
 
 def _segment_coo(

@@ -1,0 +1,190 @@
+#include "accumulate.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+namespace gs {
+namespace {
+
+template <Float T>
+bool is_nan(T value) {
+    if constexpr (Half<T>)
+        return float(value) != float(value);
+    else
+        return value != value;
+}
+
+template <class T, class A>
+void load(const std::byte* data, std::byte* sums, int64_t n) {
+    const T* from = reinterpret_cast<const T*>(data);
+    A* to = reinterpret_cast<A*>(sums);
+    for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
+}
+
+// A sum as an element; n > 0 divides by it.
+template <class T, class A>
+T element_of(A sum, int64_t n) {
+    if constexpr (std::same_as<A, Exact> || std::same_as<A, ExactPair>)
+        return round_to(std::type_identity<T>{}, sum, n);
+    else if constexpr (std::same_as<A, Pair>)
+        return n > 0 ? sum.value() / static_cast<double>(n) : sum.value();
+    else if constexpr (std::same_as<A, ComplexPair>)
+        return element_of<T, complex128>(sum.value(), n);
+    else if constexpr (std::same_as<A, Int128>)
+        return static_cast<T>(sum.floor_divide(n));
+    else if constexpr (Integer<T>)
+        return static_cast<T>(sum / n - (sum % n < 0));  // floor
+    else if constexpr (Complex<T>) {
+        const auto divisor = static_cast<decltype(sum.real)>(n > 0 ? n : 1);
+        using Part = decltype(T{}.real);
+        return {static_cast<Part>(sum.real / divisor), static_cast<Part>(sum.imag / divisor)};
+    } else if constexpr (Half<T>)
+        return T(n > 0 ? float(sum) / static_cast<float>(n) : float(sum));
+    else
+        return static_cast<T>(n > 0 ? sum / static_cast<A>(n) : sum);
+}
+
+// NaN that data held stays as it is.
+template <class T>
+void keep_nan(T before, T& now) {
+    if constexpr (Complex<T>) {
+        if (is_nan(before.real)) now.real = before.real;
+        if (is_nan(before.imag)) now.imag = before.imag;
+    } else if constexpr (Float<T>) {
+        if (is_nan(before)) now = before;
+    }
+}
+
+// Places whose sum is not known are left to others; and so are those that were not met, or are NaN for good: they keep
+// their bits.
+template <class T, class A>
+void finish(const Sums& all, const Combine& combine) {
+    const A* from = reinterpret_cast<const A*>(all.sums);
+    T* to = reinterpret_cast<T*>(all.out);
+    const bool mean = combine.reduction == Reduction::mean;
+    for (int64_t slot = 0; slot < all.slots; ++slot) {
+        if (all.visits && all.visits[slot] == 0) continue;
+        const int64_t n = mean ? all.visits[slot] + combine.include_self : 0;
+        for (int64_t i = slot * all.width; i < (slot + 1) * all.width; ++i) {
+            if constexpr (requires { from[i].known(); })
+                if (!from[i].known()) continue;
+            const T before = to[i];
+            to[i] = element_of<T>(from[i], n);
+            if constexpr (!std::same_as<T, A>)
+                if (combine.include_self) keep_nan(before, to[i]);
+        }
+    }
+}
+
+template <class T, class A>
+class LongSumsOf : public LongSums {
+  public:
+    explicit LongSumsOf(const Combine& combine) : combine_(combine) {}
+
+    void* next(const Sums& all) override {
+        constexpr int64_t max_sums = long_sum_bytes / static_cast<int64_t>(sizeof(typename A::Long));
+        A* const sums = reinterpret_cast<A*>(all.sums);
+        const T* const data = reinterpret_cast<const T*>(all.out);
+        long_.clear();
+        places_.clear();
+        const int64_t end = all.slots * all.width;
+        const bool first_time = at_ == 0;
+        if (first_time) {
+            const int64_t unknown_sums = count_unknown(sums, end);
+            if (unknown_sums == 0) return nullptr;
+            long_.reserve(static_cast<size_t>(std::min(max_sums, unknown_sums)));
+            places_.reserve(long_.capacity());
+            results_.reserve(static_cast<size_t>(unknown_sums));
+        }
+        for (; at_ < end && static_cast<int64_t>(long_.size()) < max_sums; ++at_) {
+            if (at_ % sums_at_once == 0 && should_stop_now()) return nullptr;
+            if (sums[at_].known()) continue;
+            sums[at_].mark() = unknown();
+            if (all.visits && all.visits[at_ / all.width] == 0) continue;  // nothing is added
+            if (combine_.include_self && is_nan(data[at_])) continue;      // whatever is added
+            sums[at_].mark() = unknown(static_cast<int64_t>(long_.size()));
+            long_.emplace_back();
+            places_.push_back(at_);
+            if (combine_.include_self)
+                long_.back().add(accumulate_as<A>(data[at_]).element());
+            else
+                long_.back().replace_first();
+        }
+        if (first_time)  // NaN of data could look like a number
+            (void)in_pieces(at_, end, sizeof(A), [&](int64_t first, int64_t last) {
+                for (int64_t i = first; i < last; ++i)
+                    if (!sums[i].known()) sums[i].mark() = unknown();
+            });
+        return long_.empty() ? nullptr : long_.data();
+    }
+
+    void collect(const Sums& all) override {
+        A* const sums = reinterpret_cast<A*>(all.sums);
+        for (size_t i = 0; i < long_.size(); ++i) {
+            if (i % rounded_at_once == 0 && should_stop_now()) return;
+            const int64_t place = places_[i], slot = place / all.width;
+            const bool mean = combine_.reduction == Reduction::mean;
+            const int64_t n = mean ? all.visits[slot] + combine_.include_self : 1;
+            results_.push_back({place, long_[i].template over<T>(n)});
+            sums[place].mark() = unknown();
+        }
+    }
+
+    void write(std::byte* out) const override {
+        for (size_t i = 0; i < results_.size(); ++i) {
+            if (i % sums_at_once == 0 && should_stop_now()) return;
+            reinterpret_cast<T*>(out)[results_[i].first] = results_[i].second;
+        }
+    }
+
+  private:
+    // Between two checks for signals; long sums take longer to round.
+    static constexpr int64_t sums_at_once = 1 << 16, rounded_at_once = 1 << 10;
+
+    static int64_t count_unknown(const A* sums, int64_t n) {
+        std::atomic<int64_t> all = 0;
+        for_pieces(n, {n, sizeof(A)}, [&](int64_t begin, int64_t end) {
+            int64_t here = 0;
+            for (int64_t i = begin; i < end; ++i) here += !sums[i].known();
+            all += here;
+        });
+        return all;
+    }
+
+    Combine combine_;
+    int64_t at_ = 0;
+    std::vector<typename A::Long> long_;
+    std::vector<int64_t> places_;
+    std::vector<std::pair<int64_t, T>> results_;
+};
+
+template <class T, class A>
+std::unique_ptr<LongSums> long_sums(const Combine& combine) {
+    return std::make_unique<LongSumsOf<T, A>>(combine);
+}
+
+}  // namespace
+
+bool supports(DType dtype, Reduction reduction) {
+    if (reduction == Reduction::none) return true;
+    return visit_combine(Combine{dtype, 0, reduction}, false, [](auto, auto, auto) { return true; });
+}
+
+Accumulator accumulator(const Combine& combine) {
+    const bool mean = combine.reduction == Reduction::mean;
+    return visit_combine(combine, Accumulator{},
+                         [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             if constexpr (requires(A a) { a.known(); })
+                                 return Accumulator{sizeof(A), load<T, A>, finish<T, A>, long_sums<T, A>};
+                             else if constexpr (!std::same_as<A, T>)
+                                 return Accumulator{sizeof(A), load<T, A>, finish<T, A>};
+                             else if constexpr (Float<T> || Complex<T>)
+                                 return mean ? Accumulator{sizeof(T), nullptr, finish<T, T>} : Accumulator{sizeof(T)};
+                             else
+                                 return Accumulator{sizeof(T)};
+                         });
+}
+
+}  // namespace gs

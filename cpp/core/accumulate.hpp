@@ -1,0 +1,177 @@
+// What surrounds the inner loop of a scatter: accumulators that differ from the element type, the count of visits,
+// and the last step (one rounding, or the division of a mean).
+#pragma once
+
+#include <memory>
+
+#include "combine.hpp"
+#include "parallel.hpp"
+#include "scratch.hpp"
+#include "sums.hpp"
+
+namespace gs {
+
+// Adds updates to long sums. The place of a sum that is not known holds the number of its long sum.
+template <bool negative>
+struct AddToLongSums {
+    void* long_sums;
+
+    template <class T>
+    static constexpr bool supports = true;
+
+    template <class A>
+    A operator()(A a, A u) const {
+        const int64_t number = a.known() ? -1 : number_of(a.mark());
+        if (number < 0) return a;
+        auto& sum = static_cast<typename A::Long*>(long_sums)[number];
+        if constexpr (negative)
+            sum.subtract(u.element());
+        else
+            sum.add(u.element());
+        return a;
+    }
+};
+
+template <class Op>
+Op make_op(const Combine& combine) {
+    if constexpr (requires { Op{combine.long_sums}; })
+        return Op{combine.long_sums};
+    else
+        return Op{};
+}
+
+// visit_combine() calls f(type_identity<T>, type_identity<A>, Op): the element type, the accumulator type and the
+// functor. visit_extremum(), visit_sum(), visit_mean() and visit_product() do so for their reductions.
+
+// Minimum and maximum: the elements accumulate themselves.
+template <class T, class Op, class R, class F>
+R visit_extremum(R otherwise, F& f) {
+    if constexpr (Op::template supports<T>)
+        return f(std::type_identity<T>{}, std::type_identity<T>{}, Op{});
+    else
+        return otherwise;
+}
+
+// Sums and differences accumulate in what the caller chose. Only floats and complex numbers have a choice.
+template <class T, class Op, class F>
+auto visit_sum(Accumulate accumulate, F& f) {
+    const std::type_identity<T> type;
+    if constexpr (Float<T> || Complex<T>)
+        if (accumulate == Accumulate::wide) return f(type, std::type_identity<typename SumTypes<T>::Wide>{}, Op{});
+    if constexpr (Float<T>) {
+        const std::type_identity<typename SumTypes<T>::Sum> exact;
+        if (accumulate == Accumulate::exact) return f(type, exact, Op{});
+        if (accumulate == Accumulate::long_sums) return f(type, exact, AddToLongSums<std::same_as<Op, Sub>>{});
+    }
+    return f(type, type, Op{});
+}
+
+// Means are sums, those of integers in a type that holds any. There is no mean of booleans.
+template <class T, class R, class F>
+R visit_mean(Accumulate accumulate, R otherwise, F& f) {
+    if constexpr (std::same_as<T, boolean>)
+        return otherwise;
+    else if constexpr (Integer<T>)
+        return f(std::type_identity<T>{}, std::type_identity<MeanSum<T>>{}, Add{});
+    else
+        return visit_sum<T, Add>(accumulate, f);
+}
+
+// Products of halves can accumulate in float.
+template <class T, class F>
+auto visit_product(Accumulate accumulate, F& f) {
+    if constexpr (Half<T>)
+        if (accumulate == Accumulate::wide) return f(std::type_identity<T>{}, std::type_identity<float>{}, Mul{});
+    return f(std::type_identity<T>{}, std::type_identity<T>{}, Mul{});
+}
+
+template <class R, class F>
+R visit_combine(const Combine& combine, R otherwise, F&& f) {
+    const Accumulate accumulate = combine.accumulate;
+    return visit(combine.dtype, otherwise, [&]<class T>(std::type_identity<T>) -> R {
+        switch (combine.reduction) {
+            case Reduction::add: return visit_sum<T, Add>(accumulate, f);
+            case Reduction::sub: return visit_sum<T, Sub>(accumulate, f);
+            case Reduction::mul: return visit_product<T>(accumulate, f);
+            case Reduction::min: return visit_extremum<T, Min>(otherwise, f);
+            case Reduction::max: return visit_extremum<T, Max>(otherwise, f);
+            case Reduction::mean: return visit_mean<T>(accumulate, otherwise, f);
+            default: return otherwise;
+        }
+    });
+}
+
+// The sums of some slots: `width` elements each, and how often each slot was met, if that was counted.
+struct Sums {
+    std::byte* sums;
+    std::byte* out;  // what they began with, and where they go in the end
+    int64_t* visits;
+    int64_t slots, width;
+};
+
+// Adds up again, as long sums, the exact sums that are not known. A limited number has long sums at a time.
+class LongSums {
+  public:
+    virtual ~LongSums() = default;
+    // Gives the next unknown sums a long one each; null: there are none left.
+    virtual void* next(const Sums&) = 0;
+    // Stores the results of these.
+    virtual void collect(const Sums&) = 0;
+    // Writes all results.
+    virtual void write(std::byte* out) const = 0;
+};
+
+// What contributions add up in, and the steps around that.
+struct Accumulator {
+    int64_t item_size = 0;
+    void (*load)(const std::byte* data, std::byte* sums, int64_t n) = nullptr;  // null: the output itself accumulates
+    // Writes the sums of slots that were met; null: nothing is left to do.
+    void (*finish)(const Sums&, const Combine&) = nullptr;
+    std::unique_ptr<LongSums> (*long_sums)(const Combine&) = nullptr;  // null: there is nothing to add up again
+};
+Accumulator accumulator(const Combine&);
+
+// Whether visits of slots are counted.
+inline bool counts_visits(const Combine& combine) {
+    return combine.reduction == Reduction::mean || !combine.include_self;
+}
+
+// Runs walk(target, size of its elements, visits, combine), a scatter into accumulators, between load and finish.
+template <class Walk>
+bool scatter_with_accumulators(const Combine& combine, int64_t slots, int64_t width, std::byte* out, Walk&& walk) {
+    if (combine.reduction == Reduction::none) return walk(out, combine.item_size, nullptr, combine);
+    const Accumulator accumulator = gs::accumulator(combine);
+    const bool count = counts_visits(combine);
+    const Scratch visits(count ? slots * 8 : 0, true);
+    const Scratch sums(accumulator.load ? slots * width * accumulator.item_size : 0, false);
+    if (accumulator.load) {
+        const int64_t size = combine.item_size;
+        for_pieces(slots * width, {slots * width, size}, [&](int64_t begin, int64_t end) {
+            accumulator.load(out + begin * size, sums.get() + begin * accumulator.item_size, end - begin);
+        });
+    }
+    std::byte* const target = accumulator.load ? sums.get() : out;
+    int64_t* const counts = count ? reinterpret_cast<int64_t*>(visits.get()) : nullptr;
+    if (!walk(target, accumulator.item_size, counts, combine)) return false;
+    const std::unique_ptr<LongSums> unknown = accumulator.long_sums ? accumulator.long_sums(combine) : nullptr;
+    if (unknown) {
+        const Sums all{target, out, counts, slots, width};
+        Combine second_pass = combine;
+        second_pass.accumulate = Accumulate::long_sums;
+        second_pass.include_self = true;  // who comes first was seen to before
+        while ((second_pass.long_sums = unknown->next(all))) {
+            if (!walk(target, accumulator.item_size, nullptr, second_pass)) return false;
+            unknown->collect(all);
+        }
+    }
+    if (accumulator.finish)
+        for_pieces(slots, {slots, width * combine.item_size}, [&](int64_t begin, int64_t end) {
+            accumulator.finish({target + begin * width * accumulator.item_size, out + begin * width * combine.item_size,
+                                counts ? counts + begin : nullptr, end - begin, width},
+                               combine);
+        });
+    if (unknown) unknown->write(out);
+    return true;
+}
+
+}  // namespace gs

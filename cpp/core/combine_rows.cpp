@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <cstring>
+
+#include "accumulate.hpp"
+#include "halves.hpp"
+#include "machine.hpp"
+#include "row_moves.hpp"
+
+namespace gs {
+namespace {
+
+// Which of the updates go to rows in the share: as good as random, so they are picked without a branch.
+inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < u.rows.n; ++i) {
+        own[n] = static_cast<int32_t>(i);
+        n += share.has(u.rows.row[i]);
+    }
+    return n;
+}
+
+GS_INTEGER_CLONES void set_rows(const Updates& u, const Share& share, const Combine& combine) {
+    const int64_t size = combine.item_size, length = (share.last - share.first) * size;
+    const std::byte* const updates = u.updates + share.first * size;
+    std::byte* const out = u.out + share.first * size;
+    int32_t own[max_rows];
+    const int64_t n = pick_own(u, share, own);
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t next = own[std::min(i + row_lookahead, n - 1)];
+        prefetch_row(updates + next * u.width * size, length);
+        prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
+        copy_row(out + u.rows.row[own[i]] * u.row_stride * size, updates + own[i] * u.width * size, length);
+    }
+}
+
+// out = op(out, updates), element by element.
+template <class T, class A, class Op>
+inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+    for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
+}
+
+// Halves are computed as floats, a piece of the row at a time. An update that a minimum or maximum selects keeps its
+// bits.
+template <Half T, class A, class Op>
+inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+    constexpr int64_t piece = halves_per_piece;
+    float a[piece], u[piece];
+    for (int64_t first = 0; first < n; first += piece, out += piece, updates += piece) {
+        const int64_t m = std::min(piece, n - first);
+        widen(updates, u, m);
+        if constexpr (!std::same_as<A, T>) {
+            for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], A(u[w]));
+        } else if constexpr (requires { Op::replaces(a[0], u[0]); }) {
+            widen(out, a, m);
+            for (int64_t w = 0; w < m; ++w) out[w] = Op::replaces(a[w], u[w]) ? updates[w] : out[w];
+        } else {
+            widen(out, a, m);
+            for (int64_t w = 0; w < m; ++w) a[w] = op(a[w], u[w]);
+            narrow(a, out, m);
+        }
+    }
+}
+
+template <class T, class A, class Op>
+GS_CLONES void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
+    const Op op = make_op<Op>(combine);
+    int32_t own[max_rows];
+    const int64_t n = pick_own(u, share, own);
+    const int64_t length = share.last - share.first;
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t next = own[std::min(i + row_lookahead, n - 1)];
+        prefetch_row(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
+                     length * static_cast<int64_t>(sizeof(T)));
+        prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
+                     length * static_cast<int64_t>(sizeof(A)));
+        const int64_t row = u.rows.row[own[i]];
+        A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.row_stride + share.first;
+        const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own[i] * u.width + share.first;
+        const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
+        if (replace)
+            for (int64_t w = 0; w < length; ++w) out[w] = accumulate_as<A>(updates[w]);
+        else
+            combine_row(out, updates, length, op);
+    }
+}
+
+// Rows of one element: those in the share.
+template <class T, class A, class Op>
+void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
+    const Op op = make_op<Op>(combine);
+    A* __restrict out = reinterpret_cast<A*>(u.out);
+    const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
+    int32_t own[max_rows];
+    const int64_t n = pick_own(u, share, own);
+    for (int64_t i = 0; i < n; ++i) {
+        prefetch(out + u.rows.row[own[std::min(i + lookahead, n - 1)]]);
+        const int64_t row = u.rows.row[own[i]];
+        const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
+        const A update = accumulate_as<A>(updates[own[i]]);
+        out[row] = replace ? update : op(out[row], update);
+    }
+}
+
+// Overwrites an element. Only its size matters.
+struct Set {
+    template <class T>
+    T operator()(T, T u) const {
+        return u;
+    }
+};
+template <int64_t size>
+struct Bytes {
+    std::byte bytes[size];
+};
+
+// Whether most rows repeat the one before. Two looks settle it almost always.
+bool are_runs(const RowNumbers& rows) {
+    const int64_t n = rows.n, *const row = rows.row;
+    if (n < min_run_elements || row[n / 3] != row[n / 3 + 1] || row[n / 2] != row[n / 2 + 1]) return false;
+    int64_t repeated = 0;
+    for (int64_t i = 1; i < n; ++i) repeated += row[i] == row[i - 1];
+    return repeated * 4 >= n * 3;
+}
+
+// Rows of one element, in runs of the same: what is combined stays in a register, not on its way to memory and back.
+template <class T, class A, class Op>
+void combine_runs(const Updates& u, const Combine& combine) {
+    const Op op = make_op<Op>(combine);
+    A* __restrict out = reinterpret_cast<A*>(u.out);
+    const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
+    for (int64_t i = 0; i < u.rows.n;) {
+        const int64_t row = u.rows.row[i];
+        A value = out[row];
+        do value = op(value, accumulate_as<A>(updates[i]));
+        while (++i < u.rows.n && u.rows.row[i] == row);
+        out[row] = value;
+    }
+}
+
+// Rows of one element: all of them.
+template <class T, class A, class Op, bool use_prefetch, bool counted>
+void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
+    if constexpr (!counted && !std::same_as<Op, Set>)
+        if (are_runs(u.rows)) return combine_runs<T, A, Op>(u, combine);
+    const Op op = make_op<Op>(combine);
+    const bool include_self = combine.include_self;
+    A* __restrict out = reinterpret_cast<A*>(u.out);
+    const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
+    const int64_t* rows = u.rows.row;
+    int64_t* __restrict visits = u.visits;
+    const auto apply = [&](int64_t row, T update) {
+        const A value = accumulate_as<A>(update), combined = op(out[row], value);
+        if constexpr (counted)
+            out[row] = visits[row]++ == 0 && !include_self ? value : combined;
+        else
+            out[row] = combined;
+    };
+    const int64_t n = u.rows.n;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        if constexpr (use_prefetch)
+            for (int64_t j = 0; j < 4; ++j) {
+                const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
+                prefetch(out + next);
+                if constexpr (counted) prefetch(visits + next);
+            }
+        const int64_t row[] = {rows[i], rows[i + 1], rows[i + 2], rows[i + 3]};
+        const T update[] = {updates[i], updates[i + 1], updates[i + 2], updates[i + 3]};
+        for (int64_t j = 0; j < 4; ++j) apply(row[j], update[j]);
+    }
+    for (; i < n; ++i) apply(rows[i], updates[i]);
+}
+
+template <class Op>
+void combine_all_float16(const Updates& u, const Share&, const Combine&) {
+    combine_float16<Op>(reinterpret_cast<float16*>(u.out), reinterpret_cast<const float16*>(u.updates), u.rows.row,
+                        u.rows.n);
+}
+
+template <class T, class A, class Op>
+ApplyRows element_applier(const ApplyOptions& options) {
+    if (!options.all) return combine_elements<T, A, Op>;
+    if (options.counted) return combine_all_elements<T, A, Op, true, true>;
+    if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::replaces(0.0f, 0.0f); })
+        if (has_f16c) return combine_all_float16<Op>;
+    return options.prefetch ? combine_all_elements<T, A, Op, true, false>
+                            : combine_all_elements<T, A, Op, false, false>;
+}
+
+// Asks for the update of a member further on; its number is not checked yet.
+inline void prefetch_member(const std::byte* updates, const Members& members, int64_t i, int64_t size) {
+    const int64_t member = members.order[std::min(i, members.known - 1)];
+    if (static_cast<uint64_t>(member) < static_cast<uint64_t>(members.count))
+        prefetch_row(updates + member * size, size);
+}
+
+template <class T, class Op>
+GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
+                             bool replace) {
+    T* __restrict out = reinterpret_cast<T*>(row);
+    const T* const updates = reinterpret_cast<const T*>(all_updates);
+    const int64_t size = width * static_cast<int64_t>(sizeof(T));
+    const Op op;
+    for (int64_t i = 0; i < members.n; ++i) {
+        prefetch_member(all_updates, members, i + row_lookahead, size);
+        const int64_t member = read_once(members.order[i]);
+        if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
+        const T* __restrict update = updates + member * width;
+        if (i == 0 && replace)
+            std::copy_n(update, width, out);
+        else
+            combine_row(out, update, width, op);
+    }
+    return true;
+}
+
+// Whether an update takes the place of a minimum or maximum: of equal ones, and of NaN, the first stays.
+template <class Op, class T>
+inline bool beats(T best, T update) {
+    constexpr bool minimum = std::same_as<Op, Min>;
+    if constexpr (Half<T>)
+        return beats<Op>(float(best), float(update));
+    else if constexpr (std::same_as<T, boolean>)
+        return minimum ? bool(best) && !bool(update) : !bool(best) && bool(update);
+    else if constexpr (Float<T>)
+        return (minimum ? update < best : update > best) | ((update != update) & (best == best));
+    else
+        return minimum ? update < best : update > best;
+}
+
+template <class T, class Op>
+GS_CLONES bool extremum_of_group(std::byte* row, int64_t* __restrict found, const std::byte* all_updates,
+                                 const Members& members, int64_t width, bool replace) {
+    T* __restrict best = reinterpret_cast<T*>(row);
+    const int64_t size = width * static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < members.n; ++i) {
+        prefetch_member(all_updates, members, i + row_lookahead, size);
+        const int64_t member = read_once(members.order[i]);
+        if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
+        const T* __restrict update = reinterpret_cast<const T*>(all_updates) + member * width;
+        if (i == 0 && replace) {
+            std::copy_n(update, width, best);
+            std::fill_n(found, width, member);
+        } else {
+            for (int64_t w = 0; w < width; ++w) {
+                const bool better = beats<Op>(best[w], update[w]);
+                best[w] = better ? update[w] : best[w];
+                found[w] = better ? member : found[w];
+            }
+        }
+    }
+    return true;
+}
+
+ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
+    switch (item_size) {
+        case 1: return element_applier<Bytes<1>, Bytes<1>, Set>(options);
+        case 2: return element_applier<Bytes<2>, Bytes<2>, Set>(options);
+        case 4: return element_applier<Bytes<4>, Bytes<4>, Set>(options);
+        case 8: return element_applier<Bytes<8>, Bytes<8>, Set>(options);
+        case 16: return element_applier<Bytes<16>, Bytes<16>, Set>(options);
+        default: return set_rows;
+    }
+}
+
+}  // namespace
+
+ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& options) {
+    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, options) : set_rows;
+    return visit_combine(combine, ApplyRows{nullptr},
+                         [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             return width > 1 ? ApplyRows{combine_rows<T, A, Op>} : element_applier<T, A, Op>(options);
+                         });
+}
+
+CombineGroup group_combiner(const Combine& combine) {
+    return visit_combine(combine, CombineGroup{nullptr},
+                         []<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             if constexpr (std::same_as<T, A>)
+                                 return CombineGroup{combine_group<T, Op>};
+                             else
+                                 return CombineGroup{nullptr};
+                         });
+}
+
+ExtremumOfGroup extremum_finder(const Combine& combine) {
+    return visit(combine.dtype, ExtremumOfGroup{nullptr}, [&]<class T>(std::type_identity<T>) -> ExtremumOfGroup {
+        if constexpr (Ordered<T>)
+            return combine.reduction == Reduction::min ? extremum_of_group<T, Min> : extremum_of_group<T, Max>;
+        else
+            return nullptr;
+    });
+}
+
+}  // namespace gs

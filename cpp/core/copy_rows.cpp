@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <cstring>
+
+#include "machine.hpp"
+#include "row_moves.hpp"
+
+namespace gs {
+namespace {
+
+// `packed`: rows and their copies lie one after the other.
+template <int64_t size, bool may_skip, bool use_prefetch, bool packed>
+void copy_small(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers, int64_t) {
+    const std::byte* const data = source.data;
+    const int64_t stride = packed ? size : source.stride, step = packed ? 0 : source.step;
+    if (packed) out_stride = size;
+    const int64_t *const rows = numbers.row, n = numbers.n;
+    for (int64_t i = 0; i < n; ++i) {
+        if constexpr (use_prefetch) {
+            const int64_t next = std::min(i + lookahead, numbers.known - 1);
+            prefetch(data + rows[next] * stride + next * step);
+        }
+        if (!may_skip || rows[i] >= 0)
+            std::memcpy(out + i * out_stride, data + rows[i] * stride + i * step, size);
+        else
+            std::memset(out + i * out_stride, 0, size);
+    }
+}
+
+template <bool use_prefetch>
+GS_INTEGER_CLONES void copy_large(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers,
+                                  int64_t row_size) {
+    const int64_t *const rows = numbers.row, n = numbers.n;
+    for (int64_t i = 0; i < n; ++i) {
+        if constexpr (use_prefetch) {
+            const int64_t next = std::min(i + row_lookahead, numbers.known - 1);
+            prefetch_row(source.data + rows[next] * source.stride + next * source.step, row_size);
+        }
+        if (rows[i] >= 0)
+            copy_row(out + i * out_stride, source.data + rows[i] * source.stride + i * source.step, row_size);
+        else
+            std::memset(out + i * out_stride, 0, static_cast<size_t>(row_size));
+    }
+}
+
+template <bool may_skip, bool use_prefetch, bool packed>
+CopyRows copier(int64_t row_size) {
+    switch (row_size) {
+        case 1: return copy_small<1, may_skip, use_prefetch, packed>;
+        case 2: return copy_small<2, may_skip, use_prefetch, packed>;
+        case 4: return copy_small<4, may_skip, use_prefetch, packed>;
+        case 8: return copy_small<8, may_skip, use_prefetch, packed>;
+        case 16: return copy_small<16, may_skip, use_prefetch, packed>;
+        default: return copy_large<use_prefetch>;
+    }
+}
+
+template <bool may_skip, bool use_prefetch>
+CopyRows copier(int64_t row_size, bool packed) {
+    return packed ? copier<may_skip, use_prefetch, true>(row_size) : copier<may_skip, use_prefetch, false>(row_size);
+}
+
+template <int64_t size>
+GS_INTEGER_CLONES void copy_spaced(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t) {
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * step, size);
+}
+
+void copy_spaced_rows(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size) {
+    for (int64_t i = 0; i < n; ++i) copy_row(to + i * size, from + i * step, size);
+}
+
+}  // namespace
+
+CopySpaced spaced_copier(int64_t size) {
+    switch (size) {
+        case 1: return copy_spaced<1>;
+        case 2: return copy_spaced<2>;
+        case 4: return copy_spaced<4>;
+        case 8: return copy_spaced<8>;
+        case 16: return copy_spaced<16>;
+        default: return copy_spaced_rows;
+    }
+}
+
+CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool use_prefetch) {
+    if (may_skip) return use_prefetch ? copier<true, true>(row_size, packed) : copier<true, false>(row_size, packed);
+    return use_prefetch ? copier<false, true>(row_size, packed) : copier<false, false>(row_size, packed);
+}
+
+}  // namespace gs

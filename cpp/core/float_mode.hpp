@@ -1,0 +1,48 @@
+// The denormal mode of a thread. XLA and other libraries have threads treat subnormal numbers as zeros, for speed.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <xmmintrin.h>
+#endif
+
+namespace gs {
+
+// Scoped denormal mode: this thread, and those that it starts meanwhile, compute with subnormal numbers.
+class ScopedDenormals {
+  public:
+    ScopedDenormals() : before_(read()) {
+        if (before_ & flush_bits) write(before_ & ~flush_bits);
+    }
+    ~ScopedDenormals() {
+        if (before_ & flush_bits) write(before_);
+    }
+    ScopedDenormals(const ScopedDenormals&) = delete;
+
+  private:
+#if defined(__x86_64__) || defined(_M_X64)
+    using Word = uint32_t;
+    static constexpr Word flush_bits = 0x8040;  // of results, and of operands
+    static Word read() { return _mm_getcsr(); }
+    static void write(Word word) { _mm_setcsr(word); }
+#elif defined(__aarch64__)
+    using Word = uint64_t;
+    static constexpr Word flush_bits = Word{1} << 24 | Word{1} << 19;  // 16-bit floats have one of their own
+    static Word read() {
+        Word word;
+        asm volatile("mrs %0, fpcr" : "=r"(word));
+        return word;
+    }
+    static void write(Word word) { asm volatile("msr fpcr, %0" : : "r"(word)); }
+#else
+    using Word = uint32_t;
+    static constexpr Word flush_bits = 0;
+    static Word read() { return 0; }
+    static void write(Word) {}
+#endif
+
+    const Word before_;
+};
+
+}  // namespace gs

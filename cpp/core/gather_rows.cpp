@@ -1,0 +1,153 @@
+// out[b, o, c, :] = data[b, o, row(b, c), :]
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels.hpp"
+#include "parallel.hpp"
+#include "row_moves.hpp"
+
+namespace gs {
+namespace {
+
+struct Gather {
+    const Rows& rows;
+    const Index& index;
+    const Layout& layout;
+    const std::byte* data;
+    std::byte* out;
+    int64_t row_size, prefetch_distance;
+    CopyRows copy;
+
+    // The rows of a block in one line. These functions return false when the call is to stop.
+    bool copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
+        if (layout.pieces.rank == 0) return copy_rows(to, from, numbers, row_size);
+        const bool near_pieces =
+            layout.pieces.rank == 1 && std::abs(layout.piece_stride[0]) < std::abs(layout.row_stride);
+        return near_pieces ? copy_by_row(to, from, numbers) : copy_by_piece(to, from, numbers);
+    }
+
+    // The same bytes of each row: `size` of them, which lie together.
+    bool copy_rows(std::byte* to, const std::byte* from, const RowNumbers& numbers, int64_t size) const {
+        if (numbers.n * size <= wide_bytes) {
+            copy(to, row_size, {from, layout.row_stride, 0}, numbers, size);
+            return true;
+        }
+        for (int64_t i = 0; i < numbers.n; ++i) {
+            if (should_stop_now()) return false;
+            const bool whole = in_pieces(0, size, 1, [&](int64_t begin, int64_t end) {
+                copy(to + i * row_size + begin, row_size, {from + begin, layout.row_stride, 0}, {numbers.row + i, 1, 1},
+                     end - begin);
+            });
+            if (!whole) return false;
+        }
+        return true;
+    }
+
+    // The pieces of a row, row by row.
+    bool copy_by_row(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
+        const CopySpaced copy_pieces = spaced_copier(layout.piece_size);
+        const bool wide = numbers.n * row_size > wide_bytes;
+        const int64_t step = layout.piece_stride[0];
+        for (int64_t i = 0; i < numbers.n; ++i) {
+            const int64_t row = numbers.row[i], next = numbers.row[std::min(i + row_lookahead, numbers.known - 1)];
+            prefetch_row(from + next * layout.row_stride, layout.pieces[0] * layout.piece_stride[0]);
+            const auto copy_part = [&](int64_t begin, int64_t end) {
+                std::byte* const part = to + i * row_size + begin * layout.piece_size;
+                if (row >= 0)
+                    copy_pieces(part, from + row * layout.row_stride + begin * step, step, end - begin,
+                                layout.piece_size);
+                else
+                    std::memset(part, 0, static_cast<size_t>((end - begin) * layout.piece_size));
+            };
+            if (!wide)
+                copy_part(0, layout.pieces[0]);
+            else if (should_stop_now() || !in_pieces(0, layout.pieces[0], layout.piece_size, copy_part))
+                return false;
+        }
+        return true;
+    }
+
+    // The same piece of all rows, piece by piece.
+    bool copy_by_piece(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
+        const Shape &pieces = layout.pieces, &strides = layout.piece_stride;
+        int64_t at[max_rank];
+        std::fill_n(at, pieces.rank, 0);
+        int64_t copied = 0;
+        for (int64_t offset = 0; offset < row_size; offset += layout.piece_size) {
+            if (!copy_rows(to + offset, from, numbers, layout.piece_size)) return false;
+            copied += numbers.n * layout.piece_size;
+            if (copied > piece_bytes) {
+                if (should_stop_now()) return false;
+                copied = 0;
+            }
+            for (int d = pieces.rank - 1; d >= 0; --d) {
+                from += strides[d];
+                if (++at[d] < pieces[d]) break;
+                from -= pieces[d] * strides[d];
+                at[d] = 0;
+            }
+        }
+        return true;
+    }
+
+    // The part of the output with lines [first_line, last_line) of batch and outer, and tuples [begin, end).
+    bool part(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
+        int64_t row[block + lookahead];
+        RowNumbers numbers{row, 0, 0};
+        for (int64_t line = first_line; line < last_line;) {
+            const int64_t b = line / rows.outer, batch_end = std::min(last_line, (b + 1) * rows.outer);
+            for (int64_t first = line; first < batch_end; first += lines_per_block(end - begin)) {
+                const int64_t last = std::min(first + lines_per_block(end - begin), batch_end);
+                for (int64_t c = begin; c < end; c += numbers.n) {
+                    if (!index.next_block(b * rows.count + c, b * rows.count + end, prefetch_distance, numbers))
+                        return false;
+                    const auto copy_lines = [&](int64_t from, int64_t to) {
+                        bool whole = true;
+                        for (int64_t l = from; whole && l < to; ++l)
+                            whole = copy_line(
+                                out + (l * rows.count + c) * row_size,
+                                data + b * layout.batch_stride + (l - b * rows.outer) * layout.outer_stride, numbers);
+                        return whole;
+                    };
+                    if (!in_pieces(first, last, numbers.n * row_size, copy_lines)) return false;
+                }
+            }
+            line = batch_end;
+        }
+        return true;
+    }
+};
+
+}  // namespace
+
+bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, const Route& route, const std::byte* data,
+                 std::byte* out, int64_t item_size) {
+    const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
+    if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
+    const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
+    const Gather gather{rows,
+                        index,
+                        layout,
+                        data,
+                        out,
+                        row_size,
+                        route.prefetch_distance(),
+                        copier(layout.piece_size, packed, index.may_skip(), route.prefetch)};
+    std::atomic<bool> good = true;
+    const auto keep = [&](bool ok) {
+        if (!ok) good = false;
+    };
+    const int parts_per_thread = 4;
+    if (route.split == Split::lines)
+        for_parts(
+            lines, route.threads, [&](int64_t begin, int64_t end) { keep(gather.part(begin, end, 0, rows.count)); },
+            parts_per_thread);
+    else
+        for_parts(
+            rows.count, route.threads, [&](int64_t begin, int64_t end) { keep(gather.part(0, lines, begin, end)); },
+            parts_per_thread);
+    return good;
+}
+
+}  // namespace gs

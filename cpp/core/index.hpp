@@ -1,0 +1,96 @@
+// From index tuples to row numbers. An index is read once, and checked in the form in which it is used.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+
+#include "dtype.hpp"
+#include "machine.hpp"
+#include "parallel.hpp"
+#include "plan.hpp"
+#include "sizes.hpp"
+
+namespace gs {
+
+enum class IndexType : uint8_t { int8, int16, int32, int64, uint8, uint16, uint32, uint64 };
+
+// False: the type is not an integer.
+inline bool index_type_of(DType dtype, IndexType& type) {
+    constexpr int first = static_cast<int>(DType::int8);
+    static_assert(static_cast<int>(DType::uint64) - first == static_cast<int>(IndexType::uint64));
+    if (dtype < DType::int8 || dtype > DType::uint64) return false;
+    type = static_cast<IndexType>(static_cast<int>(dtype) - first);
+    return true;
+}
+
+// What happens to an index outside the valid range.
+enum class Mode : uint8_t {
+    raise,  // an error
+    wrap,   // modulo the size
+    clip,   // the nearest valid index
+    skip,   // row -1: a gather fills with zeros, a scatter drops the update
+};
+inline constexpr const char* mode_names[] = {"raise", "wrap", "clip", "skip"};
+static_assert(std::size(mode_names) == static_cast<size_t>(Mode::skip) + 1);
+
+struct Rule {
+    Mode mode = Mode::raise;
+    bool negative = true;  // -1 counts from the end (raise and skip; wrap and clip have their own meaning for it)
+};
+
+// The numbers of n rows to move; those up to `known` come next.
+struct RowNumbers {
+    int64_t* row;
+    int64_t n, known;
+};
+
+// A contiguous tensor of index tuples into `dims`. A tuple t names row sum(t[j] * weights[j]); a single column names
+// the row itself.
+class Index {
+  public:
+    Index(const void* tuples, IndexType, const Shape& dims, const Shape& weights, Rule);
+
+    // Row numbers of the tuples [first, first + n); false if one is bad or the call is to stop.
+    bool resolve(int64_t first, int64_t n, int64_t* rows) const {
+        if (should_stop()) return false;
+        const std::byte* const tuples = tuples_ + first * tuple_size_;
+        for (int64_t line = n * tuple_size_; line < 2 * n * tuple_size_; line += 64) prefetch(tuples + line);
+        // Other threads may change the indices meanwhile: what is checked and used is a copy that nobody else has.
+        alignas(64) std::byte own[copied_bytes];
+        for (int64_t done = 0; done < n; done += at_once_) {
+            const int64_t m = std::min(at_once_, n - done);
+            std::memcpy(own, tuples + done * tuple_size_, static_cast<size_t>(m * tuple_size_));
+            if (!resolve_(own, m, dims_, weights_, rule_, rows + done)) return false;
+        }
+        return true;
+    }
+
+    // The next block of the tuples [first, end), and up to `prefetch_distance` after it.
+    bool next_block(int64_t first, int64_t end, int64_t prefetch_distance, RowNumbers& rows) const {
+        rows.n = std::min(block, end - first);
+        rows.known = std::min(block + prefetch_distance, end - first);
+        return resolve(first, rows.known, rows.row);
+    }
+
+    // Whether all tuples [0, n) are good.
+    bool check(int64_t n) const;
+
+    bool may_skip() const { return rule_.mode == Mode::skip; }
+
+  private:
+    using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
+                             int64_t* rows);
+
+    static constexpr int64_t copied_bytes = 4096;
+
+    const std::byte* tuples_;
+    int64_t tuple_size_, at_once_;  // tuples that are copied
+    Shape dims_, weights_;
+    Rule rule_;
+    Resolve resolve_;
+};
+
+}  // namespace gs

@@ -1,0 +1,172 @@
+// Walking the index box of the lanes form in runs: consecutive box elements whose places in data are evenly spaced.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "index.hpp"
+#include "plan.hpp"
+#include "route.hpp"
+#include "row_moves.hpp"
+
+namespace gs {
+
+// Box elements from `element` on, and their positions on the axis (-1: none). The place of the i-th in data is
+// base + rows.row[i] * stride + i * step.
+struct Run {
+    int64_t element;
+    RowNumbers rows;
+    int64_t base, stride, step;
+};
+
+// The place of one position; -1 stays.
+inline int64_t place(int64_t position, int64_t base, int64_t stride) {
+    return position < 0 ? -1 : base + position * stride;
+}
+// Turns positions into places relative to base: stride becomes 1, step 0.
+void flatten(Run&);
+// Turns n positions into places.
+void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step);
+
+// Whether each of n rows of positions has a single one: boxes that were expanded in memory, so that whole rows are
+// meant.
+bool are_uniform(const int64_t* positions, int64_t n, int64_t columns);
+
+// The box as [groups, rows, columns]: a group for each place before the axis, rows of the innermost dim, which is the
+// last one after the axis or else the axis itself. Elements of different groups never meet in data; nor do those of
+// different columns, if there is a dim after the axis.
+struct Box {
+    explicit Box(const Lanes& lanes) : lanes(lanes), has_after(lanes.after.rank > 0) {
+        for (int64_t n : lanes.before) groups *= n;
+        columns = has_after ? lanes.after[lanes.after.rank - 1] : lanes.count;
+        step = has_after ? lanes.after_stride[lanes.after.rank - 1] : 0;
+        rows = columns > 0 && groups > 0 ? lanes.elements / groups / columns : 0;
+    }
+
+    int64_t all_rows() const { return groups * rows; }
+
+    const Lanes& lanes;
+    bool has_after;
+    int64_t groups = 1, rows, columns, step;
+};
+
+// Counts through the rows of a box, with the place in data where each begins.
+class RowCounter {
+  public:
+    RowCounter(const Box& box, int64_t row) {  // counted through all groups
+        const Lanes& lanes = box.lanes;
+        for (int d = 0; d < lanes.before.rank; ++d) add(lanes.before[d], lanes.before_stride[d]);
+        if (box.has_after) add(lanes.count, 0);
+        for (int d = 0; d + 1 < lanes.after.rank; ++d) add(lanes.after[d], lanes.after_stride[d]);
+        for (int d = rank_ - 1; d >= 0; --d) {
+            at_[d] = row % size_[d];
+            row /= size_[d];
+            base_ += at_[d] * stride_[d];
+        }
+    }
+
+    int64_t base() const { return base_; }
+
+    void advance() {
+        for (int d = rank_ - 1; d >= 0; --d) {
+            base_ += stride_[d];
+            if (++at_[d] < size_[d]) return;
+            base_ -= size_[d] * stride_[d];
+            at_[d] = 0;
+        }
+    }
+
+  private:
+    void add(int64_t size, int64_t stride) {
+        size_[rank_] = size;
+        stride_[rank_] = stride;
+        ++rank_;
+    }
+
+    int64_t base_ = 0;
+    int rank_ = 0;
+    int64_t size_[max_rank], stride_[max_rank], at_[max_rank];
+};
+
+// A part of a box: rows, counted through all groups, and columns of them.
+struct Part {
+    int64_t first_row, last_row, begin, end;
+};
+
+// A walk calls move.elements(run), or, if move.accepts_rows and elements of a row lie together,
+// move.rows(element, rows, columns). Each row number is then the place of `columns` consecutive elements; `element` is
+// the first of them in the box.
+
+// Visits short rows, many of them at a time.
+template <class Move>
+bool walk_short_rows(const Box& box, const Index& index, const Part& part, const Move& move) {
+    int64_t places[max_rows];
+    RowCounter row(box, part.first_row);
+    const int64_t columns = part.end - part.begin, at_once = columns == box.columns ? max_rows / columns : 1;
+    for (int64_t r = part.first_row; r < part.last_row; r += at_once) {
+        const int64_t n = std::min(at_once, part.last_row - r), first = r * box.columns + part.begin;
+        if (!index.resolve(first, n * columns, places)) return false;
+        const bool rows = move.accepts_rows && box.step == 1 && are_uniform(places, n, columns);
+        for (int64_t i = 0; i < n; ++i, row.advance()) {
+            const int64_t base = row.base() + part.begin * box.step;
+            if (rows)
+                places[i] = place(places[i * columns], base, box.lanes.stride);
+            else if (columns < 16)  // a call would take longer
+                for (int64_t j = 0; j < columns; ++j)
+                    places[i * columns + j] = place(places[i * columns + j], base + j * box.step, box.lanes.stride);
+            else
+                flatten(places + i * columns, columns, base, box.lanes.stride, box.step);
+        }
+        if (rows)
+            move.rows(first, {places, n, n}, columns);
+        else
+            move.elements({first, {places, n * columns, n * columns}, 0, 1, 0});
+    }
+    return true;
+}
+
+template <class Move>
+bool walk_tile(const Box& box, const Index& index, const Part& part, const Route& route, const Move& move) {
+    int64_t positions[block + lookahead];
+    RowNumbers rows{positions, 0, 0};
+    RowCounter counter(box, part.first_row);
+    for (int64_t r = part.first_row; r < part.last_row; ++r, counter.advance())
+        for (int64_t column = part.begin; column < part.end; column += rows.n) {
+            const int64_t element = r * box.columns + column, base = counter.base() + column * box.step;
+            if (!index.next_block(element, r * box.columns + part.end, route.prefetch_distance(), rows)) return false;
+            if (move.accepts_rows && box.step == 1 && are_uniform(positions, 1, rows.n)) {
+                positions[0] = place(positions[0], base, box.lanes.stride);
+                move.rows(element, {positions, 1, 1}, rows.n);
+            } else {
+                move.elements({element, rows, base, box.lanes.stride, box.step});
+            }
+        }
+    return true;
+}
+
+// Visits a part of a box, by the route's tiles: what a tile touches of data stays in the cache while all rows of a
+// group go by.
+template <class Move>
+bool walk(const Box& box, const Index& index, const Part& part, const Route& route, const Move& move) {
+    const int64_t tile = route.tile;
+    if (tile == 0 && part.end - part.begin < short_columns) return walk_short_rows(box, index, part, move);
+    if (tile == 0) return walk_tile(box, index, part, route, move);
+    for (int64_t row = part.first_row; row < part.last_row;) {
+        const int64_t last = std::min(part.last_row, (row / box.rows + 1) * box.rows);
+        for (int64_t column = part.begin; column < part.end; column += tile)
+            if (!walk_tile(box, index, {row, last, column, std::min(column + tile, part.end)}, route, move))
+                return false;
+        row = last;
+    }
+    return true;
+}
+
+// How many columns to take at a time; 0: all, there is nothing to gain.
+inline int64_t tile_columns(const Box& box, int64_t item_size) {
+    const int64_t lane_bytes = std::max<int64_t>(box.lanes.size * item_size, 1);
+    if (!box.has_after || box.columns < 2 * min_tile_columns || lane_bytes * box.columns <= tile_cache) return 0;
+    if (lane_bytes * min_tile_columns > cache_bytes) return 0;
+    return std::clamp(tile_cache / lane_bytes / 16 * 16, min_tile_columns, 4 * block);
+}
+
+}  // namespace gs

@@ -1,0 +1,122 @@
+// Every operator is one of two movements; a plan says which, in integers computed from shapes alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+
+namespace gs {
+
+// a * b for numbers that are not negative; the largest number instead of overflow.
+int64_t saturating_multiply(int64_t a, int64_t b);
+
+// NumPy's limit on dimensions.
+inline constexpr int max_rank = 64;
+
+struct Shape {
+    int rank = 0;
+    int64_t dim[max_rank];  // the first `rank` hold
+
+    Shape() {}  // deliberately leaves `dim` alone: plans are made for every call
+    Shape(const Shape& other) { append(other.dim, other.rank); }
+    Shape& operator=(const Shape& other) {
+        std::copy(other.begin(), other.end(), dim);
+        rank = other.rank;
+        return *this;
+    }
+    Shape(const int64_t* dims, int n) { append(dims, n); }
+    explicit Shape(std::initializer_list<int64_t> dims) { append(dims.begin(), static_cast<int>(dims.size())); }
+
+    const int64_t* begin() const { return dim; }
+    const int64_t* end() const { return dim + rank; }
+    int64_t operator[](int i) const { return dim[i]; }
+    void push(int64_t n) { dim[rank++] = n; }
+    void append(const int64_t* dims, int n) {
+        for (int i = 0; i < n; ++i) push(dims[i]);
+    }
+    bool operator==(const Shape& other) const {
+        bool same = rank == other.rank;
+        for (int i = 0; same && i < rank; ++i) same = dim[i] == other.dim[i];
+        return same;
+    }
+};
+
+// An index tuple names a whole row:
+//   data [batch, outer, prod(dims), width]   slots [batch, outer, count, width]   indices [batch, count, dims.rank]
+struct Rows {
+    int64_t batch, outer, count, width;
+    Shape dims;
+    int64_t data_rows;           // prod(dims)
+    int batch_rank, outer_rank;  // how many dims of data are batch and outer
+};
+
+// Where rows lie in memory, in bytes; data that is contiguous is one case of it.
+struct Layout {
+    int64_t batch_stride, outer_stride;
+    int64_t row_stride;  // from one row number to the next
+    Shape weights;       // the tuple t names row number sum(t[j] * weights[j])
+    // A row is pieces of so many bytes that lie together; dims and strides of the pieces.
+    int64_t piece_size;
+    Shape pieces, piece_stride;
+};
+void lay_out(const Rows&, int64_t item_size, Layout&);  // contiguous
+// With strides; false: rows are not evenly spaced.
+[[nodiscard]] bool lay_out(const Rows&, const Shape& data, const Shape& strides, int64_t item_size, Layout&);
+
+// Each element of the index box names its own position along one axis of data. The dims before and after the axis
+// are merged where box and data agree; strides are data's, in elements.
+struct Lanes {
+    Shape before, before_stride;
+    int64_t count, size, stride;  // of the axis: length in the box, length and stride in data
+    Shape after, after_stride;
+    int64_t elements, data_elements;  // in the box, in data
+};
+
+enum class Form : uint8_t { rows, lanes };
+inline const char* name(Form form) { return form == Form::rows ? "rows" : "lanes"; }
+
+struct Plan {
+    Form form;
+    Rows rows;
+    Lanes lanes;
+    Shape slots;  // shape of a gather's output and of a scatter's updates
+};
+
+// What can be wrong with shapes and attributes; errors.py words it.
+enum class Fault : uint8_t {
+    none,
+    data_rank,      // data needs rank >= 1
+    indices_rank,   // indices need rank >= 1
+    same_rank,      // indices need the rank of data
+    axis,           // outside [-r, r-1]
+    batch_dims,     // outside its range
+    batch_axis,     // batch_dims greater than axis
+    batch_shape,    // data and indices differ in a batch dimension
+    tuple_length,   // more columns than data has dimensions left
+    indices_shape,  // off the axis, indices are longer than data
+    output_rank,    // more dimensions than NumPy has
+    too_large,      // a product of dimensions overflows
+};
+const char* name(Fault);
+
+// The kernels that have plans. The array functions of Python bear their names.
+enum class Kernel : uint8_t { gather, gather_elements, gather_nd, scatter_update, scatter_elements, scatter_nd };
+inline constexpr const char* kernel_names[] = {"gather",         "gather_elements",  "gather_nd",
+                                               "scatter_update", "scatter_elements", "scatter_nd"};
+inline constexpr int kernel_count = static_cast<int>(std::size(kernel_names));
+static_assert(kernel_count == static_cast<int>(Kernel::scatter_nd) + 1);
+inline const char* name(Kernel kernel) { return kernel_names[static_cast<int>(kernel)]; }
+inline bool is_scatter(Kernel kernel) { return kernel >= Kernel::scatter_update; }
+
+// slots = data[:axis] + indices[batch_dims:] + data[axis+1:]
+[[nodiscard]] Fault plan_axis(const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
+// slots = indices; `strides`: those of data in elements, absent when it is contiguous
+[[nodiscard]] Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&,
+                                  const Shape* strides = nullptr);
+// slots = indices[:-1] + data[batch_dims+k:]
+[[nodiscard]] Fault plan_nd(const Shape& data, const Shape& indices, int64_t batch_dims, Plan&);
+// The plan of a kernel: one of these. Axis and batch_dims count where the kernel has them.
+[[nodiscard]] Fault make_plan(Kernel, const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
+
+}  // namespace gs

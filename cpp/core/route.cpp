@@ -1,0 +1,138 @@
+#include "route.hpp"
+
+#include "accumulate.hpp"
+#include "lane_walk.hpp"
+#include "parallel.hpp"
+#include "partition.hpp"
+#include "spans.hpp"
+
+namespace gs {
+namespace {
+
+// Bytes of what stands beside the output while `slots` of `width` elements are combined.
+int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
+    if (combine.reduction == Reduction::none) return 0;
+    const Accumulator sums = accumulator(combine);
+    const int64_t for_sums = sums.load ? saturating_multiply(saturating_multiply(slots, width), sums.item_size) : 0;
+    return for_sums + (counts_visits(combine) ? slots * 8 : 0);
+}
+
+int64_t target_size(const Combine& combine) {
+    return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
+}
+
+// Halves, and sums in wider types, take many instructions, so processors do not load far enough ahead themselves.
+bool needs_prefetch(const Combine& combine, int64_t data_bytes) {
+    const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
+    const bool slow = combine.reduction != Reduction::none && (halves || combine.accumulate != Accumulate::step);
+    return data_bytes > (slow ? cache_bytes / 16 : cache_bytes);
+}
+
+Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
+    const int64_t row_size = rows.width * target_size(combine);
+    const bool computes = combine.reduction != Reduction::none;
+    const bool counted = computes && counts_visits(combine);
+    if (route.threads == 1) return Split::serial;
+    if (rows.batch * rows.outer >= route.threads) return Split::lines;
+    // Columns let threads read whole stretches of the updates, but each must look at all indices. A visit counts for
+    // the whole row.
+    if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
+    const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
+    if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
+    // Where rows stay in the cache, the updates are what takes time; one thread alone can read them fast enough.
+    const bool streams = work.steps * work.bytes_per_step > 2 * cache_bytes;
+    return exceeds_cache || (row_size >= min_owned_bytes && !streams) ? Split::rows : Split::serial;
+}
+
+// Whether order among the indices could help to divide a scatter.
+bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
+    const int64_t row_size = rows.width * combine.item_size;
+    return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
+           !index.may_skip() && rows.count >= 8 * span_tuples;
+}
+
+// Whether some rows of a box, as good as chosen at random, have one position each: it was expanded in memory.
+bool seems_expanded(const Box& box, const Index& index) {
+    constexpr int64_t samples = 4;
+    if (!box.has_after || box.step != 1 || box.all_rows() < samples) return false;
+    int64_t positions[block];
+    const int64_t columns = std::min(box.columns, block);
+    for (int64_t s = 0; s < samples; ++s) {
+        const int64_t row = box.all_rows() / samples * s;
+        if (!index.resolve(row * box.columns, columns, positions)) return false;
+        if (!are_uniform(positions, 1, columns)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+const char* name(Split split) {
+    switch (split) {
+        case Split::serial: return "nothing";
+        case Split::lines: return "lines";
+        case Split::tuples: return "tuples";
+        case Split::columns: return "columns";
+        case Split::rows: return "rows";
+        case Split::elements: return "elements";
+        case Split::ordered: return "ordered";
+    }
+    return "nothing";
+}
+
+Route route_gather(const Rows& rows, int64_t item_size) {
+    const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
+    Route route;
+    route.threads = threads_for({saturating_multiply(lines, rows.count), row_size});
+    route.prefetch = rows.data_rows * row_size > cache_bytes;
+    if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
+    return route;
+}
+
+Route route_gather(const Lanes& lanes, int64_t item_size) {
+    if (lanes.elements == 0) return {};
+    const Box box(lanes);
+    Route route;
+    route.threads = threads_for({lanes.elements, item_size});
+    route.tile = tile_columns(box, item_size);
+    route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * item_size > cache_bytes;
+    if (route.threads == 1) return route;
+    if (route.tile != 0 && box.groups >= route.threads)
+        route.split = Split::lines;
+    else
+        route.split = route.tile == 0 && box.all_rows() >= route.threads ? Split::tuples : Split::columns;
+    return route;
+}
+
+Route route_scatter(const Rows& rows, const Combine& combine, const Index& index) {
+    const int64_t lines = rows.batch * rows.outer;
+    if (lines == 0 || rows.count == 0 || rows.width == 0 || combine.item_size == 0 || rows.data_rows == 0) return {};
+    const Work work{saturating_multiply(lines, rows.count), rows.width * combine.item_size};
+    Route route;
+    route.threads = threads_for(work);
+    route.prefetch = needs_prefetch(combine, rows.data_rows * target_size(combine));
+    route.split = split_rows(rows, combine, route, work);
+    route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
+    route.ordered = may_be_ordered(rows, combine, index) && seem_ordered(index, rows.count, rows.data_rows);
+    if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);
+    if (route.ordered) route.scratch += span_bytes(rows.count);
+    return route;
+}
+
+Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& index) {
+    if (lanes.elements == 0) return {};
+    const Box box(lanes);
+    Route route;
+    route.threads = threads_for({lanes.elements, combine.item_size});
+    const bool expanded = seems_expanded(box, index);  // then whole rows are what to move
+    route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
+    route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;
+    route.scratch = accumulator_bytes(combine, lanes.data_elements, 1);
+    if (route.threads > 1 && box.groups >= route.threads)
+        route.split = Split::lines;
+    else if (route.threads > 1 && !expanded && box.has_after && box.columns >= min_columns_per_thread * route.threads)
+        route.split = Split::columns;
+    return route;
+}
+
+}  // namespace gs

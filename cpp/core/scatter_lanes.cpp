@@ -1,0 +1,71 @@
+// out[t] = f(out[t], updates[p]), where t is p with the index at p in place of its axis coordinate; p in row-major
+// order
+#include <atomic>
+
+#include "accumulate.hpp"
+#include "kernels.hpp"
+#include "lane_walk.hpp"
+#include "parallel.hpp"
+#include "row_moves.hpp"
+
+namespace gs {
+namespace {
+
+struct Move {
+    std::byte* target;
+    int64_t target_size;
+    const std::byte* updates;
+    int64_t* visits;
+    const Combine& combine;
+    Share everything;
+    ApplyRows apply, apply_rows;
+    bool accepts_rows;
+
+    void elements(Run run) const {
+        flatten(run);
+        apply({target + run.base * target_size, updates + run.element * combine.item_size,
+               visits ? visits + run.base : nullptr, run.rows, 1, 1},
+              everything, combine);
+    }
+
+    void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
+        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1},
+                   {0, everything.last_row, 0, columns}, combine);
+    }
+};
+
+}  // namespace
+
+bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, const std::byte* updates, std::byte* out,
+                   const Combine& combine) {
+    if (lanes.elements == 0) return true;
+    const Box box(lanes);
+    const auto scatter = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
+        const Move move{target,
+                        target_size,
+                        updates,
+                        visits,
+                        how,
+                        {0, lanes.data_elements, 0, 1},
+                        applier(how, 1, {!index.may_skip(), visits != nullptr, route.prefetch}),
+                        applier(how, 2, {false, false, route.prefetch}),
+                        !visits};
+        std::atomic<bool> good = true;
+        const auto visit = [&](const Part& part) {
+            if (!walk(box, index, part, route, move)) good = false;
+        };
+        // A thread owns destinations, never updates: the result does not depend on how many there are.
+        if (route.split == Split::lines)
+            for_parts(box.groups, route.threads,
+                      [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });
+        else if (route.split == Split::columns)
+            for_parts(box.columns, route.threads,
+                      [&](int64_t begin, int64_t end) { visit({0, box.all_rows(), begin, end}); });
+        else
+            visit({0, box.all_rows(), 0, box.columns});
+        return good.load();
+    };
+    return scatter_with_accumulators(combine, lanes.data_elements, 1, out, scatter);
+}
+
+}  // namespace gs

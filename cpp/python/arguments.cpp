@@ -1,0 +1,283 @@
+// From Python's arguments to a Call: positions, keywords and the names of modes and reductions.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "call.hpp"
+#include "docs.hpp"
+#include "numpy_arrays.hpp"
+#include "parallel.hpp"
+
+namespace gs {
+namespace {
+
+enum Parameter {
+    data,
+    indices,
+    updates,
+    axis,
+    batch_dims,
+    reduction,
+    include_self,
+    accumulate,
+    mode,
+    out,
+    num_threads,
+    parameter_count
+};
+const char* const parameter_names[] = {"data",         "indices",    "updates", "axis", "batch_dims", "reduction",
+                                       "include_self", "accumulate", "mode",    "out",  "num_threads"};
+static_assert(std::size(parameter_names) == parameter_count);
+
+// Which parameters an array function has: the first `positional` may be given by position, `required` must be given.
+struct Signature {
+    int required, positional, total;
+    Parameter parameters[parameter_count];
+};
+// clang-format off
+constexpr Signature signatures[] = {
+    /* gather           */ {2, 3,  7, {data, indices, axis, batch_dims, mode, out, num_threads}},
+    /* gather_elements  */ {2, 3,  6, {data, indices, axis, mode, out, num_threads}},
+    /* gather_nd        */ {2, 2,  6, {data, indices, batch_dims, mode, out, num_threads}},
+    /* scatter_update   */ {3, 4, 10, {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},
+    /* scatter_elements */ {3, 4, 10, {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},
+    /* scatter_nd       */ {3, 3,  9, {data, indices, updates, reduction, include_self, accumulate, mode, out, num_threads}},
+};
+// clang-format on
+static_assert(std::size(signatures) == kernel_count);
+
+PyObject* interned[parameter_count];
+
+int find_parameter(PyObject* keyword, const Signature& signature) {
+    for (int i = 0; i < signature.total; ++i)
+        if (keyword == interned[signature.parameters[i]]) return signature.parameters[i];
+    for (int i = 0; i < signature.total; ++i)
+        if (PyUnicode_CompareWithASCIIString(keyword, parameter_names[signature.parameters[i]]) == 0)
+            return signature.parameters[i];
+    return -1;
+}
+
+bool bind(const char* function, const Signature& signature, PyObject* const* arguments, Py_ssize_t positional,
+          PyObject* keywords, PyObject** values) {
+    if (positional > signature.positional) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given)", function,
+                     signature.positional, positional);
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < positional; ++i) values[signature.parameters[i]] = arguments[i];
+    const Py_ssize_t count = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* keyword = PyTuple_GET_ITEM(keywords, i);
+        const int parameter = find_parameter(keyword, signature);
+        if (parameter < 0) {
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", function, keyword);
+            return false;
+        }
+        if (values[parameter]) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", function, keyword);
+            return false;
+        }
+        values[parameter] = arguments[positional + i];
+    }
+    for (int i = 0; i < signature.required; ++i)
+        if (!values[signature.parameters[i]]) {
+            PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s'", function,
+                         parameter_names[signature.parameters[i]]);
+            return false;
+        }
+    return true;
+}
+
+bool refuse(const char* function, PyObject* op, Parameter parameter, PyObject* value) {
+    raise_fault(function, Py_BuildValue("(OsO)", op, parameter_names[parameter], value));
+    return false;
+}
+
+// An integer argument; one beyond 64 bits becomes one that is out of any range.
+bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& result) {
+    if (!value) return true;
+    PyObject* number = PyNumber_Index(value);
+    if (!number) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+        PyErr_Clear();
+        return refuse("integer_fault", op, parameter, value);
+    }
+    int overflow = 0;
+    result = PyLong_AsLongLongAndOverflow(number, &overflow);
+    Py_DECREF(number);
+    if (overflow) result = overflow > 0 ? INT64_MAX : INT64_MIN;
+    return !(result == -1 && PyErr_Occurred());
+}
+
+// Reads one of some names into an enum of the same order.
+template <class E, size_t n>
+bool read_choice(PyObject* op, Parameter parameter, PyObject* value, const char* const (&names)[n], E& choice) {
+    if (!value) return true;
+    const int found = find_name(value, names);
+    if (found >= 0)
+        choice = static_cast<E>(found);
+    else
+        raise_fault("choice_fault", Py_BuildValue("(OsOO)", op, parameter_names[parameter], value, Py_True));
+    return found >= 0;
+}
+
+// Python's names of Mode::skip say what it does: a gather fills, a scatter drops.
+bool read_mode(PyObject* op, PyObject* value, bool scatter, Mode& mode) {
+    if (!value) return true;
+    const char* const names[] = {"raise", "wrap", "clip", scatter ? "drop" : "fill"};
+    static_assert(std::size(names) == std::size(mode_names));
+    const int found = find_name(value, names);
+    if (found >= 0)
+        mode = static_cast<Mode>(found);
+    else
+        raise_fault("choice_fault",
+                    Py_BuildValue("(OsOO)", op, parameter_names[Parameter::mode], value, scatter ? Py_True : Py_False));
+    return found >= 0;
+}
+
+}  // namespace
+
+bool read_flag(PyObject* op, PyObject* value, bool& flag) {
+    if (!value) return true;
+    const bool is_flag =
+        PyBool_Check(value) || PyLong_Check(value) || std::strstr(Py_TYPE(value)->tp_name, "numpy.bool");
+    const int truth = is_flag ? PyObject_IsTrue(value) : -1;
+    flag = truth > 0;
+    return truth >= 0 || refuse("flag_fault", op, include_self, value);
+}
+
+bool read_threads(PyObject* op, PyObject* value, int& threads) {
+    if (!value || value == Py_None) return true;
+    int64_t n = 0;
+    if (!read_integer(op, Parameter::num_threads, value, n)) return false;
+    threads = static_cast<int>(std::min<int64_t>(n, max_threads));
+    return n >= 1 || refuse("threads_fault", op, Parameter::num_threads, value);
+}
+
+namespace {
+
+PyObject* or_none(PyObject* value) { return value == Py_None ? nullptr : value; }
+
+bool read_call(Call& call, PyObject** values) {
+    call.data = values[data];
+    call.indices = values[indices];
+    call.updates = values[updates];
+    call.out = or_none(values[out]);
+    return read_integer(call.op, axis, values[axis], call.axis) &&
+           read_integer(call.op, batch_dims, values[batch_dims], call.batch_dims) &&
+           read_mode(call.op, values[mode], is_scatter(call.kernel), call.rule.mode) &&
+           read_choice(call.op, reduction, values[reduction], reduction_names, call.reduction) &&
+           read_flag(call.op, values[include_self], call.include_self) &&
+           read_choice(call.op, accumulate, values[accumulate], accumulate_names, call.accumulate) &&
+           read_threads(call.op, values[num_threads], call.threads);
+}
+
+// Whatever is no plain array goes to the function of the same name in arrays/convert.py.
+PyObject* call_arrays(Kernel kernel, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
+    const Ref module(PyImport_ImportModule("gatherscatter.arrays.convert"));
+    const Ref function(module ? PyObject_GetAttrString(module.get(), name(kernel)) : nullptr);
+    if (!function) return nullptr;
+    return PyObject_Vectorcall(function.get(), arguments, static_cast<size_t>(positional), keywords);
+}
+
+PyObject* op_names[kernel_count];  // as str
+
+template <Kernel kernel>
+PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
+    PyObject* values[parameter_count] = {};
+    if (!bind(name(kernel), signatures[static_cast<int>(kernel)], arguments, positional, keywords, values))
+        return nullptr;
+    Call call;
+    call.kernel = kernel;
+    call.op = op_names[static_cast<int>(kernel)];
+    if (!read_call(call, values)) return nullptr;
+    PyObject* result = nullptr;
+    if (run(call, result) == Outcome::not_plain) return call_arrays(kernel, arguments, positional, keywords);
+    return result;
+}
+
+// apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
+//       out, num_threads)
+bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
+    if (n != 14) {
+        PyErr_SetString(PyExc_TypeError, "apply() takes 14 arguments");
+        return false;
+    }
+    const int kernel = find_name(arguments[1], kernel_names);
+    if (kernel < 0) {
+        PyErr_Format(PyExc_ValueError, "apply() knows no kernel %R", arguments[1]);
+        return false;
+    }
+    call.op = arguments[0];
+    call.kernel = static_cast<Kernel>(kernel);
+    PyObject* values[parameter_count] = {};
+    values[data] = arguments[2];
+    values[indices] = arguments[3];
+    values[updates] = or_none(arguments[4]);
+    values[axis] = arguments[5];
+    values[batch_dims] = arguments[6];
+    values[reduction] = arguments[7];
+    values[include_self] = arguments[8];
+    values[accumulate] = arguments[9];
+    values[mode] = arguments[10];
+    values[out] = arguments[12];
+    values[num_threads] = arguments[13];
+    if (is_scatter(call.kernel) != (values[updates] != nullptr)) {
+        PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
+        return false;
+    }
+    return read_call(call, values) && read_flag(call.op, arguments[11], call.rule.negative);
+}
+
+template <Outcome (*act)(const Call&, PyObject*&)>
+PyObject* apply(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    Call call;
+    if (!read_apply(arguments, n, call)) return nullptr;
+    PyObject* result = nullptr;
+    if (act(call, result) == Outcome::not_plain)
+        PyErr_SetString(PyExc_TypeError, "apply() wants aligned native NumPy arrays of fitting types");
+    return result;
+}
+
+template <Kernel kernel>
+PyMethodDef array_method(const char* doc) {
+    return {name(kernel), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array_function<kernel>)),
+            METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+}  // namespace
+
+// supports(dtype, reduction)
+PyObject* supports_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    const int reduction = n == 2 ? find_name(arguments[1], reduction_names) : -1;
+    if (reduction < 0) {
+        PyErr_SetString(PyExc_TypeError, "supports() takes a dtype and the name of a reduction");
+        return nullptr;
+    }
+    PyArray_Descr* descr = nullptr;
+    if (!PyArray_DescrConverter(arguments[0], &descr)) return nullptr;
+    const Ref held(reinterpret_cast<PyObject*>(descr));
+    return PyBool_FromLong(supports(element_type(descr), static_cast<Reduction>(reduction)));
+}
+
+PyMethodDef* array_functions() {
+    static PyMethodDef methods[] = {
+        array_method<Kernel::gather>(docs::gather),
+        array_method<Kernel::gather_elements>(docs::gather_elements),
+        array_method<Kernel::gather_nd>(docs::gather_nd),
+        array_method<Kernel::scatter_update>(docs::scatter_update),
+        array_method<Kernel::scatter_elements>(docs::scatter_elements),
+        array_method<Kernel::scatter_nd>(docs::scatter_nd),
+        method("apply", apply<run>, docs::apply),
+        method("describe_call", apply<describe_call>, docs::describe_call),
+        method("check_call", apply<check_call>, docs::check_call),
+        {nullptr, nullptr, 0, nullptr},
+    };
+    for (int i = 0; i < parameter_count; ++i)
+        if (!interned[i]) interned[i] = PyUnicode_InternFromString(parameter_names[i]);
+    for (int i = 0; i < kernel_count; ++i)
+        if (!op_names[i]) op_names[i] = PyUnicode_InternFromString(kernel_names[i]);
+    return methods;
+}
+
+}  // namespace gs

@@ -1,0 +1,88 @@
+// The module: its functions and settings. The array functions take a few hundred nanoseconds, so all of it is written
+// for Python's own interface, whose calls cost least.
+#include <Python.h>
+
+#include <algorithm>
+
+#include "call.hpp"
+#include "docs.hpp"
+#include "numpy_arrays.hpp"
+#include "output_pool.hpp"
+#include "parallel.hpp"
+
+namespace gs {
+namespace {
+
+PyObject* num_threads_call(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+
+PyObject* set_num_threads_call(PyObject*, PyObject* value) {
+    const int64_t n = PyLong_AsLongLong(value);
+    if (n == -1 && PyErr_Occurred()) return nullptr;
+    if (n < 1) {
+        PyErr_SetString(PyExc_ValueError, "the number of threads must be at least 1");
+        return nullptr;
+    }
+    set_num_threads(static_cast<int>(std::min<int64_t>(n, max_threads)));
+    Py_RETURN_NONE;
+}
+
+PyObject* pool_limit_call(PyObject*, PyObject*) { return PyLong_FromLongLong(pool_limit()); }
+
+PyObject* pool_size_call(PyObject*, PyObject*) { return PyLong_FromLongLong(pool_size()); }
+
+PyObject* set_pool_limit_call(PyObject*, PyObject* value) {
+    const int64_t bytes = PyLong_AsLongLong(value);
+    if (bytes == -1 && PyErr_Occurred()) return nullptr;
+    if (bytes < 0) {
+        PyErr_SetString(PyExc_ValueError, "the limit must not be negative");
+        return nullptr;
+    }
+    set_pool_limit(bytes);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    method("plan", plan_call, docs::plan),
+    method("supports", supports_call, docs::supports),
+    method("resolve_indices", resolve_indices_call, docs::resolve_indices),
+    method("group", group_call, docs::group),
+    method("scatter_groups", scatter_groups_call, docs::scatter_groups),
+    method("reduce_groups", reduce_groups_call, docs::reduce_groups),
+    method("gather_tree", gather_tree_call, docs::gather_tree),
+    method("copied", copied_call, docs::copied),
+    method("tensor_array", tensor_array_call, docs::tensor_array),
+    {"num_threads", num_threads_call, METH_NOARGS, docs::num_threads},
+    {"set_num_threads", set_num_threads_call, METH_O, docs::set_num_threads},
+    {"pool_limit", pool_limit_call, METH_NOARGS, docs::pool_limit},
+    {"pool_size", pool_size_call, METH_NOARGS, docs::pool_size},
+    {"set_pool_limit", set_pool_limit_call, METH_O, docs::set_pool_limit},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    "gatherscatter._core",
+    "The compiled core: plans, kernels and the array functions.",
+    -1,  // its state is global: all interpreters of a process share it
+    functions,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+}  // namespace
+}  // namespace gs
+
+// By this name threadpoolctl knows the library.
+extern "C" Py_EXPORTED_SYMBOL int gatherscatter_num_threads() { return gs::num_threads(); }
+
+PyMODINIT_FUNC PyInit__core() {
+    if (!gs::import_numpy()) return nullptr;
+    gs::Ref module(PyModule_Create(&gs::definition));
+#ifdef Py_GIL_DISABLED
+    if (module && PyUnstable_Module_SetGIL(module.get(), Py_MOD_GIL_NOT_USED) < 0) return nullptr;
+#endif
+    if (!module || PyModule_AddFunctions(module.get(), gs::array_functions()) < 0) return nullptr;
+    return module.release();
+}

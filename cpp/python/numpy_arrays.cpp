@@ -1,0 +1,184 @@
+#define GATHERSCATTER_IMPORTS_ARRAY
+#include "numpy_arrays.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "output_pool.hpp"
+#include "parallel.hpp"
+#include "row_moves.hpp"
+#include "signals.hpp"
+
+namespace gs {
+namespace {
+
+// bfloat16 is registered with NumPy by ml_dtypes under a number that is not known in advance.
+bool is_bfloat16(PyArray_Descr* descr) {
+    return PyTypeNum_ISUSERDEF(descr->type_num) && PyDataType_ELSIZE(descr) == 2 &&
+           std::strstr(descr->typeobj->tp_name, "bfloat16") != nullptr;
+}
+
+// NumPy's way to say where the data of an array come from (NEP 49).
+void* data_allocate(void*, size_t size) { return pool_allocate(size); }
+
+void* data_allocate_zeros(void*, size_t n, size_t size) {
+    void* block = pool_allocate(n * size);
+    return block ? std::memset(block, 0, n * size) : nullptr;
+}
+
+void data_free(void*, void* block, size_t) { pool_free(block); }
+
+void* data_reallocate(void*, void* block, size_t size) {
+    void* larger = pool_allocate(size);
+    if (larger && block) std::memcpy(larger, block, std::min(size, pool_block_size(block)));
+    if (larger) pool_free(block);
+    return larger;
+}
+
+PyObject* pool_handler;
+
+// How long NumPy takes to copy an array, in elements of a few bytes.
+int64_t weight(PyArrayObject* array) { return std::max<int64_t>(PyArray_SIZE(array), PyArray_NBYTES(array) / 32); }
+
+// Lets NumPy copy or convert an array into another of its shape, slice by slice, and checks for signals in between.
+bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
+    const int rank = PyArray_NDIM(to);
+    const int64_t whole = std::max(weight(to), weight(from)), rows = rank > 0 ? PyArray_DIM(to, 0) : 1;
+    if (whole <= numpy_weight || rows == 0 || (rank == 1 && rows == 1) || rank == 0)
+        return PyArray_CopyInto(to, from) == 0;
+    const int64_t parts = whole / numpy_weight + 1, at_once = std::max<int64_t>(rows / parts, 1);
+    const auto part = [&](PyArrayObject* all, int64_t begin) {
+        PyObject* const object = reinterpret_cast<PyObject*>(all);
+        return Ref(at_once == 1 && rank > 1 ? PySequence_GetItem(object, begin)
+                                            : PySequence_GetSlice(object, begin, std::min(begin + at_once, rows)));
+    };
+    for (int64_t begin = 0; begin < rows; begin += at_once) {
+        const Ref to_part = part(to, begin), from_part = part(from, begin);
+        if (!to_part || !from_part || PyErr_CheckSignals() < 0) return false;
+        if (!copy_slices(to_part.array(), from_part.array())) return false;
+    }
+    return true;
+}
+
+// Copies memory without the interpreter lock, on several threads if that pays.
+bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_signal) {
+    constexpr int64_t page = 4096;
+    GilRelease gil_release(true);
+    InterruptCheck interrupts(gil_release);
+    const ScopedStopToken scope(on_signal == OnSignal::stop ? &interrupts : nullptr);
+    // What fits in the cache of one core is best left there, if one thread goes on with it.
+    const int threads = size > cache_bytes ? num_threads() : 1;
+    for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
+        (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
+            std::memcpy(to + begin * page, from + begin * page,
+                        static_cast<size_t>(std::min(end * page, size) - begin * page));
+        });
+    });
+    return !interrupts.interrupted();
+}
+
+}  // namespace
+
+Shape shape_of(PyArrayObject* array) {
+    Shape shape;
+    for (int i = 0; i < PyArray_NDIM(array); ++i) shape.push(PyArray_DIM(array, i));
+    return shape;
+}
+
+Shape strides_of(PyArrayObject* array) {
+    Shape strides;
+    for (int i = 0; i < PyArray_NDIM(array); ++i) strides.push(PyArray_STRIDE(array, i));
+    return strides;
+}
+
+DType element_type(PyArray_Descr* descr) {
+    const auto sized = [&](DType first) {  // int8, int16, ... stand in order of size
+        int log2 = 0;
+        while (int64_t{1} << log2 < PyDataType_ELSIZE(descr)) ++log2;
+        return static_cast<DType>(static_cast<int>(first) + log2);
+    };
+    if (PyTypeNum_ISSIGNED(descr->type_num)) return sized(DType::int8);
+    if (PyTypeNum_ISUNSIGNED(descr->type_num)) return sized(DType::uint8);
+    switch (descr->type_num) {
+        case NPY_BOOL: return DType::boolean;
+        case NPY_HALF: return DType::float16;
+        case NPY_FLOAT: return DType::float32;
+        case NPY_DOUBLE: return DType::float64;
+        case NPY_CFLOAT: return DType::complex64;
+        case NPY_CDOUBLE: return DType::complex128;
+        default: return is_bfloat16(descr) ? DType::bfloat16 : DType::opaque;
+    }
+}
+
+bool index_type(PyArrayObject* array, IndexType& type) {
+    const int number = PyArray_TYPE(array);
+    return PyTypeNum_ISINTEGER(number) && !PyArray_ISBYTESWAPPED(array) &&
+           index_type_of(element_type(PyArray_DESCR(array)), type);
+}
+
+bool is_text(PyArrayObject* array) { return PyArray_TYPE(array) == NPY_UNICODE || PyArray_TYPE(array) == NPY_STRING; }
+
+bool is_plain(PyObject* object) {
+    return PyArray_CheckExact(object) && !PyDataType_REFCHK(PyArray_DESCR(array(object)));
+}
+
+bool same_type(PyArrayObject* a, PyArrayObject* b) {
+    return PyArray_DESCR(a) == PyArray_DESCR(b) || PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b));
+}
+
+bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
+    if (PyArray_SIZE(a) == 0 || PyArray_SIZE(contiguous) == 0) return false;
+    const char *low = PyArray_BYTES(a), *high = low + PyArray_ITEMSIZE(a);
+    for (int i = 0; i < PyArray_NDIM(a); ++i) {
+        const npy_intp reach = PyArray_STRIDE(a, i) * (PyArray_DIM(a, i) - 1);
+        (reach < 0 ? low : high) += reach;
+    }
+    const char* begin = PyArray_BYTES(contiguous);
+    return low < begin + PyArray_NBYTES(contiguous) && begin < high;
+}
+
+bool is_contiguous(PyObject* object) {
+    return PyArray_CHKFLAGS(array(object), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+}
+
+Ref contiguous(PyObject* object) {
+    if (is_contiguous(object)) return borrow(object);
+    return copied(array(object), PyArray_DESCR(array(object)));
+}
+
+Ref new_array(PyArray_Descr* descr, const Shape& shape) {
+    npy_intp dims[max_rank];
+    std::copy(shape.begin(), shape.end(), dims);
+    double size = static_cast<double>(PyDataType_ELSIZE(descr));  // what does not fit in memory must not overflow
+    for (int64_t n : shape) size *= static_cast<double>(n);
+    const Ref before(size >= min_pooled_bytes ? PyDataMem_SetHandler(pool_handler) : nullptr);
+    if (size >= min_pooled_bytes && !before) return Ref();
+    Py_INCREF(descr);
+    Ref made(PyArray_NewFromDescr(&PyArray_Type, descr, shape.rank, dims, nullptr, nullptr, 0, nullptr));
+    if (before) Py_XDECREF(PyDataMem_SetHandler(before.get()));
+    return made;
+}
+
+bool copy_data(PyObject* data, PyArrayObject* out, OnSignal on_signal) {
+    if (!is_contiguous(data) || !PyArray_ISCARRAY(out))
+        return on_signal == OnSignal::finish ? PyArray_CopyInto(out, array(data)) == 0 : copy_slices(out, array(data));
+    const int64_t size = PyArray_NBYTES(out);
+    if (size > gil_release_bytes) return copy_large(bytes(array(data)), bytes(out), size, on_signal);
+    std::memcpy(bytes(out), bytes(array(data)), static_cast<size_t>(size));
+    return true;
+}
+
+Ref copied(PyArrayObject* array, PyArray_Descr* descr) {
+    Ref made = new_array(descr, shape_of(array));
+    return made && copy_slices(made.array(), array) ? std::move(made) : Ref();
+}
+
+bool import_numpy() {
+    import_array1(false);
+    static PyDataMem_Handler handler{
+        "gatherscatter", 1, {nullptr, data_allocate, data_allocate_zeros, data_reallocate, data_free}};
+    pool_handler = PyCapsule_New(&handler, "mem_handler", nullptr);
+    return pool_handler != nullptr;
+}
+
+}  // namespace gs

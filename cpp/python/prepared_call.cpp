@@ -1,0 +1,224 @@
+// From a Call to a PreparedCall.
+#include "prepared_call.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "facts.hpp"
+#include "parallel.hpp"
+
+namespace gs {
+namespace {
+
+// Whether kernels can write to `out` itself: it is contiguous and apart from all that is read.
+bool writes_directly(const Call& call) {
+    if (!PyArray_ISCARRAY(array(call.out)) || overlap(array(call.indices), array(call.out))) return false;
+    if (call.updates && overlap(array(call.updates), array(call.out))) return false;
+    if (is_scatter(call.kernel) && call.out == call.data) return true;
+    // What needs accumulators may run out of memory after data was copied to out.
+    const bool accumulates =
+        call.reduction == Reduction::mean || call.accumulate != Accumulate::step || !call.include_self;
+    return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
+}
+
+// Whether a result for `out` is small enough beside the indices that it costs less to make it in an array of its own
+// and copy it than to check all indices before the first write.
+bool is_small_beside(const Call& call, PyArrayObject* indices) {
+    return is_scatter(call.kernel) && call.rule.mode == Mode::raise &&
+           PyArray_NBYTES(array(call.out)) <= PyArray_NBYTES(indices) / 4;
+}
+
+// Whether kernels can work on the arguments as they are.
+bool accepts(const Call& call, IndexType& type) {
+    if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
+    if (call.updates && (!is_plain(call.updates) || !same_type(array(call.data), array(call.updates)))) return false;
+    // NumPy makes a new array of zero-width text one character wide.
+    if (is_text(array(call.data)) && PyArray_ITEMSIZE(array(call.data)) == 0) return false;
+    const bool computes = call.reduction != Reduction::none;
+    if (computes && (is_text(array(call.data)) || PyArray_ISBYTESWAPPED(array(call.data)))) return false;
+    return !call.out ||
+           (is_plain(call.out) && same_type(array(call.out), array(call.data)) && PyArray_ISWRITEABLE(array(call.out)));
+}
+
+// Elements of a gather's output and of a scatter's updates.
+int64_t slots_of(const Plan& plan) {
+    if (plan.form == Form::lanes) return plan.lanes.elements;
+    return plan.rows.batch * plan.rows.outer * plan.rows.count * plan.rows.width;
+}
+
+// Whether the call may release the interpreter lock.
+bool may_release_gil(const Call& call, const Plan& plan) {
+    if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
+    if (call.updates && !is_contiguous(call.updates)) return true;
+    if (call.out && !is_contiguous(call.out)) return true;
+    if (!is_scatter(call.kernel) && !call.out) return false;  // not before all is known
+    const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
+    return slots_of(plan) * item_size + PyArray_NBYTES(array(call.data)) + PyArray_NBYTES(array(call.indices)) >
+           gil_release_bytes;
+}
+
+// Whether elements can be reduced so: exact sums are of real numbers, and there are no exact products.
+Outcome check_reduction(const Call& call) {
+    const DType dtype = element_type(PyArray_DESCR(array(call.data)));
+    if (!supports(dtype, call.reduction)) return raise_reduction(call);
+    const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
+    const bool whole = dtype < DType::float16;  // these wrap: what is added up is exact
+    const bool has_exact = call.reduction == Reduction::mul ? whole : !complex || call.reduction == Reduction::none;
+    return call.accumulate != Accumulate::exact || has_exact ? Outcome::done : raise_accumulate(call);
+}
+
+// The name of what is wrong with the shapes; null when they fit.
+const char* find_fault(const Call& call, Plan& plan) {
+    const Shape data = shape_of(array(call.data)), indices = shape_of(array(call.indices));
+    const Fault fault = make_plan(call.kernel, data, indices, call.axis, call.batch_dims, plan);
+    if (fault != Fault::none) return name(fault);
+    // What a scatter copies and counts is a few times the data, at most.
+    const int64_t item_size = std::max<int64_t>(PyArray_ITEMSIZE(array(call.data)), 1);
+    const int64_t bytes =
+        is_scatter(call.kernel) ? saturating_multiply(PyArray_SIZE(array(call.data)), 64) : slots_of(plan);
+    if (saturating_multiply(bytes, item_size) == INT64_MAX) return name(Fault::too_large);
+    if (call.updates && !(shape_of(array(call.updates)) == plan.slots)) return "updates_shape";
+    if (call.out && !(shape_of(array(call.out)) == (call.updates ? data : plan.slots))) return "out_shape";
+    return nullptr;
+}
+
+// An index box that was expanded over all of data off the axis, as graph libraries do, says the same thing once for a
+// whole slice: it is replaced by the line along the axis, and the plan by one of rows. A box of one dim is such a line.
+Ref without_expansion(const Call& call, Plan& plan) {
+    PyArrayObject* const indices = array(call.indices);
+    const int rank = PyArray_NDIM(indices);
+    const int64_t axis = call.axis + (call.axis < 0 ? rank : 0);
+    bool expanded = plan.form == Form::lanes && PyArray_SIZE(indices) > 0;
+    for (int d = 0; expanded && d < rank; ++d)
+        expanded = d == axis || (PyArray_DIM(indices, d) == PyArray_DIM(array(call.data), d) &&
+                                 (PyArray_STRIDE(indices, d) == 0 || PyArray_DIM(indices, d) == 1));
+    Plan line_plan;
+    const Shape data = shape_of(array(call.data));
+    const int along = static_cast<int>(axis);
+    if (!expanded || plan_axis(data, Shape(&plan.slots.dim[along], 1), axis, 0, line_plan) != Fault::none)
+        return borrow(call.indices);
+    npy_intp length = PyArray_DIM(indices, along), stride = PyArray_STRIDE(indices, along);
+    Py_INCREF(PyArray_DESCR(indices));
+    Ref line(PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(indices), 1, &length, &stride, PyArray_DATA(indices), 0,
+                                  nullptr));
+    if (!line || PyArray_SetBaseObject(line.array(), Py_NewRef(call.indices)) < 0) return Ref();
+    plan = line_plan;
+    return line;
+}
+
+// Whether it is faster to copy all data in order first: the elements of a row lie far apart, and a gather takes more
+// than an eighth of the rows.
+bool scattered(const Rows& rows, const Layout& layout) {
+    const int inner = layout.pieces.rank - 1;
+    return inner >= 0 && std::abs(layout.piece_stride[inner]) > std::abs(layout.row_stride) &&
+           rows.count > rows.data_rows / 8;
+}
+
+// Plans a gather from data with strides; false: it has to be made contiguous.
+bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
+    PyArrayObject* const data = array(call.data);
+    const int64_t item_size = PyArray_ITEMSIZE(data);
+    const Shape shape = shape_of(data);
+    if (!PyArray_ISALIGNED(data) || item_size == 0) return false;
+    if (plan.form == Form::rows)
+        return lay_out(plan.rows, shape, strides_of(data), item_size, layout) && !scattered(plan.rows, layout);
+    Shape strides;
+    for (int64_t stride : strides_of(data)) {
+        if (stride < 0 || stride % item_size != 0) return false;
+        strides.push(stride / item_size);
+    }
+    return plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
+}
+
+// Checks types, shapes and attributes, and sets the plan.
+Outcome check(PreparedCall& prepared, IndexType& type) {
+#ifdef Py_GIL_DISABLED
+    constexpr bool always = true;
+#else
+    constexpr bool always = false;
+#endif
+    Call& call = prepared.call;
+    Plan& plan = prepared.kernel_call.plan;
+    if (!accepts(call, type)) return Outcome::not_plain;
+    if (always && !prepared.views.pin(call)) return Outcome::failed;
+    if (const Outcome checked = check_reduction(call); checked != Outcome::done) return checked;
+    if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
+    if (!always && may_release_gil(call, plan) && !prepared.views.pin(call)) return Outcome::failed;
+    return Outcome::done;
+}
+
+}  // namespace
+
+bool PinnedViews::pin(Call& call) {
+    PyObject** const places[] = {&call.data, &call.indices, &call.updates, &call.out};
+    PyObject* const given[] = {call.data, call.indices, call.updates, call.out};
+    for (int i = 0; i < 4; ++i) {
+        if (!given[i]) continue;
+        const auto same = static_cast<int>(std::find(given, given + i, given[i]) - given);
+        if (same == i) views_[i] = Ref(PyArray_View(array(given[i]), nullptr, &PyArray_Type));
+        *places[i] = views_[same].get();
+        if (!*places[i]) return false;
+    }
+    return true;
+}
+
+int64_t PreparedCall::copied_bytes() const {
+    return (copies_data ? PyArray_NBYTES(array(call.data)) : 0) +
+           (copies_indices ? PyArray_NBYTES(indices.array()) : 0) +
+           (copies_updates ? PyArray_NBYTES(array(call.updates)) : 0) +
+           (made_apart ? PyArray_NBYTES(array(call.out)) : 0);
+}
+
+Outcome prepare(PreparedCall& prepared) {
+    IndexType type;
+    if (const Outcome checked = check(prepared, type); checked != Outcome::done) return checked;
+    const Call& call = prepared.call;
+    KernelCall& kernel_call = prepared.kernel_call;
+    const Ref indices = without_expansion(call, kernel_call.plan);
+    if (!indices) return Outcome::failed;
+    const bool scatter = is_scatter(call.kernel), has_strides = !scatter && !is_contiguous(call.data);
+    prepared.reads_strides = has_strides && plan_strides(call, kernel_call.plan, kernel_call.layout);
+    prepared.copies_data = has_strides && !prepared.reads_strides;
+    prepared.copies_indices = !is_contiguous(indices.get());
+    prepared.copies_updates = scatter && !is_contiguous(call.updates);
+    prepared.made_apart = call.out && (!writes_directly(call) || is_small_beside(call, indices.array()));
+    prepared.indices = contiguous(indices.get());
+    if (!prepared.indices) return Outcome::failed;
+    complete(kernel_call, call, element_type(PyArray_DESCR(array(call.data))), PyArray_ITEMSIZE(array(call.data)),
+             PyArray_DATA(prepared.indices.array()), type, !prepared.reads_strides);
+    return Outcome::done;
+}
+
+Outcome check_call(const Call& call, PyObject*& result) {
+    IndexType type;
+    PreparedCall prepared(call);
+    const Outcome checked = check(prepared, type);
+    if (checked == Outcome::done) result = Py_NewRef(Py_None);
+    return checked;
+}
+
+Outcome describe_call(const Call& call, PyObject*& facts) {
+    const ScopedThreadLimit threads(call.threads);
+    PreparedCall prepared(call);
+    if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
+    const Route& route = prepared.kernel_call.route;
+    const bool divided = route.ordered || route.split != Split::serial;
+    Facts all;
+    all.add("plan", facts_of(prepared.kernel_call.plan).take());
+    all.add("split", name(route.ordered ? Split::ordered : route.split));
+    all.add("threads", divided ? route.threads : 1);
+    all.add("prefetch", route.prefetch);
+    all.add("tile", route.tile);
+    all.add("kernel_bytes", route.scratch);
+    all.add("copied_bytes", prepared.copied_bytes());
+    all.add("reads_strides", prepared.reads_strides);
+    all.add("copies_data", prepared.copies_data);
+    all.add("copies_indices", prepared.copies_indices);
+    all.add("copies_updates", prepared.copies_updates);
+    all.add("made_apart", prepared.made_apart);
+    all.add("checked_first", prepared.writes_out());
+    facts = all.take().release();
+    return facts ? Outcome::done : Outcome::failed;
+}
+
+}  // namespace gs

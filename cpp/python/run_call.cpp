@@ -1,0 +1,91 @@
+// From a PreparedCall to a result.
+#include <new>
+
+#include "float_mode.hpp"
+#include "numpy_arrays.hpp"
+#include "parallel.hpp"
+#include "prepared_call.hpp"
+#include "signals.hpp"
+
+namespace gs {
+namespace {
+
+// A new array for the result; for a scatter it holds a copy of data.
+Ref new_output(const Call& call, const Plan& plan) {
+    if (!is_scatter(call.kernel)) return new_array(PyArray_DESCR(array(call.data)), plan.slots);
+    Ref out = new_array(PyArray_DESCR(array(call.data)), shape_of(array(call.data)));
+    return out && copy_data(call.data, out.array(), OnSignal::stop) ? std::move(out) : Ref();
+}
+
+// Runs part of a call, which returns false for a bad index. A large part runs without the interpreter lock.
+template <class F>
+Outcome run_part(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
+    if (!large) return part() ? Outcome::done : Outcome::bad_index;
+    GilRelease gil_release(true);
+    InterruptCheck interrupts(gil_release, bytes_per_index);
+    const ScopedStopToken scope(may_stop ? &interrupts : nullptr);
+    const bool good = part();
+    return interrupts.interrupted() ? Outcome::failed : good ? Outcome::done : Outcome::bad_index;
+}
+
+// The array that the kernel writes to.
+Ref make_output(const PreparedCall& prepared) {
+    if (prepared.writes_out()) return borrow(prepared.call.out);
+    try {
+        return new_output(prepared.call, prepared.kernel_call.plan);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+        return Ref();
+    }
+}
+
+Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
+    const Call& call = prepared.call;
+    KernelCall& kernel_call = prepared.kernel_call;
+    const bool scatter = is_scatter(call.kernel), writes_out = prepared.writes_out();
+    PyObject* const read = scatter ? call.updates : call.data;
+    const Ref source = prepared.reads_strides ? borrow(read) : contiguous(read);
+    Ref out = source ? make_output(prepared) : Ref();
+    if (!out) return Outcome::failed;
+    const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(prepared.indices.array()) +
+                           (scatter ? PyArray_NBYTES(source.array()) : 0) >
+                       gil_release_bytes;
+    try {
+        if (writes_out) {  // the caller's array is not written to before all is known to be well
+            const Outcome checked = run_part(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
+                                             [&] { return check_indices(kernel_call); });
+            if (checked != Outcome::done) return checked;
+        }
+        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array(), OnSignal::finish))
+            return Outcome::failed;
+        const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
+        const Outcome moved =
+            run_part(large, !writes_out, width * PyArray_ITEMSIZE(out.array()),  // what is begun in out is ended
+                     [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
+        if (moved != Outcome::done) return moved;
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+        return Outcome::failed;
+    }
+    if (prepared.made_apart && !copy_data(out.get(), array(call.out), OnSignal::finish)) return Outcome::failed;
+    result = out.release();
+    return Outcome::done;
+}
+
+}  // namespace
+
+Outcome run(const Call& call, PyObject*& result) {
+    const ScopedThreadLimit threads(call.threads);
+    const ScopedDenormals denormals;
+    PreparedCall prepared(call);
+    Outcome outcome = prepare(prepared);
+    if (outcome == Outcome::done) outcome = carry_out(prepared, result);
+    if (outcome == Outcome::bad_index) return raise_index(prepared.call);
+    if (outcome == Outcome::done && call.out) {  // the caller's array, not a view of it
+        Py_DECREF(result);
+        result = Py_NewRef(call.out);
+    }
+    return outcome;
+}
+
+}  // namespace gs

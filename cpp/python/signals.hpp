@@ -1,0 +1,57 @@
+// Checks for signals, such as that of Ctrl-C, while a kernel runs.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "numpy_arrays.hpp"
+#include "parallel.hpp"
+
+namespace gs {
+
+// Checks for signals in the calling thread, about twenty times a second, while kernels of the call run.
+class InterruptCheck : public StopToken {
+  public:
+    explicit InterruptCheck(GilRelease& gil_release, int64_t bytes_per_index = piece_bytes)
+        : gil_release_(gil_release),
+          calls_per_check_(std::clamp<int64_t>(piece_bytes / block / std::max<int64_t>(bytes_per_index, 1), 1, 64)) {}
+
+    bool should_stop() override {
+        if (interrupted_.load(std::memory_order_relaxed)) return true;
+        return std::this_thread::get_id() == caller_ && ++calls_ % calls_per_check_ == 0 && check();
+    }
+    bool should_stop_now() override {
+        if (interrupted_.load(std::memory_order_relaxed)) return true;
+        return std::this_thread::get_id() == caller_ && check();
+    }
+    // Whether a signal has ended the call; then an exception is set.
+    bool interrupted() const { return interrupted_; }
+
+  private:
+    static constexpr std::chrono::milliseconds interval{50};
+    static constexpr std::chrono::steady_clock::time_point never{};
+
+    bool check() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_check_) return false;
+        if (next_check_ != never) {
+            const ScopedStopToken outside_call(nullptr);  // a signal handler may call this package
+            if (gil_release_.check_signals(forks_)) interrupted_ = true;
+        }
+        next_check_ = now + interval;  // the first time only starts the clock: most calls are over before it matters
+        return interrupted_;
+    }
+
+    GilRelease& gil_release_;
+    const std::thread::id caller_ = std::this_thread::get_id();
+    const int64_t calls_per_check_;  // reading the clock takes as long as resolving some indices
+    const int forks_ = forks();
+    int64_t calls_ = 0;
+    std::chrono::steady_clock::time_point next_check_ = never;
+    std::atomic<bool> interrupted_ = false;
+};
+
+}  // namespace gs

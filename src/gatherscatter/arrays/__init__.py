@@ -1,0 +1,1 @@
+"""Arrays of every library and layout, made ready for the core."""

@@ -1,0 +1,434 @@
+"""Arrays of every kind, made ready for the core: what its fast path hands over comes here, and goes back to it.
+
+The functions named like the array functions of the package root have their signatures; the core calls them with the
+arguments as they were given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import casts, strings
+from gatherscatter.arrays.interop import accept_any_array, kind_of
+from gatherscatter.errors import OpTypeError, OpValueError, make_error, reduction_fault
+from gatherscatter.pieces import convert_dtype, extremes, pieces
+
+
+@accept_any_array
+def gather(
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    return execute(
+        "gather", "gather", data, indices, axis=axis, batch_dims=batch_dims, mode=mode, out=out, num_threads=num_threads
+    )
+
+
+@accept_any_array
+def gather_elements(
+    data: ArrayLike,
+    indices: ArrayLike,
+    axis: int = 0,
+    *,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    return execute(
+        "gather_elements", "gather_elements", data, indices, axis=axis, mode=mode, out=out, num_threads=num_threads
+    )
+
+
+@accept_any_array
+def gather_nd(
+    data: ArrayLike,
+    indices: ArrayLike,
+    *,
+    batch_dims: int = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    return execute(
+        "gather_nd", "gather_nd", data, indices, batch_dims=batch_dims, mode=mode, out=out, num_threads=num_threads
+    )
+
+
+@accept_any_array
+def scatter_update(
+    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
+) -> np.ndarray:
+    return execute("scatter_update", "scatter_update", data, indices, updates, axis=axis, **options)
+
+
+@accept_any_array
+def scatter_elements(
+    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Any
+) -> np.ndarray:
+    return execute("scatter_elements", "scatter_elements", data, indices, updates, axis=axis, **options)
+
+
+@accept_any_array
+def scatter_nd(data: ArrayLike, indices: ArrayLike, updates: ArrayLike, **options: Any) -> np.ndarray:
+    return execute("scatter_nd", "scatter_nd", data, indices, updates, **options)
+
+
+def execute(
+    op: str,
+    kernel: str,
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike | None = None,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    negative: bool = True,
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """Run one kernel on arrays of any kind; ``op`` is what messages call it."""
+    call = prepare_arguments(op, kernel, data, indices, updates, reduction, out)
+
+    def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
+             mode: str = mode, out: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+        return _core.apply(op, kernel, array, call.indices, update, axis, batch_dims, reduction, include_self,
+                           accumulate, mode, negative, out, num_threads)  # fmt: skip
+
+    if call.is_text:
+        result = strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode)
+    else:
+        result = _set_byte_order(core(call.data, call.updates, out=call.out), call.dtype)
+    return result if out is None or call.out is not None else copy_into(op, out, result)
+
+
+class KernelArguments(NamedTuple):
+    """The arguments of a call as the core takes them; `prepare_arguments` makes it."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    updates: np.ndarray | None
+    out: np.ndarray | None  # where the core writes the result; None: to a new array
+    dtype: np.dtype[Any]  # of the result; it differs from data's in byte order alone
+    is_text: bool  # the core moves numbers in place of the elements
+    made: dict[str, int]  # bytes of the arrays that were made from arguments, by their names
+
+
+def prepare_arguments(
+    op: str, kernel: str, data: ArrayLike, indices: ArrayLike, updates: ArrayLike | None, reduction: str, out: object
+) -> KernelArguments:
+    """Check and convert the arguments of a call."""
+    made: dict[str, int] = {}
+
+    def convert(name: str, given: Any, how: Callable[[Any], np.ndarray], spare: int = 0) -> np.ndarray:
+        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # its elements decide which type it takes
+            result = how(given)
+            lists = sum(math.prod(result.shape[:n]) for n in range(result.ndim))
+            made[name] = result.nbytes + 8 * result.size + _RECORD_BYTES * lists
+            return result
+        array = as_array(op, name, given)
+        result = how(array)
+        if array is not given and array.flags.owndata:
+            made[name] = made.get(name, 0) + array.nbytes
+        if result is not array and result.flags.owndata:
+            made[name] = made.get(name, 0) + result.nbytes + spare * min(result.size, _CAST_PIECE)
+        return result
+
+    array = convert("data", data, lambda value: as_array(op, "data", value))
+    index = convert("indices", indices, lambda value: as_indices(op, "indices", value))
+    update = None
+    if kernel.startswith("scatter"):
+        update = convert("updates", updates, lambda value: cast(op, "updates", value, "data", array), _CAST_BYTES)
+    if out is not None:
+        check_out(op, out, array, update)
+    dtype = array.dtype
+    is_text = needs_numbers(array, update, reduction)
+    if update is not None and reduction != "none" and not is_text:
+        array, update = convert("data", array, native), convert("updates", update, native)
+    to_core = out if type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text else None
+    return KernelArguments(array, index, update, to_core, dtype, is_text, made)
+
+
+def check_call(
+    op: str,
+    kernel: str,
+    data: np.ndarray,
+    indices: np.ndarray,
+    updates: np.ndarray | None,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    negative: bool = True,
+    num_threads: int | None = None,
+) -> None:
+    """Raise what a call raises for types, shapes and attributes. The values of indices are not checked.
+
+    Only types and shapes matter, so `make_placeholder` will do for what is not in memory.
+    """
+    dtype = data.dtype
+    if needs_numbers(data, updates, reduction):
+        if reduction not in ("none", "add"):
+            reduction_fault(op, reduction, dtype)
+        dtype = np.dtype(np.int64)
+    data = make_placeholder(dtype, data.shape)
+    updates = None if updates is None else make_placeholder(dtype, updates.shape)
+    _core.check_call(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode,
+                     negative, None, num_threads)  # fmt: skip
+
+
+def make_placeholder(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """An array of zeros in native byte order that takes no memory."""
+    return np.broadcast_to(native(np.zeros((), dtype)), shape)
+
+
+_RECORD_BYTES = 64  # that NumPy keeps for every inner list while it reads them
+_CAST_PIECE, _CAST_BYTES = 1 << 12, 32  # elements that change their type at a time, and what each takes meanwhile
+
+
+def _set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """A new array in the byte order of a type, without a copy."""
+    if result.dtype == dtype:
+        return result
+    flat = result.reshape(-1)
+    for piece in pieces(flat.size):
+        flat[piece].byteswap(inplace=True)
+    return result.view(dtype)
+
+
+def needs_numbers(data: np.ndarray, updates: np.ndarray | None, reduction: str) -> bool:
+    """Whether the kernels can't move or combine these elements themselves."""
+    if data.dtype.hasobject:
+        return True
+    if data.dtype.kind not in "US":
+        return False
+    other_type = updates is not None and updates.dtype != data.dtype
+    return data.dtype.itemsize == 0 or reduction != "none" or other_type
+
+
+def element_type(dtype: np.dtype[Any]) -> str:
+    """The name of a NumPy dtype in the table of op versions: "float32", "bfloat16", "string", ...
+
+    >>> element_type(np.dtype("<U5"))
+    'string'
+    """
+    return "string" if dtype.kind in "OSUT" else dtype.name
+
+
+def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
+    """An exact, aligned ndarray."""
+    if type(value) is np.ndarray and value.flags.aligned:
+        return value
+    if value is None:
+        raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
+    if isinstance(value, np.ma.MaskedArray):
+        raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
+    kind = None if isinstance(value, np.ndarray) else kind_of(value)
+    try:
+        array = np.asarray(value if kind is None else kind.take(op, name, value))
+        if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
+            _check_common_type(op, name, value, array.dtype)
+        return array if array.flags.aligned else convert_dtype(array, array.dtype)
+    except (ValueError, OverflowError) as error:
+        raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
+
+
+def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse lists in which NumPy makes text of other values, or dates wrong by a common unit."""
+    items = np.asarray(value, dtype=object).ravel().tolist()
+    if dtype.kind in "US":
+        changed = [item for item in items if not isinstance(item, str if dtype.kind == "U" else bytes)]
+    else:
+        times = [item for item in items if isinstance(item, np.datetime64 | np.timedelta64)]
+        changed = [item for item in times if item.dtype != dtype and not casts.can_represent_value(dtype, item)]
+    if changed:
+        text = (
+            f"{op}: {changed[0]!r} in {name} does not fit in {dtype}, the common type of the list; convert its elements"
+        )
+        raise OpTypeError(text, op=op, input=name)
+
+
+def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
+    """A native integer array; an empty list counts as one."""
+    array = as_array(op, name, value)
+    if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise make_error("not_integers", op, input=name, type=array.dtype)
+    return native(array)
+
+
+def native(array: np.ndarray) -> np.ndarray:
+    return array if array.dtype.isnative else convert_dtype(array, array.dtype.newbyteorder("="))
+
+
+def number_places(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray | None:
+    """Number the places that index tuples of shape (n, k) name, in row-major order; -1 where an index is out of range.
+
+    A size of None is unknown: then the result is None if an index counts from the end.
+    """
+    dims = []
+    for column, size in zip(tuples.T, sizes, strict=True):
+        low, high = extremes(column) if size is None and len(column) else (0, -1)
+        if low < 0:
+            return None
+        dims.append(min(high + 1, 2**63 - 1) if size is None else size)
+    if math.prod(dims) < 2**63:
+        return _core.resolve_indices(tuples, tuple(dims), "skip", True)
+    places = np.stack(resolve_columns(tuples, dims), axis=1)
+    good = (places >= 0).all(axis=1)
+    numbers = np.full(len(places), -1, np.int64)
+    numbers[good] = np.unique(places[good], axis=0, return_inverse=True)[1].reshape(-1)
+    return numbers
+
+
+def number_elements(positions: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
+    """Number the elements that indices of ``shape`` name by their positions along the axis; -1 stays.
+
+    ``positions`` are flat. Elements in different lines along the axis have different numbers.
+    """
+    off = tuple(1 if dim == axis else size for dim, size in enumerate(shape))
+    lines = np.broadcast_to(np.arange(math.prod(off)).reshape(off), shape).reshape(-1)
+    return np.where(positions < 0, -1, positions * math.prod(off) + lines)
+
+
+def resolve_columns(tuples: np.ndarray, dims: Sequence[int]) -> list[np.ndarray]:
+    """The position on each axis, -1 where an index is out of range."""
+    columns = []
+    for j, size in enumerate(dims):
+        column = _core.resolve_indices(tuples[:, j : j + 1], (size,), "skip", True)
+        assert column is not None  # this mode skips bad indices
+        columns.append(column)
+    return columns
+
+
+def cast(
+    op: str,
+    name: str,
+    value: ArrayLike | None,
+    target: str,
+    data: np.ndarray,
+    *,
+    widen: bool = True,
+    origin: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """An input in the type of ``data``, which messages call ``target``, by the rule of `gatherscatter.arrays.casts`.
+
+    Text of a fixed width stays as wide as it is, if the result can ``widen``. ``origin`` is where an array that is a
+    chunk begins in the whole.
+
+    Raises
+    ------
+    TypeError
+        The types do not go together.
+    ValueError
+        A value does not fit.
+    """
+    dtype = data.dtype
+    is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
+    if is_list and dtype.kind in "OT":
+        value = np.asarray(value, dtype=object)  # NumPy could find a common type for the elements, and change them
+    array = as_array(op, name, value)
+    if array.dtype == dtype:
+        return array
+    if is_list and array.size == 0:
+        return array.astype(dtype)
+    if is_list and array.dtype.kind in "fO" and casts.is_integer(dtype):
+        array = _as_integers(op, name, value, array, target, dtype)
+    text, data_text = strings.text_kind(array), strings.text_kind(data)
+    if widen and text and dtype.kind in "US":
+        if array.dtype.kind == dtype.kind:
+            return array
+        dtype = _as_wide_as(array, dtype)
+    only_text = data_text and not hasattr(dtype, "na_object")
+    if not casts.can_represent_type(array.dtype, dtype) or (only_text and text != data_text):
+        text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
+        raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
+    distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # memory that repeats: once
+    # Slices of ``flat`` need no copy of the whole array, but NumPy 2.4 breaks long strings of StringDType in them.
+    is_safe_flat = distinct.dtype.kind != "T" and not distinct.flags.c_contiguous
+    elements = distinct.flat if is_safe_flat else distinct.reshape(-1)
+    result = np.zeros(distinct.shape, dtype)
+    for piece in pieces(distinct.size, _CAST_PIECE):
+        part, changed = casts.convert_checked(elements[piece], dtype)
+        if changed is not None and changed.any():
+            _raise_cast_error(op, name, distinct, piece.start + int(np.argmax(changed)), target, data.dtype, origin)
+        result.reshape(-1)[piece] = part
+    return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
+
+
+def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
+    """A list of integers that have no common type in NumPy, such as 2**63 and 1, in an integer type."""
+    items = np.asarray(value, dtype=object)
+    if not all(isinstance(item, int | np.integer) for item in items.flat):
+        return array
+    low, high = casts.bounds(dtype)
+    for place, item in enumerate(items.flat):
+        if not low <= item <= high:
+            _raise_cast_error(op, name, items, place, target, dtype)
+    return items.astype(dtype)
+
+
+def _as_wide_as(words: np.ndarray, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A type of text of a fixed width that is as wide as the longest word."""
+    widths = (len(word) for word in words.astype(object).flat if isinstance(word, str | bytes))
+    return np.dtype(f"{dtype.kind}{max(widths, default=1) or 1}")
+
+
+def _raise_cast_error(
+    op: str,
+    name: str,
+    array: np.ndarray,
+    place: int,
+    target: str,
+    dtype: np.dtype[Any],
+    origin: tuple[int, ...] | None = None,
+) -> NoReturn:
+    """The error for an element, at a flat place, that has no equal in a type."""
+    position = tuple(map(int, np.unravel_index(place, array.shape)))
+    value: Any = array[position]
+    if origin is not None:
+        position = tuple(first + at for first, at in zip(origin, position, strict=True))
+    where = f"{name}[{', '.join(map(str, position))}]" if position else name
+    shown = repr(value.item() if array.dtype.kind in "US" else value) if array.dtype.kind in "OSUT" else str(value)
+    text = f"{op}: {where} = {shown} does not fit in {target} of type {dtype}"
+    raise OpValueError(text, op=op, input=name, positions=(position,))
+
+
+def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
+    """Whether a result with the type of data, and for a scatter with its shape, can be written to ``out``."""
+    if not isinstance(out, np.ndarray):
+        raise OpTypeError(f"{op}: out must be a NumPy array, not {type(out).__name__}", op=op, input="out")
+    if not out.flags.writeable:
+        raise OpValueError(f"{op}: out is read-only", op=op, input="out")
+    if out.dtype != data.dtype and not strings.text_kind(data) == strings.text_kind(out) != "":
+        raise OpTypeError(f"{op}: out has type {out.dtype}, but the result has {data.dtype}", op=op, input="out")
+    if updates is not None and out.shape != data.shape:
+        raise OpValueError(f"{op}: out has shape {out.shape}, but the result has {data.shape}", op=op, input="out")
+
+
+def copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:
+    """The last step of a call that could not write to ``out`` directly: nothing can fail after it has begun."""
+    if out.shape != result.shape:
+        text = f"{op}: out has shape {out.shape}, but the result has {result.shape}"
+        raise OpValueError(text, op=op, input="out")
+    out[...] = cast(op, "result", result, "out", out, widen=False)
+    return out

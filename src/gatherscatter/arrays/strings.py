@@ -1,0 +1,152 @@
+"""Strings and other objects: the kernels move row numbers, NumPy moves the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.errors import OpTypeError, reduction_fault
+from gatherscatter.pieces import convert_dtype, make_contiguous, pieces
+
+GATHER_OF = {"scatter_update": "gather", "scatter_elements": "gather_elements", "scatter_nd": "gather_nd"}
+
+Core = Callable[..., np.ndarray]
+
+
+def text_kind(array: np.ndarray) -> str:
+    """ "str" or "bytes" for an array of text; "" for any other. Empty object arrays hold str."""
+    if array.dtype.kind == "O":
+        kinds = {type(element) for element in array.flat}
+        return "bytes" if kinds == {bytes} else "str" if all(issubclass(kind, str) for kind in kinds) else ""
+    return {"U": "str", "T": "str", "S": "bytes"}.get(array.dtype.kind, "")
+
+
+def execute(
+    op: str,
+    kernel: str,
+    core: Core,
+    data: np.ndarray,
+    updates: np.ndarray | None,
+    reduction: str,
+    include_self: bool,
+    mode: str,
+) -> np.ndarray:
+    """Run a kernel on objects; ``core`` runs it on numbers with the same indices and attributes."""
+    if updates is None:
+        return _gather(core, data)
+    if reduction not in ("none", "add") or (reduction == "add" and not text_kind(data)):
+        reduction_fault(op, reduction, data.dtype)
+    result, updates = _common_type(data, updates)
+    nothing = np.broadcast_to(np.int64(0), data.shape)
+    last_update = core(nothing, _number_elements(updates), reduction="none")
+    if reduction == "none":
+        return _copy_by_number(_copy_if_shared(result, data), updates, last_update)
+    del last_update
+    targets = core(_number_elements(data), None, kernel=GATHER_OF[kernel], reduction="none",
+                   mode="fill" if mode == "drop" else mode)  # fmt: skip
+    try:
+        return _concatenate(result, updates, targets, include_self)
+    except TypeError:  # a missing value of StringDType
+        raise OpTypeError(f"{op}: not all elements are text that can be concatenated", op=op, input="data") from None
+
+
+def scratch_bytes(data: np.ndarray, updates: np.ndarray | None, slots: int, reduction: str) -> int:
+    """What `execute` takes at most beside its result and what the core takes, for a number of slots."""
+    numbers = (data.size + slots) * _NUMBER_BYTES
+    if updates is None:
+        return max(numbers, slots * _NUMBER_BYTES + _flat_bytes(data) + _piece_bytes(data, slots))
+    same = data.dtype == updates.dtype
+    wide = 0 if same else sum(each.size * max(data.itemsize, updates.itemsize, 4) for each in (data, updates))
+    if reduction == "none":
+        moved = data.size * _NUMBER_BYTES + _flat_bytes(updates) + _piece_bytes(updates, data.size)
+        return wide + max(numbers, moved)
+    # Each place that changes has a str or bytes, in a dict. Of objects that is part of the result.
+    changed = min(slots, data.size)
+    return numbers + wide + changed * _TEXT_BYTES + 4 * (_characters(data) + _characters(updates))
+
+
+_AT_ONCE = 1 << 16  # elements that NumPy moves at a time
+_NUMBER_BYTES = 8  # of a number that stands for an element
+_TEXT_BYTES = 250  # of a text without its characters, its number, and their places in a dict
+
+
+def _piece_bytes(values: np.ndarray, n: int) -> int:
+    """What `_copy_by_number` takes for n elements: values, numbers and masks of a piece."""
+    return min(n, _AT_ONCE) * (values.itemsize + 32)
+
+
+def _flat_bytes(array: np.ndarray) -> int:
+    return 0 if array.flags.c_contiguous else array.nbytes
+
+
+def _characters(array: np.ndarray) -> int:
+    """How many characters an array of text holds at most."""
+    if array.dtype.kind in "US":
+        return array.nbytes // (4 if array.dtype.kind == "U" else 1)
+    return sum(len(text) for text in array.flat if isinstance(text, str | bytes))
+
+
+def _number_elements(array: np.ndarray) -> np.ndarray:
+    """1, 2, 3, ... in the shape of an array; 0 stands for nothing."""
+    numbers = np.empty(array.size, np.int64)
+    for part in pieces(array.size, _AT_ONCE):
+        numbers[part] = np.arange(part.start + 1, part.stop + 1)
+    return numbers.reshape(array.shape)
+
+
+def _gather(core: Core, data: np.ndarray) -> np.ndarray:
+    sources = core(_number_elements(data), None)
+    out = np.zeros(sources.shape, data.dtype)  # what no source is found for stays zero
+    empty_text = data.dtype.kind == "O" and bool(text_kind(data))
+    if empty_text:
+        for part in pieces(out.size):
+            out.reshape(-1)[part] = ""
+    return _copy_by_number(out, data, sources)
+
+
+def _copy_if_shared(array: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """An array of our own with the elements of ``array``, which may be data."""
+    return convert_dtype(array, array.dtype) if np.may_share_memory(array, data) else array
+
+
+def _copy_by_number(out: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Write to ``out`` the values with these numbers."""
+    flat, to, sources = make_contiguous(values).reshape(-1), out.reshape(-1), numbers.reshape(-1)
+    for part in pieces(to.size, _AT_ONCE):
+        found = sources[part] > 0
+        to[part][found] = flat[sources[part][found] - 1]
+    return out
+
+
+def _common_type(data: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One type for both, wide enough that no text is cut."""
+    dtype = _promote_text_types(data.dtype, updates.dtype) if data.dtype.kind in "US" else data.dtype
+    return data.astype(dtype, copy=False), updates.astype(dtype, copy=False)
+
+
+def _promote_text_types(dtype: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+    """A fixed-width type as wide as both, in the byte order of the first."""
+    return np.promote_types(dtype, other).newbyteorder(dtype.byteorder)
+
+
+def _concatenate(data: np.ndarray, updates: np.ndarray, targets: np.ndarray, include_self: bool) -> np.ndarray:
+    flat = data.reshape(-1) if data.flags.c_contiguous else data.flat
+    changed: dict[int, Any] = {}
+    for target, update in zip(targets.flat, updates.flat, strict=True):
+        place = int(target) - 1
+        if place >= 0:
+            before = changed.get(place)
+            if before is None and include_self:
+                before = flat[place]
+            changed[place] = update if before is None else before + update
+    dtype: Any = data.dtype
+    if data.dtype.kind in "US":
+        widest = max((len(text) for text in changed.values()), default=1)
+        dtype = _promote_text_types(data.dtype, np.dtype(f"{data.dtype.kind}{max(widest, 1)}"))
+    out = convert_dtype(data, dtype)
+    to = out.reshape(-1)
+    for place, text in changed.items():
+        to[place] = text
+    return out

@@ -1,0 +1,61 @@
+"""Where we lead, where we do not, and why: the first lines of the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from gatherscatter.bench.result_text import ratio_text, verdicts_text
+from gatherscatter.bench.results import Results, Row, geometric_mean
+from gatherscatter.bench.workload import LANES, Workload, row_view
+
+_SMALL = 1 << 13  # bytes moved, below which the call itself is what takes time
+
+# kind of work: why it is as fast as it is
+_REASONS = {
+    "Whole rows": "A row is one copy or one vector addition. Threads own destinations, so they divide rows without "
+    "changing the order of additions.",
+    "Single elements, moved": "We check every index before we use it. A loop without that check saves time while data "
+    "is in the cache. Beyond the cache, the rate of random reads decides.",
+    "Single elements, reduced": "Additions to one place keep their order, so in the cache one thread does all of them, "
+    "and it checks indices.",
+    "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
+}
+
+
+def overview(results: Results) -> Iterator[str]:
+    """Five lines: all workloads, then one line for each kind of work, best first."""
+    even, rows = results.even_repeats
+    mean = ratio_text(results.mean_ratio())
+    yield (
+        f"**All**: geometric mean {mean}; {verdicts_text(results.counts())}. Our functions, timed twice, are even in "
+        f"{even} of {rows}."
+    )
+    found = []
+    for kind, reason in _REASONS.items():
+        some = [row for row in results.rows if row.ratio is not None and _kind(row.workload) == kind]
+        mean_of_kind = geometric_mean(row.ratio for row in some)
+        if mean_of_kind is not None:
+            counts = results.counts(some)
+            text = f"ahead in {counts['ahead']}, even in {counts['even']}, behind in {counts['behind']}"
+            if leaders := _leaders(results, some):
+                text += f" ({leaders})"
+            line = f"**{kind}** ({len(some)} workloads): mean {ratio_text(mean_of_kind)}; {text}. {reason}"
+            found.append((mean_of_kind, line))
+    yield from (line for _, line in sorted(found, reverse=True))
+
+
+def _leaders(results: Results, rows: Sequence[Row]) -> str:
+    """The peers that are ahead of us in some of the rows, with the number of rows."""
+    names = [row.best.contender for row in rows if row.best and results.verdict(row) == "behind"]
+    return ", ".join(f"{name} {count}" for name, count in Counter(names).most_common())
+
+
+def _kind(workload: Workload) -> str:
+    if workload.form == "gather_tree" or workload.useful_bytes < _SMALL:
+        return "Small calls"
+    if workload.form == "tensor_scatter" or workload.layout in ("expanded", "repeated"):
+        return "Whole rows"
+    if workload.form not in LANES and row_view(workload)[3] > 1:
+        return "Whole rows"
+    return "Single elements, moved" if workload.reduction == "none" else "Single elements, reduced"

@@ -1,0 +1,137 @@
+"""What more cores give: measured, and reasoned for larger machines."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gatherscatter.bench.results import Results, Row
+from gatherscatter.bench.workload import LANES, Workload, row_view
+from gatherscatter.text import markdown_table
+
+_LONG = 100e-6  # seconds; for shorter calls we wake no threads, or few
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with a way to divide its work, and what bounds it on many cores."""
+
+    name: str
+    matches: Callable[[Workload], bool]
+    division: str
+    at_16: str
+    at_64: str
+
+
+def _moves_rows(workload: Workload) -> bool:
+    if workload.form in (*LANES, "gather_tree"):
+        return False
+    return workload.form == "tensor_scatter" or row_view(workload)[3] > 1
+
+
+def _is_scatter(workload: Workload) -> bool:
+    return not workload.is_gather and workload.form not in LANES
+
+
+KERNELS = (
+    Kernel(
+        "gather_rows, rows",
+        lambda w: w.is_gather and _moves_rows(w),
+        "Each thread fills a part of the output.",
+        "The bandwidth of memory.",
+        "The bandwidth of memory. In most machines 16 cores use it up.",
+    ),
+    Kernel(
+        "gather_rows, elements",
+        lambda w: w.form in ("gather", "gather_nd") and not _moves_rows(w),
+        "Each thread fills a part of the output.",
+        "The rate of random reads, which grows with the number of cores.",
+        "The rate of random reads that memory can serve. In the cache: the time that it takes to wake the threads.",
+    ),
+    Kernel(
+        "gather_lanes",
+        lambda w: w.form == "gather_elements",
+        "Each thread has groups, rows or columns of the index box.",
+        "The bandwidth of memory: each element has an index of 8 bytes.",
+        "The bandwidth of memory.",
+    ),
+    Kernel(
+        "scatter_rows, rows",
+        lambda w: _is_scatter(w) and _moves_rows(w),
+        "Each thread owns destination rows, or columns of all rows, and reads all indices.",
+        "Reading all indices in each thread.",
+        "The same: the share of the time that goes to indices grows with the number of threads.",
+    ),
+    Kernel(
+        "scatter_rows, elements",
+        lambda w: _is_scatter(w) and not _moves_rows(w),
+        "Data in the cache: one thread does all. Data in memory: updates are sorted by their owners first.",
+        "Data in the cache: one thread. Data in memory: the sorting, which moves each update twice.",
+        "The same.",
+    ),
+    Kernel(
+        "scatter_lanes",
+        lambda w: w.form == "scatter_elements",
+        "Each thread has groups or columns of the index box.",
+        "The bandwidth of memory. A box with fewer groups and columns than threads: one thread.",
+        "The bandwidth of memory.",
+    ),
+    Kernel(
+        "gather_tree",
+        lambda w: w.form == "gather_tree",
+        "One thread does all.",
+        "One thread.",
+        "One thread.",
+    ),
+)
+
+
+def scaling_section(results: Sequence[Results]) -> Iterator[str]:
+    """The measured scaling of each kernel on each machine, and what bounds it on larger ones."""
+    yield "## More cores\n"
+    yield "How many times as fast our functions are on several threads as on one: the median and, in brackets, the"
+    yield f"range over the workloads of a kernel that take longer than {_LONG * 1e6:.0f} µs on one thread.\n"
+    for one in results:
+        yield from _render_scaling(one)
+    yield "What bounds each kernel on larger machines. The column for 64 cores is reasoned from how a kernel divides"
+    yield "its work; it is not measured.\n"
+    head = ["kernel", "division of the work", "bound at 16 cores", "bound at 64 cores"]
+    yield markdown_table(head, ([one.name, one.division, one.at_16, one.at_64] for one in KERNELS))
+
+
+def _render_scaling(results: Results) -> Iterator[str]:
+    counts = results.threads()
+    if not counts:
+        return
+    columns = [*counts[1:], results.plan.threads]
+    yield f"{results.machine['cpu']}, {results.machine['cores']} cores:\n"
+    lines = []
+    for kernel in KERNELS:
+        rows = [row for row in results.rows if kernel.matches(row.workload) and _is_long(row)]
+        if rows:
+            texts = [_range([_speedup(row, count) for row in rows]) for count in columns]
+            lines.append([kernel.name, str(len(rows)), *texts])
+    yield markdown_table(["kernel", "workloads", *(f"{count} threads" for count in columns)], lines)
+    limit = results.limits.copy_all[-1] / results.limits.copy_one[-1]
+    yield f"\nThe limit for copies in memory: all cores copy {limit:.1f} times as fast as one.\n"
+
+
+def _is_long(row: Row) -> bool:
+    one = row.on_threads(1)
+    return one is not None and bool(one.samples) and one.median > _LONG
+
+
+def _speedup(row: Row, threads: int) -> float | None:
+    """How many times as fast as on one thread."""
+    alone, fewer = row.scaling(1), row.scaling(threads)
+    if alone is None:
+        return None
+    return alone / fewer if fewer is not None else alone
+
+
+def _range(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    return f"{statistics.median(known):.2f} ({min(known):.2f}-{max(known):.2f})"

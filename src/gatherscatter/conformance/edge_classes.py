@@ -1,0 +1,69 @@
+"""The edge class of a call that nobody has named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.conformance import unspecified
+from gatherscatter.conformance.case import element_type
+from gatherscatter.conformance.themes.draft import DraftedCall
+from gatherscatter.oracle import oracle
+from gatherscatter.oracle.oracle import FLOATS, OracleRow
+
+_OF_ERRORS = {IndexError: "out of range", TypeError: "type", ValueError: "shape"}
+
+
+def kind_of(row: OracleRow, call: DraftedCall) -> str:
+    """One of `KINDS`: what is most special about the call."""
+    given = dict(zip(row.inputs, call.inputs, strict=True))
+    if _is_unknown(row, call.attributes):
+        return "attribute"
+    try:
+        oracle.call(row.name, *call.inputs, **call.attributes)
+    except tuple(_OF_ERRORS) as error:
+        return next(kind for error_type, kind in _OF_ERRORS.items() if isinstance(error, error_type))
+    if row.kernel in ("gather_tree", "tensor_scatter"):
+        return "empty" if _has_empty(call) else {"gather_tree": "beams", "tensor_scatter": "ring"}[row.kernel]
+    return _of_values(row, call, given)
+
+
+def _of_values(row: OracleRow, call: DraftedCall, given: dict[str, Any]) -> str:
+    data, indices = given["data"], given["indices"]
+    moved = [data, given["updates"]] if "updates" in given else [data]
+    checks = {
+        "k=0": row.kernel.endswith("nd") and indices.shape[-1] == 0,
+        "empty": _has_empty(call),
+        "scalar": indices.ndim == 0,
+        "nan": any(element_type(array) in FLOATS and not np.isfinite(array).all() for array in moved),
+        "wide values": any(_is_wide(array) for array in moved),
+        "repeated": row.kernel.startswith("scatter") and _repeats(row, call),
+        "negative": bool((indices < 0).any()),
+        "batch dims": bool(call.attributes.get("batch_dims")),
+    }
+    return next((kind for kind, holds in checks.items() if holds), "plain")
+
+
+def _is_unknown(row: OracleRow, attributes: dict[str, Any]) -> bool:
+    return any(
+        name not in row.attributes or (name in row.choices and value not in row.choices[name])
+        for name, value in attributes.items()
+    )
+
+
+def _has_empty(call: DraftedCall) -> bool:
+    return any(array is not None and array.size == 0 for array in call.inputs)
+
+
+def _is_wide(array: np.ndarray) -> bool:
+    """Whether 32 bits do not hold the values."""
+    narrow = {"int64": np.int32, "uint64": np.uint32, "float64": np.float32}.get(array.dtype.name)
+    if narrow is None:
+        return False
+    with np.errstate(all="ignore"):
+        return not np.array_equal(array.astype(narrow).astype(array.dtype), array, equal_nan=array.dtype.kind == "f")
+
+
+def _repeats(row: OracleRow, call: DraftedCall) -> bool:
+    return any(len(place) > 1 for place in unspecified.contributions(row, call.inputs, call.attributes, False))

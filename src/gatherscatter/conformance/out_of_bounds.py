@@ -1,0 +1,56 @@
+"""Whether a result holds memory that the call was not given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.observations import Outputs, Returned, Runs, raw
+from gatherscatter.specs import table
+
+
+def out_of_bounds_memory(case: Case, runs: Sequence[Runs]) -> str:
+    """Why a result must hold memory that the call was not given, or ''.
+
+    Workers fill unused memory with a byte of their own. A result that holds the filling, or that is the same in every
+    run of a worker but not in the other, was read from there. And where there is nothing that threads could race for,
+    a result that changes has no other source.
+    """
+    for each in runs:
+        for one in each.seen:
+            if isinstance(one, Returned) and one.damage:
+                return one.damage
+            if isinstance(one, Returned) and _holds_filling(case, one.outputs, each.fill):
+                return f"the result holds bytes 0x{each.fill:02X} with which unused memory was filled"
+    results = [[raw(one.outputs) for one in each.seen if isinstance(one, Returned)] for each in runs]
+    workers = [set(each) for each in results if each]
+    everything = set().union(*workers)
+    if len(everything) < 2:
+        return ""
+    if all(len(each) == 1 for each in workers) and min(map(len, results)) > 1:
+        return "the result changes with what unused memory is filled with"
+    if case.expected is None or table.op(case.op).kernel.startswith("gather"):
+        return f"{len(everything)} different results in {sum(map(len, results))} runs, and nothing to race for"
+    return ""
+
+
+def _holds_filling(case: Case, outputs: Outputs, fill: int) -> bool:
+    """Whether an element is nothing but the filling; of single bytes one can't tell."""
+    given = [*(array for array in case.inputs if array is not None), *(case.expected or ())]
+    for output in outputs:
+        size = output.dtype.itemsize
+        if output.dtype.kind == "O" or size < 2:
+            continue
+        filling = bytes([fill]) * size
+        if filling in _elements(output) and not any(filling in _elements(array) for array in given):
+            return True
+    return False
+
+
+def _elements(array: np.ndarray) -> set[bytes]:
+    if array.dtype.kind == "O":
+        return set()
+    raw, size = array.tobytes(), array.dtype.itemsize
+    return {raw[at : at + size] for at in range(0, len(raw), size)}

@@ -1,0 +1,72 @@
+"""Calls that are a step smaller than a given one: without an entry, or without a dimension of size 1.
+
+Hypothesis shrinks the choices that a call is made of; what several arrays must do together it seldom hits upon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.conformance.themes.draft import DraftedCall
+from gatherscatter.oracle.oracle import OracleRow
+
+Place = tuple[int, int]  # number of the input, axis
+
+
+def iterate_smaller_calls(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
+    """Candidates, many of which are no legal calls; the largest steps first."""
+    shapes = [
+        () if array is None or name == "axis" else array.shape
+        for name, array in zip(row.inputs, call.inputs, strict=True)
+    ]
+    yield from _without_tuple_index(row, call)
+    for chosen in _find_matching_axes(shapes, lambda size: size == 1):
+        dropped = _change_inputs(call, chosen, lambda array, axis: np.squeeze(array, axis))
+        yield dropped
+        yield from _with_axis_before(row, dropped)
+    for chosen in _find_matching_axes(shapes, lambda size: size > 0):
+        for entry in (-1, 0):
+            yield _change_inputs(call, chosen, lambda array, axis, entry=entry: np.delete(array, entry, axis))
+
+
+def _find_matching_axes(shapes: list[tuple[int, ...]], fits: Callable[[int], bool]) -> Iterator[tuple[Place, ...]]:
+    """Axes of one size, one in each of up to three inputs; more of them first."""
+    places = [(number, axis) for number, shape in enumerate(shapes) for axis in range(len(shape))]
+    for count in (3, 2, 1):
+        for chosen in combinations(places, count):
+            sizes = {shapes[number][axis] for number, axis in chosen}
+            if len(sizes) == 1 and fits(*sizes) and len({number for number, _ in chosen}) == count:
+                yield chosen
+
+
+def _change_inputs(call: DraftedCall, chosen: tuple[Place, ...], change: Any) -> DraftedCall:
+    inputs = list(call.inputs)
+    for number, axis in chosen:
+        inputs[number] = change(inputs[number], axis)
+    return call._replace(inputs=inputs)
+
+
+def _with_axis_before(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
+    """The axis that was one further back."""
+    if "axis" in row.inputs:
+        position = row.inputs.index("axis")
+        inputs = list(call.inputs)
+        inputs[position] = np.asarray(inputs[position] - 1)  # type: ignore[operator]
+        yield call._replace(inputs=inputs)
+    elif "axis" in call.attributes:
+        yield call._replace(attributes=call.attributes | {"axis": call.attributes["axis"] - 1})
+
+
+def _without_tuple_index(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
+    """Index tuples one shorter, into data without that dimension."""
+    data, indices = call.inputs[:2]
+    if not row.kernel.endswith("nd") or data is None or indices is None or not indices.ndim:
+        return
+    for j in range(min(indices.shape[-1], data.ndim)):
+        if data.shape[j] == 1:
+            inputs = [np.squeeze(data, j), np.delete(indices, j, -1), *call.inputs[2:]]
+            yield call._replace(inputs=inputs)

@@ -1,0 +1,247 @@
+"""What the specification leaves open: the reasons, and whether a call falls under one.
+
+A reduction is open where another order of the updates, or another precision in between, gives another result. That is
+found out by trying: the same contributions in other orders, exactly, and in a wider type.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.oracle import oracle
+from gatherscatter.oracle.oracle import COMPLEX, FLOATS, GENERIC, HALVES, INTEGERS, OracleRow, Reduce
+from gatherscatter.oracle.rationals import round_to_format
+
+REASONS = {
+    "order of writes": "O3: the order of several writes to one place is not specified",
+    "order of sums": "O27: the order in which floats are combined, and the precision in between, are not specified",
+    "halves": "O16, V19: the precision in which sums and products of 16-bit floats are made is not specified",
+    "overflow": "2.10: what becomes of an integer that leaves its type is not specified",
+    "nan": "O12, V17: what min and max make of NaN is not specified",
+    "bool": "O13: the reductions of bool are not specified",
+    "string": "O14: the reductions of strings are not specified",
+    "storage": "2.10: that numbers of 8 and 4 bits are only moved is a ruling of this package",
+    "complex order": "O15: complex numbers have no order, and the text gives none",
+    "pairwise mean": "V10: the text writes a mean of more than two numbers pairwise, which gives another one",
+    "k=0": "O7: the text wants index tuples of at least one index",
+    "negative": "O8: the text does not say whether indices may be negative",
+    "no range": "O8: the text gives no range of indices",
+    "no consequence": "the text gives a range of indices, and no consequence of an index outside",
+    "deprecated": "O24: the operator is deprecated, and a runtime need not have it",
+    "batch_dims": "V2: the text has two ranges of batch_dims, which contradict each other here",
+    "broadcast": "V3: the text has batch dimensions broadcast",
+    "tree": "V15: the text does not say what a length below one, or a parent that is no beam, means",
+    "zero": "V22: the text does not say what the zero of strings is",
+    "write index": "O23: the text does not say what a negative write index means",
+}
+"""What is open, as a sentence of a case."""
+
+_ORDERS = 24  # of the updates of one place, that are tried
+
+# Operators of which the text gives no range of indices, or a range and no consequence of an index outside.
+_UNNAMED = {"onnx.Scatter-9": "no range"} | dict.fromkeys(
+    (
+        *(f"onnx.ScatterND-{version}" for version in (11, 13, 16, 18)),
+        *("openvino.Gather-1", "openvino.Gather-7", "openvino.GatherElements-6"),
+        *("openvino.GatherND-5", "openvino.GatherND-8", "openvino.ScatterNDUpdate-3"),
+    ),
+    "no consequence",
+)
+
+
+def reason(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any], error: str | None) -> str:
+    """A key of `REASONS` for a call with a result or an error, or "" where the specification decides it."""
+    if row.deprecated:
+        return "deprecated"
+    given = dict(zip(row.inputs, inputs, strict=True))
+    if error is not None:
+        return _classify_error(row, given, attributes, error)
+    if found := _classify_call(row, given, attributes):
+        return found
+    return _classify_contributions(row, inputs, attributes) if row.kernel.startswith("scatter") else ""
+
+
+def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any], error: str) -> str:
+    """Refused by this package's rulings, and the text does not say so."""
+    if error == "IndexError":
+        if row.kernel == "tensor_scatter":
+            return "write index" if int(given["write_indices"].min()) < 0 else ""
+        return "tree" if row.kernel == "gather_tree" else _UNNAMED.get(row.name, "")
+    data = given[row.inputs[0]]
+    if error == "TypeError" and attributes.get("reduction") in row.reductions[1:]:
+        name = oracle.element_type(data.dtype)
+        if name in row.types and data.dtype == given["updates"].dtype:
+            if name in oracle.OV_STORAGE and row.domain == "openvino":
+                return "storage"
+            return {"string": "string", "complex64": "complex order", "complex128": "complex order"}.get(name, "")
+    if error == "ValueError" and row.kernel == "gather_nd" and row.domain == "openvino":
+        b, shapes = attributes.get("batch_dims", 0), (data.shape, given["indices"].shape)
+        if 0 <= b < min(map(len, shapes)) and given["indices"].shape[-1] <= data.ndim - b:
+            pairs = list(zip(shapes[0][:b], shapes[1][:b], strict=True))
+            return "broadcast" if all(m == n or 1 in (m, n) for m, n in pairs) else ""
+    return ""
+
+
+def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any]) -> str:
+    """With a result that is this package's ruling."""
+    if row.kernel == "gather_tree":
+        return "tree" if given["max_seq_len"].size and (given["max_seq_len"] < 1).any() else ""
+    if row.kernel == "tensor_scatter":
+        at = given["write_indices"]
+        return "write index" if at is not None and at.size and at.min() < 0 else ""
+    data, indices = given["data"], given["indices"]
+    if row.kernel == "gather_nd" and row.domain == "onnx" and indices.shape[-1] == 0:
+        return "k=0"
+    if row.name in ("onnx.Gather-1", "onnx.Scatter-9") and indices.size and indices.min() < 0:
+        return "negative"
+    b = attributes.get("batch_dims", 0)
+    if row.kernel == "gather" and b < -min(data.ndim, indices.ndim):
+        return "batch_dims"
+    if row.rule == "zeros" and oracle.element_type(data.dtype) == "string" and indices.size:
+        size = data.shape[oracle.axis_input(given["axis"])]
+        return "zero" if int(indices.min()) < -size or int(indices.max()) >= size else ""
+    return ""
+
+
+def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> str:
+    """Another order of the updates, or another precision, gives another result."""
+    name = oracle.element_type(_array(inputs[0]).dtype)
+    given = attributes.get("reduction", "none")
+    reduction = GENERIC.get(given, given)
+    keeps_data = reduction != "none" and attributes.get("use_init_val", True)
+    places = contributions(row, inputs, attributes, keeps_data)
+    if reduction == "none":
+        return "order of writes" if any(not _all_same(place) for place in places) else ""
+    if row.domain == "onnx" and name in ("bool", "string"):
+        return name
+    for place in places:
+        if found := _classify_reduction(reduction, place, name, keeps_data):
+            return found
+    return ""
+
+
+def has_both_zeros(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> bool:
+    """Whether a minimum or maximum is of zeros of both signs."""
+    if attributes.get("reduction") not in ("min", "max"):
+        return False
+    if oracle.element_type(_array(inputs[0]).dtype) not in FLOATS:
+        return False
+    places = contributions(row, inputs, attributes, attributes.get("use_init_val", True))
+    return any({np.signbit(float(x)) for x in place if x == 0} == {False, True} for place in places)
+
+
+def contributions(
+    row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any], keeps_data: bool
+) -> list[list[Any]]:
+    """What is combined in each place that is written to, in row-major order.
+
+    The oracle itself says: it is given names of the elements instead of the elements, and adds up the names.
+    """
+    given = dict(zip(row.inputs, inputs, strict=True))
+    data, updates = _array(given["data"]), _array(given["updates"])
+    values = [*data.reshape(-1), *updates.reshape(-1)]
+    named = given | {"data": _names(data, 0), "updates": _names(updates, data.size)}
+    defaults = {key: value for key, value in row.attributes.items() if key not in attributes}
+    combined = oracle.dispatch(row, named, defaults | attributes, Reduce("add", keeps_data, "step"))
+    written = [names.numbers for names in combined.reshape(-1)]
+    return [
+        [values[number] for number in numbers] for numbers in written if len(numbers) > 1 or numbers[0] >= data.size
+    ]
+
+
+class _Names:
+    """Numbers of elements, to which others are added."""
+
+    def __init__(self, number: int) -> None:
+        self.numbers = [number]
+
+    def __add__(self, other: _Names) -> _Names:
+        self.numbers += other.numbers
+        return self
+
+
+def _array(value: np.ndarray | None) -> np.ndarray:
+    assert value is not None
+    return value
+
+
+def _names(array: np.ndarray, start: int) -> np.ndarray:
+    names = np.empty(array.size, object)
+    names[:] = [_Names(start + n) for n in range(array.size)]
+    return names.reshape(array.shape)
+
+
+def _all_same(place: list[Any]) -> bool:
+    return all(repr(value) == repr(place[0]) for value in place)
+
+
+def _classify_reduction(reduction: str, place: list[Any], name: str, keeps_data: bool) -> str:
+    if reduction in ("min", "max"):
+        # Without data's value, what the updates are compared with first is no NaN either.
+        nans = [value != value for value in place] + ([] if keeps_data else [False])
+        return "nan" if any(nans) and not all(nans) else ""
+    if len(place) < 2:
+        return ""
+    if name in INTEGERS:
+        return _open_integers(reduction, [int(value) for value in place], name)
+    if name not in FLOATS and name not in COMPLEX:
+        return ""
+    in_order = repr(_fold(reduction, place, name))
+    if all(repr(other) == in_order for other in _reduce_otherwise(reduction, place, name)):
+        return ""
+    return "halves" if name in HALVES else "order of sums"
+
+
+def _open_integers(reduction: str, place: list[int], name: str) -> str:
+    if reduction == "mean":
+        pairwise = place[0]
+        for value in place[1:]:
+            pairwise = (pairwise + value) // 2
+        return "" if pairwise == sum(place) // len(place) else "pairwise mean"
+    limits = np.iinfo(name)
+    total = place[0]
+    for value in place[1:]:
+        total = {"add": total + value, "sub": total - value, "mul": total * value}[reduction]
+    return "" if limits.min <= total <= limits.max else "overflow"
+
+
+def _fold(reduction: str, place: list[Any], name: str, accumulate: str = "step") -> Any:
+    with np.errstate(all="ignore"):
+        return oracle.fold(reduction, place, place[0].dtype, accumulate)
+
+
+def _reduce_otherwise(reduction: str, place: list[Any], name: str) -> Iterator[Any]:
+    """The same combined otherwise; the first contribution stays what is subtracted from."""
+    first = 1 if reduction == "sub" else 0
+    head, rest = place[:first], place[first:]
+    orders = [rest[::-1]] if len(rest) > 5 else itertools.islice(itertools.permutations(rest), _ORDERS)
+    for order in orders:
+        yield _fold(reduction, [*head, *order], name)
+    if name in HALVES:
+        yield _fold(reduction, place, name, "wide")
+    if name in FLOATS:
+        yield _exact(reduction, place, name)
+    if reduction == "mean" and len(place) > 2:
+        pairwise = place[0]
+        for value in place[1:]:
+            pairwise = _fold("mean", [pairwise, value], name)
+        yield pairwise
+
+
+def _exact(reduction: str, place: list[Any], name: str) -> Any:
+    """Rounded once, after all."""
+    if reduction != "mul":
+        return _fold(reduction, place, name, "exact")
+    numbers = [float(value) for value in place]
+    if not np.isfinite(numbers).all() or 0 in numbers:
+        return _fold(reduction, place, name)
+    product = Fraction(1)
+    for number in numbers:
+        product *= Fraction(number)
+    with np.errstate(all="ignore"):
+        return place[0].dtype.type(round_to_format(product, name))

@@ -1,0 +1,187 @@
+"""A call with Dask arrays. Everything that can be wrong without computing them is found before there is a graph."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.array import Array
+from dask.array.core import normalize_chunks
+from dask.base import tokenize
+
+from gatherscatter.chunked import Chunks, IndexRule, Options
+from gatherscatter.dask import inputs
+from gatherscatter.dask.chunks import LazyMovement
+from gatherscatter.dask.routes import Known, Lazy, Routes
+
+
+@dataclass(frozen=True, eq=False)
+class LazyCall:
+    """A checked call.
+
+    Attributes
+    ----------
+    name : of the graph and of its result
+    move : what the indices name
+    axis : the axis of the data that was given; `move` and `data` may have it next to the batch dims
+    data, indices, updates : lazy indices and updates are cut like ``positions``; updates are None in a gather
+    positions : the chunks along the indices
+    routes : the rows of chunks that indices name; None where no chunk of data meets two of the indices
+    options : what a scatter does with updates
+    """
+
+    name: str
+    move: LazyMovement
+    axis: int
+    data: Array
+    indices: Array | np.ndarray
+    updates: Array | np.ndarray | None
+    positions: Chunks
+    routes: Routes | None
+    options: Options
+
+    @property
+    def slots(self) -> Chunks:
+        """The chunks of a gather's output and of a scatter's updates."""
+        return self.move.slots_chunks(self.positions)
+
+    @property
+    def sources(self) -> list[Array]:
+        """The Dask arrays on which the graph depends."""
+        indices = [self.indices] if self.routes is None else self.routes.sources
+        return [each for each in (self.data, *indices, self.updates) if isinstance(each, Array)]
+
+
+def checked_call(
+    rule: IndexRule,
+    data: Any,
+    indices: Any,
+    updates: Any = None,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    options: Options | None = None,
+    plan: str = "lazy",
+    out: None = None,
+    num_threads: int | None = None,
+) -> LazyCall:
+    """Check everything that can be known without computing an array.
+
+    Raises
+    ------
+    IndexError
+        For indices in memory, and with ``plan='eager'``.
+    TypeError, ValueError
+        What the array function raises, and what only calls with Dask arrays can get wrong.
+    """
+    op, options = rule.op, options or Options()
+    inputs.check_plan(op, plan, out)
+    if not rule.is_scatter:
+        inputs.check_fill(rule, data)
+    data, indices = inputs.as_dask(op, "data", data), inputs.as_indices(op, indices)
+    if rule.is_scatter:
+        updates = inputs.as_updates(op, updates, data)
+    move = LazyMovement.check_call(
+        rule,
+        data.dtype,
+        data.shape,
+        data.chunks,
+        indices,
+        None if updates is None else updates.shape,
+        axis=axis,
+        batch_dims=batch_dims,
+        options=options,
+        num_threads=num_threads,
+    )
+    axis, batch_dims = move.axis, move.batch_dims
+    if rule.kernel == "gather" and 0 < batch_dims < axis:  # the axes between go behind the indexed one
+        return plan_call(rule, da.moveaxis(data, axis, batch_dims), indices, None, axis, batch_dims, options, plan)
+    return plan_call(rule, data, indices, updates, axis, batch_dims, options, plan)
+
+
+def plan_call(
+    rule: IndexRule,
+    data: Array,
+    indices: Array | np.ndarray,
+    updates: Array | np.ndarray | None,
+    axis: int,
+    batch_dims: int,
+    options: Options,
+    plan: str,
+) -> LazyCall:
+    """A call whose types, shapes and attributes fit; with batch dims of a single axis, data has it next to these."""
+    if updates is not None:
+        dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, options.reduction)
+        data = data.astype(dtype)  # type: ignore[no-untyped-call]
+    place = batch_dims if batch_dims and not rule.takes_tuples else axis
+    move = LazyMovement.of(rule, data.shape, data.chunks, indices.shape, place, batch_dims)
+    if updates is None:
+        positions = _output_chunks(move, data, indices)
+        name = f"{rule.op}-{tokenize(rule, data, indices, positions, axis, batch_dims, plan)}"
+    else:
+        positions = _update_chunks(move, indices, updates)
+        name = f"{rule.op}-{tokenize(rule, data, indices, updates, positions, axis, plan, options)}"
+        slots = move.slots_chunks(positions)
+        if isinstance(updates, Array):
+            updates = _rechunk(updates, slots)
+        elif isinstance(indices, Array):
+            updates = da.from_array(updates, chunks=slots)  # type: ignore[no-untyped-call]
+    if isinstance(indices, Array):
+        indices = _rechunk(indices, (*positions, *((n,) for n in indices.shape[len(positions) :])))
+    routes = _find_routes(move, indices, positions, plan, name)
+    return LazyCall(name, move, axis, data, indices, updates, positions, routes, options)
+
+
+def _find_routes(
+    move: LazyMovement, indices: Array | np.ndarray, positions: Chunks, plan: str, name: str
+) -> Routes | None:
+    eager = plan == "eager" and isinstance(indices, Array)
+    if move.is_direct(positions, scatter=move.rule.is_scatter) and not eager:
+        if isinstance(indices, np.ndarray):
+            move.check(indices)
+        return None
+    if isinstance(indices, np.ndarray):
+        return Known(move, indices, positions)
+    lazy = Lazy(move, indices, f"route-{name}")
+    if eager:
+        lazy.compute_touched()
+    return lazy
+
+
+def _rechunk(array: Array, chunks: Chunks) -> Array:
+    """The same in other chunks. Dask does not rechunk empty arrays well: chunks remain, or lose their type."""
+    if array.chunks == chunks:
+        return array
+    if array.size == 0:
+        return da.zeros(array.shape, dtype=array.dtype, chunks=chunks)  # type: ignore[no-any-return]
+    return array.rechunk(chunks)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _output_chunks(move: LazyMovement, data: Array, indices: Array | np.ndarray) -> Chunks:
+    """The chunks of a gather's output along the indices: theirs or, for indices in memory, of Dask's usual size."""
+    if isinstance(indices, Array):
+        return move.align_chunks(indices.chunks[: len(move.positions)])
+    whole = move.align_chunks(tuple((n,) for n in move.positions))
+    slots = move.slots_chunks(whole)
+    free = [len(move.outer) + d for d in move.free]
+    if not free or data.dtype.hasobject or math.prod(map(sum, slots)) == 0:
+        return whole
+    wanted = ["auto" if d in free else sizes for d, sizes in enumerate(slots)]
+    chunks = normalize_chunks(wanted, tuple(map(sum, slots)), dtype=data.dtype)  # type: ignore[no-untyped-call]
+    return tuple(chunks[len(move.outer) : len(move.outer) + len(whole)])
+
+
+def _update_chunks(move: LazyMovement, indices: Array | np.ndarray, updates: Array | np.ndarray) -> Chunks:
+    """The chunks along the indices in which updates are routed: theirs, else those of the indices, cut like data where
+    they walk along with it."""
+    lead, rank = len(move.outer), len(move.positions)
+    if isinstance(updates, Array):
+        return move.align_chunks(updates.chunks[lead : lead + rank])
+    if isinstance(indices, Array):
+        return move.align_chunks(indices.chunks[:rank])
+    whole = tuple((n,) for n in move.positions)
+    aligned = move.align_chunks(whole)
+    return aligned if move.is_direct(aligned, scatter=True) else whole

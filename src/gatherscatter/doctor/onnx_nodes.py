@@ -1,0 +1,119 @@
+"""An ONNX model taken apart: every body (graph, function, subgraph) with what is known of its values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.findings.nodes import Key, Observer, Site
+from gatherscatter.model_interface import Model
+from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.graph import is_family, node_label, normalise
+from gatherscatter.onnx.model import load_onnx, name_model_in_errors, parse_onnx
+from gatherscatter.onnx.tensors import ExternalData, is_external
+from gatherscatter.onnx.value_info import Scope, infer_functions, infer_model, read_site
+
+
+@dataclass(frozen=True)
+class Body:
+    """A graph, a function or a subgraph, and what its nodes can see."""
+
+    key: Key
+    place: str
+    proto: onnx.GraphProto | onnx.FunctionProto
+    scope: Scope = field(repr=False)
+
+
+class OnnxSource:
+    """An ONNX model that is looked at; ``proto`` is its own copy."""
+
+    def __init__(self, model: str | os.PathLike[str] | onnx.ModelProto) -> None:
+        self.path = None if isinstance(model, onnx.ModelProto) else Path(model)
+        self.name = self.path.name if self.path else "ModelProto"
+        self._files = ExternalData(self.path)
+        self.notes: list[str] = []
+        with name_model_in_errors(model):
+            self.proto = onnx.ModelProto() if self.path is None else parse_onnx(self.path)
+            if isinstance(model, onnx.ModelProto):
+                self.proto.CopyFrom(model)
+            normalise(self.proto)
+            self.bodies = list(self._bodies())
+            self.sites = [site for body in self.bodies for site in self._sites(body)]
+
+    def load(self, observe: Observer) -> Model:
+        """The model, ready to run; every node of the family is shown to ``observe``."""
+
+        loaded = load_onnx(self.path or self.proto)
+        watch_evaluator(loaded._evaluator, (), observe, set())
+        return loaded
+
+    def embed(self) -> None:
+        """Move all data that lies in other files into the model."""
+        for body in self.bodies:
+            tensors = [
+                attribute.t for node in body.proto.node for attribute in node.attribute if attribute.HasField("t")
+            ]
+            if isinstance(body.proto, onnx.GraphProto):
+                tensors.extend(body.proto.initializer)
+            for tensor in filter(is_external, tensors):
+                self._files.embed(tensor, f"tensor {tensor.name!r}")
+
+    def _bodies(self) -> Iterator[Body]:
+        for function, scope in zip(self.proto.functions, infer_functions(self.proto, self._files), strict=True):
+            key = ("function", function.domain, function.name)
+            yield from _bodies(key, f" of function {function.domain}.{function.name}", function, scope)
+        yield from _bodies((), "", self.proto.graph, infer_model(self.proto, self._files))
+
+    def _sites(self, body: Body) -> Iterator[Site]:
+        count = len(body.proto.node)
+        for position, node in enumerate(body.proto.node):
+            if not is_family(node):
+                continue
+            label = node_label(node, position + 1, count) + body.place
+            try:
+                yield read_site(node, body.scope, (*body.key, position), label, body.place)
+            except LookupError as error:
+                self.notes.append(f"{label}: {error}")
+
+
+def _bodies(key: Key, place: str, proto: onnx.GraphProto | onnx.FunctionProto, scope: Scope) -> Iterator[Body]:
+    """A body and those within it."""
+    yield Body(key, place, proto, scope)
+    for position, node in enumerate(proto.node):
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                where = f" of {attribute.name} of {node_label(node, position + 1, len(proto.node))}{place}"
+                inner = (*key, position, attribute.name)
+                yield from _bodies(inner, where, attribute.g, scope.inner[position, attribute.name])
+
+
+def watch_evaluator(evaluator: Evaluator, key: Key, observe: Observer, seen: set[int]) -> None:
+    """Let the nodes of an evaluator, of its subgraphs and of the functions it calls show their inputs."""
+    if id(evaluator) in seen:  # functions are shared by those who call them
+        return
+    seen.add(id(evaluator))
+    for position, labelled in enumerate(evaluator.rt_nodes_):
+        node = labelled.node
+        if isinstance(node, EvaluatorOp):
+            _watch_node(node, (*key, position), observe)
+        called = getattr(node, "impl_", None)
+        if isinstance(called, Evaluator):
+            watch_evaluator(called, ("function", node.onnx_node.domain, node.onnx_node.op_type), observe, seen)
+        for attribute in node.onnx_node.attribute:
+            body = getattr(node, attribute.name, None)
+            if isinstance(body, Evaluator):
+                watch_evaluator(body, (*key, position, attribute.name), observe, seen)
+
+
+def _watch_node(node: EvaluatorOp, key: Key, observe: Observer) -> None:
+    run = node._run
+
+    def shown(*inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        observe(key, node.row, inputs, attributes)
+        return run(*inputs, **attributes)
+
+    node._run = shown  # type: ignore[method-assign]

@@ -1,0 +1,71 @@
+"""A diagnosis as the lines of a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gatherscatter.doctor.examine import Diagnosis, NodeReport, collect_reasons, evidence
+from gatherscatter.doctor.page import condition_text, operator_text, proof_text
+from gatherscatter.text import shape_text
+
+if TYPE_CHECKING:
+    from gatherscatter.doctor.fixes import Change, Fixed
+
+NAMED = 3  # nodes that a line about several of them names
+
+
+def table(diagnosis: Diagnosis) -> tuple[list[str], list[list[str]]]:
+    """Headers, and a row for each node."""
+    headers = ["node", "operator", "data", "values", *diagnosis.targets]
+    return headers, [_row(node) for node in diagnosis.nodes]
+
+
+def _row(node: NodeReport) -> list[str]:
+    role = node.site.row.inputs[0].name
+    data = f"{node.record.types.get(role) or 'unknown type'} {shape_text(node.record.shapes.get(role))}"
+    verdicts = [str(verdict) for verdict in node.verdicts.values()]
+    return [node_text(node), operator_text(node), data, node.facts, *verdicts]
+
+
+def node_text(node: NodeReport) -> str:
+    """The name of a node, and a hint where it is not in the main graph."""
+    site = node.site
+    if not site.place:
+        return site.name
+    return f"{site.name} (in a function)" if site.key[0] == "function" else f"{site.name} (in a body)"
+
+
+def explanations(diagnosis: Diagnosis) -> Iterator[str]:
+    """Why: a paragraph for each finding that plays a part."""
+    for target, reason, nodes in collect_reasons(diagnosis):
+        finding = reason.finding
+        yield f"{target}: {finding.title}"
+        yield f"  {condition_text(reason)}, in {_join_names([node.site.name for node in nodes])}"
+        yield f"  observed: {finding.observed} ({evidence(reason)})"
+        if finding.url:
+            yield f"  {finding.url}"
+
+
+def fix_lines(fixed: Fixed) -> Iterator[str]:
+    """What was rewritten, what was left, and what shows that the model means the same."""
+    for title, changes in (("rewritten", fixed.made), ("left as it is", fixed.left)):
+        grouped: dict[tuple[tuple[str, ...], str], list[Change]] = {}
+        for change in changes:
+            grouped.setdefault((change.conditions, change.text), []).append(change)
+        if grouped:
+            yield f"{title}:"
+        for (conditions, text), same in grouped.items():
+            yield f"  {_join_names([change.label for change in same])} ({', '.join(conditions)}): {text}"
+    if fixed.after is not None:
+        yield "the rewritten model:"
+        yield from (f"  {line}" for line in fixed.after.summary)
+        yield from (f"  {line}" for line in fixed.risks)
+        yield from (f"  run by {name}: {text}" for name, text in fixed.on_targets.items())
+    yield proof_text(fixed)
+
+
+def _join_names(labels: list[str]) -> str:
+    if len(labels) <= NAMED:
+        return ", ".join(labels)
+    return f"{', '.join(labels[:NAMED])} and {len(labels) - NAMED} more"

@@ -1,0 +1,48 @@
+"""The call of an explanation as code in other libraries, on variables named as the inputs; it makes ``output``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gatherscatter.explaining.call import ExplainedCall
+from gatherscatter.library_code import by_einx, by_jax, by_numpy, by_pytorch, by_tensorflow
+from gatherscatter.library_code.call import NoCodeError
+
+LIBRARIES = {
+    "numpy": ("NumPy", by_numpy.code),
+    "pytorch": ("PyTorch", by_pytorch.code),
+    "jax": ("JAX", by_jax.code),
+    "tensorflow": ("TensorFlow", by_tensorflow.code),
+    "einx": ("einx", by_einx.code),
+}
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """The same in another library.
+
+    Attributes
+    ----------
+    library : its name
+    code : a script whose variables are the inputs and ``output``; None where there is nothing like it
+    reason : why there is not
+    """
+
+    library: str
+    code: str | None
+    reason: str = ""
+
+
+def equivalents(call: ExplainedCall) -> dict[str, Equivalent]:
+    """The call in every library, by the names that its packages have."""
+    return {key: _equivalent(call, key) for key in LIBRARIES}
+
+
+def _equivalent(call: ExplainedCall, key: str) -> Equivalent:
+    title, code = LIBRARIES[key]
+    if call.error is not None:
+        return Equivalent(title, None, "the call fails")
+    try:
+        return Equivalent(title, "\n".join(code(call)))
+    except NoCodeError as error:
+        return Equivalent(title, None, str(error))

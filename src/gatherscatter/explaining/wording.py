@@ -1,0 +1,191 @@
+"""Values, places and steps in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.explaining.call import Coordinates, ExplainedCall
+from gatherscatter.explaining.moves import Move
+from gatherscatter.explaining.trace import CellChange, Step
+from gatherscatter.text import printable
+
+WIDEST = 9  # characters in a cell
+LONGEST = 200  # characters of a value in a sentence
+SIGNS = {"add": "+", "sub": "-", "mul": "\u00d7"}
+
+
+def value_text(value: Any, longest: int = WIDEST) -> str:
+    """A value, short: numbers with up to four digits, strings in quotes and cut."""
+    if isinstance(value, str | bytes):
+        plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        cut = plain if len(plain) <= longest - 2 else plain[: longest - 3] + "\u2026"
+        return f"'{printable(cut)}'"
+    if isinstance(value, bool | np.bool):
+        return str(bool(value))
+    if isinstance(value, complex | np.complexfloating):
+        return f"{value.real:.3g}{value.imag:+.3g}j"[:longest]
+    if isinstance(value, int | np.integer):
+        text = str(int(value))
+        return text if len(text) <= longest else f"{float(value):.2e}"
+    try:
+        return f"{float(value):.4g}"
+    except (TypeError, ValueError):
+        text = printable(str(value))
+        return text if len(text) <= longest else text[: longest - 1] + "\u2026"
+
+
+def cell_name(array: str, at: Coordinates) -> str:
+    """``data[0, 2]``; a scalar by its name alone."""
+    return f"{array}[{', '.join(map(str, at))}]" if at else array
+
+
+def tuple_text(values: Coordinates) -> str:
+    """Index values as they stand in the array: one alone, several in parentheses."""
+    return str(values[0]) if len(values) == 1 else f"({', '.join(map(str, values))})"
+
+
+def index_text(call: ExplainedCall, move: Move) -> str:
+    """``indices[1] = (0, -1)``, and what negative values mean."""
+    if move.index is None:
+        return ""
+    at = tuple(n for n in move.index.key if n is not None)
+    text = f"{cell_name(move.index.array, at)} = {tuple_text(move.values)}"
+    if move.bad:
+        return text
+    if move.is_negative:
+        place = tuple(v if p is None else p for v, p in zip(move.values, move.place, strict=True))
+        return f"{text}, which is {tuple_text(place)} counted from the front"
+    wrapped = move.place and None not in move.place and move.place != move.values
+    if wrapped and call.kernel != "tensor_scatter":
+        return f"{text}, which {'wraps to' if call.rule == 'wrap' else 'means'} {tuple_text(_known(move))}"
+    return text
+
+
+def _known(move: Move) -> Coordinates:
+    return tuple(-1 if p is None else p for p in move.place)
+
+
+def step_text(call: ExplainedCall, step: Step) -> str:
+    """A step in one sentence."""
+    move, index = step.move, index_text(call, step.move)
+    head = f"{index}: " if index else ""
+    if move.bad:
+        return f"{head}out of range; the call fails, and nothing is written"
+    if call.error is not None:
+        return f"{head}in range"
+    if move.target is None:
+        return f"{head}out of range; this update is dropped"
+    if move.source is None:
+        what = "after the end token: the end token" if call.kernel == "gather_tree" else "out of range: zeros"
+        return f"{head}{what} into {move.target}"
+    if not step.changes:
+        return f"{head}{move.source} \u2192 {move.target}: nothing, it has no elements"
+    if not call.is_scatter:
+        return f"{head}{move.source} \u2192 {move.target}: {_values([c.read for c in step.changes], step.total)}"
+    return f"{head}{move.source} \u2192 {move.target}: {_describe_combination(call, step)}"
+
+
+def _values(values: list[Any], total: int) -> str:
+    shown = ", ".join(value_text(value, 30) for value in values[:6])
+    text = f"{shown}, \u2026" if total > min(len(values), 6) else shown
+    return text if total == 1 else f"[{text}]"
+
+
+def _describe_combination(call: ExplainedCall, step: Step) -> str:
+    """What becomes of the elements: ``5 + 30 = 35``, or replaced."""
+    changes, total = list(step.changes), step.total
+    first = changes[0]
+    before, read, after = (_values([getattr(c, key) for c in changes], total) for key in ("before", "read", "after"))
+    again = first.visits > 1
+    if call.reduction == "none":
+        return f"{before} becomes {after}" + (", the last update wins" if again else "")
+    if not call.include_self and not again:
+        return f"{read} is the first update here, data does not count: {after}"
+    if call.reduction in ("min", "max"):
+        return f"{call.reduction}({before}, {read}) = {after}"
+    if call.reduction == "mean":
+        count = first.visits + call.include_self
+        return f"mean of {count} contributions, the newest {read}: {after}"
+    if call.type == "bool":
+        word = {"add": "or", "mul": "and", "sub": "xor"}[call.reduction]
+        return f"{before} {word} {read} = {after}"
+    return f"{before} {SIGNS[call.reduction]} {read} = {after}{_describe_overflow(call, first)}"
+
+
+def _describe_overflow(call: ExplainedCall, change: CellChange) -> str:
+    """A remark where integers have left their type."""
+    if not call.type.startswith(("int", "uint")) or call.reduction not in SIGNS:
+        return ""
+    before, read = int(change.before), int(change.read)
+    exact = {"add": before + read, "sub": before - read, "mul": before * read}[call.reduction]
+    return "" if exact == int(change.after) else f" ({exact} does not fit {call.type}, which wraps around)"
+
+
+def shape_text(shape: Coordinates) -> str:
+    """A shape as Python writes it."""
+    return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
+
+
+def count_text(number: int, noun: str) -> str:
+    """``1 index``, ``3 index tuples``."""
+    return f"{number:,} {noun if number == 1 else 'indices' if noun == 'index' else noun + 's'}"
+
+
+def heading(call: ExplainedCall) -> str:
+    """The operator and its attributes."""
+    return ", ".join([call.op, *(f"{name} = {_attribute_text(value)}" for name, value in call.given.items())])
+
+
+def _attribute_text(value: Any) -> str:
+    text = printable(str(value))
+    return text if len(text) <= 40 else text[:39] + "\u2026"
+
+
+def noun(call: ExplainedCall) -> str:
+    """What is counted."""
+    if call.kernel in ("gather_tree", "tensor_scatter"):
+        return "step"
+    return "index tuple" if call.by_tuple else "index"
+
+
+# What an operator does, for somebody who has never met it.
+SENTENCES = {
+    "gather": "Each index picks a whole slice of data along the axis. The slices stand in the output where the indices "
+    "stand in indices.",
+    "gather_elements": "Each index picks one element of data: it replaces the coordinate along the axis, and the other "
+    "coordinates are those of the index itself.",
+    "gather_nd": "Each row along the last dimension of indices is an address in data: {what}. The output lists what is "
+    "found there.",
+    "scatter_update": "Each index names a slice of data along the axis. The slice of updates at the same place {does}.",
+    "scatter_elements": "Each update goes to one element of data and {does}: the index at the same place is the "
+    "element's coordinate along the axis, and the other coordinates are those of the update itself.",
+    "scatter_nd": "Each row along the last dimension of indices is an address in data: {what}. The update at the same "
+    "place {does}.",
+    "tensor_scatter": "Each batch entry of update is written into the cache, one position after the other, from the "
+    "entry's write index on.",
+    "gather_tree": "Each beam is read from its last step back: the token there, then the parent's token one step "
+    "before, and so on. After the first end token there are only end tokens.",
+}
+DOES = {
+    "none": "replaces it",
+    "add": "is added to it",
+    "sub": "is subtracted from it",
+    "mul": "is multiplied with it",
+    "min": "is compared with it, and the lesser remains",
+    "max": "is compared with it, and the greater remains",
+    "mean": "goes into its mean",
+}
+
+
+def sentence(call: ExplainedCall) -> str:
+    """What the operator does, in a sentence or two."""
+    what = "the coordinates of an element"
+    if call.by_tuple and call.arrays.get("data") is not None:
+        rest = call.data.ndim - call.batch_dims - call.k
+        what = "empty, so it names all of data" if call.k == 0 else "the coordinates of a slice" if rest else what
+    text = SENTENCES[call.kernel].format(what=what, does=DOES.get(call.reduction, DOES["none"]))
+    if call.kernel == "gather_nd" and call.batch_dims:
+        text += " Addresses are within their own batch entry."
+    return text

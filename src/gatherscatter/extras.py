@@ -1,0 +1,52 @@
+"""Packages that are optional: the error that names what is missing, and how to install it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+
+@contextmanager
+def require(*modules: str, text: str, install: str) -> Iterator[None]:
+    """A block that imports optional modules. If one of them is missing, the error says what to install.
+
+    >>> with require("no_such_module", text="this needs a module", install="gatherscatter[onnx]"):
+    ...     import no_such_module
+    Traceback (most recent call last):
+        ...
+    ImportError: this needs a module: pip install 'gatherscatter[onnx]'
+
+    Raises
+    ------
+    ImportError
+        One of ``modules`` is not installed. Errors within an installed module stay as they are.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in modules:
+            raise
+        raise ImportError(f"{text}: pip install {shlex.quote(install)}") from error
+
+
+def find_missing(modules: Sequence[str]) -> list[str]:
+    """The modules that are not installed, without importing them.
+
+    >>> find_missing(["math", "no_such_module"])
+    ['no_such_module']
+    """
+    return [name for name in modules if importlib.util.find_spec(name) is None]
+
+
+def check_installed(user: str, modules: Sequence[str]) -> None:
+    """Check, without importing them, that the modules which ``user`` needs are installed.
+
+    Raises
+    ------
+    ImportError
+        Some are not.
+    """
+    if missing := find_missing(modules):
+        raise ImportError(f"{user} needs {' and '.join(missing)}: pip install {shlex.join(missing)}")

@@ -1,0 +1,1 @@
+"""What is known of other runtimes, held against a call."""

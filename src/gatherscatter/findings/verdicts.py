@@ -1,0 +1,307 @@
+"""What is noted of a node, and what runtimes will do with it: findings held against that record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gatherscatter.findings import catalog
+from gatherscatter.findings.catalog import Finding
+from gatherscatter.findings.conditions import COUNTED
+from gatherscatter.findings.nodes import Count, Dims, NodeValues
+from gatherscatter.model_interface import ModelError
+from gatherscatter.specs.table import OpVersion
+
+DEFAULT = ("onnxruntime", "openvino")
+
+
+@dataclass(frozen=True)
+class Record:
+    """Facts about the values at a node, of one call or of several; None stands for what is unknown.
+
+    Attributes
+    ----------
+    calls : how many calls were seen; 0 for what follows from the file alone
+    types, shapes : by role; a dim that was not the same in all calls is None
+    reduction : in the names of this package
+    attributes : by name
+    tuples : how many index tuples, or single indices, there were
+    lowest, highest : the range of the index values
+    elements : how many elements a scatter wrote, or a gather read, in its largest call
+    counts : by the name of a condition, how many values fulfil it
+    """
+
+    calls: int
+    types: dict[str, str | None]
+    shapes: dict[str, Dims]
+    reduction: str | None
+    attributes: dict[str, Any]
+    tuples: int | None
+    lowest: int | None
+    highest: int | None
+    elements: int | None
+    counts: dict[str, Count]
+
+
+def record_of(
+    values: NodeValues, *, calls: int, conditions: Collection[str] = COUNTED.keys(), reads_indices: bool = True
+) -> Record:
+    """The record of one call, or of what is known before any.
+
+    Only these conditions are counted. The range of the indices is found with ``reads_indices``.
+    """
+    columns = values.columns if reads_indices else None
+    some = columns is not None and columns.size > 0
+    return Record(
+        calls=calls,
+        types=values.types,
+        shapes=values.shapes,
+        reduction=values.reduction,
+        attributes=values.attributes,
+        tuples=values.count,
+        lowest=int(columns.min()) if some and columns is not None else None,
+        highest=int(columns.max()) if some and columns is not None else None,
+        elements=values.elements,
+        counts=_counts(values, conditions),
+    )
+
+
+def _counts(values: NodeValues, conditions: Collection[str]) -> dict[str, Count]:
+    """By condition. A call that does not even let itself be counted, as its parts don't fit, is malformed."""
+    counts: dict[str, Count] = {}
+    fits = True
+    for name in conditions:
+        try:
+            counts[name] = COUNTED[name](values)
+        except ModelError:  # a constant that can't be read
+            raise
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+            counts[name], fits = None, False
+    return counts if fits else counts | {"malformed": 1}
+
+
+def merge_records(one: Record, other: Record) -> Record:
+    """The record of the calls of both."""
+    return replace(
+        one,
+        calls=one.calls + other.calls,
+        types={role: name if name == other.types.get(role) else None for role, name in one.types.items()},
+        shapes={role: _common(shape, other.shapes.get(role)) for role, shape in one.shapes.items()},
+        reduction=one.reduction if one.reduction == other.reduction else None,
+        tuples=_combine_if_known(one.tuples, other.tuples, int.__add__),
+        lowest=_choose_known(one.lowest, other.lowest, min),
+        highest=_choose_known(one.highest, other.highest, max),
+        elements=_combine_if_known(one.elements, other.elements, max),
+        counts={name: _combine_if_known(count, other.counts[name], int.__add__) for name, count in one.counts.items()},
+    )
+
+
+def _common(one: Dims, other: Dims) -> Dims:
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return tuple(a if a == b else None for a, b in zip(one, other, strict=True))
+
+
+def _combine_if_known(one: int | None, other: int | None, combine: Callable[[int, int], int]) -> int | None:
+    return None if one is None or other is None else combine(one, other)
+
+
+def _choose_known(one: int | None, other: int | None, choose: Callable[[int, int], int]) -> int | None:
+    return other if one is None else one if other is None else choose(one, other)
+
+
+def names() -> tuple[str, ...]:
+    """The runtimes that take model files and that something is known of.
+
+    >>> {"onnxruntime", "openvino"} <= set(names())
+    True
+    """
+    known = (each.runtime for each in catalog.load() if each.namespace or each.onnx_ops)
+    return tuple(dict.fromkeys((*DEFAULT, *known)))
+
+
+def is_tested(runtime: str) -> bool:
+    """Whether what is known is from our own runs, so that silence means that all is well."""
+    return all(each.evidence == "run" for each in catalog.load() if each.runtime == runtime)
+
+
+def takes(runtime: str, row: OpVersion) -> bool:
+    """Whether a runtime takes models of the format that an op version is of; an IR is for OpenVINO only.
+
+    >>> import gatherscatter as gs
+    >>> takes("onnxruntime", gs.op("openvino.Gather-8"))
+    False
+    """
+    return row.domain == "onnx" or runtime == row.domain
+
+
+def find_relevant_findings(runtime: str, row: OpVersion) -> list[Finding]:
+    """The findings about an op version in a runtime, most severe first, whatever the values."""
+    return [finding for finding in catalog.load() if finding.runtime == runtime and _applies_to(finding, row)]
+
+
+def _applies_to(finding: Finding, row: OpVersion) -> bool:
+    if row.domain == "onnx" and row.op_type in finding.onnx_ops:
+        return True
+    own = finding.namespace == row.domain and row.op_type in finding.ops
+    return own and (not finding.versions or row.version in finding.versions)
+
+
+# Worst first, with the words that tables have for them.
+STATUSES = {
+    "memory": "may crash or read out-of-bounds memory",
+    "different": "silently different",
+    "refused": "refused",
+    "open": "as the text leaves open",
+    "unknown": "unknown",
+    "elsewhere": "not for this format",
+    "supported": "supported",
+}
+DEPARTURES = ("memory", "different", "refused")  # from what a specification says
+_OF_EFFECT = {
+    "out-of-bounds memory": "memory",
+    "crash": "memory",
+    "nondeterministic": "different",
+    "wrong result": "different",
+    "accepted": "different",
+    "refused": "refused",
+    "unspecified": "open",
+}
+
+# Settings of findings that a model decides; the others are up to those who run it.
+# By what the file tells, or by the best that is known.
+SETTINGS: dict[str, Callable[[Record, Record], bool | None]] = {
+    "static shapes": lambda told, known: _static(told),
+    "dynamic shapes": lambda told, known: not _static(told),
+    'mode = "circular"': lambda told, known: _is(told, "mode", "circular"),
+    "use_init_val = false": lambda told, known: _is(told, "use_init_val", False),
+    "data of rank 1 and indices of rank 0 or 1, at most 64 elements of each": lambda told, known: _has_short_vectors(
+        known
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A finding that holds at a node, or may: ``count`` is how many values fulfil its condition, None if unknown."""
+
+    finding: Finding
+    count: int | None
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether it comes and goes from run to run."""
+        return self.finding.effect == "nondeterministic" or self.finding.threads > 1
+
+    @property
+    def certain(self) -> bool:
+        return self.count is not None and not self.by_chance
+
+    @property
+    def status(self) -> str:
+        return _OF_EFFECT[self.finding.effect]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a runtime does with a node. ``certain`` is False where it depends on values that are not known.
+
+    As text, what is known from a public thread only is called reported.
+    """
+
+    status: str
+    certain: bool
+    reasons: tuple[Reason, ...]
+
+    @property
+    def rank(self) -> tuple[int, bool]:
+        """Worst first."""
+        return list(STATUSES).index(self.status), not self.certain
+
+    def __str__(self) -> str:
+        text = STATUSES[self.status] if self.certain else f"possibly {STATUSES[self.status].removeprefix('may ')}"
+        return f"{text} (reported)" if self.reasons and self.reasons[0].finding.evidence == "thread" else text
+
+
+def judge(
+    runtime: str,
+    row: OpVersion,
+    told: Record,
+    seen: Record | None = None,
+    *,
+    threads: int = 0,
+    cautious: bool = False,
+) -> Verdict:
+    """The verdict about a node: the worst that is certain, else the worst that is possible.
+
+    ``threads`` is how many the runtime has; 0 if that is not known. A finding that depends on a setting counts if all
+    else is certain. With ``cautious`` it also counts if the rest is possible.
+    """
+    if not takes(runtime, row):
+        return Verdict("elsewhere", True, ())
+    reasons = [
+        Reason(finding, count)
+        for finding in find_relevant_findings(runtime, row)
+        if (count := _count(finding, told, seen or told, threads, cautious)) is None or count > 0
+    ]
+    reasons.sort(key=lambda reason: (not reason.certain, list(STATUSES).index(reason.status)))
+    if reasons:
+        return Verdict(reasons[0].status, reasons[0].certain, tuple(reasons))
+    return Verdict("supported" if is_tested(runtime) else "unknown", True, ())
+
+
+def judge_before_run(runtime: str, values: NodeValues, *, threads: int = 0) -> Verdict:
+    """The cautious verdict about a node that has not run; only the conditions that matter for it are counted."""
+    found = find_relevant_findings(runtime, values.row)
+    element_type = next(iter(values.types.values()), None)
+    concerned = [finding for finding in found if _concerns(finding, element_type, values.reduction) is not False]
+    conditions = {finding.condition for finding in concerned}
+    told = record_of(values, calls=0, conditions=conditions, reads_indices=False)
+    return judge(runtime, values.row, told, threads=threads, cautious=True)
+
+
+def _count(finding: Finding, told: Record, known: Record, threads: int, cautious: bool) -> int | None:
+    """How many values make the finding hold; 0 if it doesn't, None if that is unknown."""
+    few = known.elements is not None and known.elements <= finding.elements
+    count = known.counts.get(finding.condition)
+    facts = [
+        _concerns(finding, next(iter(known.types.values()), None), known.reduction),
+        SETTINGS[finding.setting](told, known) if finding.setting in SETTINGS else True,
+    ]
+    if (few and finding.elements) or 0 < threads < finding.threads or count == 0 or False in facts:
+        return 0
+    if finding.setting and finding.setting not in SETTINGS:
+        return None if count or cautious else 0  # it may be set so
+    unknown_size = finding.elements > 0 and known.elements is None
+    return None if None in facts or unknown_size else count
+
+
+def _concerns(finding: Finding, element_type: str | None, reduction: str | None) -> bool | None:
+    """Whether a finding is about this element type of data and this reduction; None where that is unknown."""
+    facts = (_is_allowed(element_type, finding.types), _is_allowed(reduction, finding.reductions))
+    return False if False in facts else None if None in facts else True
+
+
+def _is_allowed(value: str | None, allowed: tuple[str, ...]) -> bool | None:
+    if "*" in allowed:
+        return True
+    return None if value is None else value in allowed
+
+
+def _is(told: Record, attribute: str, value: object) -> bool | None:
+    given = told.attributes.get(attribute)
+    return None if given is None else given == value
+
+
+def _has_short_vectors(known: Record) -> bool | None:
+    """Whether data and indices are vectors, or one a scalar, of 64 elements at most."""
+    shapes = [known.shapes.get(role) for role in ("data", "indices")]
+    if any(shape is not None and (len(shape) > 1 or any((size or 0) > 64 for size in shape)) for shape in shapes):
+        return False
+    return None if any(shape is None or None in shape for shape in shapes) else True
+
+
+def _static(told: Record) -> bool:
+    """Whether the file gives all sizes."""
+    return all(shape is not None and None not in shape for shape in told.shapes.values())

@@ -1,0 +1,1 @@
+"""Array functions that are made of calls of the core."""

@@ -1,0 +1,222 @@
+"""Plans as Python sees them: what a call will do, and why, as plain frozen data that one can print, compare and pickle.
+
+Every operator but GatherTree is one of two movements. The core decides which, from shapes and strides. It also decides
+how threads divide the work, from sizes and samples of the indices. A plan reports these decisions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert, strings
+from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.errors import OpTypeError
+
+Shape = tuple[int, ...]
+
+KERNELS = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An index tuple names a whole row.
+
+    ``data`` is seen as [batch, outer, prod(dims), width], the slots (a gather's output, a scatter's updates) as
+    [batch, outer, count, width], the indices as [batch, count, len(dims)].
+    """
+
+    batch: int
+    outer: int
+    count: int
+    width: int
+    dims: Shape
+    slots: Shape
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Each element of the index box names its own position along one axis.
+
+    ``count`` is the box's length along the axis, ``size`` and ``stride`` are data's; ``before`` and ``after`` are the
+    other dims, merged where possible, with their strides in data. Strides are in elements.
+    """
+
+    before: Shape
+    before_stride: Shape
+    count: int
+    size: int
+    stride: int
+    after: Shape
+    after_stride: Shape
+    slots: Shape
+
+
+def movement(
+    kernel: str, data_shape: Shape, indices_shape: Shape, *, axis: int = 0, batch_dims: int = 0
+) -> Rows | Lanes:
+    """The movement of an array function for some shapes.
+
+    >>> movement("gather_nd", (4, 5, 6), (7, 2))
+    Rows(batch=1, outer=1, count=7, width=6, dims=(4, 5), slots=(7, 6))
+
+    Raises
+    ------
+    ValueError
+        Names the fault of the shapes.
+    """
+    return _as_movement(_core.plan(kernel, data_shape, indices_shape, axis, batch_dims))
+
+
+def _as_movement(facts: dict[str, Any]) -> Rows | Lanes:
+    form = Rows if facts.pop("form") == "rows" else Lanes
+    return form(**facts)
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """What a call will do; `plan` makes it.
+
+    Attributes
+    ----------
+    function : the array function
+    movement : the movement that the kernel makes. It follows from the shapes and from the strides of data and indices
+    threads : how many threads will take part
+    split : what they divide between them: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements' or 'ordered'
+    scratch_bytes : the most memory that the call takes beside its inputs and its result: `copied_bytes`, and what the
+        kernel needs for sums, counts and batches. Exact for numbers in NumPy arrays, except for what exact sums that
+        don't fit take; for lists, text and objects an upper bound
+    copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
+        text and objects, and of a result that is copied to ``out`` in the end
+    copies : the arguments that are copied first
+    steps : what will happen and why, one sentence each
+    """
+
+    function: str
+    movement: Rows | Lanes
+    threads: int
+    split: str
+    scratch_bytes: int
+    copied_bytes: int
+    copies: tuple[str, ...]
+    steps: tuple[str, ...]
+
+    def __str__(self) -> str:
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        head = f"{self.function}: {threads}, {self.scratch_bytes} bytes beside inputs and output"
+        return "\n".join([head, *(f"  {step}" for step in self.steps)])
+
+
+_SPLITS = {
+    "nothing": "one thread does it all: the work is too small, or memory or the cache sets the pace",
+    "lines": "threads divide the batch dims and those before the axis, which never meet",
+    "tuples": "threads divide the indices",
+    "columns": "threads divide the width of the rows; each looks at all indices",
+    "rows": "threads divide the destination rows; each looks at all indices and picks its own, so order is kept",
+    "elements": "threads divide the destination; batches of updates are sorted by owner first, so order is kept",
+    "ordered": "threads divide the destination, and the indices with it, if they are all in such order as samples show",
+}
+
+
+def plan(
+    function: str,
+    data: ArrayLike,
+    indices: ArrayLike,
+    updates: ArrayLike | None = None,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: Any = None,
+    num_threads: int | None = None,
+) -> CallPlan:
+    """Say which path a call takes, and why, without running it.
+
+    Parameters
+    ----------
+    function : the name of an array function: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
+        'scatter_elements' or 'scatter_nd'
+    data, indices, updates, ... : what the function would be called with
+
+    Raises
+    ------
+    TypeError, ValueError
+        What the call would raise for types, shapes and attributes. The values of indices are not checked.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
+    gather: 1 thread, 0 bytes beside inputs and output
+      2 index tuples name rows of 4 elements
+      data is not contiguous, and is read where it lies
+      one thread does it all: the work is too small, or memory or the cache sets the pace
+    """
+    if function not in KERNELS:
+        raise OpTypeError(f"plan: function must be one of {', '.join(KERNELS)}, not {function!r}", op="plan")
+    given: dict[str, Any] = {"data": data, "indices": indices, "updates": updates, "out": out}
+    if converted := to_numpy_arguments(function, given):
+        given = converted.values
+    call = convert.prepare_arguments(function, function, reduction=reduction, **given)
+    numbers, core_reduction = (call.data, call.updates), reduction
+    if call.is_text:  # the core is given numbers in place of strings and objects
+        numbers = (
+            np.empty(call.data.shape, np.int64),
+            None if call.updates is None else np.empty(call.updates.shape, np.int64),
+        )
+        core_reduction = "none"
+    facts = _core.describe_call(
+        function, function, numbers[0], call.indices, numbers[1], axis, batch_dims, core_reduction, include_self,
+        accumulate, mode, True, call.out, num_threads,
+    )  # fmt: skip
+    made = _as_movement(facts["plan"])
+    own_bytes = strings.scratch_bytes(call.data, call.updates, math.prod(made.slots), reduction) if call.is_text else 0
+    if out is not None and call.out is None:
+        facts["made_apart"] = True
+        own_bytes += math.prod(made.slots if call.updates is None else call.data.shape) * call.data.itemsize
+    copies = tuple(name for name in given if name in call.made or facts.get(f"copies_{name}"))
+    copied = sum(call.made.values()) + facts["copied_bytes"] + own_bytes
+    return CallPlan(
+        function,
+        made,
+        facts["threads"],
+        facts["split"],
+        copied + facts["kernel_bytes"],
+        copied,
+        copies,
+        _steps(function, made, facts, copies, call.is_text),
+    )
+
+
+def _steps(
+    function: str, made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...], is_text: bool
+) -> tuple[str, ...]:
+    steps = []
+    if isinstance(made, Lanes):
+        steps.append("each index names the position of one element along the axis")
+    elif function.endswith("_elements"):
+        steps.append("the indices only repeat off the axis: they are taken as one line, which names whole rows")
+    else:
+        steps.append(f"{made.batch * made.count} index tuples name rows of {made.width} elements")
+    if is_text:
+        steps.append("numbers stand for the elements, and NumPy moves these afterwards")
+    if facts["reads_strides"]:
+        steps.append("data is not contiguous, and is read where it lies")
+    steps += [f"{name} is copied first: it is not contiguous, or no array of a fitting type" for name in copies]
+    if facts["checked_first"]:
+        steps.append("all indices are checked before the first write")
+    if facts["made_apart"]:
+        steps.append("the result is made in an array of its own and then copied to out")
+    if facts["tile"]:
+        steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
+    if facts["prefetch"]:
+        steps.append("memory is asked for in advance: the cache does not hold it all")
+    if facts["kernel_bytes"]:
+        steps.append(f"{facts['kernel_bytes']} bytes hold sums, counts or batches on the way")
+    return (*steps, _SPLITS[facts["split"]])

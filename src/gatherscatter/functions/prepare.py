@@ -1,0 +1,341 @@
+"""Indices that are used again and again: checked once, and grouped by where they go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.errors import OpTypeError, OpValueError, make_error
+from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
+from gatherscatter.functions.inspect import normalise_axis, sizes_of
+from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
+
+_OP = "prepare"
+
+
+def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> Prepared:
+    """Check indices once, for gathers and scatters with many arrays of a shape.
+
+    Parameters
+    ----------
+    indices : array of integers
+        Index tuples, shape (..., k), as `gather_nd` and `scatter_nd` take them; or, with ``axis``, indices of any shape
+        into that axis, as for `gather` and `scatter_update`.
+    shape : int or sequence of int
+        The shape of data, or with tuples at least its first k sizes. A single int stands for one axis of that size.
+    axis : int, optional
+        The axis that single indices are for.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; the message says where.
+    TypeError, ValueError
+        As for `inspect`.
+
+    One graph, two layers and their gradients:
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> source, target = gs.prepare([0, 1, 2, 2], 3), gs.prepare([1, 0, 0, 1], 3)
+    >>> messages = source.gather(np.array([[1.0], [2.0], [4.0]]))
+    >>> target.sum(messages).ravel()
+    array([6., 5., 0.])
+    >>> source.sum(target.gather(np.ones((3, 1)))).ravel()      # the gradient, back to the nodes
+    array([1., 1., 2.])
+    """
+    return prepare_indices(_OP, indices, shape, axis)
+
+
+def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axis: int | None = None) -> Prepared:
+    """`prepare` under the name ``op``."""
+    array = convert.as_indices(op, "indices", indices)
+    sizes = sizes_of(op, shape)
+    if axis is None and not isinstance(shape, int | np.integer):
+        if array.ndim == 0 or array.shape[-1] > len(sizes):
+            text = f"{op}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis="
+            raise OpValueError(text, op=op, input="indices")
+        first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
+    else:
+        first = normalise_axis(op, axis or 0, sizes)
+        dims, kernel = (sizes[first],), "gather"
+    if math.prod(dims) >= 2**63:
+        raise OpValueError(f"{op}: a shape {sizes} has more elements than can be counted", op=op, input="shape")
+    tuples = array if kernel == "gather_nd" else array[..., np.newaxis]
+    rows = _core.resolve_indices(tuples, dims, "raise", True)
+    if rows is None:
+        probe = np.broadcast_to(np.uint8(0), (1,) * first + (dims or (1,)))  # no memory
+        convert.execute(op, kernel, probe, array, axis=first)  # says which index is out of range
+        raise make_error("changed_indices", op)
+    rows.flags.writeable = False
+    return Prepared(first, dims, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Checked indices; `prepare` makes it. It can be pickled.
+
+    Attributes
+    ----------
+    axis : the first axis of data that is indexed
+    dims : the sizes of the axes that are indexed
+    rows : int64 array, which of the ``prod(dims)`` places each index names; read-only
+    """
+
+    axis: int
+    dims: tuple[int, ...]
+    rows: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many places there are to name."""
+        return math.prod(self.dims)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many indices name each place, in the shape of the indexed axes."""
+        return counts_of(self._groups[0]).reshape(self.dims)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether no place is named twice."""
+        return self._most_updates <= 1
+
+    @cached_property
+    def is_sorted(self) -> bool:
+        """Whether the places are named in ascending order."""
+        flat = self.rows.reshape(-1)
+        before, after = flat[:-1], flat[1:]
+        return all(bool((after[part] >= before[part]).all()) for part in pieces(after.size))
+
+    @cached_property
+    def _groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the indices of each place begin, and all of them in that order."""
+        return _core.group(self.rows.reshape(-1), self.size)
+
+    @cached_property
+    def _most_updates(self) -> int:
+        """How often the place is named that is named most."""
+        return extremes(self.counts.reshape(-1))[1] if self.size else 0
+
+    def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
+        """The rows of ``data`` that the indices name; the backward pass of `sum`.
+
+        Parameters
+        ----------
+        data : array whose axes from ``axis`` on have the sizes ``dims``, any others before and after
+        out, num_threads : see `gatherscatter.gather`
+
+        Returns
+        -------
+        array, shape ``data.shape[:axis] + rows.shape + data.shape[axis + len(dims):]``
+
+        Raises
+        ------
+        ValueError, TypeError
+            Shapes or types don't fit.
+        """
+        if type(data) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"data": data, "out": out})):
+            return converted.to_caller(self.gather(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
+        flat = self._merge_indexed_axes("data", data)
+        # "clip" leaves good indices as they are and has nothing left to check.
+        return convert.execute(
+            _OP, "gather", flat, self.rows, axis=self.axis, mode="clip", out=out, num_threads=num_threads
+        )
+
+    def scatter(
+        self,
+        data: ArrayLike,
+        updates: ArrayLike,
+        *,
+        reduction: str = "none",
+        include_self: bool = True,
+        accumulate: str = "step",
+        num_threads: int | None = None,
+    ) -> np.ndarray:
+        """A copy of ``data`` with ``updates`` at the places that the indices name.
+
+        Parameters
+        ----------
+        data : array whose axes from ``axis`` on have the sizes ``dims``
+        updates : array of data's type, shape as the result of `gather`
+        reduction, include_self, accumulate, num_threads : see `gatherscatter.scatter_nd`
+
+        Returns
+        -------
+        array with the shape and type of ``data``, the same bits as without preparing
+
+        Raises
+        ------
+        ValueError, TypeError
+            Shapes or types don't fit.
+        """
+        if not type(data) is type(updates) is np.ndarray and (
+            converted := to_numpy_arguments(_OP, {"data": data, "updates": updates})
+        ):
+            return converted.to_caller(  # type: ignore[no-any-return]
+                self.scatter(
+                    **converted.values,
+                    reduction=reduction,
+                    include_self=include_self,
+                    accumulate=accumulate,
+                    num_threads=num_threads,
+                )
+            )
+        array = convert.as_array(_OP, "data", data)
+        flat, new = self._merge_indexed_axes("data", array), convert.cast(_OP, "updates", updates, "data", array)
+        result: Any = NotImplemented
+        if accumulate == "step" and self._is_grouped(new, reduction) and new.shape == self.rows.shape + flat.shape[1:]:
+            result = self._combine(flat, new, reduction, include_self, num_threads)
+        if result is NotImplemented:
+            options: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
+            result = convert.execute(
+                _OP,
+                "scatter_update",
+                flat,
+                self.rows,
+                new,
+                axis=self.axis,
+                mode="clip",
+                num_threads=num_threads,
+                **options,
+            )
+        return np.asarray(result).reshape(array.shape)
+
+    def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
+        """The sum of the updates for each place; the backward pass of `gather`.
+
+        Parameters
+        ----------
+        updates : array, shape as the result of `gather`
+        accumulate, num_threads : see `gatherscatter.scatter_nd`
+
+        Returns
+        -------
+        array, shape ``updates.shape[:axis] + dims + ...``, of updates' type: what `scatter` adds to zeros
+        """
+        if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
+            summed = self.sum(**converted.values, accumulate=accumulate, num_threads=num_threads)
+            return converted.to_caller(summed)  # type: ignore[no-any-return]
+        new = self._check_updates(updates)
+        before, after = new.shape[: self.axis], new.shape[self.axis + self.rows.ndim :]
+        result: Any = NotImplemented
+        if accumulate == "step" and self._is_grouped(new, "add"):
+            result = self._combine(None, new, "add", True, num_threads)
+        if result is NotImplemented:
+            nothing = np.zeros((), new.dtype) if new.dtype != object else np.array("", object)  # objects are text
+            zeros = np.broadcast_to(nothing, (*before, self.size, *after))  # no memory
+            result = convert.execute(
+                _OP, "scatter_update", zeros, self.rows, new, axis=self.axis, reduction="add", mode="clip",
+                accumulate=accumulate, num_threads=num_threads,
+            )  # fmt: skip
+        return np.asarray(result).reshape(before + self.dims + after)
+
+    def reduce(
+        self, updates: ArrayLike, reductions: str | Sequence[str], *, num_threads: int | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """What several reductions make of the updates for each place, in one pass over the updates.
+
+        Parameters
+        ----------
+        updates : array of numbers, shape as the result of `gather`
+        reductions : any of 'sum', 'mul', 'mean', 'min', 'max', 'count', 'argmin', 'argmax', or several
+            Sums and products are made one step after the other in the order of the updates, as `scatter` does. 'argmin'
+            and 'argmax' say which update it is, by its number in row-major order of the indices: the first of equal
+            ones; NaN is the least and the greatest of all.
+        num_threads : see `gatherscatter.scatter_nd`
+
+        Returns
+        -------
+        tuple of arrays, in the order of the names, shape ``updates.shape[:axis] + dims + ...``
+            Of updates' type; 'count', 'argmin' and 'argmax' of int64, 'count' in the shape ``dims``. Where there are no
+            updates: 1 for 'mul', the number of all updates for 'argmin' and 'argmax', 0 for all others.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Shapes, types or names don't fit.
+
+        >>> import numpy as np, gatherscatter as gs
+        >>> sums, best = gs.prepare([0, 2, 2], 3).reduce(np.array([5.0, 4.0, 7.0]), ("sum", "argmax"))
+        >>> sums, best
+        (array([ 5.,  0., 11.]), array([0, 3, 2]))
+        """
+        if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
+            results = self.reduce(**converted.values, reductions=reductions, num_threads=num_threads)
+            return tuple(map(converted.to_caller, results))
+        names = (reductions,) if isinstance(reductions, str) else tuple(reductions)
+        new = convert.native(self._check_updates(updates))
+        first = np.moveaxis(new, range(self.axis, self.axis + self.rows.ndim), range(self.rows.ndim))
+        flat = make_contiguous(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])
+        made = reduce_by_group(_OP, flat, self._groups, names, num_threads)
+        shape = self.dims + first.shape[self.rows.ndim :]
+        axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
+        return tuple(
+            convert_dtype(self.counts, self.counts.dtype)
+            if name == "count"
+            else np.moveaxis(made[name].reshape(shape), *axes)
+            for name in names
+        )
+
+    @cached_property
+    def _is_balanced(self) -> bool:
+        """Whether no place has so many updates that one thread would do most of the work."""
+        return self.rows.size > 0 and self._most_updates * 8 <= self.rows.size
+
+    def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
+        """Groups serve reductions over the first axis of native numbers."""
+        if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
+            return False
+        return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
+
+    def _combine(
+        self, data: np.ndarray | None, updates: np.ndarray, reduction: str, include_self: bool, threads: int | None
+    ) -> Any:
+        flat = make_contiguous(updates).reshape(self.rows.size, *updates.shape[self.rows.ndim :])
+        return _core.scatter_groups(data, *self._groups, flat, reduction, include_self, threads)
+
+    def _check_updates(self, updates: ArrayLike) -> np.ndarray:
+        """Updates in the shape that `gather` gives."""
+        new = convert.as_array(_OP, "updates", updates)
+        if new.shape[self.axis : self.axis + self.rows.ndim] != self.rows.shape:
+            text = f"{_OP}: updates of shape {new.shape} do not fit indices of shape {self.rows.shape}"
+            raise OpValueError(text, op=_OP, input="updates")
+        return new
+
+    def _merge_indexed_axes(self, name: str, value: ArrayLike) -> np.ndarray:
+        """Data with the indexed axes merged."""
+        array = convert.as_array(_OP, name, value)
+        last = self.axis + len(self.dims)
+        if array.shape[self.axis : last] != self.dims:
+            axes = f"axis {self.axis}" if len(self.dims) == 1 else f"axes {self.axis}..{last - 1}"
+            text = f"{_OP}: {name} must have the sizes {self.dims} at {axes}, but has shape {array.shape}"
+            raise OpValueError(text, op=_OP, input=name)
+        shape = (*array.shape[: self.axis], self.size, *array.shape[last:])
+        try:
+            return array.reshape(shape, copy=False)
+        except ValueError:  # these axes can't be merged in place
+            return make_contiguous(array).reshape(shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("axis", "dims", "rows")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rows = np.asarray(state["rows"])
+        rows = convert_dtype(rows, rows.dtype)
+        good = rows.dtype == np.int64
+        if good and rows.size:
+            low, high = extremes(rows.reshape(-1))
+            good = low >= 0 and high < math.prod(state["dims"])
+        if not good:
+            raise OpTypeError(f"{_OP}: the pickle does not hold prepared indices", op=_OP, input="rows")
+        rows.flags.writeable = False
+        self.__dict__.update(state, rows=rows)

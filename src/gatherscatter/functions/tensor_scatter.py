@@ -1,0 +1,168 @@
+"""TensorScatter: writing a window of every batch entry into a cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
+from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error
+from gatherscatter.sentences import format_sentence
+
+
+def tensor_scatter(
+    past_cache: ArrayLike,
+    update: ArrayLike,
+    write_indices: ArrayLike | None = None,
+    *,
+    axis: int = -2,
+    mode: str = "linear",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """Write ``update`` into a cache, for every batch entry from a position of its own on.
+
+    ``out[n, ..., w[n] + t, ...] = update[n, ..., t, ...]``, the position standing at ``axis``.
+
+    Parameters
+    ----------
+    past_cache : array, shape (B, ..., M, ...), rank >= 2, M at ``axis``
+    update : array of the same type and shape, but S <= M at ``axis``
+    write_indices : array of any integer type, shape (B,), optional
+        Where each batch entry is written; absent: at 0.
+    axis : int in [-r, r-1], not the first
+    mode : {'linear', 'circular'}
+        'linear': ``0 <= w`` and ``w + S <= M``, else an error; 'circular': positions are taken modulo M.
+    out : array, optional
+        Where to write the result. ``out=past_cache`` updates in place, without a copy. Untouched when anything is
+        wrong.
+    num_threads : int >= 1, optional
+        At most so many threads for this call.
+
+    Returns
+    -------
+    array with the shape and type of ``past_cache``
+
+    Raises
+    ------
+    IndexError
+        A window does not fit; the message says which.
+    ValueError, TypeError
+        Shapes or attributes, or types, don't fit.
+
+    Source: ONNX TensorScatter-24.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> gs.tensor_scatter(np.zeros((2, 3, 1)), np.array([[[1.0]], [[2.0]]]), np.array([0, 2])).squeeze()
+    array([[1., 0., 0.],
+           [0., 0., 2.]])
+    """
+    if mode not in ("linear", "circular"):
+        raise make_choice_error("tensor_scatter", "mode", mode, ("linear", "circular"))
+    arrays: dict[str, Any] = {"past_cache": past_cache, "update": update, "write_indices": write_indices}
+    if lazy := lazy_function("tensor_scatter", arrays):
+        return lazy(**arrays, axis=axis, mode=mode, out=out, num_threads=num_threads)  # type: ignore[no-any-return]
+    return run(
+        "tensor_scatter", past_cache, update, write_indices, axis=axis, mode=mode, out=out, num_threads=num_threads
+    )
+
+
+def run(
+    op: str,
+    past_cache: ArrayLike,
+    update: ArrayLike,
+    write_indices: ArrayLike | None = None,
+    *,
+    axis: int,
+    mode: str,
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """`tensor_scatter` under the name ``op``."""
+    if mode == "linear" and type(write_indices) is type(past_cache) is type(update) is np.ndarray:
+        done = _try_single_position(op, past_cache, update, write_indices, axis, out, num_threads)
+        if done is not None:
+            return done
+    given = {"past_cache": past_cache, "update": update, "write_indices": write_indices, "out": out}
+    if converted := to_numpy_arguments(op, given):
+        result = run(op, **converted.values, axis=axis, mode=mode, num_threads=num_threads)
+        return converted.to_caller(result)  # type: ignore[no-any-return]
+    past = convert.as_array(op, "past_cache", past_cache)
+    new = convert.cast(op, "update", update, "past_cache", past)
+    window = None if write_indices is None else convert.as_indices(op, "write_indices", write_indices)
+    axis = normalise_cache_axis(op, axis, past.ndim)
+    check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
+    positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)
+    target = past_cache if out is past_cache else past  # `execute` recognises in-place by identity
+    return convert.execute(
+        op, "scatter_update", target, positions, new, axis=axis, batch_dims=1, out=out, num_threads=num_threads
+    )
+
+
+def _try_single_position(
+    op: str,
+    past: np.ndarray,
+    new: np.ndarray,
+    window: np.ndarray,
+    axis: int,
+    out: np.ndarray | None,
+    num_threads: int | None,
+) -> np.ndarray | None:
+    """The step of a decoder, where a microsecond counts: one position each, which the core checks itself.
+
+    None when it is something else, or when anything is wrong: then the long way says what.
+    """
+    shape, rank = past.shape, past.ndim
+    if rank < 2 or type(axis) is not int or not -rank <= axis < rank or axis % rank == 0 or shape[axis] == 0:
+        return None
+    if new.shape != (*shape[: axis % rank], 1, *shape[axis % rank + 1 :]) or window.shape != shape[:1]:
+        return None
+    try:
+        return _core.apply(
+            op, "scatter_update", past, window.reshape(-1, 1), new, axis, 1, "none", True, "step", "raise", False, out,
+            num_threads,
+        )  # fmt: skip
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+def normalise_cache_axis(op: str, axis: int, rank: int) -> int:
+    if rank < 2:
+        raise make_error("cache_rank", op, rank=rank)
+    if not isinstance(axis, int | np.integer):
+        integer_fault(op, "axis", axis)
+    if not -rank <= axis < rank or axis % rank == 0:
+        raise make_error("cache_axis", op, axis=axis, rank=rank, low=1 - rank, high=rank - 1)
+    return axis % rank
+
+
+def check_shapes(
+    op: str, past: tuple[int, ...], update: tuple[int, ...], axis: int, window: tuple[int, ...] | None
+) -> None:
+    fits = len(past) == len(update) and update[axis] <= past[axis]
+    if not fits or past[:axis] + past[axis + 1 :] != update[:axis] + update[axis + 1 :]:
+        raise make_error("cache_update", op, axis=axis, past=past, update=update)
+    if window is not None and window != past[:1]:
+        raise make_error("cache_starts", op, batch=past[:1], starts=window)
+
+
+def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, length: int, mode: str) -> np.ndarray:
+    """Where each of the updates goes, shape (batch, length)."""
+    if window is None:
+        window = np.zeros(batch, np.int64)
+    if mode == "circular" and length == 0:
+        return np.zeros((batch, 0), np.int64)
+    places, rule = (size, "wrap") if mode == "circular" else (size - length + 1, "raise")
+    start = _core.resolve_indices(window[:, np.newaxis], (places,), rule, False)
+    if start is None:
+        bad = np.flatnonzero((window < 0) | (window >= places))
+        if bad.size == 0:
+            raise make_error("changed_indices", op)
+        subject = format_sentence("parts", "window", length=length, size=size)
+        raise_index_error(op, "write_indices", window, bad, subject=subject, axis=None, allowed=(0, places - 1))
+    positions = start[:, np.newaxis] + np.arange(length)
+    return positions % size if mode == "circular" else positions

@@ -1,0 +1,106 @@
+"""Modules of this package that are imported by name, when they are first needed.
+
+They need other libraries, or take long to import. This table is the only place for modules that are chosen by name, and
+the only way in which a module imports one of a higher layer.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# package that asks: {name: module, or module:attribute}; a module that begins with a dot is below that package
+MODULES: dict[str, dict[str, str]] = {
+    "gatherscatter": {
+        "dask": ".dask",
+        "explain": ".explaining:explain",
+        "jax": ".jax",
+        "torch": ".torch",
+        "xarray": ".xarray",
+        "zarr": ".zarr",
+    },
+    # The functions that take lazy arrays, and all op versions on them.
+    "gatherscatter.arrays.interop": {
+        "gather": "gatherscatter.dask:gather",
+        "gather_elements": "gatherscatter.dask:gather_elements",
+        "gather_nd": "gatherscatter.dask:gather_nd",
+        "scatter_elements": "gatherscatter.dask:scatter_elements",
+        "scatter_nd": "gatherscatter.dask:scatter_nd",
+        "scatter_update": "gatherscatter.dask:scatter_update",
+        "tensor_scatter": "gatherscatter.dask:tensor_scatter",
+        "op version": "gatherscatter.dask.versions:call",
+    },
+    "gatherscatter.specs.table": {"call": "gatherscatter.specs.calls:call"},
+    # Objects that write themselves: what writes them knows their classes.
+    "gatherscatter.doctor.examine": {"page": "gatherscatter.doctor.page:page"},
+    "gatherscatter.explaining": {"fragment": ".page:fragment", "page": ".page:page", "text": ".text:text"},
+    "gatherscatter.onnx": {
+        "InferenceSession": ".session:InferenceSession",
+        "reference_ops": ".evaluator:reference_ops",
+    },
+    "gatherscatter.openvino": {
+        "convert": ".conversion:convert",
+        "extensions": ".core_extensions:extensions",
+        "op_class": ".extension_ops:op_class",
+    },
+    "gatherscatter.bench.contenders": {
+        "jax": ".by_jax:JaxContender",
+        "numba": ".by_numba:NumbaContender",
+        "numpy": ".by_numpy:NumpyContender",
+        "numpy-groupies": ".by_numpy_groupies:NumpyGroupiesContender",
+        "onnxruntime": ".by_onnxruntime:OnnxRuntimeContender",
+        "onnxruntime-1": ".by_onnxruntime:OnnxRuntimeOneThreadContender",
+        "openvino": ".by_openvino:OpenVinoContender",
+        "pyarrow": ".by_pyarrow:PyArrowContender",
+        "scipy": ".by_scipy:SciPyContender",
+        "torch": ".by_torch:TorchContender",
+    },
+    "gatherscatter.conformance.exports": {
+        "json": ".readable:write",
+        "npz": ".plain:write",
+        "onnx": ".onnx_folders:write",
+        "openvino": ".openvino_irs:write",
+    },
+    "gatherscatter.conformance.runtimes": {
+        "gatherscatter": ".ours:Arrays",
+        "gatherscatter-model": ".ours:Models",
+        "onnxruntime": ".by_onnxruntime:OnnxRuntime",
+        "onnxruntime-1-thread": ".by_onnxruntime:OnnxRuntimeOneThread",
+        "onnx-reference": ".by_onnx_reference:OnnxReference",
+        "openvino": ".by_openvino:OpenVino",
+        "openvino-onnx": ".by_openvino:OpenVinoOnnx",
+        "tract": ".by_tract:Tract",
+        "onnx2torch": ".by_onnx2torch:Onnx2Torch",
+        "numpy": ".by_numpy:Numpy",
+        "pytorch": ".by_pytorch:PyTorch",
+        "jax": ".by_jax:Jax",
+        "jax-x64": ".by_jax:Jax64",
+        "tensorflow": ".by_tensorflow:TensorFlow",
+    },
+}
+
+
+def load(package: str, name: str) -> Any:
+    """Import what a package calls ``name``.
+
+    Raises
+    ------
+    AttributeError
+        The table has no such name.
+    ImportError
+        A library that the module needs is not installed.
+    """
+    if name not in MODULES[package]:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    return load_place(MODULES[package][name], package)
+
+
+def load_place(place: str, package: str | None = None) -> Any:
+    """Import ``module`` or ``module:attribute``.
+
+    >>> load_place("math:prod")([2, 3])
+    6
+    """
+    module, _, attribute = place.partition(":")
+    found = import_module(module, package)
+    return getattr(found, attribute) if attribute else found

@@ -1,0 +1,127 @@
+"""JAX."""
+
+from __future__ import annotations
+
+from gatherscatter.library_code.by_numpy import gather_expression, gather_with_empty_tuples, normalise_indices
+from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.library_code.parts import (
+    clear_missing_starts,
+    fuse_batch_dims,
+    identity,
+    index_lines,
+    map_batches,
+    negative_note,
+    repeated_note,
+    wrap_positions,
+)
+
+METHODS = {"none": "set", "add": "add", "sub": "subtract", "mul": "multiply", "min": "min", "max": "max"}
+
+
+def code(call: LibraryCall) -> list[str]:
+    """The call in JAX."""
+    call.require(call.kernel != "gather_tree", "JAX has no beam search; a loop does it, as in NumPy")
+    call.require(call.type != "string", "JAX has no strings")
+    lines = ["import jax.numpy as jnp", *_notes(call)]
+    if call.kernel == "tensor_scatter":
+        return ["import jax", *lines, *clear_missing_starts(call), *_scatter_windows(call)]
+    lines += normalise_indices(call, "jnp", "indices = indices.astype(int)")
+    if call.is_scatter:
+        return [*lines, *_scatter(call)]
+    gather = _gather(call)
+    return [*(["import jax"] if "jax.vmap" in gather[0] else []), *lines, *gather]
+
+
+def plain_code(call: LibraryCall) -> list[str]:
+    """take, take_along_axis, indexing, ``.at[]`` and dynamic_update_slice."""
+    if call.kernel == "tensor_scatter":
+        return _scatter_windows(call)
+    if not call.is_scatter:
+        return [f"{call.result_name} = {map_batches('jax', gather_expression(call, 'jnp'), call.batch_dims)}"]
+    call.require(call.reduction in METHODS, f".at[] has no {call.reduction}")
+    call.require(call.include_self or call.reduction == "none", ".at[] reduces into what is there")
+    lines, at = _index(call)
+    return [*lines, f"{call.result_name} = data.at{at}.{METHODS[call.reduction]}(updates)"]
+
+
+def _notes(call: LibraryCall) -> list[str]:
+    lines = negative_note(call, "JAX")
+    if any(array.dtype.name in ("int64", "uint64", "float64", "complex128") for array in call.arrays.values()):
+        lines.append('# jax.config.update("jax_enable_x64", True) first, or 64-bit values become 32-bit ones')
+    if call.is_scatter and call.kernel != "tensor_scatter":
+        lines.append("# JAX drops updates whose index is out of range, without an error")
+        lines += repeated_note(call, "JAX")
+    elif call.kernel in ("gather", "gather_elements"):
+        lines.append("# JAX fills in NaN or the least integer for an index out of range, without an error")
+    elif not call.is_scatter:
+        lines.append("# JAX takes the nearest element for an index out of range, without an error")
+    return lines
+
+
+def _gather(call: LibraryCall) -> list[str]:
+    if call.missing:
+        simple = call.kernel == "gather" and call.batch_dims == 0 and call.index_type != "uint64"
+        call.require(simple, "zeros for indices out of range take several steps here")
+        return [f'output = jnp.take(data, indices, axis={call.axis}, mode="fill", fill_value=0)']
+    if call.by_tuple and call.k == 0:
+        expression = gather_with_empty_tuples(call, "jnp")
+    else:
+        expression = map_batches("jax", gather_expression(call, "jnp", f"data{call.shorter}"), call.batch_dims)
+    return [f"output = {expression}", *fuse_batch_dims(call)]
+
+
+def _scatter(call: LibraryCall) -> list[str]:
+    call.require(call.adds_stepwise, "JAX adds up in the type of the array only")
+    call.require(not call.by_tuple or call.k > 0, "JAX has no empty index tuples")
+    lines, at = _index(call)
+    if call.reduction == "mean":
+        return [*lines, *_mean(call, at)]
+    data = "data.astype(jnp.float32)" if call.is_wide else "data"
+    first, after = "", ".astype(data.dtype)" if call.is_wide else ""
+    if not call.include_self and call.reduction != "none":
+        first = f".at{at}.set({identity(call, 'jnp.inf', 'jnp.iinfo(data.dtype)')})"
+    return [*lines, f"output = {data}{first}.at{at}.{_method(call)}(updates){after}"]
+
+
+def _index(call: LibraryCall) -> tuple[list[str], str]:
+    """Lines for the index expression, and the subscript."""
+    if call.kernel == "scatter_update":
+        return [], call.subscript("indices")
+    return index_lines(call, "jnp"), "[at]"
+
+
+def _method(call: LibraryCall) -> str:
+    """JAX has no sums of booleans."""
+    if call.type == "bool" and call.reduction != "none":
+        call.require(call.reduction != "sub", "JAX has no exclusive or of repeated indices")
+        return {"add": "max", "mul": "min"}.get(call.reduction, call.reduction)
+    return METHODS[call.reduction]
+
+
+def _mean(call: LibraryCall, at: str) -> list[str]:
+    is_integer = call.type.startswith(("int", "uint"))
+    kind = "int" if is_integer else "jnp.float32" if call.is_wide else "data.dtype"
+    divided = "total // count" if is_integer else f"total / count.astype({kind})"
+    call.require(call.type != "uint64", "JAX has no wider type for the sum of uint64")
+    mine = int(call.include_self)
+    base = f"data.astype({kind})" + ("" if mine else f".at{at}.set({'0' if is_integer else '-0.0'})")
+    lines = ["# sums beyond 64 bits overflow in JAX; here they don't"] if call.type == "int64" else []
+    return [
+        *lines,
+        f"total = {base}.at{at}.add(updates)",
+        f"count = jnp.full(data.shape, {mine}).at{at}.add(1)",
+        f"output = jnp.where(count > {mine}, {divided.replace('count', 'jnp.maximum(count, 1)')}, data)"
+        ".astype(data.dtype)",
+    ]
+
+
+def _scatter_windows(call: LibraryCall) -> list[str]:
+    axis = call.axis
+    body = f"jax.lax.dynamic_update_slice_in_dim(past, new, start, {axis - 1})"
+    if call.rule == "circular":
+        positions = wrap_positions(call, f"start + jnp.arange(update.shape[{axis}])")
+        body = f"past.at[{':, ' * (axis - 1)}{positions}].set(new)"
+    return [
+        "starts = jnp.zeros(len(past_cache), int) if write_indices is None else write_indices",
+        f"{call.result_name} = jax.vmap(lambda past, new, start: {body})(past_cache, update, starts)",
+    ]

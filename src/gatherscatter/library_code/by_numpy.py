@@ -1,0 +1,213 @@
+"""NumPy."""
+
+from __future__ import annotations
+
+from gatherscatter.library_code.call import LibraryCall
+from gatherscatter.library_code.parts import (
+    clear_missing_starts,
+    fuse_batch_dims,
+    identity,
+    index_lines,
+    index_tuple,
+    negative_note,
+    wrap_positions,
+)
+
+UFUNCS = {"add": "add", "sub": "subtract", "mul": "multiply", "min": "minimum", "max": "maximum"}
+
+_TREE = """\
+output = np.full_like(step_ids, end_token)
+for n, length in enumerate(max_seq_len):
+    beams = np.arange(step_ids.shape[2])
+    for t in reversed(range(min(int(length), len(step_ids)))):
+        output[t, n] = step_ids[t, n, beams]
+        beams = parent_ids[t, n, beams].astype(int)
+    ended = np.cumsum(output[:, n] == end_token, axis=0) > 0
+    output[:, n][ended] = end_token"""
+
+
+def code(call: LibraryCall) -> list[str]:
+    """The call in NumPy."""
+    lines = ["import numpy as np"]
+    if call.kernel == "gather_tree":
+        return [*lines, _TREE]
+    if call.kernel == "tensor_scatter":
+        return [*lines, *clear_missing_starts(call), *_scatter_windows(call)]
+    lines += negative_note(call, "NumPy") + normalise_indices(call, "np", "indices = indices.astype(np.int64)")
+    return [*lines, *(_scatter(call) if call.is_scatter else _gather(call))]
+
+
+def plain_code(call: LibraryCall) -> list[str]:
+    """take, take_along_axis, put_along_axis, indexing, and ``at`` of ufuncs."""
+    if call.kernel == "tensor_scatter":
+        return _scatter_windows(call)
+    if not call.is_scatter:
+        return [f"{call.result_name} = {_stack_batches(call, call.batch_dims, 'data', 'indices')}"]
+    call.require(call.include_self or call.reduction == "none", "ufuncs reduce into what is there")
+    call.require(call.reduction in ("none", *UFUNCS), f"no ufunc gives a {call.reduction}")
+    if call.reduction == "none":
+        return _assign(call)
+    return [*index_lines(call, "np"), _copy(call), _combine(call, UFUNCS[call.reduction])]
+
+
+def normalise_indices(call: LibraryCall, library: str, widen: str) -> list[str]:
+    """Indices as the library takes them."""
+    lines = [widen] if call.widens_indices and not call.missing else []
+    sizes = f"{library}.array({list(call.sizes)})" if call.by_tuple else str(call.sizes[0])
+    if call.rule == "wrap":
+        lines.append(f"indices = indices % {sizes}")
+    if call.rule == "clip":
+        last = f"{sizes} - 1" if call.by_tuple else str(call.sizes[0] - 1)
+        lines.append(f"indices = {library}.clip(indices, 0, {last})")
+    return lines
+
+
+def gather_with_empty_tuples(call: LibraryCall, library: str) -> str:
+    """All of data for each tuple."""
+    between = tuple(range(call.batch_dims, len(call.index_shape) - 1))
+    shape = f"indices.shape[:-1] + data.shape[{call.batch_dims}:]"
+    return f"{library}.broadcast_to({library}.expand_dims(data, {between}), {shape})"
+
+
+def gather_expression(call: LibraryCall, library: str, data: str = "data", indices: str = "indices") -> str:
+    """The gather in one batch, in what NumPy and JAX have in common."""
+    if call.kernel == "gather_elements":
+        return f"{library}.take_along_axis({data}, {indices}, axis={call.axis})"
+    if call.kernel == "gather_nd":
+        return f"{data}[{index_tuple(library, indices)}]"
+    return f"{library}.take({data}, {indices}, axis={call.axis - call.batch_dims})"
+
+
+def _stack_batches(call: LibraryCall, number: int, data: str, indices: str) -> str:
+    """An expression for each batch, put together."""
+    if number <= 0:
+        return gather_expression(call, "np", data, indices)
+    inner = _stack_batches(call, number - 1, f"d{number}", f"i{number}")
+    return f"np.stack([{inner} for d{number}, i{number} in zip({data}, {indices}, strict=True)])"
+
+
+def _gather(call: LibraryCall) -> list[str]:
+    if call.missing:
+        return _gather_with_zeros(call)
+    if call.by_tuple and call.k == 0:
+        lines = [f"output = {gather_with_empty_tuples(call, 'np')}"]
+    elif call.batch_dims:
+        lines = _gather_from_batches(call)
+    else:
+        lines = [f"output = {gather_expression(call, 'np', f'data{call.shorter}')}"]
+    return [*lines, *fuse_batch_dims(call)]
+
+
+def _gather_from_batches(call: LibraryCall) -> list[str]:
+    """Index arrays for the batch dims, which are faster than a loop and may be empty."""
+    batch, axis = call.batch_dims, call.axis
+    if call.by_tuple:
+        return [f"output = data[({_batch_arrays(call)}*np.moveaxis(indices, -1, 0))]"]
+    moved = "data" if axis == batch else f"np.moveaxis(data, {axis}, {batch})"
+    lines = [f"output = {moved}[{_batch_arrays(call)}indices]"]
+    own = len(call.index_shape) - batch
+    if axis != batch and own:
+        source, target = list(range(batch, batch + own)), list(range(axis, axis + own))
+        lines.append(f"output = np.moveaxis(output, {source}, {target})")
+    return lines
+
+
+def _batch_arrays(call: LibraryCall) -> str:
+    """``np.arange(indices.shape[0])[:, None], `` for each batch dim."""
+    after = [len(call.index_shape) - call.by_tuple - 1 - axis for axis in range(call.batch_dims)]
+    new_axes = [f"[:{', None' * number}]" if number else "" for number in after]
+    return "".join(f"np.arange(indices.shape[{axis}]){new}, " for axis, new in enumerate(new_axes))
+
+
+def _gather_with_zeros(call: LibraryCall) -> list[str]:
+    """Zeros where an index is out of range."""
+    simple = call.kernel == "gather" and call.batch_dims in (0, call.axis) and call.sizes[0] > 0
+    call.require(simple, "zeros for indices out of range take several steps here")
+    size, zero = call.sizes[0], "''" if call.type == "string" else "0"
+    taken = f"data[{_batch_arrays(call)}found]" if call.batch_dims else f"np.take(data, found, axis={call.axis})"
+    return [
+        f"inside = (indices >= {-size}) & (indices < {size})",
+        "found = np.where(inside, indices, 0).astype(int)",
+        f"output = np.array({taken})",
+        f"output{call.subscript('~inside')} = {zero}",
+    ]
+
+
+def _scatter(call: LibraryCall) -> list[str]:
+    call.require(not call.missing, "NumPy has no scatter that drops indices; select the good ones first")
+    call.require(call.adds_stepwise, "NumPy adds up in the type of the array only")
+    if call.by_tuple and call.k == 0:
+        return _scatter_whole(call)
+    if call.reduction == "none":
+        return _assign(call, call.shorter)
+    lines = index_lines(call, "np")
+    if call.reduction == "mean":
+        return [*lines, *_mean(call)]
+    lines.append("output = data.astype(np.float32)" if call.is_wide else _copy(call))
+    if not call.include_self:
+        lines.append(f"output[at] = {identity(call, 'np.inf', 'np.iinfo(data.dtype)')}")
+    lines.append(_combine(call, "logical_xor" if _is_xor(call) else UFUNCS[call.reduction]))
+    return [*lines, "output = output.astype(data.dtype)"] if call.is_wide else lines
+
+
+def _assign(call: LibraryCall, part: str = "") -> list[str]:
+    result = call.result_name
+    if call.kernel == "scatter_elements":
+        return [_copy(call), f"np.put_along_axis({result}{part}, indices, updates, axis={call.axis})"]
+    if call.kernel == "scatter_update":
+        return [_copy(call), f"{result}{call.subscript('indices')} = updates"]
+    return [*index_lines(call, "np"), _copy(call), f"{result}[at] = updates"]
+
+
+def _copy(call: LibraryCall) -> str:
+    return f"{call.result_name} = data.copy()"
+
+
+def _combine(call: LibraryCall, ufunc: str) -> str:
+    return f"np.{ufunc}.at({call.result_name}, at, updates)"
+
+
+def _is_xor(call: LibraryCall) -> bool:
+    """NumPy has no difference of booleans."""
+    return call.type == "bool" and call.reduction == "sub"
+
+
+def _scatter_whole(call: LibraryCall) -> list[str]:
+    """Empty tuples: each update goes to all of data."""
+    simple = call.reduction in ("none", *UFUNCS) and call.include_self and not call.is_wide
+    call.require(simple, "empty index tuples take several steps here")
+    made = f"np.{UFUNCS[call.reduction]}(output, updates[at])" if call.reduction != "none" else "updates[at].copy()"
+    if _is_xor(call):
+        made = "output ^ updates[at]"
+    return ["output = data.copy()", "for at in np.ndindex(indices.shape[:-1]):", f"    output = {made}"]
+
+
+def _mean(call: LibraryCall) -> list[str]:
+    is_integer = call.type.startswith(("int", "uint"))
+    kind = "object" if is_integer else "np.float32" if call.is_wide else "data.dtype"
+    divided = "total // count" if is_integer else f"total / count.astype({kind})"
+    if call.include_self:
+        lines = [f"total, count = data.astype({kind}), np.ones(data.shape, int)"]
+    else:
+        lines = [f"total, count = np.zeros(data.shape, {kind}), np.zeros(data.shape, int)"]
+        if not is_integer:
+            lines.append("total[at] = -0.0")
+    lines += ["np.add.at(total, at, updates)", "np.add.at(count, at, 1)"]
+    if call.include_self:
+        return [*lines, f"output = ({divided}).astype(data.dtype)"]
+    return [
+        *lines,
+        "touched, count = count > 0, np.maximum(count, 1)",
+        f"output = np.where(touched, ({divided}).astype(data.dtype), data)",
+    ]
+
+
+def _scatter_windows(call: LibraryCall) -> list[str]:
+    result, axis = call.result_name, call.axis
+    return [
+        f"{result} = past_cache.copy()",
+        f"length = update.shape[{axis}]",
+        f"starts = np.zeros(len({result}), np.int64) if write_indices is None else write_indices",
+        "for n, start in enumerate(starts):",
+        f"    {result}[n][{':, ' * (axis - 1)}{wrap_positions(call, 'start + np.arange(length)')}] = update[n]",
+    ]

@@ -1,0 +1,203 @@
+"""PyTorch."""
+
+from __future__ import annotations
+
+import math
+
+from gatherscatter.library_code.call import ARITHMETIC, HALVES, LibraryCall
+from gatherscatter.library_code.parts import (
+    clear_missing_starts,
+    fuse_batch_dims,
+    map_batches,
+    negative_note,
+    repeated_note,
+    wrap_positions,
+)
+
+REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
+WIDEN = "indices = indices.long()"
+_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "bfloat16", "complex64",
+          "complex128")  # fmt: skip
+
+
+def code(call: LibraryCall) -> list[str]:
+    """The call in PyTorch."""
+    call.require(call.kernel != "gather_tree", "PyTorch has no beam search; a loop does it, as in NumPy")
+    call.require(call.type in _TYPES, f"PyTorch does not index tensors of {call.type}")
+    lines = ["import torch"]
+    if call.kernel == "tensor_scatter":
+        return [*lines, *clear_missing_starts(call), *_scatter_windows(call)]
+    call.require(not call.missing or not call.is_scatter, "PyTorch has no scatter that drops indices")
+    lines += _notes(call)
+    if call.index_type != "int64":
+        lines.append(WIDEN)
+    lines += _normalise_indices(call)
+    return [*lines, *(_scatter(call) if call.is_scatter else _gather(call))]
+
+
+def plain_code(call: LibraryCall) -> list[str]:
+    """Indexing, gather, scatter, scatter_reduce, index_put."""
+    if call.kernel == "tensor_scatter":
+        return _scatter_windows(call)
+    if not call.is_scatter:
+        return [f"{call.result_name} = {_gather_expression(call, 'indices.long()')}"]
+    if call.kernel == "scatter_elements" and call.reduction != "none":
+        return [f"{call.result_name} = {_reduce(call, 'data', call.axis, 'indices.long()', 'updates')}"]
+    if call.kernel == "scatter_nd":
+        call.require(call.reduction in ("none", "add", "sub"), f"index_put has no {call.reduction}")
+        return _put(call, "indices.long()")
+    return _assign(call, "indices.long()")
+
+
+def _notes(call: LibraryCall) -> list[str]:
+    if call.is_scatter:
+        lines = repeated_note(call, "PyTorch")
+        stepwise = call.kernel == "scatter_nd" and _uses_index_put(call)
+        if call.type in HALVES and call.reduction in ARITHMETIC and not call.is_wide and not stepwise:
+            lines.append(f"# PyTorch computes {call.type} in float32 and rounds once; here every step is rounded")
+        if call.type == "int64" and call.reduction == "mean":
+            lines.append("# sums beyond 64 bits overflow in PyTorch; here they don't")
+        return lines
+    return negative_note(call, "PyTorch") if _is_subscript(call) else []
+
+
+def _is_subscript(call: LibraryCall) -> bool:
+    """Whether the code is ``data[...]``, which knows negative indices; the functions don't."""
+    plain = call.kernel in ("gather", "gather_nd", "scatter_update")
+    return plain or (call.kernel == "scatter_nd" and _uses_index_put(call))
+
+
+def _uses_index_put(call: LibraryCall) -> bool:
+    sums = call.reduction in ("add", "sub") and call.type != "bool"
+    return (call.include_self and sums) or call.reduction == "none"
+
+
+def _normalise_indices(call: LibraryCall) -> list[str]:
+    sizes = f"torch.tensor({list(call.sizes)})" if call.by_tuple else str(call.sizes[0])
+    if call.rule == "wrap":
+        return [f"indices = indices % {sizes}"]
+    if call.rule == "clip":
+        last = f"{sizes} - 1" if call.by_tuple else str(call.sizes[0] - 1)
+        return [f"indices = indices.clamp({'torch.tensor(0)' if call.by_tuple else 0}, {last})"]
+    if call.negative and not call.missing and not _is_subscript(call):
+        return [f"indices = torch.where(indices < 0, indices + {sizes}, indices)  # which must not be negative here"]
+    return []
+
+
+def _gather(call: LibraryCall) -> list[str]:
+    if call.missing:
+        simple = call.kernel == "gather" and call.batch_dims == 0 and call.sizes[0] > 0 and call.index_type != "uint64"
+        call.require(simple, "zeros for indices out of range take several steps here")
+        size = call.sizes[0]
+        return [
+            f"inside = (indices >= {-size}) & (indices < {size})",
+            f"output = data{call.subscript('torch.where(inside, indices, 0)')}",
+            f"output{call.subscript('~inside')} = 0",
+        ]
+    if call.by_tuple and call.k == 0:
+        batch = call.batch_dims
+        ones = ", ".join(["1"] * (len(call.index_shape) - 1 - batch))
+        parts = [f"*data.shape[:{batch}]" if batch else "", ones, f"*data.shape[{batch}:]"]
+        inner = ", ".join(part for part in parts if part)
+        expression = f"data.reshape({inner}).expand(indices.shape[:-1] + data.shape[{batch}:])"
+    else:
+        expression = _gather_expression(call, "indices")
+    return [f"output = {expression}", *fuse_batch_dims(call)]
+
+
+def _gather_expression(call: LibraryCall, indices: str) -> str:
+    """The gather; ``indices`` are int64, as the functions take them."""
+    if call.kernel == "gather_elements":
+        return f"torch.gather(data, {call.axis}, {indices})"
+    one = "data[indices.unbind(-1)]" if call.by_tuple else f"data{call.subscript('indices')}"
+    return map_batches("torch", one, call.batch_dims)
+
+
+def _scatter(call: LibraryCall) -> list[str]:
+    call.require(call.adds_stepwise, "PyTorch chooses the type of the sum itself")
+    call.require(not call.by_tuple or call.k > 0, "PyTorch has no empty index tuples")
+    if call.kernel == "scatter_update":
+        call.require(call.reduction == "none", "expand the indices, and use scatter_reduce")
+    if call.kernel == "scatter_nd" and _uses_index_put(call):
+        return _put(call, "indices")
+    if call.reduction == "none":
+        return _assign(call, "indices")
+    return _scatter_reduce(call)
+
+
+def _assign(call: LibraryCall, indices: str) -> list[str]:
+    result = call.result_name
+    if call.kernel == "scatter_update":
+        return [f"{result} = data.clone()", f"{result}{call.subscript('indices')} = updates"]
+    return [f"{result} = data.scatter({call.axis}, {indices}, updates)"]
+
+
+def _put(call: LibraryCall, indices: str) -> list[str]:
+    updates = "-updates" if call.reduction == "sub" else "updates"
+    accumulate = ", accumulate=True" if call.reduction != "none" else ""
+    data, after = "data", ""
+    if call.is_wide:
+        data, updates, after = "data.float()", f"{updates}.float()", ".to(data.dtype)"
+    return [
+        f"at = {indices}.unbind(-1)",
+        f"{call.result_name} = {data}.index_put(at, {updates}{accumulate}){after}",
+    ]
+
+
+def _reduce(call: LibraryCall, data: str, axis: int, indices: str, updates: str, name: str = "") -> str:
+    name = name or REDUCTIONS[call.reduction]
+    return f'{data}.scatter_reduce({axis}, {indices}, {updates}, "{name}", include_self={call.include_self})'
+
+
+def _scatter_reduce(call: LibraryCall) -> list[str]:
+    """scatter_reduce; tuples become row numbers for it, and booleans numbers."""
+    complex_product = call.type.startswith("complex") and call.reduction != "add"
+    call.require(not complex_product, f"scatter_reduce has no {call.reduction} of complex numbers")
+    is_bool = call.type == "bool"
+    call.require(call.reduction in REDUCTIONS or (call.reduction == "sub" and not is_bool and call.include_self),
+                 f"scatter_reduce has no {call.reduction} like this")  # fmt: skip
+    name = {"add": "amax", "mul": "amin", "min": "amin", "max": "amax"}[call.reduction] if is_bool else \
+        REDUCTIONS[call.reduction if call.reduction != "sub" else "add"]  # fmt: skip
+    working, back = _choose_casts(call)
+    data, updates = f"data{working}", f"updates{working}"
+    updates = f"-{updates}" if call.reduction == "sub" else updates
+    if not call.by_tuple:
+        return [f"output = {_reduce(call, data, call.axis, 'indices', updates, name)}{back}"]
+    rows, number = math.prod(call.sizes), math.prod(call.index_shape[:-1])
+    width = math.prod(call.data.shape[call.k :])
+    data, updates = f"{data}.reshape({rows}, {width})", f"{updates}.reshape({number}, {width})"
+    index = f"rows.reshape({number}, 1).expand({number}, {width})"
+    return [
+        f"rows = {_row_number(call)}",
+        f"output = {_reduce(call, data, 0, index, updates, name)}.reshape(data.shape){back}",
+    ]
+
+
+def _choose_casts(call: LibraryCall) -> tuple[str, str]:
+    """To the type to compute in, and back: PyTorch has no sums of booleans, and means of integers overflow there."""
+    if call.type == "bool":
+        return ".byte()", ".bool()"
+    if call.is_wide:
+        return ".float()", ".to(data.dtype)"
+    narrow = call.type.startswith(("int", "uint")) and call.type != "int64"
+    return (".long()", ".to(data.dtype)") if narrow and call.reduction == "mean" else ("", "")
+
+
+def _row_number(call: LibraryCall) -> str:
+    """``indices[..., 0] * 5 + indices[..., 1]``."""
+    terms = []
+    for j in range(call.k):
+        stride = math.prod(call.sizes[j + 1 :])
+        terms.append(f"indices[..., {j}]" + (f" * {stride}" if stride != 1 else ""))
+    return " + ".join(terms)
+
+
+def _scatter_windows(call: LibraryCall) -> list[str]:
+    result, axis = call.result_name, call.axis
+    return [
+        f"{result} = past_cache.clone()",
+        f"length = update.shape[{axis}]",
+        f"starts = torch.zeros(len({result}), dtype=torch.int64) if write_indices is None else write_indices",
+        "for n, start in enumerate(starts):",
+        f"    {result}[n].index_copy_({axis - 1}, {wrap_positions(call, 'start + torch.arange(length)')}, update[n])",
+    ]

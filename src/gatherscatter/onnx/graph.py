@@ -1,0 +1,166 @@
+"""Nodes of a graph: their names in messages, walks over them, and rewrites that the reference evaluator needs.
+
+The evaluator accepts no ``ai.onnx`` for the default domain, no default attributes of functions, no call of a function
+with trailing inputs left out, and wants every function after those it calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.specs import table
+
+# isort: split
+# After the module that says which extra is missing:
+import onnx.inliner
+
+FAMILY = {row.op_type for row in table.ops() if row.domain == "onnx"}  # gathers and scatters
+LONGEST_NAME, LONGEST_LINE = 100, 500
+
+
+def is_family(node: onnx.NodeProto) -> bool:
+    """Whether the node is a gather or scatter."""
+    return not node.domain and node.op_type in FAMILY
+
+
+def node_label(node: onnx.NodeProto, position: int, count: int) -> str:
+    """Type, name and position (counted from 1) of a node of a graph with ``count`` nodes."""
+    op_type = one_line(".".join(filter(None, (node.domain, node.op_type))), LONGEST_NAME)
+    name = f" {one_line(node.name, LONGEST_NAME)!r}" if node.name else ""
+    return f"{op_type}{name} ({position}/{count})"
+
+
+def one_line(text: object, longest: int = LONGEST_LINE) -> str:
+    """The first line of a text, escaped where it isn't printable, and cut where it is too long."""
+    line = next(iter(str(text).strip().splitlines()), "")
+    line = line if len(line) <= longest else f"{line[:longest]}..."
+    return line if line.isprintable() else line.encode("unicode_escape").decode()
+
+
+FunctionKey = tuple[str, str]
+DEEPEST = 64  # calls of functions within functions
+MOST_NODES = 100_000  # with all functions expanded: few bytes can say very many
+MOST_BYTES = 32 << 20  # by which a model may grow when its functions are expanded
+
+
+def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of the model but for the initializers of its main graph, which may be most of its bytes."""
+    copy = onnx.ModelProto()
+    _copy_fields(model, copy, leave="graph")
+    _copy_fields(model.graph, copy.graph, leave="initializer")
+    return copy
+
+
+def normalise(model: onnx.ModelProto) -> None:
+    """Rewrite the model in place: one name of the default domain, and complete calls of functions."""
+    for imports in (model.opset_import, *(function.opset_import for function in model.functions)):
+        for entry in imports:
+            entry.domain = _domain(entry.domain)
+    for function in model.functions:
+        function.domain = _domain(function.domain)
+    functions = {(function.domain, function.name): function for function in model.functions}
+    for nodes in (model.graph.node, *(function.node for function in model.functions)):
+        for node in walk(nodes):
+            node.domain = _domain(node.domain)
+            called = functions.get((node.domain, node.op_type))
+            if called is not None:
+                _complete_call(node, called)
+
+
+def expand_functions(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without its functions; those of other opsets are converted if they can be, else they stay.
+
+    Raises `ModelError` where the functions would make the model much larger than it is.
+    """
+    callees_first(model.functions, model.graph.node, most_bytes=MOST_BYTES + model.ByteSize())
+    try:
+        return onnx.inliner.inline_local_functions(model, convert_version=True)
+    except Exception:  # the converter of versions doesn't know all operators, and says so in many ways
+        return onnx.inliner.inline_local_functions(model)
+
+
+def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """All nodes, those of their subgraphs included."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from walk(graph.node)
+
+
+class Extent(NamedTuple):
+    """The cost of a call of a function: nodes that run, depth of calls within calls, bytes of the expanded nodes."""
+
+    nodes: int
+    depth: int
+    size: int
+
+
+def callees_first(
+    functions: Sequence[onnx.FunctionProto], nodes: Collection[onnx.NodeProto], *, most_bytes: float = math.inf
+) -> dict[FunctionKey, onnx.FunctionProto]:
+    """The functions in an order in which each comes after those it calls.
+
+    Raises `ModelError` where running the nodes of the graph would never end or take too long, and where they would take
+    more than ``most_bytes`` with all functions expanded.
+    """
+    by_key = {(function.domain, function.name): function for function in functions}
+    extents: dict[FunctionKey, Extent] = {}
+
+    def visit(key: FunctionKey, callers: tuple[FunctionKey, ...]) -> Extent:
+        if key in callers:
+            raise ModelError(f"function {one_line('.'.join(key))} calls itself")
+        if key not in extents:
+            extents[key] = measure(by_key[key].node, (*callers, key))
+        return extents[key]
+
+    def measure(nodes: Collection[onnx.NodeProto], callers: tuple[FunctionKey, ...]) -> Extent:
+        total, deepest, size = 0, len(callers), sum(node.ByteSize() for node in nodes)
+        for node in walk(nodes):
+            key = (node.domain, node.op_type)
+            extent = visit(key, callers) if key in by_key and deepest <= DEEPEST else Extent(1, 0, 0)
+            total, deepest = total + extent.nodes, max(deepest, len(callers) + extent.depth)
+            size += extent.size
+        if deepest > DEEPEST:
+            raise ModelError(f"functions call each other more than {DEEPEST} deep")
+        if total > MOST_NODES:
+            raise ModelError(f"with all functions expanded, there are more than {MOST_NODES} nodes")
+        if size > most_bytes:
+            raise ModelError(f"with all functions expanded, the nodes take {size} bytes")
+        return Extent(total, deepest - len(callers) + 1, size)
+
+    for key in by_key:
+        visit(key, ())
+    measure(nodes, ())
+    return {key: by_key[key] for key in extents}
+
+
+def find_called(nodes: Iterable[onnx.NodeProto], functions: Mapping[FunctionKey, Any]) -> list[FunctionKey]:
+    """The functions that the nodes call themselves, each once."""
+    return list(dict.fromkeys(key for node in walk(nodes) if (key := (node.domain, node.op_type)) in functions))
+
+
+def _complete_call(node: onnx.NodeProto, function: onnx.FunctionProto) -> None:
+    node.input.extend([""] * (len(function.input) - len(node.input)))
+    given = {attribute.name for attribute in node.attribute}
+    node.attribute.extend(default for default in function.attribute_proto if default.name not in given)
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _copy_fields(
+    source: onnx.ModelProto | onnx.GraphProto, target: onnx.ModelProto | onnx.GraphProto, *, leave: str
+) -> None:
+    for field, value in source.ListFields():
+        if field.name == leave:
+            continue
+        if isinstance(value, str | int):
+            setattr(target, field.name, value)
+        else:
+            getattr(target, field.name).MergeFrom(value)

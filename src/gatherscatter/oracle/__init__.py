@@ -1,0 +1,1 @@
+"""The judge: what the specification says, computed slowly and literally."""

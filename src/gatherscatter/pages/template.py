@@ -1,0 +1,80 @@
+"""Pages from templates: every value is escaped, and no script runs but the page's own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from gatherscatter.pages.elements import clean_text
+from gatherscatter.pages.palette import MONO, SANS, theme_rules
+
+
+def render(
+    folder: Traversable,
+    template: str,
+    *,
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    data: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> str:
+    """A template with its values. Those that are not markup are escaped.
+
+    Parameters
+    ----------
+    folder : where the files lie; what is not there is in this package
+    template : name of a file; a whole page extends ``base.html``
+    styles, scripts : names of files; ``base.css`` comes before them
+    data : JSON values by the id of the element that holds them; ``readData`` of ``dom.js`` reads them
+    values : what else the template names
+    """
+    style = "\n".join(_read(folder, name) for name in ("base.css", *styles))
+    style = style.replace("SANS", SANS).replace("MONO", MONO)
+    script = "\n".join(_read(folder, name) for name in scripts)
+    environment = Environment(
+        loader=FunctionLoader(lambda name: _read(folder, name)),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup | StrictUndefined) else clean_text(str(value)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    whole = values | {
+        "style": Markup(theme_rules(":root", style) + style),
+        "script": Markup(script),
+        "policy": Markup(policy(script)),
+        "data": data or {},
+    }
+    return environment.get_template(template).render(whole)
+
+
+def policy(script: str) -> str:
+    """The content security policy of a page: it loads nothing, and runs this script only.
+
+    >>> policy("")
+    "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; img-src data:"
+    """
+    rules = [
+        "default-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+    ]
+    if script:
+        rules.append(f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'")
+    return "; ".join(rules)
+
+
+def _read(folder: Traversable, name: str) -> str:
+    file = folder.joinpath(name)
+    return (file if file.is_file() else resources.files(__package__).joinpath(name)).read_text(encoding="utf-8")

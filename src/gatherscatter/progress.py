@@ -1,0 +1,114 @@
+"""How far a long call is, as a bar on stderr."""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock, Timer
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from gatherscatter.text import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+DELAY = 0.5  # seconds before the bar appears
+
+
+class Bar:
+    """A bar that appears after half a second, and never if stderr is not a terminal.
+
+    A timer opens it, not the work: a model whose only node runs for a minute reports once. With ``redraws=False`` it
+    appears at once and is drawn only when it changes, so that no thread takes time from what is measured. Several
+    threads may report.
+    """
+
+    def __init__(
+        self, total: float | None = None, *, description: str = "starting", done: float = 0, redraws: bool = True
+    ) -> None:
+        self.shown = sys.stderr.isatty()
+        self._begun = perf_counter()
+        self._state: dict[str, object] = {"total": total, "description": description, "completed": done, "note": ""}
+        self._redraws = redraws
+        self._closed = False
+        self._display: Progress | None = None
+        self._task: TaskID | None = None
+        self._lock = Lock()
+        self._timer = Timer(DELAY, self._open)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        if self.shown and self._redraws:
+            self._timer.start()
+        elif self.shown:
+            self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._closed = True  # a timer that fires just now opens nothing
+            if self._display:
+                self._display.stop()
+
+    def update(self, **state: object) -> None:
+        """Change any of ``description``, ``completed``, ``total`` and ``note``, the text behind the bar."""
+        with self._lock:
+            self._update(**state)
+
+    def _update(self, **state: object) -> None:
+        self._state |= state
+        if self._display and self._task is not None:
+            self._display.update(self._task, refresh=not self._redraws, **self._state)  # type: ignore[arg-type]
+
+    def seconds_left(self, done: float, total: float) -> float | None:
+        """An estimate from the time since the bar was made; None before anything is done."""
+        return (perf_counter() - self._begun) / done * (total - done) if done else None
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._closed:
+                return
+            self._display = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TextColumn("{task.fields[note]}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+                auto_refresh=self._redraws,
+            )
+            self._task = self._display.add_task(**self._state)  # type: ignore[arg-type]
+            self._display.start()
+
+
+class NodeProgress(Bar):
+    """A callback for `Model.run`: the node that is running."""
+
+    def __init__(self, node_count: int) -> None:
+        super().__init__(node_count or None)  # None: rich shows a moving bar
+        self._started = 0
+
+    def __call__(self, description: str) -> None:
+        with self._lock:
+            self._started += 1
+            self._update(description=printable(description), completed=self._started - 1)
+
+
+class ChunkProgress(Bar):
+    """A callback for chunks: how many are done, the bytes per second, and the time left."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__(description=description)
+
+    def __call__(self, done: int, total: int, moved: int) -> None:
+        left = self.seconds_left(done, total)
+        rate = moved / max(perf_counter() - self._begun, 1e-9) / 1e6
+        note = f"{done}/{total} chunks, {rate:.1f} MB/s, {'?' if left is None else f'{left:.0f} s'} left"
+        self.update(completed=done, total=total, note=note)

@@ -1,0 +1,1 @@
+"""The versions of the operators, and calls of them."""

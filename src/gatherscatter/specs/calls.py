@@ -1,0 +1,331 @@
+"""Calls of op versions: exactly their types, attributes, ranges and errors; then the kernel that they share.
+
+The functions of `gatherscatter.onnx` and `gatherscatter.openvino` are made here from the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import reprlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.convert import element_type
+from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
+from gatherscatter.errors import (
+    OpTypeError,
+    OpValueError,
+    integer_fault,
+    make_choice_error,
+    make_error,
+    reduction_fault,
+)
+from gatherscatter.functions import gather_tree, tensor_scatter
+from gatherscatter.sentences import format_sentence
+from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, TABLE, Attribute, Input, OpVersion, find
+
+# The two specifications' words for the same reductions.
+REDUCTIONS = {"sum": "add", "prod": "mul"}
+
+
+# How each specification adds up floats: rulings O16 and V19.
+DEFAULT_ACCUMULATE = {"onnx": "'step'", "openvino": "'wide' for floats of 16 bits, else 'step'"}
+
+
+def call(
+    row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None = None
+) -> np.ndarray:
+    """Run an op version on its inputs, in the order of its specification, and attributes by name.
+
+    ``accumulate``: 'step', 'wide' or 'exact' instead of what the specification does (see `gatherscatter.scatter_nd`).
+
+    Raises
+    ------
+    TypeError
+        Unknown attributes, element or index types that the version does not have, a reduction its type does not have.
+    ValueError
+        Shapes, ranks, axes, and attribute values that the version does not have.
+    IndexError
+        An index out of range; the message says where it stands.
+    """
+    if any(type(value) is not np.ndarray for value in inputs):
+        named = dict(zip((each.name for each in row.inputs), inputs, strict=False))
+        if lazy := lazy_function(row.name, named, "op version"):
+            return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
+        if converted := to_numpy_arguments(row.name, named):
+            result = call(row, tuple(converted.values.values()), attributes, accumulate)
+            return converted.to_caller(result)  # type: ignore[no-any-return]
+    arrays, values = check_inputs(row, inputs, attributes)
+    warn_if_deprecated(row)
+    if row.kernel == "tensor_scatter":
+        return tensor_scatter.run(row.name, *arrays, **values)
+    if row.kernel == "gather_tree":
+        return gather_tree.run(row.name, *arrays)
+    inner, keywords = kernel_arguments(row, arrays, values, accumulate)
+    result = convert.execute(row.name, row.kernel, *inner, **keywords)
+    return result if row.finish is None else row.finish(tuple(inner), values, result)
+
+
+def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
+    """Warn who called the version (ruling O24)."""
+    if row.deprecated:
+        text = format_sentence("parts", "deprecated", op=row.name, domain=row.domain)
+        warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
+
+
+def check_inputs(
+    row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Inputs as arrays of types that the version has, and the values of all its attributes."""
+    _check_attribute_names(row, attributes)
+    arrays = _as_arrays(row, inputs)
+    _check_types(row, arrays)
+    return arrays, _check_attributes(row, attributes)
+
+
+def kernel_arguments(
+    row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arrays and keywords with which the kernel of a version does what the version does."""
+    reduction = values.get("reduction", "none")
+    reduction = REDUCTIONS.get(reduction, reduction)
+    check_reduction(row, reduction, arrays[0].dtype)
+    axis = values.get("axis", 0)
+    if row.inputs[-1].kind == "axis":
+        axis = _axis_input(row, arrays.pop())
+    rank = arrays[0].ndim
+    accumulate = accumulate or default_accumulate(row, arrays[0])
+    if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
+        arrays = list(row.prepare(row.name, tuple(arrays), axis % rank))
+    keywords = {
+        "axis": axis,
+        "batch_dims": values.get("batch_dims", 0),
+        "reduction": reduction,
+        "include_self": values.get("use_init_val", True),
+        "mode": "fill" if row.index_range == "zeros" else "raise",
+        "negative": row.index_range != "nonnegative",
+        "accumulate": accumulate,
+    }
+    return arrays, keywords
+
+
+def default_accumulate(row: OpVersion, data: np.ndarray) -> str:
+    """How the specification of a version adds up floats: a value of ``accumulate``."""
+    halves = element_type(data.dtype) in ("float16", "bfloat16")
+    return "wide" if halves and row.domain == "openvino" else "step"
+
+
+def check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> None:
+    """ONNX concatenates strings (ruling O14); other elements have the reductions that the core supports."""
+    concatenates = row.domain == "onnx" and reduction == "add" and element_type(dtype) == "string"
+    if reduction != "none" and not concatenates and not _core.supports(dtype, reduction):
+        reduction_fault(row.name, reduction, dtype)
+
+
+def _check_attribute_names(row: OpVersion, attributes: dict[str, Any]) -> None:
+    """Attributes that no version has, and those that must be given."""
+    own = {attribute.name for attribute in row.attributes}
+    for name in attributes.keys() - own - _find_first_versions(row).keys():
+        listed = ", ".join(sorted(own)) or "none"
+        raise make_error("unknown_attribute", row.name, input=name, attributes=listed)
+    for attribute in row.attributes:
+        if attribute.default is REQUIRED and attribute.name not in attributes:
+            raise make_error("missing_attribute", row.name, input=attribute.name)
+
+
+def _check_attributes(row: OpVersion, attributes: dict[str, Any]) -> dict[str, Any]:
+    """All attributes of the version, checked, with its defaults."""
+    values = {attribute.name: _value(row, attribute, attributes) for attribute in row.attributes}
+    for name in attributes.keys() - values.keys():
+        raise make_error("newer_attribute", row.name, input=name, version=_find_first_versions(row)[name])
+    return values
+
+
+def _find_first_versions(row: OpVersion) -> dict[str, int]:
+    """The attributes of an operator, and the version that each came with."""
+    relatives = [other for other in TABLE if (other.domain, other.op_type) == (row.domain, row.op_type)]
+    return {attribute.name: other.version for other in reversed(relatives) for attribute in other.attributes}
+
+
+def _as_arrays(row: OpVersion, inputs: tuple[ArrayLike | None, ...]) -> list[Any]:
+    required = sum(not known.optional for known in row.inputs)
+    if not required <= len(inputs) <= len(row.inputs):
+        listed = ", ".join(known.name for known in row.inputs)
+        raise OpTypeError(f"{row.name} takes the inputs {listed}; {len(inputs)} were given", op=row.name)
+    return [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
+
+
+def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarray | None:
+    if value is None:
+        if known.optional:
+            return None
+        raise make_error("missing_input", row.name, input=known.name)
+    if known.kind == "data":
+        return convert.as_array(row.name, known.name, value)
+    return convert.as_indices(row.name, known.name, value)
+
+
+def _check_types(row: OpVersion, arrays: list[Any]) -> None:
+    first: np.ndarray = arrays[0]
+    for known, array in zip(row.inputs, arrays, strict=False):
+        if array is None or known.kind == "axis":
+            continue
+        allowed = row.element_types if known.kind == "data" else row.index_types
+        found = element_type(array.dtype)
+        if found not in allowed:
+            listed = ", ".join(allowed)
+            raise make_error("refused_type", row.name, input=known.name, type=array.dtype, allowed=listed)
+        if known.kind == "data" and found != element_type(first.dtype):
+            values = {"type": array.dtype, "first": row.inputs[0].name, "first_type": first.dtype}
+            raise make_error("mixed_types", row.name, input=known.name, **values)
+        if array.dtype.kind == "O" and not all(isinstance(element, str | bytes) for element in array.flat):
+            text = f"{row.name}: an object array must hold strings only, {known.name} holds other things"
+            raise OpTypeError(text, op=row.name, input=known.name)
+
+
+def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> Any:
+    value = attributes.get(attribute.name, attribute.default)
+    readers = {"int": operator.index, "bool": _as_bool, "string": _as_str}
+    try:
+        value = readers[attribute.type](value)
+    except (TypeError, ValueError):
+        given = type(value).__name__
+        raise make_error("attribute_type", row.name, input=attribute.name, type=attribute.type, given=given) from None
+    if attribute.choices is not None and value not in attribute.choices:
+        raise make_choice_error(row.name, attribute.name, value, attribute.choices, reprlib.repr)
+    return value
+
+
+def _as_bool(value: Any) -> bool:
+    if isinstance(value, bool | np.bool) or value in (0, 1):
+        return bool(value)
+    raise TypeError
+
+
+def _as_str(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str):
+        return value
+    raise TypeError
+
+
+def _axis_input(row: OpVersion, axis: np.ndarray) -> int:
+    if axis.ndim > 1 or axis.size != 1:
+        raise make_error("axis_shape", row.name, shape=axis.shape)
+    return int(axis.reshape(())[()])
+
+
+def make_domain_functions(domain: str) -> dict[str, Callable[..., np.ndarray]]:
+    """The functions of a domain by operator name."""
+    names = dict.fromkeys(row.op_type for row in TABLE if row.domain == domain)
+    return {name: _function([row for row in TABLE if (row.domain, row.op_type) == (domain, name)]) for name in names}
+
+
+def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
+    newest = rows[-1]
+    input_names = [known.name for known in newest.inputs]
+    reduces = _reduces(rows)
+
+    def function(*inputs: ArrayLike | None, opset: int | None = None, **options: Any) -> np.ndarray:
+        row = newest if opset is None else _find_version(newest, opset)
+        by_name = {name: options.pop(name) for name in input_names if name in options}
+        accumulate = options.pop("accumulate", None) if reduces else None
+        return call(row, tuple(_order_inputs(row, inputs, by_name)), options, accumulate)
+
+    function.__name__ = newest.op_type
+    function.__qualname__ = newest.op_type
+    function.__module__ = f"gatherscatter.{newest.domain}"
+    function.__doc__ = documentation(rows)
+    function.__signature__ = signature(rows)  # type: ignore[attr-defined]
+    return function
+
+
+def _reduces(rows: list[OpVersion]) -> bool:
+    return any(attribute.name == "reduction" for row in rows for attribute in row.attributes)
+
+
+def _find_version(newest: OpVersion, opset: int) -> OpVersion:
+    if not isinstance(opset, int | np.integer):
+        integer_fault(f"{newest.domain}.{newest.op_type}", "opset", opset)
+    try:
+        return find(newest.domain, newest.op_type, opset)
+    except LookupError as error:
+        raise OpValueError(str(error.args[0]), op=f"{newest.domain}.{newest.op_type}", input="opset") from None
+
+
+def _order_inputs(
+    row: OpVersion, inputs: tuple[ArrayLike | None, ...], by_name: dict[str, ArrayLike | None]
+) -> list[ArrayLike | None]:
+    """Inputs that were given by position and by name, in the order of the specification."""
+    for known in row.inputs[: len(inputs)]:
+        if known.name in by_name:
+            raise OpTypeError(f"{row.name}: the input {known.name} is given twice", op=row.name, input=known.name)
+    return [*inputs, *(by_name.get(known.name) for known in row.inputs[len(inputs) :])]
+
+
+def signature(rows: list[OpVersion]) -> inspect.Signature:
+    """Inputs and attributes of all versions of an operator, ``opset``, and ``accumulate`` if it has reductions."""
+    parameter = inspect.Parameter
+    inputs = [
+        parameter(
+            known.name,
+            parameter.POSITIONAL_OR_KEYWORD,
+            default=None if known.optional else parameter.empty,
+            annotation="ArrayLike | None" if known.optional else "ArrayLike",
+        )
+        for known in rows[-1].inputs
+    ]
+    kinds = {"int": "int", "bool": "bool", "string": "str"}
+    attributes = {
+        attribute.name: parameter(
+            attribute.name,
+            parameter.KEYWORD_ONLY,
+            default=parameter.empty if attribute.is_required else attribute.default,
+            annotation=kinds[attribute.type],
+        )
+        for row in rows
+        for attribute in row.attributes
+    }
+    ours = {"opset": "int | None"} | ({"accumulate": "str | None"} if _reduces(rows) else {})
+    more = [parameter(name, parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in ours.items()]
+    return inspect.Signature([*inputs, *attributes.values(), *more], return_annotation="np.ndarray")
+
+
+def documentation(rows: list[OpVersion]) -> str:
+    """The docstring of an operator."""
+    newest = rows[-1]
+    lines = [
+        f"{newest.op_type} of {'ONNX' if newest.domain == 'onnx' else 'OpenVINO'}, versions "
+        f"{', '.join(str(row.version) for row in rows)}.",
+        "",
+        f"Runs as `gatherscatter.{newest.kernel}`, with exactly the types, attributes, ranges and errors of the newest",
+        "version that is not above ``opset`` (default: the newest).",
+        "",
+        f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.inputs[0].name}.",
+    ]
+    if _reduces(rows):
+        lines += [
+            "",
+            "``accumulate``: 'step', 'wide' or 'exact' instead of the specification's own way to add up floats,",
+        ]
+        lines += [f"which is {DEFAULT_ACCUMULATE[newest.domain]}; see `gatherscatter.scatter_nd`."]
+    for row in rows:
+        attributes = ", ".join(f"{a.name}={a.default!r}" for a in row.attributes) or "none"
+        lines += [
+            "",
+            f"Version {row.version}{' (deprecated)' if row.deprecated else ''}",
+            f"    attributes: {attributes}",
+            f"    element types: {', '.join(row.element_types)}",
+            f"    index types: {', '.join(row.index_types) or 'those of the elements'}",
+            f"    index range: {INDEX_RANGES[row.index_range]}",
+            f"    source: {row.source}",
+        ]
+    return "\n".join([*lines, "", "Raises TypeError, ValueError and IndexError as `gatherscatter.spec.call` does."])

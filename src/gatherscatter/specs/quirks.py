@@ -1,0 +1,50 @@
+"""What single op versions demand beyond the rules that their kernels have in common.
+
+A ``prepare`` gets the op version's name, its input arrays and its normalised axis, and returns the arrays to run on;
+a ``finish`` gets the inputs, the attributes and the result, and returns the result to give.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.errors import list_shapes, make_error
+
+Arrays = tuple[np.ndarray, ...]
+
+
+def equal_off_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
+    """OpenVINO GatherElements-6: data and indices have equal dims off the axis (ONNX: at most those of data)."""
+    data, indices = arrays[:2]
+    if data.ndim == indices.ndim:
+        for d in range(data.ndim):
+            if d != axis and data.shape[d] != indices.shape[d]:
+                raise make_error("equal_off_axis", op, axis=axis, shapes=list_shapes(data.shape, indices.shape))
+    return arrays
+
+
+def no_longer_along_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
+    """OpenVINO ScatterElementsUpdate-3: no dim of indices is longer than that of data, on the axis neither (V21)."""
+    data, indices = arrays[:2]
+    if data.ndim == indices.ndim and indices.ndim > 0 and indices.shape[axis] > data.shape[axis]:
+        raise make_error("no_longer_along_axis", op, axis=axis, shapes=list_shapes(data.shape, indices.shape))
+    return arrays
+
+
+def one_element_updates(op: str, arrays: Arrays, axis: int) -> Arrays:
+    """OpenVINO ScatterNDUpdate: where updates should have rank 0, any tensor with one element will do (V13)."""
+    data, indices, updates = arrays
+    if indices.ndim == 1 and indices.shape[0] == data.ndim and updates.size == 1:
+        updates = updates.reshape(())
+    return data, indices, updates
+
+
+def fuse_batch_dims(arrays: Arrays, attributes: dict[str, Any], result: np.ndarray) -> np.ndarray:
+    """OpenVINO GatherND-5: more than one batch dim come out as one (V4)."""
+    batch_dims = attributes["batch_dims"]
+    if batch_dims <= 1:
+        return result
+    return result.reshape(math.prod(result.shape[:batch_dims]), *result.shape[batch_dims:])

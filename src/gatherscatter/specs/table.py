@@ -1,0 +1,396 @@
+"""The table of op versions: the only place for their facts.
+
+Validation, documentation, command line, model runners and tests read it. Semantics that all versions share are in the
+kernels; what a version alone demands is in `gatherscatter.specs.quirks`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter.errors import OpValueError
+from gatherscatter.lazy_modules import load
+from gatherscatter.specs import quirks
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+ONNX_1 = ("bool", *INTEGERS, *FLOATS, "complex64", "complex128", "string")
+ONNX_13 = (*ONNX_1, "bfloat16")
+ONNX_24 = (
+    *ONNX_13,
+    *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    *("float4_e2m1fn", "int4", "uint4"),
+)
+# Of OpenVINO's narrow types, those that NumPy and ml_dtypes hold one element a slot; they are moved, not computed with.
+NARROW = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4")
+OPENVINO_NUMBERS = ("bool", *INTEGERS, *FLOATS, "bfloat16", *NARROW)
+OPENVINO_ANY = (*OPENVINO_NUMBERS, "string")
+
+INDEX_RANGES = {
+    "negative": "[-s, s-1], negative counts from the end; else IndexError",
+    "nonnegative": "[0, s-1]; else IndexError",
+    "zeros": "[-s, s-1], negative counts from the end; else zeros",
+}
+
+
+class REQUIRED:
+    """Stands for the default of an attribute that must be given."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of an operator. ``kind`` is "data" (the element type T), "indices" (an index type) or "axis"."""
+
+    name: str
+    kind: str
+    optional: bool = False
+
+    def __str__(self) -> str:
+        return f"[{self.name}]" if self.optional else self.name
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of an operator. ``type`` is "int", "string" or "bool"."""
+
+    name: str
+    type: str
+    default: Any = REQUIRED
+    choices: tuple[str, ...] | None = None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
+
+    @property
+    def default_text(self) -> str:
+        """The default as it is typed on a command line."""
+        return str(self.default).lower() if self.type == "bool" else str(self.default)
+
+
+@dataclass(frozen=True)
+class OpVersion:
+    """One version of one operator, as its specification has it; call it to run it.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> row = gs.op("onnx.GatherND-12")
+    >>> row.attributes
+    (Attribute(name='batch_dims', type='int', default=0, choices=None),)
+    >>> row(np.array([[1, 2], [3, 4]]), np.array([[1], [0]]), batch_dims=1)
+    array([2, 3])
+    """
+
+    domain: str
+    op_type: str
+    version: int
+    kernel: str
+    inputs: tuple[Input, ...]
+    output: str
+    attributes: tuple[Attribute, ...]
+    element_types: tuple[str, ...]
+    index_types: tuple[str, ...]
+    index_range: str
+    shape_rule: str
+    deprecated: bool = False
+    prepare: Callable[..., tuple[np.ndarray, ...]] | None = field(default=None, repr=False)
+    finish: Callable[..., np.ndarray] | None = field(default=None, repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        return f"{self.domain}.{self.op_type}-{self.version}"
+
+    @property
+    def source(self) -> str:
+        """Where the specification stands."""
+        if self.domain == "onnx":
+            return f"ONNX operator schemas, {self.op_type}, since version {self.version}"
+        return f"OpenVINO operation specifications, {self.op_type}-{self.version}"
+
+    def __call__(self, *inputs: ArrayLike | None, **attributes: Any) -> np.ndarray:
+        """Run this version on inputs in the order of the specification; see `gatherscatter.spec.call`."""
+        return load(__name__, "call")(self, inputs, attributes)  # type: ignore[no-any-return]
+
+
+_DATA = Input("data", "data")
+_INDICES = Input("indices", "indices")
+_UPDATES = Input("updates", "data")
+_AXIS_INPUT = Input("axis", "axis")
+_AXIS = Attribute("axis", "int", 0)
+_AXIS_REQUIRED = Attribute("axis", "int")
+_BATCH_DIMS = Attribute("batch_dims", "int", 0)
+_USE_INIT_VAL = Attribute("use_init_val", "bool", True)
+_INT32_64 = ("int32", "int64")
+_INT64 = ("int64",)
+
+_GATHER_SHAPE = "data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]"
+_GATHER_ND_SHAPE = "indices.shape[:-1] + data.shape[batch_dims+k:]"
+
+
+def _reduction(*choices: str) -> Attribute:
+    return Attribute("reduction", "string", "none", ("none", *choices))
+
+
+def _version(
+    number: int,
+    element_types: tuple[str, ...],
+    index_types: tuple[str, ...],
+    index_range: str,
+    *attributes: Attribute,
+    **others: Any,
+) -> dict[str, Any]:
+    """The facts of one version; ``others`` are fields of `OpVersion`."""
+    return {
+        "version": number,
+        "element_types": element_types,
+        "index_types": index_types,
+        "index_range": index_range,
+        "attributes": attributes,
+        **others,
+    }
+
+
+def _operator(
+    name: str,
+    kernel: str,
+    inputs: tuple[Input, ...],
+    shape_rule: str,
+    *versions: dict[str, Any],
+    output: str = "output",
+) -> Iterator[OpVersion]:
+    """The versions of one operator."""
+    domain, op_type = name.split(".")
+    for facts in versions:
+        yield OpVersion(
+            domain=domain,
+            op_type=op_type,
+            kernel=kernel,
+            inputs=inputs,
+            output=output,
+            shape_rule=facts.pop("shape_rule", shape_rule),
+            **facts,
+        )
+
+
+# fmt: off
+TABLE = (
+    *_operator(
+        "onnx.Gather", "gather", (_DATA, _INDICES), _GATHER_SHAPE,
+        _version(1, ONNX_1, _INT32_64, "negative", _AXIS),
+        _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
+        _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
+    ),
+    *_operator(
+        "onnx.GatherElements", "gather_elements", (_DATA, _INDICES), "indices.shape",
+        _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
+        _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
+    ),
+    *_operator(
+        "onnx.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
+        _version(11, ONNX_1, _INT64, "negative"),
+        _version(12, ONNX_1, _INT64, "negative", _BATCH_DIMS),
+        _version(13, ONNX_13, _INT64, "negative", _BATCH_DIMS),
+    ),
+    *_operator(
+        "onnx.Scatter", "scatter_elements", (_DATA, _INDICES, _UPDATES), "data.shape",
+        _version(9, ONNX_1, _INT32_64, "negative", _AXIS),
+        _version(11, ONNX_1, _INT32_64, "negative", _AXIS, deprecated=True),
+    ),
+    *_operator(
+        "onnx.ScatterElements", "scatter_elements", (_DATA, _INDICES, _UPDATES), "data.shape",
+        _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
+        _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
+        _version(16, ONNX_13, _INT32_64, "negative", _AXIS, _reduction("add", "mul")),
+        _version(18, ONNX_13, _INT32_64, "negative", _AXIS, _reduction("add", "mul", "max", "min")),
+    ),
+    *_operator(
+        "onnx.ScatterND", "scatter_nd", (_DATA, _INDICES, _UPDATES), "data.shape",
+        _version(11, ONNX_1, _INT64, "negative"),
+        _version(13, ONNX_13, _INT64, "negative"),
+        _version(16, ONNX_13, _INT64, "negative", _reduction("add", "mul")),
+        _version(18, ONNX_13, _INT64, "negative", _reduction("add", "mul", "max", "min")),
+    ),
+    *_operator(
+        "onnx.TensorScatter", "tensor_scatter",
+        (Input("past_cache", "data"), Input("update", "data"), Input("write_indices", "indices", optional=True)),
+        "past_cache.shape",
+        _version(24, ONNX_24, _INT64, "nonnegative",
+                 Attribute("axis", "int", -2), Attribute("mode", "string", "linear", ("linear", "circular"))),
+        output="present_cache",
+    ),
+    *_operator(
+        "openvino.Gather", "gather", (_DATA, _INDICES, _AXIS_INPUT), _GATHER_SHAPE,
+        _version(1, OPENVINO_ANY, INTEGERS, "nonnegative"),
+        _version(7, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS),
+        _version(8, OPENVINO_ANY, INTEGERS, "zeros", _BATCH_DIMS),
+    ),
+    *_operator(
+        "openvino.GatherElements", "gather_elements", (_DATA, _INDICES), "indices.shape",
+        _version(6, OPENVINO_ANY, _INT32_64, "nonnegative", _AXIS_REQUIRED, prepare=quirks.equal_off_axis),
+    ),
+    *_operator(
+        "openvino.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
+        _version(5, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS, finish=quirks.fuse_batch_dims,
+                 shape_rule=f"as version 8; batch_dims > 1: [prod] of {_GATHER_ND_SHAPE}"),
+        _version(8, OPENVINO_ANY, INTEGERS, "negative", _BATCH_DIMS),
+    ),
+    *_operator(
+        "openvino.GatherTree", "gather_tree",
+        tuple(Input(name, "data") for name in ("step_ids", "parent_ids", "max_seq_len", "end_token")),
+        "step_ids.shape",
+        _version(1, OPENVINO_NUMBERS, (), "nonnegative"),
+        output="final_ids",
+    ),
+    *_operator(
+        "openvino.ScatterUpdate", "scatter_update", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
+        _version(3, OPENVINO_NUMBERS, INTEGERS, "nonnegative"),
+    ),
+    *_operator(
+        "openvino.ScatterElementsUpdate", "scatter_elements", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
+        _version(3, OPENVINO_NUMBERS, INTEGERS, "nonnegative", prepare=quirks.no_longer_along_axis),
+        _version(12, OPENVINO_ANY, INTEGERS, "negative",
+                 _reduction("sum", "prod", "min", "max", "mean"), _USE_INIT_VAL),
+    ),
+    *_operator(
+        "openvino.ScatterNDUpdate", "scatter_nd", (_DATA, _INDICES, _UPDATES), "data.shape",
+        _version(3, OPENVINO_NUMBERS, _INT32_64, "nonnegative", prepare=quirks.one_element_updates),
+        _version(15, OPENVINO_NUMBERS, _INT32_64, "negative", _reduction("sum", "sub", "prod", "min", "max"),
+                 prepare=quirks.one_element_updates),
+    ),
+)
+# fmt: on
+"""All op versions, in the order of docs/specification.md, section 1."""
+
+
+def ops() -> tuple[OpVersion, ...]:
+    """All op versions there are, ONNX first.
+
+    >>> len(ops())
+    31
+    """
+    return TABLE
+
+
+_BY_TYPE: dict[tuple[str, str], list[OpVersion]] = {}
+for _row in TABLE:
+    _BY_TYPE.setdefault((_row.domain, _row.op_type), []).append(_row)
+
+
+def op(name: str) -> OpVersion:
+    """The op version of a name; without a version number, the newest.
+
+    >>> op("openvino.GatherND-8").index_range
+    'negative'
+    >>> op("onnx.ScatterND").version
+    18
+
+    Raises
+    ------
+    LookupError
+        There is none; the message lists what there is.
+    """
+    family, _, version = name.partition("-")
+    rows = [row for row in TABLE if f"{row.domain}.{row.op_type}" == family]
+    if not rows:
+        known = ", ".join(dict.fromkeys(f"{row.domain}.{row.op_type}" for row in TABLE))
+        raise LookupError(f"there is no operator {name!r}; there are {known}")
+    if not version:
+        return rows[-1]
+    for row in rows:
+        if str(row.version) == version:
+            return row
+    raise LookupError(f"{family} has no version {version!r}; it has {', '.join(str(row.version) for row in rows)}")
+
+
+def find(domain: str, op_type: str, opset: int) -> OpVersion:
+    """The newest version of an operator that is not above an opset.
+
+    >>> find("onnx", "ScatterND", 17).name
+    'onnx.ScatterND-16'
+
+    Raises
+    ------
+    LookupError
+        There is no such operator, or it is newer than that opset.
+    """
+    rows = _BY_TYPE.get((domain, op_type))
+    if rows is None:
+        raise LookupError(f"there is no operator {domain}.{op_type}")
+    older = [row for row in rows if row.version <= opset]
+    if not older:
+        raise LookupError(f"{domain}.{op_type} is not in opset {opset}; it came with {rows[0].version}")
+    return older[-1]
+
+
+# A dim is an int where the size is known, and anything else where not; a shape is None where the rank is not.
+Dims = Sequence[Any]
+
+
+def slots_shape(kernel: str, data: Dims, indices: Dims, axis: int, batch_dims: int) -> tuple[Any, ...]:
+    """The shape of a gather's output and of a scatter's updates, for shapes and attributes that fit.
+
+    The core computes the same from numbers alone, and checks them. Only the length of index tuples must be an int.
+
+    >>> slots_shape("gather", (2, "n", 5), (None, 3), axis=1, batch_dims=0)
+    (2, None, 3, 5)
+    """
+    batch_dims += len(indices) if batch_dims < 0 else 0
+    if kernel.endswith("_elements"):
+        return tuple(indices)
+    if kernel.endswith("_nd"):
+        return (*indices[:-1], *data[batch_dims + int(indices[-1]) :])
+    axis += len(data) if axis < 0 else 0
+    return (*data[:axis], *indices[batch_dims:], *data[axis + 1 :])
+
+
+def result_shape(
+    row: OpVersion, shapes: Sequence[Dims | None], attributes: Mapping[str, Any], axis: int | None
+) -> Dims | None:
+    """The shape of the result from those of the inputs; ``axis`` is None where it is an input that is not known.
+
+    >>> from gatherscatter.specs.table import op
+    >>> result_shape(op("onnx.GatherND-13"), [(None, 3, 4), (None, 2, 1)], {"batch_dims": 1}, None)
+    (None, 2, 4)
+    """
+    data, indices = shapes[:2]
+    if row.kernel == "gather_elements":
+        return indices
+    if row.kernel not in ("gather", "gather_nd"):
+        return data  # scatters, caches and trees have the shape of what they begin with
+    if data is None or indices is None:
+        return None
+    batch_dims = attributes.get("batch_dims", 0)
+    if row.kernel == "gather":
+        return _gather(row, data, indices, batch_dims, axis)
+    return _gather_nd(row, data, indices, batch_dims)
+
+
+def _gather(row: OpVersion, data: Dims, indices: Dims, batch_dims: int, axis: int | None) -> Dims:
+    batch_dims += len(indices) if batch_dims < 0 else 0
+    if axis is None:
+        return [None] * (len(data) + len(indices) - 1 - batch_dims)
+    if not -len(data) <= axis < len(data):
+        text = f"{row.name}: axis {axis} is out of range for data of rank {len(data)}"
+        raise OpValueError(text, op=row.name, input="axis")
+    return slots_shape(row.kernel, data, indices, axis, batch_dims)
+
+
+def _gather_nd(row: OpVersion, data: Dims, indices: Dims, batch_dims: int) -> Dims | None:
+    if not indices or not isinstance(indices[-1], int):
+        return None  # the length of the tuples decides the rank
+    if not 0 <= batch_dims < min(len(data), len(indices)) or indices[-1] > len(data) - batch_dims:
+        tuples = f"tuples of {indices[-1]} indices after {batch_dims} batch dims"
+        text = f"{row.name}: data of rank {len(data)} can't be indexed by {tuples}"
+        raise OpValueError(text, op=row.name, input="indices")
+    dims = slots_shape(row.kernel, data, indices, 0, batch_dims)
+    if row.finish is None or batch_dims <= 1:
+        return dims
+    batch = dims[:batch_dims]  # GatherND-5 makes one dim of them
+    return (math.prod(batch) if all(isinstance(dim, int) for dim in batch) else None, *dims[batch_dims:])

@@ -1,0 +1,289 @@
+"""The stores of arrays: which of them can be written safely, and how they are locked and written."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from filelock import FileLock, Timeout
+from zarr.abc.codec import BytesBytesCodec
+from zarr.storage import LocalStore, MemoryStore
+
+from gatherscatter.chunked import Shape, Window
+from gatherscatter.errors import OpValueError
+from gatherscatter.zarr.call import Stored
+from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, check_not_interrupted, flush
+
+# Codecs after which what is read is what was written, to the bit. Compressors of bytes are that by nature.
+_EXACT = {"TransposeCodec", "BytesCodec", "ShardingCodec", "VLenUTF8Codec", "VLenBytesCodec", "VLenUTF8", "VLenBytes"}
+
+
+def check_writable(op: str, name: str, array: Stored, *, journal: bool) -> None:
+    """Refuse an array that can't be written safely, with the reason. ``journal``: what is in it is changed, too."""
+    if array.read_only:
+        raise OpValueError(f"{op}: {name} is opened read-only; open it with mode='r+'", op=op, input=name)
+    if is_icechunk(array):
+        if session_of(array).has_uncommitted_changes:
+            text = "the session has changes that are not committed, and would be in the same commit; commit them first"
+            raise OpValueError(f"{op}: {text}", op=op, input=name)
+    elif isinstance(array.store, MemoryStore):
+        pass
+    elif not isinstance(array.store, LocalStore):
+        raise OpValueError(
+            f"{op}: {name} is in a {type(array.store).__name__}, where no lock can keep another process from writing "
+            "the same chunks at the same time; use a local directory, or Icechunk on the same storage",
+            op=op,
+            input=name,
+        )
+    elif journal and (inexact := _inexact_codecs(array)):
+        raise OpValueError(
+            f"{op}: {name} has the filter {inexact[0]}, which may change values as they are stored: an interrupted job "
+            "could not be resumed",
+            op=op,
+            input=name,
+        )
+
+
+def is_same(array: Stored, other: Stored) -> bool:
+    """Whether two arrays are one in the store."""
+    if isinstance(array.store, MemoryStore):  # these are equal if they hold the same
+        return array.store is other.store and array.path == other.path
+    if isinstance(array.store, LocalStore) and isinstance(other.store, LocalStore):
+        return folder_of(array).samefile(folder_of(other))
+    return bool(array.store_path == other.store_path)
+
+
+def has_journal(array: Stored) -> bool:
+    """Whether scatters into an array keep a journal."""
+    return isinstance(array.store, LocalStore)
+
+
+def is_icechunk(array: Stored) -> bool:
+    """Whether an array is in a session of Icechunk."""
+    return type(array.store).__module__.partition(".")[0] == "icechunk"
+
+
+def session_of(array: Stored) -> Any:
+    """The session of Icechunk that an array is in."""
+    return array.store.session  # type: ignore[attr-defined]
+
+
+def folder_of(array: Stored) -> Path:
+    """The directory of an array in a local store."""
+    return Path(array.store.root) / array.path  # type: ignore[attr-defined]
+
+
+def _inexact_codecs(array: Stored) -> list[str]:
+    codecs = array.filters if array.metadata.zarr_format == 2 else array.metadata.codecs
+    return [type(codec).__name__ for codec in _of_elements(codecs) if type(codec).__name__ not in _EXACT]
+
+
+def _of_elements(codecs: Iterable[Any]) -> list[Any]:
+    """The codecs, also those within shards, except those that turn bytes into bytes."""
+    own = [codec for codec in codecs if not isinstance(codec, BytesBytesCodec)]
+    return own + [inner for codec in own for inner in _of_elements(getattr(codec, "codecs", ()))]
+
+
+@contextmanager
+def hold_lock(array: Stored, timeout: float | None) -> Iterator[None]:
+    """Hold the lock of an array in a local store. The system lets go of it when a process ends, however it ends."""
+    folder = make_state_folder(array)
+    lock = FileLock(folder / "lock", timeout=-1 if timeout is None else timeout, fallback_to_soft=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise JobError(f"another process writes to the array, and holds {folder / 'lock'}") from None
+    except (NotImplementedError, OSError) as error:
+        raise JobError(
+            f"the array can't be locked on this file system ({error}), and so can't be changed safely"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def make_state_folder(array: Stored) -> Path:
+    """Where we keep what belongs to an array: its lock and its journal."""
+    folder = folder_of(array) / ".gatherscatter"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def map_in_threads(make: Callable[[Given], Made], things: Iterable[Given], workers: int) -> Generator[Made]:
+    """What ``make`` makes of things, in their order; no more than ``workers`` of them are under way at a time.
+
+    Also one worker is a thread: Ctrl-C reaches the caller's, and this waits until what is being written is written.
+
+    >>> list(map_in_threads(abs, [-3, 2, -1], workers=2))
+    [3, 2, 1]
+    """
+    under_way: deque[Future[Made]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for thing in things:
+                if len(under_way) == workers:
+                    yield under_way.popleft().result()
+                under_way.append(pool.submit(make, thing))
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+_IN_MEMORY = threading.Lock()
+
+
+class Writer:
+    """Writes the blocks of one job, and nothing else.
+
+    Attributes
+    ----------
+    skipped : whether the job was done before, as its name says
+    snapshot : the commit, once there is one
+    """
+
+    skipped = False
+    snapshot: str | None = None
+
+    def __init__(self, array: Stored) -> None:
+        self.array = array
+
+    def is_done(self, block: Shape, now: np.ndarray) -> bool:
+        """There was no earlier run."""
+        return False
+
+    def write(self, block: Shape, window: Window, before: np.ndarray, after: np.ndarray) -> None:
+        """Write a block that was read before."""
+        self.overwrite(window, after)
+
+    def overwrite(self, window: Window, values: np.ndarray) -> None:
+        """Write where it does not matter what was there."""
+        self.array[window] = values
+
+
+class JournalWriter(Writer):
+    """Writes blocks to files, each after an entry in the journal."""
+
+    def __init__(self, array: Stored, journal: Journal) -> None:
+        super().__init__(array)
+        self._journal = journal
+        self._root = folder_of(array)
+
+    def is_done(self, block: Shape, now: np.ndarray) -> bool:
+        """What the journal says."""
+        return self._journal.is_done(block, now)
+
+    def write(self, block: Shape, window: Window, before: np.ndarray, after: np.ndarray) -> None:
+        """Write a block, which is on disk when this returns."""
+        self._journal.announce(block, before, after)
+        self.overwrite(window, after)
+        path = self._root / self.array.metadata.encode_chunk_key(block)
+        while not path.exists():  # a block of nothing but the fill value has no file
+            path = path.parent
+        flush(path)
+
+
+class FinishedWriter(Writer):
+    """Stands for a job that is done."""
+
+    skipped = True
+
+
+@dataclass(frozen=True)
+class Job:
+    """What must not be done twice.
+
+    Attributes
+    ----------
+    digest : gives what two calls share if they do the same
+    name : under which it is remembered when it is done
+    resume : whether there must be, or must not be, an interrupted one
+    """
+
+    digest: Callable[[], str]
+    name: str | None
+    resume: bool | None
+
+
+@contextmanager
+def open_writer(op: str, array: Stored, title: str, job: Job | None, lock_timeout: float | None) -> Iterator[Writer]:
+    """A writer for an array. What is left of a job that fails in it can be resumed, or is not to be seen.
+
+    Without a job there is no journal: it does not matter how often blocks are written. But an interrupted job on the
+    array is an error, as it would be resumed on other contents.
+
+    Raises
+    ------
+    JobError
+        The array stays locked by another process, holds an interrupted job, or was changed by a commit meanwhile.
+    ValueError
+        The store offers no way to keep updates from getting lost.
+    """
+    if is_icechunk(array):
+        with _commit(op, array, title) as writer:
+            yield writer
+    elif isinstance(array.store, MemoryStore):
+        with _IN_MEMORY:
+            yield Writer(array)
+    else:
+        with hold_lock(array, lock_timeout):
+            if job is None:
+                check_not_interrupted(make_state_folder(array))
+                yield Writer(array)
+            else:
+                yield from _open_journal_writer(array, title, job)
+
+
+def _open_journal_writer(array: Stored, title: str, job: Job) -> Iterator[Writer]:
+    folder = make_state_folder(array)
+    finished, digest = FinishedJobs(folder), job.digest()
+    if job.name is not None and finished.has(job.name, digest) and not (folder / "journal").exists():
+        yield FinishedWriter(array)
+        return
+    journal = Journal(folder, digest, title, job.resume)
+    try:
+        yield JournalWriter(array, journal)
+    except BaseException as error:
+        journal.close()
+        if journal.is_empty:
+            journal.remove()
+        else:
+            error.add_note("the job is interrupted: resume it with the same call")
+        raise
+    if job.name is not None:
+        finished.add(job.name, digest)
+    journal.close()
+    journal.remove()
+
+
+@contextmanager
+def _commit(op: str, array: Stored, title: str) -> Iterator[Writer]:
+    """Everything in one commit; after an error nothing of it is left in the session."""
+    from icechunk import ConflictDetector, ConflictError, RebaseFailedError
+
+    session = session_of(array)
+    writer = Writer(array)
+    try:
+        yield writer
+        if session.has_uncommitted_changes:
+            writer.snapshot = session.commit(title, rebase_with=ConflictDetector())
+    except (ConflictError, RebaseFailedError) as error:
+        session.discard_changes()
+        text = "another commit has changed the same chunks; nothing was written: open a new session and call again"
+        raise JobError(f"{op}: {text}") from error
+    except BaseException:
+        session.discard_changes()
+        raise

@@ -1,0 +1,94 @@
+"""Every example in docstrings and documentation runs and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gatherscatter
+from gatherscatter import _core
+from tests.support.paths import DOCS, ROOT
+
+MODULES = [info.name for info in pkgutil.walk_packages(gatherscatter.__path__, "gatherscatter.")]
+PUBLIC = [name for name in gatherscatter.__all__ if callable(getattr(gatherscatter, name))]
+
+
+def _run(name: str, text: str) -> None:
+    test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(test)
+    assert runner.failures == 0, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_of_a_module(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name.endswith("__main__"):
+        pytest.skip("runs the command line")
+    monkeypatch.chdir(tmp_path)  # examples may write files
+    try:
+        module: ModuleType = importlib.import_module(name)
+    except ImportError as error:
+        if "pip install" not in str(error):  # what is missing, and where it comes from
+            raise
+        pytest.skip(str(error))
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name in vars(_core) if hasattr(gatherscatter, name)])
+def test_docstrings_of_the_core(name: str) -> None:
+    _run(name, getattr(_core, name).__doc__)
+
+
+ARRAY_FUNCTIONS = [name for name in PUBLIC if name.startswith(("gather", "scatter", "tensor"))] + ["inspect"]
+
+
+@pytest.mark.parametrize("name", ARRAY_FUNCTIONS)
+def test_an_array_function_says_shapes_errors_and_source_and_has_an_example(name: str) -> None:
+    text = getattr(gatherscatter, name).__doc__
+    for needed in ("Raises", ">>>", "Parameters"):
+        assert needed in text
+    assert "Source" in text or name == "inspect"
+
+
+sys.path.insert(0, str(DOCS))
+MADE = dict(importlib.import_module("site_pages").pages())  # pages of the site that are made when it is built
+WRITTEN = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    if path.relative_to(ROOT).as_posix().removeprefix("docs/") not in MADE
+}
+PAGES = WRITTEN | {f"docs/{name}": text for name, text in MADE.items()}
+# What all examples of a page need that the tests do without.
+PAGES_OF = {
+    "docs/pytorch.md": "torch",
+    "docs/jax.md": "jax",
+    "docs/dask.md": "dask",
+    "docs/zarr.md": "icechunk",
+    "docs/scale.md": "dask zarr",
+    "docs/coming-from/torch_scatter.md": "torch",
+    "docs/coming-from/jax.md": "jax",
+    "docs/coming-from/einx.md": "einx",
+}
+# What single examples need: those are left out without it, and the others run.
+OPTIONAL = re.compile(r"^>>> import (tensorflow)\b", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [name for name, text in PAGES.items() if "```python" in text])
+def test_python_examples_of_a_page(name: str) -> None:
+    for needed in PAGES_OF.get(name, "").split():
+        pytest.importorskip(needed)
+    blocks = re.findall(r"```python\n(.*?)```", PAGES[name], re.DOTALL)
+    lacking = {block: found[1] for block in blocks if (found := OPTIONAL.search(block)) and not find_spec(found[1])}
+    _run(name, "\n".join(block for block in blocks if block not in lacking))
+    if lacking:
+        pytest.skip(
+            f"ran all but {len(lacking)} of {len(blocks)} examples, which need {', '.join({*lacking.values()})}"
+        )

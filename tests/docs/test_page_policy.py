@@ -1,0 +1,196 @@
+"""Every HTML page that the package writes: its policy, names that try to be markup, and the page in a browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+import gatherscatter as gs
+from gatherscatter import playground
+from gatherscatter.bench.bound import compute_bound
+from gatherscatter.bench.measure import Timing
+from gatherscatter.bench.page import write_page
+from gatherscatter.bench.results import Results, Row, RunPlan
+from gatherscatter.bench.workload import Workload
+from gatherscatter.conformance import report_page
+from gatherscatter.conformance.report import ConformReport
+from gatherscatter.doctor import examine, fix
+from tests.bench.test_bench import LIMITS
+from tests.support import browser
+
+HOSTILE = (
+    "</script></title></style><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
+    "&amp;&"
+)
+SHORT = '<i>"&'  # drawings shorten long texts
+PACKAGE = Path(gs.__file__).parent
+SCRIPT = '<script(?: type="module")?>'  # others hold data
+
+
+class Elements(HTMLParser):
+    """The elements of a page with the names of their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [(tag, ""), *((tag, name) for name, _ in attrs)]
+
+
+def write_doctor(path: Path) -> None:
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 18]>
+        put (float[4] data, float[3] updates) => (float[4] out) <int64[3, 1] places = {3, 0, -1}>
+        { out = ScatterND (data, places, updates) }""")
+    for name in (model.graph.node[0].input[1], model.graph.initializer[0].name):
+        assert name == "places"
+    model.graph.node[0].name = HOSTILE
+    model.graph.node[0].input[1] = model.graph.initializer[0].name = f"places{HOSTILE}"
+    fixed = fix(model, path.with_suffix(".onnx"), run_on=())
+    examine(model).save_html(path, fixed)
+
+
+def write_bench(path: Path) -> None:
+    work = Workload(f"tiny/{HOSTILE}", HOSTILE, f"tiny{HOSTILE}", "gather", (8,), (4,))
+    contenders = [("gatherscatter", 2e-6), ("gatherscatter-1", 2e-6), ("numpy", 3e-6), (f"x{HOSTILE}", 1e-6)]
+    timings = [Timing(name, "ok", HOSTILE, samples=[seconds]) for name, seconds in contenders]
+    slow = [replace(timing, samples=[1.0]) for timing in timings]
+    machine = {"cpu": HOSTILE, "cores": 2, "memory_gib": 1.0, "system": "s", "python": "3", "date": "d"}
+    versions, rows = {"versions": {"gatherscatter": "0"}}, [_row(work, slow), _row(work, timings)]
+    made = Results(RunPlan((work.id,), ("numpy",), 2), {**machine, **versions}, LIMITS, rows)
+    write_page(made, path)
+
+
+def _row(work: Workload, timings: list[Timing]) -> Row:
+    return Row(work, timings, compute_bound(work, LIMITS))
+
+
+def write_conform(path: Path) -> None:
+    report = ConformReport().to_dict()
+    report["machine"] = HOSTILE
+    report_page.write(report, path)
+
+
+def write_explain(path: Path) -> None:
+    gs.explain("gather", [HOSTILE, SHORT], [1, 0]).save(path)
+
+
+PAGES: dict[str, Callable[[Path], None]] = {
+    "bench": write_bench,
+    "conformance": write_conform,
+    "doctor": write_doctor,
+    "explaining": write_explain,
+    "playground": playground.write,
+}
+
+
+def test_these_are_all_pages() -> None:
+    """One template begins a page; those of generators extend it."""
+    texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*") if path.suffix in (".py", ".html")}
+    doctype = re.compile("<!doctype html>(<html|\\n)", re.IGNORECASE)
+    assert [path for path in texts if doctype.search(texts[path])] == [PACKAGE / "pages" / "base.html"]
+    pages = [path for path in texts if texts[path].startswith('{% extends "base.html" %}')]
+    assert {path.relative_to(PACKAGE).parts[0] for path in pages} == set(PAGES)
+
+
+class Texts(HTMLParser):
+    """What a page shows or holds: texts, values of attributes, and the strings in its data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found, self.data = "", False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.data = ("type", "application/json") in attrs
+        self.found += "".join(f"{value}\n" for _, value in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.found += "".join(strings(json.loads(data))) if self.data and data.strip() else data
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from strings(part)
+
+
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"playground"}))  # it shows no text from files
+def test_a_hostile_name_stays_text(name: str, tmp_path: Path) -> None:
+    PAGES[name](tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    texts = Texts()
+    texts.feed(html)
+    text = SHORT if name == "explaining" else HOSTILE
+    assert text in texts.found
+    assert text not in html
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_a_policy_that_allows_its_own_script_only(name: str, tmp_path: Path) -> None:
+    PAGES[name](tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    (rules,) = re.findall('<meta http-equiv="Content-Security-Policy" content="([^"]*)"', html)
+    assert html.index("Content-Security-Policy") < html.index("<style")
+    assert rules.startswith("default-src 'none'; ")
+    by_name = dict(rule.split(" ", 1) for rule in rules.split("; "))
+    assert by_name.keys() <= {"default-src", "base-uri", "form-action", "style-src", "img-src", "script-src"}
+    allowed = by_name.get("script-src", "")
+    scripts = re.findall(rf"{SCRIPT}(.*?)</script>", html, re.DOTALL)
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'" for one in scripts]
+    assert allowed == " ".join(hashes)
+    elements = Elements()
+    elements.feed(html)
+    assert not [(tag, name) for tag, name in elements.found if tag == "img" or name.startswith("on")]
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[browser.Browser]:
+    if reason := browser.missing():
+        pytest.skip(reason)
+    with browser.chromium() as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_works_and_names_stay_text(name: str, tmp_path: Path, window: browser.Browser) -> None:
+    PAGES[name](tmp_path / "page.html")
+    window.open(tmp_path / "page.html")
+    assert window.run("return document.title") != "taken"
+    scripts = len(re.findall(SCRIPT, (tmp_path / "page.html").read_text("utf-8")))
+    assert window.run("return document.querySelectorAll(\"script:not([type*='/'])\").length") == scripts
+    assert window.console() == []
+    assert [address for address in window.requests() if not address.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_script_without_a_hash_does_not_run(name: str, tmp_path: Path, window: browser.Browser) -> None:
+    PAGES[name](tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    script = "<script>document.title = 'taken'</script>"
+    (tmp_path / "page.html").write_text(html.replace("</body>", f"{script}</body>"), encoding="utf-8")
+    window.open(tmp_path / "page.html")
+    assert window.run("return document.title") != "taken"
+    (refused,) = window.console()
+    assert "Content Security Policy" in refused
+
+
+def test_the_table_of_a_benchmark_is_sorted(tmp_path: Path, window: browser.Browser) -> None:
+    """Its script runs under the policy."""
+    write_bench(tmp_path / "page.html")
+    window.open(tmp_path / "page.html")
+    first = "return document.querySelector('tbody tr td:nth-child(2)').dataset.value"
+    assert window.run(first) == "1.000000000"
+    window.run("document.querySelectorAll('th button')[1].click()")
+    assert window.run(first) == "0.000002000"

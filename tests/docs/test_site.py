@@ -1,0 +1,228 @@
+"""The documentation site: it builds without a warning, all links lead somewhere, and it works without a network."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.conformance import corpus
+from gatherscatter.conformance.run import conform
+from gatherscatter.explaining.examples import example_of
+from tests.support import browser
+from tests.support.paths import DOCS
+
+sys.path.insert(0, str(DOCS))
+chooser, collect, docstrings, known_as, links, ops, topics = (
+    importlib.import_module(f"site_pages.{name}")
+    for name in ("chooser", "collect", "docstrings", "known_as", "links", "ops", "topics")
+)
+
+MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
+needs_sphinx = pytest.mark.skipif(
+    bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install 'gatherscatter[docs]'"
+)
+needs_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as CONTRIBUTING.md has it."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(out)]
+    built = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert built.returncode == 0, built.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[browser.Browser]:
+    with browser.chromium() as one:
+        yield one
+
+
+# ------------------------------------------------------------------------------------------------- the built site
+
+
+@needs_sphinx
+def test_all_links_lead_somewhere_and_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    assert len(list(site.rglob("*.html"))) > 50
+    assert list(links.faults(site)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('<a href="gone.html">', "no such file"),
+        ('<a href="other.html#gone">', "no such anchor"),
+        ('<a href="#gone">', "no such anchor"),
+        ('<a href="../outside.html">', "leaves the site"),
+        ('<a href="https://nowhere">', "no address"),
+        ('<script src="https://example.org/x.js"></script>', "from elsewhere"),
+        ('<svg><a href="other.html#gone"></a></svg>', "no such anchor"),
+    ],
+)
+def test_a_bad_link_is_found(text: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "outside.html").write_text("")
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "other.html").write_text('<p id="there">')
+    (folder / "page.html").write_text(f'<a href="other.html#there"></a><a href="https://example.org/x"></a>{text}')
+    assert [sentence for sentence in links.faults(folder) if fault in sentence]
+    (folder / "page.html").write_text('<a href="other.html#there"></a>')
+    assert list(links.faults(folder)) == []
+
+
+@needs_sphinx
+@needs_browser
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [("ScatterNDUpdate", "OpenVINO ScatterNDUpdate"), ("torch_scatter", "From torch_scatter"), ("einx", "From einx")],
+)
+def test_search_finds_a_page_from_files_alone(site: Path, chromium: browser.Browser, words: str, title: str) -> None:
+    chromium.open(site / "index.html")
+    chromium.run("document.querySelector('input[name=q]').focus()")
+    chromium.keys(words, browser.ENTER)
+    found = chromium.wait(
+        "const found = [...document.querySelectorAll('#search-results li a')];"
+        "return found.some(a => a.textContent === arguments[0]) ? found.map(a => [a.textContent, a.href]) : null",
+        title,
+    )
+    assert all(address.startswith("file:") for _, address in found)
+    assert chromium.console() == []
+    assert [request for request in chromium.requests() if not request.startswith(("file:", "data:", "about:"))] == []
+    chromium.driver.get(next(address for text, address in found if text == title))
+    assert chromium.run("return document.querySelector('h1').textContent").startswith(title)
+
+
+@needs_sphinx
+@needs_browser
+def test_every_page_fits_a_phone_and_asks_for_nothing(site: Path, chromium: browser.Browser) -> None:
+    chromium.size(360)
+    for path in sorted(site.rglob("*.html")):
+        chromium.open(path)
+        width = "return (document.querySelector('.content') ?? document.documentElement).scrollWidth"
+        assert chromium.run(width) <= 360, path  # tables, code and drawings scroll by themselves
+        assert chromium.console() == [], path
+        assert [address for address in chromium.requests() if not address.startswith(("file:", "data:"))] == [], path
+
+
+@needs_sphinx
+@needs_browser
+def test_the_drawing_that_helps_to_choose_has_names_and_links(site: Path, chromium: browser.Browser) -> None:
+    chromium.open(site / "choose.html")
+    tree = chromium.command("Accessibility.getFullAXTree")["nodes"]
+    named = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if "role" in node}
+    assert {("link", "gather_nd"), ("link", "onnx.TensorScatter")} <= named
+    assert any(role == "group" and name.startswith("From what one index names") for role, name in named)
+    for dark, least in ((False, 0), (True, 200)):  # text is dark on light, and light on dark
+        chromium.media(dark=dark)
+        colour = chromium.run("return getComputedStyle(document.querySelector('.chooser .question')).fill")
+        assert (int(colour.removeprefix("rgb(").split(",")[0]) >= 200) == (least == 200)
+
+
+@needs_sphinx
+@needs_browser
+def test_every_operator_leads_to_its_call_in_the_playground(site: Path, chromium: browser.Browser) -> None:
+    for row in {f"{row.domain}.{row.op_type}": row for row in gs.ops() if not row.deprecated}.values():
+        name = f"{row.domain}.{row.op_type}"
+        chromium.open(site / "ops" / f"{name}.html")
+        address = chromium.run("return document.querySelector('a[href*=\"play.html#\"]').href")
+        chromium.driver.get(address)
+        answer = chromium.wait("return window.playground && playground.answer()")
+        example = example_of(row.name)
+        expected = row(*example.inputs, **example.attributes)
+        assert (answer["shape"], answer["type"]) == (list(expected.shape), expected.dtype.name), name
+        assert [float(value) for value in answer["values"]] == expected.ravel().tolist(), name
+        chromium.driver.get("about:blank")
+
+
+# ------------------------------------------------------------------------------------------------ what pages say
+
+
+def test_every_operator_has_a_page_with_all_that_the_table_says() -> None:
+    pages = dict(ops.pages())
+    for row in gs.ops():
+        page = pages[f"ops/{row.domain}.{row.op_type}.md"]
+        assert f"Elements of version {row.version}: " in page
+        for fact in (*row.inputs, *row.attributes):
+            assert f"`{fact.name}`" in page
+        assert row.source in page
+    assert len(pages) == len({(row.domain, row.op_type) for row in gs.ops()}) + 1
+
+
+def test_the_pages_of_operators_name_versions_with_rulings_and_departures() -> None:
+    page = dict(ops.pages())["ops/onnx.GatherND.md"]
+    assert "**O20 (version 12, 13): GatherND batch dims that differ**: an error." in page
+    assert (
+        "[GatherND reads memory outside data where an index is out of range](../findings.md#openvino-gathernd-reads"
+        in page
+    )
+
+
+def test_there_is_one_answer_for_each_function() -> None:
+    answers = [answer.function for question in chooser.QUESTIONS for answer in question.answers]
+    assert sorted(answers) == sorted({row.kernel for row in gs.ops()})
+
+
+@pytest.mark.parametrize("library", known_as.LIBRARIES, ids=lambda library: library.package)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_both_sides_of_i_know_it_as_give_the_same(library: known_as.Library) -> None:
+    pytest.importorskip(library.package)
+    for theirs, ours, wanted, found in known_as.outcomes(library):
+        assert np.asarray(found).dtype == np.asarray(wanted).dtype, (theirs, ours)
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted), err_msg=f"{theirs} | {ours}")
+        if library.native:
+            assert type(found) is type(wanted), (theirs, ours)
+
+
+def test_outcomes_are_taken_from_a_report() -> None:
+    cases = [
+        case for topic in topics.TOPICS[:3] for cases in topic.cases() for case in cases if case.op == "onnx.Gather-13"
+    ]
+    results: dict[str, dict[str, object]] = {"releases": {}, "outcomes": {}}
+    collect.collect(results, conform(["numpy"], cases).to_dict())
+    outcomes = [results["outcomes"][case.id]["numpy"] for case in cases]
+    assert outcomes == ["an error", "an error", "`[1, 4, 3]`"]  # an index of 8, of 2**32 + 1, and -4, 3, -2
+    assert results["releases"]["numpy"] == np.__version__
+
+
+def test_every_kept_outcome_is_of_a_case_that_there_is() -> None:
+    kept = collect.json.loads(collect.FILE.read_text(encoding="utf-8"))
+    asked = {case.id for topic in topics.TOPICS for cases in topic.cases() for case in cases}
+    assert set(kept["outcomes"]) == asked
+    assert all(corpus.case(id) for id in asked)
+    assert all(
+        of_engines["gatherscatter"] == collect.wanted(corpus.case(id)) for id, of_engines in kept["outcomes"].items()
+    )
+
+
+def test_docstrings_get_their_headings() -> None:
+    lines = [
+        "Do it.",
+        "",
+        "Raises",
+        "------",
+        "A, B : see `f`",
+        "",
+        "More.",
+        "",
+        "Sources: here; there.",
+        "",
+        ">>> 1",
+        "1",
+    ]
+    docstrings.sections(None, "function", "f", None, None, lines)
+    assert lines == [
+        *("Do it.", "", "Raises", "------", "A, B", "    see `f`", ""),
+        *("Notes", "-----", "", "More.", ""),
+        *("Source", "------", "", "here; there.", ""),
+        *("Examples", "--------", "", ">>> 1", "1"),
+    ]

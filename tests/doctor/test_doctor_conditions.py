@@ -1,0 +1,206 @@
+"""The conditions of findings, counted at nodes by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.findings import catalog, verdicts
+from gatherscatter.findings.conditions import COUNTED
+from gatherscatter.findings.nodes import Operand, Site, collect_call_values, collect_static_values
+from gatherscatter.findings.verdicts import record_of
+
+F32, I64 = np.float32, np.int64
+
+
+def test_every_condition_of_the_findings_is_counted() -> None:
+    assert COUNTED.keys() >= catalog.CONDITIONS.keys()
+
+
+def test_findings_that_are_named_exist() -> None:
+    assert verdicts.SETTINGS.keys() <= {finding.setting for finding in catalog.load()}
+
+
+ND = {"data": np.zeros((4, 3), F32), "indices": np.zeros((1, 1), I64), "updates": np.zeros((1, 3), F32)}
+BOX = {"data": np.zeros((4, 3), F32), "indices": np.zeros((2, 3), I64), "updates": np.zeros((2, 3), F32)}
+NAN, INF = F32("nan"), F32("inf")
+COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
+    # condition, op version, inputs, attributes, how many
+    ("repeated", "onnx.ScatterND-18", ND | {"indices": [[1], [-3], [1]], "updates": np.zeros((3, 3), F32)}, {}, 2),
+    ("repeated", "onnx.ScatterElements-18", BOX | {"indices": [[0, 1, 2], [0, 1, -2]]}, {}, 3),
+    ("repeated", "onnx.ScatterElements-18", BOX | {"indices": [[0, 0, 2], [0, 1, -1]]}, {"axis": 1}, 1),
+    ("repeated", "openvino.ScatterUpdate-3", BOX | {"indices": [2, 2], "axis": 0}, {}, 1),
+    ("negative", "onnx.GatherND-13", ND | {"indices": [[-4], [-5], [0]]}, {}, 1),
+    ("too negative", "onnx.GatherND-13", ND | {"indices": [[-4], [-5], [0]]}, {}, 1),
+    ("out of range", "onnx.GatherND-13", ND | {"indices": [[-4, 3], [-5, 0], [4, -3]]}, {}, 3),
+    ("out of range", "openvino.GatherElements-6", BOX | {"indices": [[0, -1, 3]] * 4}, {"axis": 0}, 4),
+    (
+        "out of range",
+        "onnx.TensorScatter-24",
+        {"past_cache": np.zeros((1, 5, 1)), "update": np.zeros((1, 2, 1)), "write_indices": [4]},
+        {},
+        1,
+    ),
+    ("wide values", "onnx.Gather-13", {"data": np.array([2**31, -(2**31), 7]), "indices": [0]}, {}, 1),
+    ("wide values", "onnx.Gather-13", {"data": np.array([0.5, 0.1, np.nan, 1e300]), "indices": [0]}, {}, 2),
+    ("wide values", "onnx.Gather-13", {"data": np.array([0.1], F32), "indices": [0]}, {}, 0),
+    ("wide indices", "onnx.Gather-13", {"data": np.zeros(2, F32), "indices": [2**31, -(2**31)]}, {}, 1),
+    ("empty indices", "onnx.Gather-13", {"data": np.zeros(2, F32), "indices": np.zeros((0, 2), I64)}, {}, 1),
+    ("empty indices", "onnx.GatherND-13", ND | {"indices": np.zeros((2, 0), I64)}, {}, 0),
+    ("k=0", "onnx.GatherND-13", ND | {"indices": np.zeros((2, 0), I64)}, {}, 1),
+    ("empty axis", "onnx.Gather-13", {"data": np.zeros((0, 2), F32), "indices": [0]}, {}, 1),
+    ("empty axis", "onnx.Gather-13", {"data": np.zeros((0, 2), F32), "indices": [0]}, {"axis": 1}, 0),
+    ("nan", "onnx.ScatterND-18", ND | {"updates": np.array([[1, NAN, NAN]], F32)}, {"reduction": "max"}, 2),
+    ("infinite", "onnx.ScatterND-18", ND | {"updates": np.array([[1, INF, -INF]], F32)}, {"reduction": "max"}, 2),
+    ("long axis", "onnx.GatherElements-13", {"data": np.zeros(64, F32), "indices": [0]}, {}, 1),
+    ("shorter indices", "onnx.GatherElements-13", {"data": np.zeros((2, 3)), "indices": [[0, 0]]}, {"axis": 0}, 1),
+    ("shorter indices", "onnx.GatherElements-13", {"data": np.zeros((2, 3)), "indices": [[0, 0, 0]]}, {"axis": 0}, 0),
+    ("longer indices", "onnx.GatherElements-13", {"data": np.zeros((2, 1)), "indices": [[0, 0]]}, {"axis": 0}, 1),
+    (
+        "longer along axis",
+        "openvino.ScatterElementsUpdate-3",
+        {"data": np.zeros(1), "indices": [0, 0], "updates": np.zeros(2), "axis": 0},
+        {},
+        1,
+    ),
+    ("updates shape", "onnx.ScatterND-18", ND | {"updates": np.zeros((1, 2), F32)}, {}, 1),
+    (
+        "batch dims differ",
+        "onnx.GatherND-13",
+        {"data": np.zeros((2, 3)), "indices": np.zeros((1, 1, 1), I64)},
+        {"batch_dims": 1},
+        1,
+    ),
+    (
+        "empty batch",
+        "onnx.GatherND-13",
+        {"data": np.zeros((0, 3)), "indices": np.zeros((0, 1, 1), I64)},
+        {"batch_dims": 1},
+        1,
+    ),
+    ("empty slice", "onnx.GatherND-13", {"data": np.zeros((2, 0)), "indices": [[5]]}, {}, 1),
+    ("scalar indices", "onnx.Gather-13", {"data": np.zeros(2), "indices": np.array(0)}, {}, 1),
+    ("several axes", "openvino.Gather-8", {"data": np.zeros((2, 2)), "indices": [0], "axis": np.array([0, 1])}, {}, 1),
+    ("unknown attribute", "onnx.ScatterND-18", ND, {"reduction": "sum"}, 1),
+    (
+        "short sequence",
+        "openvino.GatherTree-1",
+        {
+            "step_ids": np.zeros((1, 2, 1)),
+            "parent_ids": np.zeros((1, 2, 1)),
+            "max_seq_len": np.array([0, 1.0]),
+            "end_token": np.array(0.0),
+        },
+        {},
+        1,
+    ),
+    (
+        "narrow index type",
+        "openvino.Gather-8",
+        {"data": np.zeros(200), "indices": np.array([1], np.int8), "axis": 0},
+        {},
+        1,
+    ),
+    (
+        "non-integral mean",
+        "openvino.ScatterElementsUpdate-12",
+        {"data": np.array([-8, 5]), "indices": [0, 0, 1], "updates": np.array([-5, -6, 2]), "axis": 0},
+        {"reduction": "mean"},
+        1,
+    ),
+    (
+        "overflowing mean",
+        "openvino.ScatterElementsUpdate-12",
+        {"data": np.array([100, 1], np.int8), "indices": [0, 0], "updates": np.array([100, 100], np.int8), "axis": 0},
+        {"reduction": "mean"},
+        1,
+    ),
+    ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {}, 1),
+    ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {"axis": 1}, 0),
+    ("slices", "onnx.ScatterND-18", ND, {}, 1),
+    ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {}, 1),
+    ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": np.zeros(0, I64)}, {}, 0),
+    ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {"axis": 1}, 0),
+    ("empty result", "onnx.GatherND-13", {"data": np.zeros((2, 0)), "indices": [[1]]}, {}, 1),
+    ("empty result", "onnx.ScatterND-18", ND, {}, 0),
+    ("wide values", "onnx.Gather-13", {"data": np.array([np.inf, 0.5]), "indices": [0]}, {}, 1),
+    ("malformed", "onnx.GatherND-13", {"data": np.zeros(2), "indices": [[0]]}, {"batch_dims": -1}, 1),
+    ("negative batch dims", "onnx.GatherND-13", {"data": np.zeros(2), "indices": [[0]]}, {"batch_dims": -2}, 1),
+    ("negative batch dims", "onnx.GatherND-13", {"data": np.zeros(2), "indices": [[0]]}, {}, 0),
+    ("malformed", "onnx.Gather-13", {"data": np.zeros(2)}, {}, 1),
+    ("malformed", "onnx.GatherND-13", {"data": np.zeros(2), "indices": np.zeros((1, 1), np.int32)}, {}, 1),
+    ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {"axis": 1}, 1),
+    ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 0),
+    ("computed indices", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 1),
+]
+
+
+@pytest.mark.parametrize(("condition", "name", "inputs", "attributes", "expected"), COUNTS)
+def test_conditions_are_counted(
+    condition: str, name: str, inputs: dict[str, Any], attributes: dict[str, Any], expected: int
+) -> None:
+    row = gs.op(name)
+    arrays = tuple(np.asarray(inputs[known.name]) for known in row.inputs if known.name in inputs)
+    operands = tuple(Operand(known.name, known.name) for known in row.inputs)
+    known = {each.name: each.default for each in row.attributes} | attributes
+    site = Site((0,), "node", "node", "", row, operands, known)
+    assert COUNTED[condition](collect_call_values(site, arrays, attributes)) == expected
+
+
+def test_means_that_can_not_be_taken_are_malformed() -> None:
+    row = gs.op("openvino.ScatterElementsUpdate-12")
+    attributes = {"reduction": "mean", "use_init_val": True}
+    operands = tuple(Operand(known.name, known.name) for known in row.inputs)
+    site = Site((0,), "node", "node", "", row, operands, attributes)
+    axis = np.array(0)
+    far = (np.zeros((2, 1), np.int32), np.zeros((2, 3), I64), np.zeros((2, 3), np.int32), axis)
+    assert record_of(collect_call_values(site, far, {}), calls=1).counts["malformed"] == 1
+    small = np.array([7, 1]).astype(ml_dtypes.int4)
+    record = record_of(collect_call_values(site, (small, np.array([0, 0]), small, axis), {}), calls=1)
+    assert record.counts["overflowing mean"] == 1
+
+
+UNKNOWN, N = None, None
+BEFORE: list[tuple[str, str, dict[str, Any], int | None]] = [
+    # condition, op version, types and shapes and constants of operands, how many
+    ("repeated", "onnx.ScatterND-18", {"data": (F32, (N,)), "indices": [[2], [0], [2]], "updates": (F32, (3,))}, 1),
+    ("repeated", "onnx.ScatterND-18", {"data": (F32, (N,)), "indices": [[2], [-1]], "updates": (F32, (2,))}, None),
+    ("repeated", "onnx.ScatterND-18", {"data": (F32, (3,)), "indices": [[2], [-1]], "updates": (F32, (2,))}, 1),
+    ("repeated", "onnx.ScatterND-18", {"data": (F32, (N,)), "indices": (I64, (1, 1)), "updates": (F32, (1,))}, 0),
+    ("negative", "onnx.Gather-13", {"data": (F32, UNKNOWN), "indices": [3, -2]}, 1),
+    ("out of range", "onnx.Gather-13", {"data": (F32, (N,)), "indices": [3]}, None),
+    ("out of range", "onnx.Gather-13", {"data": (F32, (N,)), "indices": [0, -1]}, 0),
+    ("out of range", "openvino.Gather-7", {"data": (F32, (N,)), "indices": [0, -1], "axis": 0}, 1),
+    ("out of range", "onnx.Gather-13", {"data": (F32, (3,)), "indices": (I64, (0,))}, 0),
+    ("wide values", "onnx.Gather-13", {"data": (I64, (N,)), "indices": [3]}, None),
+    ("wide values", "onnx.Gather-13", {"data": (F32, (N,)), "indices": [3]}, 0),
+    ("empty indices", "onnx.Gather-13", {"data": (F32, (N,)), "indices": (I64, (N,))}, None),
+    ("k=0", "onnx.GatherND-13", {"data": (F32, (N,)), "indices": (I64, (N, 1))}, 0),
+    ("shorter indices", "onnx.GatherElements-13", {"data": (F32, (N, 4)), "indices": (I64, (N, 4))}, 0),
+    ("shorter indices", "onnx.GatherElements-13", {"data": (F32, (N, 4)), "indices": (I64, (N, N))}, None),
+    ("computed indices", "onnx.Gather-13", {"data": (F32, (N,)), "indices": [3]}, 0),
+]
+
+
+@pytest.mark.parametrize(("condition", "name", "inputs", "expected"), BEFORE)
+def test_what_is_known_before_a_model_runs(
+    condition: str, name: str, inputs: dict[str, Any], expected: int | None
+) -> None:
+    row = gs.op(name)
+    operands = tuple(_operand(known.name, inputs[known.name]) for known in row.inputs if known.name in inputs)
+    site = Site((0,), "node", "node", "", row, operands, {"axis": 0} if name.startswith("onnx.Gather-") else {})
+    if "Elements" in name:
+        site.attributes["axis"] = 0
+    assert COUNTED[condition](collect_static_values(site)) == expected
+
+
+def _operand(role: str, told: Any) -> Operand:
+    """A type and a shape, or a constant."""
+    if isinstance(told, tuple):
+        return Operand(role, role, np.dtype(told[0]).name, told[1])
+    value = np.asarray(told)
+    return Operand(role, role, value.dtype.name, value.shape, lambda: value)

@@ -1,0 +1,233 @@
+"""Damaged files of arrays, and damaged journals of Zarr jobs: one line, in little time and memory, no lost update.
+
+For more of it: ``python tools/fuzz_files.py --seconds 600``.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import subprocess
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("zarr")
+pytest.importorskip("filelock")
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.models.tensor_files import read_tensors, write_tensors
+from tools import fuzz_files
+from tools.fuzz_models.limits import Meter
+from tools.fuzz_models.messages import check_one_line
+
+METHODS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflate": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "lzma": zipfile.ZIP_LZMA,
+}
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ModelError) as caught:
+        read_tensors(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert not check_one_line(text, "message")
+    return text
+
+
+def packed(path: Path, members: list[tuple[str, bytes]], method: int) -> bytes:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are given twice
+        with zipfile.ZipFile(path, "w", method) as archive:
+            for name, content in members:
+                archive.writestr(name, content)
+    return path.read_bytes()
+
+
+def in_npy_form(array: np.ndarray) -> bytes:
+    content = io.BytesIO()
+    np.save(content, array)
+    return content.getvalue()
+
+
+def header(text: str) -> bytes:
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text.encode()
+
+
+def described(descr: str, shape: str) -> str:
+    return f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
+def test_damage_at_random() -> None:
+    command = [sys.executable, str(fuzz_files.__file__), "--cases", "1500", "--seed", "1", "--seconds", "60"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1500 files" in done.stdout
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_compression(tmp_path: Path, method: str) -> None:
+    path = tmp_path / "x.npz"
+    arrays: dict[str, np.ndarray] = {
+        "zeros": np.zeros(5_000_000, np.int8),  # which LZMA and bzip2 shrink far more than deflate can
+        "numbers": np.random.default_rng(0).integers(0, 99, (300, 100)),
+        "/model/x:0": np.ones((2, 3), np.float32),  # what models call their tensors
+        "../../x": np.array(["a", "bc"]),
+        "none": np.zeros((0, 3)),
+    }
+    packed(path, [(f"{name}.npy", in_npy_form(array)) for name, array in arrays.items()], METHODS[method])
+    found = read_tensors(path)
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_archives_that_are_cut_off_or_damaged_anywhere(tmp_path: Path, method: str) -> None:
+    path = tmp_path / "x.npz"
+    array = np.random.default_rng(0).integers(0, 9, 60).astype(np.int8)
+    content = packed(path, [("a.npy", in_npy_form(array)), ("b.npy", in_npy_form(array))], METHODS[method])
+    for length in range(len(content)):
+        path.write_bytes(content[:length])
+        refusal(path)
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
+        try:  # a date, say, may be another one
+            found = read_tensors(path)
+        except ModelError:
+            refusal(path)
+        else:
+            assert found
+            assert all(one.tobytes() == array.tobytes() for one in found.values())
+
+
+@pytest.mark.parametrize("method", ["bzip2", "lzma"])
+def test_a_member_that_unpacks_to_more_than_it_claims(tmp_path: Path, method: str) -> None:
+    """A few bytes that stand for 100 MB are not unpacked to read a header."""
+    content = bytearray(packed(tmp_path / "x.npz", [("a.npy", bytes(100_000_000))], METHODS[method]))
+    directory = content.index(b"PK\x01\x02")
+    content[directory + 24 : directory + 28] = struct.pack("<I", 200)
+    (tmp_path / "x.npz").write_bytes(content)
+    with Meter() as meter:
+        refusal(tmp_path / "x.npz")
+    assert meter.seconds < 0.5
+    assert meter.memory < 20 << 20
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (["a.npy", "a.npy"], "two arrays have the name 'a'"),
+        (["a", "a.npy"], "two arrays have the name 'a'"),
+        ([".npy"], "an array has no name"),
+        (["folder/"], "array 'folder/': not an array in .npy form"),
+        (["n" * 5000], f"array '{'n' * 77}...': not an array"),
+    ],
+    ids=["repeated", "with and without suffix", "empty", "folder", "long"],
+)
+def test_names_in_an_archive(tmp_path: Path, names: list[str], reason: str) -> None:
+    content = in_npy_form(np.zeros(1))
+    packed(tmp_path / "x.npz", [(name, content if "npy" in name or name == "a" else b"") for name in names], 0)
+    assert reason in refusal(tmp_path / "x.npz")
+
+
+def test_an_encrypted_member(tmp_path: Path) -> None:
+    content = bytearray(packed(tmp_path / "x.npz", [("a.npy", in_npy_form(np.zeros(1)))], 0))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(mark) + offset] |= 1
+    (tmp_path / "x.npz").write_bytes(content)
+    assert "array 'a.npy': it is encrypted" in refusal(tmp_path / "x.npz")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 9000,
+        "-" * 9000 + "1",
+        "[" * 9000,
+        "{" * 5000,
+        "'",
+        '"""',
+        "9" * 9000,
+        "'\\d'",
+        "\0",
+        "(3, \n",
+        "9" * 20_000,
+    ],
+    ids=lambda text: f"{text[:3]!r} {len(text)}",
+)
+def test_headers_that_python_cant_read(tmp_path: Path, text: str) -> None:
+    for whole in (text, described(text, "(1,)"), described("'<f4'", text)):
+        (tmp_path / "x.npy").write_bytes(header(whole))
+        refusal(tmp_path / "x.npy")
+
+
+@pytest.mark.filterwarnings("error")
+def test_headers_of_other_times(tmp_path: Path) -> None:
+    """Python 2 wrote sizes as 3L. NumPy 1 knew the type S as a. Names that Latin-1 lacks need version 3."""
+    (tmp_path / "x.npy").write_bytes(header(described("'<i4'", "(2L,)")) + b"\1\0\0\0" * 2)
+    assert read_tensors(tmp_path / "x.npy")["x"].tolist() == [1, 1]
+    (tmp_path / "x.npy").write_bytes(header(described("'|a3'", "(1,)")) + b"abc")
+    assert read_tensors(tmp_path / "x.npy")["x"].tolist() == [b"abc"]
+    array = np.array([(1,)], [("\u03c9", "i4")])
+    with pytest.warns(UserWarning, match="format 3.0"):
+        write_tensors(tmp_path / "x.npy", {"x": array})
+    np.testing.assert_array_equal(read_tensors(tmp_path / "x.npy")["x"], array, strict=True)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file of POSIX systems")
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".pb"])
+def test_what_is_not_a_file(tmp_path: Path, suffix: str) -> None:
+    """Reading a device or a pipe may never end."""
+    (tmp_path / f"x{suffix}").symlink_to("/dev/zero")
+    assert "not a regular file" in refusal(tmp_path / f"x{suffix}")
+
+
+def test_the_name_of_a_tensor_is_text(tmp_path: Path) -> None:
+    content = fuzz_files.good("pb-float").replace(b"B\x01x", b"B\x01\xff")
+    (tmp_path / "x.pb").write_bytes(content)
+    assert "the name of the tensor is not valid UTF-8" in refusal(tmp_path / "x.pb")
+
+
+# Journals
+
+
+def journal_of(content: bytes, folder: Path) -> list[dict[str, Any]]:
+    from gatherscatter.zarr.journal import read_entries
+
+    (folder / "journal").write_bytes(content)
+    return read_entries(folder / "journal")
+
+
+def test_a_journal_that_is_cut_off_ends_with_a_whole_line(tmp_path: Path) -> None:
+    content = fuzz_files.good("journal")
+    told = journal_of(content, tmp_path)
+    assert len(told) == 5
+    for length in range(len(content)):
+        lines = content[: length + 1].count(b"\n")  # a line that only lacks its newline counts
+        assert journal_of(content[:length], tmp_path) == told[:lines]
+
+
+def test_no_damage_to_a_journal_goes_unnoticed(tmp_path: Path) -> None:
+    """Wrong numbers of chunks would have updates made twice, and so would entries that are lost."""
+    from gatherscatter.zarr.journal import JobError
+
+    content = fuzz_files.good("journal")
+    lines = content.splitlines(keepends=True)
+    damaged = [content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :] for at in range(len(content))]
+    damaged += [b"".join(lines[:n] + lines[n + 1 :]) for n in range(len(lines) - 1)]
+    damaged += [b"".join(lines[:n] + lines[n : n + 1] + lines[n:]) for n in range(len(lines))]
+    for each in damaged:
+        with pytest.raises(JobError, match=r"line \d of .*journal is damaged") as caught:
+            journal_of(each, tmp_path)
+        assert not check_one_line(str(caught.value), "message")

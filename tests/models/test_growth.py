@@ -1,0 +1,51 @@
+"""What a model costs grows with the size of its file, in every respect in which a file can grow."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gatherscatter.model_interface import ModelError
+from gatherscatter.models import load
+from tests.support.growth import GROWTHS
+from tools.fuzz_models.limits import SECONDS, Meter
+from tools.fuzz_models.model_tools import TOOLS
+
+COUNT = 3000
+NOTICEABLE = 1.2  # seconds; less is not worth a comparison, for a busy machine makes more of a difference
+EXCESS = 3.2  # twice the size may cost twice the time, and the noise of a busy machine
+
+READERS: dict[str, Callable[[Path], object]] = {"load": load, **TOOLS}
+
+
+def seconds(read: Callable[[Path], object], path: Path) -> float:
+    """Processor time that reading a file takes, the least of two."""
+    times = []
+    for _ in range(2):
+        gc.collect()
+        start = time.process_time()
+        with contextlib.suppress(ModelError):  # a refusal may take no longer
+            read(path)
+        times.append(time.process_time() - start)
+        if times[0] < NOTICEABLE:
+            break
+    return min(times)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("growth", GROWTHS)
+def test_time_grows_with_the_file(growth: str, reader: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    taken = []
+    for count in (COUNT, 2 * COUNT):
+        path.write_bytes(GROWTHS[growth](count).SerializeToString())
+        with Meter() as meter:
+            taken.append(seconds(READERS[reader], path))
+        assert meter.memory < 100e6
+    assert taken[1] < SECONDS + 4 * path.stat().st_size / 1e6
+    assert taken[1] < max(NOTICEABLE, EXCESS * taken[0])

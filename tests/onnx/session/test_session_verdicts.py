@@ -1,0 +1,152 @@
+"""We run the nodes that ONNX Runtime lacks or gets wrong; those left to it have our results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph
+
+import gatherscatter as gs
+from gatherscatter.onnx.session import InferenceSession
+from tests.support.onnx_graphs import model, node
+from tests.support.session_graphs import (
+    F32,
+    I64,
+    list_runners,
+    load_onnxruntime,
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16], ids=str)
+@pytest.mark.parametrize("reduction", ["add", "mul", "max"])
+@pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements"])
+def test_halves_have_reductions(op_type: str, reduction: str, dtype: Any) -> None:
+    """ONNX Runtime casts before and after; halves cross from part to part."""
+    to = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    shape = ["m", 1] if op_type == "ScatterND" else ["m"]
+    made = model(
+        [
+            node("Cast", "x", "half", to=to),
+            node("Cast", "new", "small", to=to),
+            node(op_type, "half at small", "sum", reduction=reduction),
+            node("Cast", "sum", "out", to=TensorProto.FLOAT),
+        ],
+        {"x": (F32, ["n"]), "at": (I64, shape), "new": (F32, ["m"])},
+        {"out": (F32, ["n"])},
+    )
+    inputs = {"x": np.array([1, 2, 4], F32), "at": np.array([1, 2, 1]), "new": np.array([8, 16, 32], F32)}
+    inputs["at"] = inputs["at"].reshape(3, *([1] * (len(shape) - 1)))
+    session = InferenceSession(made)
+    assert list_runners(session) == "ogo"
+    expected = {"add": [1, 42, 20], "mul": [1, 512, 64], "max": [1, 32, 16]}[reduction]
+    assert session.run(None, inputs)[0].tolist() == expected
+
+
+def test_bfloat16_goes_in_and_comes_out() -> None:
+    bf16 = ml_dtypes.bfloat16
+    made = model(
+        [node("ScatterND", "x at new", "sum", reduction="add"), node("Identity", "sum", "out")],
+        {"x": (bf16, ["n"]), "at": (I64, ["m", 1]), "new": (bf16, ["m"])},
+        {"out": (bf16, ["n"]), "sum": (bf16, ["n"])},
+    )
+    inputs = {"x": np.array([1, 2], bf16), "at": np.array([[1], [1]]), "new": np.array([4, 8], bf16)}
+    for result in InferenceSession(made).run(None, inputs):
+        assert result.dtype == bf16
+        assert result.tolist() == [1, 14]
+
+
+def test_the_deprecated_scatter_runs() -> None:
+    made = model(
+        [node("Scatter", "x at new", "out")],
+        {"x": (F32, [3]), "at": (I64, [1]), "new": (F32, [1])},
+        {"out": (F32, [3])},
+        opset=11,
+    )
+    with pytest.raises((Fail, InvalidGraph)):
+        load_onnxruntime(made)
+    inputs = {"x": np.zeros(3, F32), "at": np.array([-1]), "new": np.ones(1, F32)}
+    with pytest.warns(DeprecationWarning, match=r"onnx\.Scatter-11 is deprecated"):
+        (out,) = InferenceSession(made).run(None, inputs)
+    assert out.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements"])
+def test_nan_in_data_is_kept(op_type: str) -> None:
+    at = np.array([[0], [1]]) if op_type == "ScatterND" else np.array([0, 1])
+    made = model(
+        [node(op_type, "x at new", "out", reduction="max")],
+        {"x": (F32, ["n"]), "at": (I64, at.shape), "new": (F32, ["m"])},
+        {"out": (F32, ["n"])},
+    )
+    inputs = {"x": np.array([np.nan, 1], F32), "at": at, "new": np.array([3, 2], F32)}
+    assert load_onnxruntime(made).run(None, inputs)[0].tolist() == [3, 2]
+    np.testing.assert_array_equal(InferenceSession(made).run(None, inputs)[0], np.array([np.nan, 2], F32))
+
+
+def test_gather_of_strings_copies_whole_slices() -> None:
+    made = model(
+        [node("Gather", "x at", "out")], {"x": (np.dtype(object), ["n", 2]), "at": (I64, ["m"])},
+        {"out": (np.dtype(object), None)},
+    )  # fmt: skip
+    inputs = {"x": np.array([["a", "b"], ["c", "d"]], object), "at": np.array([1])}
+    assert InferenceSession(made).run(None, inputs)[0].tolist() == [["c", "d"]]
+
+
+def test_batch_dims_that_differ_are_an_error() -> None:
+    made = model(
+        [node("GatherND", "x at", "out", batch_dims=1)],
+        {"x": (F32, ["a", 3]), "at": (I64, ["b", 1])},
+        {"out": (F32, None)},
+    )
+    inputs = {"x": np.zeros((2, 3), F32), "at": np.zeros((4, 1), I64)}
+    with pytest.raises(ValueError, match="GatherND-13"):
+        InferenceSession(made).run(None, inputs)
+
+
+def test_a_negative_write_index_of_a_circular_cache_counts_from_the_end() -> None:
+    made = model(
+        [node("TensorScatter", "x new at", "out", axis=1, mode="circular")],
+        {"x": (F32, [1, 3]), "new": (F32, [1, 1]), "at": (I64, [1])},
+        {"out": (F32, None)},
+        opset=24,
+    )
+    inputs = {"x": np.zeros((1, 3), F32), "new": np.ones((1, 1), F32), "at": np.array([-1])}
+    assert InferenceSession(made).run(None, inputs)[0].tolist() == [[0, 0, 1]]
+
+
+TYPES = ["float32", "float64", "float16", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"]
+CALLS = [(op_type, "none") for op_type in ("Gather", "GatherND", "GatherElements", "ScatterND", "ScatterElements")]
+CALLS += [(op_type, name) for op_type in ("ScatterND", "ScatterElements") for name in ("add", "mul", "min", "max")]
+
+
+@pytest.mark.parametrize("element_type", [*TYPES, "uint64", "string"])
+@pytest.mark.parametrize(("op_type", "reduction"), CALLS)
+def test_what_is_left_to_onnxruntime_it_does_as_we_do(op_type: str, reduction: str, element_type: str) -> None:
+    dtype = np.dtype(object if element_type == "string" else element_type)
+    data, new = np.array([1, 0, 1, 1]).astype(dtype), np.array([1, 0, 1]).astype(dtype)
+    if element_type == "string":
+        data, new = np.array(["a", "b", "c", "d"], object), np.array(["x", "y", "z"], object)
+    at = np.array([1, -2, 1]).reshape((3, 1) if op_type.endswith("ND") else 3)
+    inputs = {"x": data, "at": at} | ({"new": new} if op_type.startswith("Scatter") else {})
+    attributes = {} if reduction == "none" else {"reduction": reduction}
+    made = model(
+        [node(op_type, " ".join(inputs), "out", **attributes)],
+        {name: (array.dtype, array.shape) for name, array in inputs.items()},
+        {"out": (dtype, None)},
+    )
+    session = InferenceSession(made)
+    if list_runners(session) == "o" and not (element_type == "string" and reduction in ("mul", "min", "max")):
+        expected = getattr(gs.onnx, op_type)(*inputs.values(), **attributes)
+        assert session.run(None, inputs)[0].tolist() == expected.tolist()
+
+
+def test_data_of_unknown_type_counts_as_float32() -> None:
+    """Behind an operator of another domain nothing is known, and a Gather stays with ONNX Runtime."""
+    nodes = [helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft"), node("Gather", "y at", "out", axis=1)]
+    made = model(nodes, {"x": (F32, [2, 8]), "at": (I64, [3])}, {"out": (F32, None)})
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    assert list_runners(InferenceSession(made)) == "o"

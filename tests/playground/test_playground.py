@@ -1,0 +1,494 @@
+"""The playground in a real browser: it gives the library's results and messages, and all of it works by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter import playground
+from gatherscatter.conformance import corpus
+from gatherscatter.conformance.case import Case, element_type, same
+from gatherscatter.conformance.store import dtype_of
+from tests.support import browser
+from tests.support.command_line import succeed
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[browser.Browser]:
+    if reason := browser.missing():
+        pytest.skip(reason)
+    with browser.chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pages") / "a playground #1 with 100% odd name.html"
+    playground.write(path)
+    return path
+
+
+@pytest.fixture
+def window(chromium: browser.Browser, file: Path) -> Iterator[browser.Browser]:
+    """The page, newly opened in a wide window; it must not complain, nor ask anyone for anything."""
+    chromium.size(1440)
+    chromium.media()
+    chromium.open(file)
+    yield chromium
+    assert chromium.console() == []
+    assert {url.partition(":")[0] for url in chromium.requests()} <= {"file", "data", "about"}
+
+
+# Calls as links, written here without the page's help.
+
+
+def word(value: Any, name: str) -> str:
+    if name == "string":
+        return json.dumps(value)
+    if name == "bool":
+        return str(bool(value)).lower()
+    if name.startswith("complex"):
+        return repr(complex(value)).strip("()")
+    return str(int(value)) if "int" in name else repr(float(value))
+
+
+def nested(values: Any, name: str) -> str:
+    if isinstance(values, list):
+        return f"[{','.join(nested(one, name) for one in values)}]"
+    return word(values, name)
+
+
+def written(array: np.ndarray) -> str:
+    name = element_type(array)
+    if array.size == 0:
+        return f"{name}({','.join(map(str, array.shape))}):[]"
+    return f"{name}:{nested(array.tolist(), name)}"
+
+
+def link(op: str, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]) -> str:
+    names = [one.name for one in gs.op(op).inputs]
+    parts = {"op": op}
+    parts |= {name: written(array) for name, array in zip(names, inputs, strict=True) if array is not None}
+    parts |= {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in attributes.items()}
+    return "&".join(f"{quote(name)}={quote(text)}" for name, text in parts.items())
+
+
+def link_of(case: Case) -> str:
+    return link(case.op, case.inputs, case.attributes)
+
+
+def array_of(answer: dict[str, Any]) -> np.ndarray:
+    """The page's answer as an array."""
+    name = answer["type"]
+    readers = {"string": str, "bool": lambda text: {"true": True, "false": False}[text]}
+    reader = readers.get(name, complex if name.startswith("complex") else int if "int" in name else float)
+    array = np.empty(len(answer["values"]), dtype_of(name))
+    for i, text in enumerate(answer["values"]):
+        array[i] = reader(text)
+    return array.reshape(answer["shape"])
+
+
+def error_of(case: Case) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with pytest.raises(gs.OpError) as caught:
+            gs.op(case.op)(*case.inputs, **case.attributes)
+    return str(caught.value)
+
+
+def wrong(case: Case, answer: dict[str, Any]) -> str | None:
+    """What is wrong with an answer, if anything is."""
+    if case.error is None:
+        return None if "error" not in answer and same(array_of(answer), case) else f"{case.id}: {answer}"
+    wanted = {"error": case.error, "text": error_of(case)}
+    return None if answer == wanted else f"{case.id}: {answer}, not {wanted}"
+
+
+def wording(case: Case) -> str | None:
+    """The library's message without names and numbers."""
+    return None if case.error is None else re.sub(r"-?\d+|'\w+'|^\S+", "#", error_of(case))
+
+
+def spread() -> list[Case]:
+    """Cases of each op version with each of its types, reductions and kinds, of each message, and all that round."""
+    seen: set[Any] = set()
+    chosen = []
+    for case in corpus.cases():
+        if sum(array.size for array in case.inputs if array is not None) > 2000:
+            continue
+        asks: set[Any] = {(case.op, case.kind), (case.op, case.type), (case.op, case.reduction, case.error)}
+        asks |= {(case.type, case.reduction), wording(case)}
+        rounds = case.kind == "rounding" and case.type in ("float16", "bfloat16")
+        if rounds or not asks <= seen:
+            chosen.append(case)
+            seen |= asks
+    return chosen
+
+
+CASES = spread()
+
+
+def test_it_agrees_with_the_corpus(window: browser.Browser) -> None:
+    assert len(CASES) >= 300
+    assert {case.op for case in CASES} == {row.name for row in gs.ops()}
+    answers = []
+    for start in range(0, len(CASES), 200):
+        links = [link_of(case) for case in CASES[start : start + 200]]
+        answers += window.run(
+            """
+            return arguments[0].map((fragment) => {
+                playground.show(fragment);
+                const { textContent } = document.getElementById("link-mistake");
+                return textContent ? { mistake: textContent } : playground.answer();
+            });""",
+            links,
+        )
+    faults = [text for case, answer in zip(CASES, answers, strict=True) if (text := wrong(case, answer))]
+    assert faults == []
+
+
+SHOWN = """
+const text = (id) => document.getElementById(id).textContent;
+const hidden = document.getElementById("fault").hidden || document.getElementById("fault").className === "warned";
+return { fault: hidden ? null : text("fault"), type: text("result-type"), result: text("result") };
+"""
+
+
+@pytest.mark.parametrize("case", CASES[:: len(CASES) // 20], ids=lambda case: case.id)
+def test_a_link_shows_the_answer(window: browser.Browser, case: Case) -> None:
+    window.run("location.hash = arguments[0]", link_of(case))
+    window.wait("return playground.fragment().startsWith(`op=${arguments[0]}&`)", case.op)
+    shown = window.run(SHOWN)
+    if case.error is not None:
+        assert shown["fault"] == f"{case.error}: {error_of(case)}"
+        return
+    assert case.expected is not None
+    expected = case.expected[0]
+    assert shown["type"] == f"{element_type(expected)} {expected.shape}"
+    texts = window.run("return playground.answer().values")
+    found = [
+        json.loads(each) if case.type == "string" else each
+        for each in re.findall(r'"(?:[^"\\]|\\.)*"|[^\s,[\]]+', shown["result"])
+    ]
+    assert found == texts
+
+
+def defaults_of(op: str) -> dict[str, Any]:
+    return {one.name: "" if one.type == "int" else one.default for one in gs.op(op).attributes}
+
+
+# Values that a list of choices doesn't offer come by links only.
+TYPED = [case for case in CASES if case.kind != "attribute" and case.attributes.keys() <= defaults_of(case.op).keys()]
+
+
+@pytest.mark.parametrize("case", TYPED[3 :: len(TYPED) // 20], ids=lambda case: case.id)
+def test_values_can_be_typed(window: browser.Browser, case: Case) -> None:
+    """Operator and version by their lists; types, shapes and values by their fields."""
+    row = gs.op(case.op)
+    defaults = defaults_of(case.op)
+    window.run(
+        """
+        const set = (id, value, event) => {
+            const field = document.getElementById(id);
+            if (field.type === "checkbox") field.checked = value; else field.value = value;
+            field.dispatchEvent(new Event(event, { bubbles: true }));
+        };
+        const [family, version, inputs, attributes] = arguments;
+        set("operator", family, "change");
+        set("version", version, "change");
+        for (const { name, type, shape, text } of inputs) {
+            const given = document.getElementById(`given-${name}`);
+            if (given) set(`given-${name}`, type !== null, "change");
+            if (type === null) continue;
+            set(`type-${name}`, type, "change");
+            document.getElementById(`form-${name}`)?.click();
+            if (!document.getElementById(`values-${name}`)) document.getElementById(`form-${name}`).click();
+            if (text === null) set(`shape-${name}`, shape, "change"); else set(`values-${name}`, text, "input");
+        }
+        for (const [name, value] of attributes) {
+            const list = document.getElementById(`attribute-${name}`);
+            set(`attribute-${name}`, value, list.tagName === "SELECT" || list.type === "checkbox" ? "change" : "input");
+        }""",
+        f"{row.domain}.{row.op_type}",
+        str(row.version),
+        [
+            {
+                "name": one.name,
+                "type": None if array is None else element_type(array),
+                "shape": "" if array is None else str(list(array.shape)),
+                "text": None if array is None or array.size == 0 else written(array).partition(":")[2],
+            }
+            for one, array in zip(row.inputs, case.inputs, strict=True)
+        ],
+        [[name, case.attributes.get(name, default)] for name, default in defaults.items()],
+    )
+    assert wrong(case, window.run("return playground.answer()")) is None
+
+
+def python_of(window: browser.Browser, fragment: str) -> tuple[str, dict[str, Any]]:
+    """The call in Python that the page shows for a link, and the page's answer."""
+    script = """
+    playground.show(arguments[0]);
+    return [document.getElementById("python").textContent, playground.answer()];"""
+    text, answer = window.run(script, fragment)
+    return text, answer
+
+
+def carried_out(text: str) -> np.ndarray | str:
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            exec(text, names)
+        except gs.OpError as error:
+            return str(error)
+    return np.asarray(names["result"])
+
+
+def test_the_call_in_python_does_the_same(window: browser.Browser) -> None:
+    for case in CASES[1 :: len(CASES) // 80]:
+        text, _ = python_of(window, link_of(case))
+        result = carried_out(text)
+        if isinstance(result, str):
+            assert result == error_of(case)
+        else:
+            assert same(result, case), case.id
+
+
+PRESETS = json.loads((Path(playground.__file__).parent / "page" / "presets.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("family", list(PRESETS))
+def test_every_example_does_what_the_library_does(window: browser.Browser, family: str) -> None:
+    for op in gs.ops():
+        if f"{op.domain}.{op.op_type}" == family:
+            check_examples(window, op)
+
+
+def check_examples(window: browser.Browser, op: gs.OpVersion) -> None:
+    titles = window.run(
+        """
+        playground.show(arguments[0]);
+        return [...document.querySelectorAll("#examples button")].map((button) => button.textContent);""",
+        f"op={op.name}&{PRESETS[f'{op.domain}.{op.op_type}'][0]['fragment']}",
+    )
+    assert len(titles) >= 2
+    for number, title in enumerate(titles):
+        window.run("document.querySelectorAll('#examples button')[arguments[0]].click()", number)
+        text, answer = python_of(window, window.run("return playground.fragment()"))
+        result = carried_out(text)
+        if isinstance(result, str):
+            assert answer["text"] == result, title
+        else:
+            assert result.shape == tuple(answer["shape"]), title
+            np.testing.assert_array_equal(result, array_of(answer), err_msg=title)
+        drawn = "return document.querySelectorAll('#picture svg .cell').length"
+        assert window.run(drawn) > 0, title
+
+
+def test_a_link_is_the_state(window: browser.Browser) -> None:
+    """What the page makes of a link leads back to the same answer, and so does the address bar."""
+    for case in CASES[:: len(CASES) // 50]:
+        first, second = window.run(
+            """
+            playground.show(arguments[0]);
+            const first = [playground.fragment(), playground.answer()];
+            playground.show("op=onnx.Gather-13&data=int32:[1]&indices=int64:0");
+            playground.show(first[0]);
+            return [first, [playground.fragment(), playground.answer()]];""",
+            link_of(case),
+        )
+        assert first == second
+    window.wait("return location.hash.slice(1) === playground.fragment()")
+
+
+HOSTILE = [
+    "op=<img src=x onerror=hacked=1>",
+    'op=onnx.ScatterND-18&data=string:["<img src=x onerror=hacked=1>","</script><script>hacked=1</script>"]'
+    '&indices=int64:[[0]]&updates=string:["<svg onload=hacked=1>"]',
+    "op=onnx.Gather-13&data=int32:[1]&indices=int64:0&<b onclick=hacked=1>=<i>",
+    "op=onnx.Gather-13&data=<script>:[1]&indices=int64:0",
+    "op=onnx.Gather-13&data=constructor:[1]&indices=int64:0",
+    "op=__proto__&data=int32:[1]&indices=int64:0",
+    "op=onnx.Gather-13&data=int32:[1]&indices=int64:0&__proto__=1&axis=javascript:hacked=1",
+    "op=onnx.Gather-13&data=int32:" + "[" * 3000 + "&indices=int64:0",
+    "op=onnx.Gather-13&data=int32(999999,999999,0):[]&indices=int64:0",
+    "op=onnx.Gather-13&data=int32:[1,[2]]&indices=int64:0",
+    "op=onnx.Gather-13&data=int32:[1]&indices=%",
+    "javascript:hacked=1",
+    "&&&===",
+    "op",
+]
+
+
+@pytest.mark.parametrize("fragment", HOSTILE)
+def test_nothing_in_a_link_is_executed(window: browser.Browser, fragment: str) -> None:
+    before = window.run("return document.querySelectorAll('script, img, iframe').length")
+    for text in (fragment, quote(fragment, safe="=&")):
+        window.run("playground.show(arguments[0])", text)
+        window.run("location.hash = arguments[0]", text)
+    assert window.run("return [typeof hacked, document.querySelectorAll('script, img, iframe').length]") == [
+        "undefined",
+        before,
+    ]
+    assert window.run("return document.querySelectorAll('svg image, svg script, svg foreignObject').length") == 0
+
+
+def test_a_link_that_makes_no_sense_leaves_the_page_as_it_is(window: browser.Browser) -> None:
+    before = window.run("return playground.answer()")
+    window.run("playground.show('op=onnx.Gather-13&data=int32:[1,[2]]&indices=int64:0')")
+    assert window.run("return playground.answer()") == before
+    said = "This link can't be shown: a list stands where others have a value."
+    assert window.run("return document.getElementById('link-mistake').textContent") == said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2", "a closing bracket is missing"),
+        ("[[1], [2, 3]]", "the lists of dimension 1 have different lengths: 1 and 2"),
+        ("[1, x]", '"x" is no int32'),
+        ("[1, 99999999999]", "99999999999 does not fit in int32"),
+        ("", "there is no value"),
+        ("[1]]", "there is something after the last bracket"),
+    ],
+)
+def test_a_slip_of_the_pen_is_named_beside_the_field(window: browser.Browser, text: str, message: str) -> None:
+    before = window.run("return playground.answer()")
+    found = window.run(
+        """
+        document.getElementById("form-data").click();
+        const field = document.getElementById("values-data");
+        field.value = arguments[0];
+        field.dispatchEvent(new Event("input"));
+        return [document.getElementById("mistake-data").textContent, field.getAttribute("aria-invalid")];""",
+        text,
+    )
+    assert found[1] == "true"
+    assert message in found[0] or found[0] == "there is a closing bracket too many"
+    assert window.run("return playground.answer()") == before
+
+
+def focused(window: browser.Browser) -> str:
+    return str(window.run("return document.activeElement.id"))
+
+
+def tab_to(window: browser.Browser, wanted: str) -> None:
+    for _ in range(60):
+        if focused(window) == wanted:
+            return
+        window.keys(browser.TAB)
+    raise AssertionError(f"no Tab leads to {wanted}")
+
+
+def test_it_works_by_keys_alone(window: browser.Browser) -> None:
+    window.run("document.activeElement.blur()")
+    tab_to(window, "operator")
+    window.keys("ScatterND", browser.TAB)
+    window.wait("return playground.fragment().startsWith('op=onnx.ScatterND-18')")
+    tab_to(window, "step")
+    window.keys(browser.LEFT)
+    assert "of 4." in window.run("return document.getElementById('step').getAttribute('aria-valuetext')")
+    tab_to(window, "cell-data-0")
+    window.keys(browser.RIGHT, browser.RIGHT, "77")
+    assert focused(window) == "cell-data-2"
+    assert window.run("return playground.answer().values")[2] == "77"
+    tab_to(window, "cell-indices-0")
+    window.keys(browser.DOWN, "100")
+    assert focused(window) == "cell-indices-1"
+    # The live region says what came of it.
+    said = "return document.getElementById('said').textContent.startsWith(arguments[0])"
+    window.wait(said, "IndexError: onnx.ScatterND-18: indices[1, 0] = 100 is out of range")
+    window.keys(browser.CONTROL + "a", "3")
+    window.wait(said, "Result: int32 (8,): [")
+
+
+def test_every_control_has_a_name(window: browser.Browser) -> None:
+    window.run(
+        "playground.show(arguments[0])", f"op=onnx.TensorScatter-24&{PRESETS['onnx.TensorScatter'][0]['fragment']}"
+    )
+    tree = window.command("Accessibility.getFullAXTree")["nodes"]
+    roles = {"button", "combobox", "textbox", "checkbox", "slider", "img", "region"}
+    nameless = [
+        node["role"]["value"]
+        for node in tree
+        if not node.get("ignored") and node.get("role", {}).get("value") in roles and not node["name"].get("value")
+    ]
+    assert nameless == []
+
+
+def test_pointing_at_an_index_shows_it_alone(window: browser.Browser) -> None:
+    assert window.run("return document.querySelectorAll('.arrow').length") > 2
+    window.run(
+        "document.querySelector('.cell[data-group=\"1\"]').dispatchEvent(new Event('pointerover', { bubbles: true }))"
+    )
+    assert window.run(
+        "return [...document.querySelectorAll('.arrow')].every((arrow) => arrow.classList.contains('hue1'))"
+    )
+    assert window.run("return document.getElementById('sentence').textContent") != ""
+
+
+def test_steps_build_the_result(window: browser.Browser) -> None:
+    window.run(
+        "playground.show('op=onnx.ScatterND-18&data=int32:[10,20]&indices=int64:[[0],[-2]]&updates=int32:[1,2]&reduction=add')"
+    )
+    sentences = []
+    for _ in range(2):
+        window.run("document.getElementById('forth').click()")
+        sentences.append(window.run("return document.getElementById('sentence').textContent"))
+    assert sentences == [
+        "1 of 2. indices[0] = [0]: updates[0] = 1 is added to output[0]: 10 + 1 = 11.",
+        "2 of 2. indices[1] = [-2] (-2 counts from the end of axis 0: 2 - 2 = 0): "
+        "updates[1] = 2 is added to output[0]: 11 + 2 = 13.",
+    ]
+
+
+def test_a_telephone_shows_all_of_it(window: browser.Browser) -> None:
+    window.size(360, 740)
+    for op, presets in PRESETS.items():
+        for preset in presets:
+            window.run("playground.show(arguments[0])", f"op={gs.op(op).name}&{preset['fragment']}")
+            assert window.run("return document.documentElement.scrollWidth") <= 360, (op, preset["title"])
+
+
+def test_dark_and_light(window: browser.Browser) -> None:
+    colours = "const { color, backgroundColor } = getComputedStyle(document.body); return [color, backgroundColor]"
+    light = window.run(colours)
+    window.media(dark=True)
+    dark = window.run(colours)
+    assert light != dark
+    assert sum(map(int, re.findall(r"\d+", light[1]))) > 600
+    assert sum(map(int, re.findall(r"\d+", dark[1]))) < 150
+
+
+def test_the_link_is_copied(window: browser.Browser) -> None:
+    window.wait("return document.getElementById('said').textContent.startsWith('Result')")
+    window.run("document.getElementById('copy-link').click()")
+    said = "return ['Copied', 'Press Ctrl+C'].includes(document.getElementById('said').textContent)"
+    assert window.wait(said)
+    assert window.run("return location.hash.slice(1) === playground.fragment()")
+
+
+def test_the_page_loads_nothing_and_knows_no_version_by_itself() -> None:
+    page = playground.page()
+    assert re.findall(r"https?://[^\s\"']+", page) == ["http://www.w3.org/2000/svg"]
+    scripts = "".join(
+        path.read_text(encoding="utf-8") for path in (Path(playground.__file__).parent / "page").glob("*.js")
+    )
+    code = "\n".join(line for line in scripts.splitlines() if not line.lstrip().startswith("//"))
+    assert not [row.name for row in gs.ops() if row.name in code]
+
+
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
+    said = succeed("playground", "-o", tmp_path / "page.html")
+    assert said == f"written: {tmp_path / 'page.html'}\n"
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == playground.page()

@@ -1,0 +1,114 @@
+"""CI runs every test file, and paths that files of the repository name exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+
+from gatherscatter.bench.contenders import PEERS
+from gatherscatter.conformance.exports import FORMS
+from gatherscatter.lazy_modules import MODULES
+from tests.conftest import QUICK
+from tests.support.paths import ROOT
+
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8").replace("\\\n", " ")
+PATH = re.compile(r"(?<![\w/.])(?:tests|tools|src/gatherscatter|findings)/[\w/.-]*\w")  # not cpp/tests
+FOLDERS = ("docs", "src", "tests", "tools", "cpp", "examples", "findings")
+NAMING = [
+    *(ROOT / ".ci").iterdir(),
+    *(ROOT / name for name in ("CONTRIBUTING.md", "README.md", "pyproject.toml", "findings/README.md")),
+    *(
+        path
+        for folder in ("docs", "src", "tests", "tools", "cpp", "examples", "findings")
+        for path in (ROOT / folder).rglob("*.*")
+    ),
+]
+
+
+def covered(file: str, paths: list[str]) -> bool:
+    return any(file == path or file.startswith(f"{path}/") for path in paths)
+
+
+def runs() -> list[list[str]]:
+    """The paths of the two runs of pytest: without frameworks, and with all of them."""
+    commands = re.findall(r"^\.venv/bin/pytest (.*)$", CI, re.MULTILINE)
+    assert len(commands) == 2
+    return [[word for word in command.split() if not word.startswith("-")] for command in commands]
+
+
+def modules_of(requirements: list[str]) -> Iterator[str]:
+    for requirement in requirements:
+        name, extras = re.match(r"([\w-]+)(?:\[([\w,-]+)\])?", requirement).groups()  # type: ignore[union-attr]
+        if name == "gatherscatter":
+            for extra in extras.split(","):
+                yield from modules_of(SETTINGS["project"]["optional-dependencies"][extra])
+        else:
+            yield name.replace("-", "_")
+
+
+def needed(file: str) -> set[str]:
+    """The modules without which tests of a file are skipped or differ."""
+    calls = [
+        node for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+    ]
+    names = {
+        str(call.args[0].value)
+        for call in calls
+        if ast.unparse(call.func).endswith(("importorskip", "find_spec"))
+        if call.args
+        if isinstance(call.args[0], ast.Constant)
+    }
+    return {name.partition(".")[0] for name in names} - {"gatherscatter"}
+
+
+def test_ci_runs_every_file() -> None:
+    assert [file for file in FILES if file.count("/") < 2] == []  # each lies in a folder of tests/
+    assert [file for file in FILES if not (covered(file, runs()[0]) or covered(file, runs()[1]))] == []
+
+
+INSTALLED = {
+    *modules_of(SETTINGS["project"]["dependencies"]),
+    *modules_of(SETTINGS["project"]["optional-dependencies"]["test"]),
+}
+
+
+def test_ci_runs_files_with_the_frameworks_that_they_need() -> None:
+    missing = {file: needed(file) - INSTALLED for file in FILES if not covered(file, runs()[1])}
+    assert {file: names for file, names in missing.items() if names} == {}
+
+
+def test_dispatch_tables_have_the_names_that_are_offered() -> None:
+    assert set(MODULES["gatherscatter.bench.contenders"]) == set(PEERS)
+    assert set(MODULES["gatherscatter.conformance.exports"]) == set(FORMS)
+
+
+def test_the_quick_tests_exist() -> None:
+    quick = {f"tests/{folder}/{name}.py" for folder, names in QUICK.items() for name in names}
+    assert quick <= set(FILES)
+
+
+def test_names_of_files_are_unique() -> None:
+    assert [name for name, count in Counter(file.rpartition("/")[2] for file in FILES).items() if count > 1] == []
+
+
+def test_paths_that_files_name_exist() -> None:
+    missing = {
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in NAMING
+        if file.suffix in ("", ".md", ".py", ".toml", ".cpp", ".hpp")
+        for name in PATH.findall(file.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    }
+    assert missing == set()
+
+
+def test_tests_that_guarantees_name_exist() -> None:
+    page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:[\w/]+/)?test_\w+\.py)", page)
+    assert len(named) > 30
+    assert [name for name in named if f"tests/{name}" not in FILES] == []

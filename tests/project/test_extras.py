@@ -1,0 +1,35 @@
+"""What is said of an optional package that is missing."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from gatherscatter.extras import check_installed, find_missing, require
+
+
+def test_a_missing_module_is_named_with_what_to_install() -> None:
+    with (
+        pytest.raises(ImportError, match=r"^maps need it: pip install 'gatherscatter\[maps\]'$") as error,
+        require("no_such", text="maps need it", install="gatherscatter[maps]"),
+    ):
+        import no_such  # noqa: F401
+    assert isinstance(error.value.__cause__, ModuleNotFoundError)
+
+
+def test_what_an_installed_module_lacks_is_not_hidden() -> None:
+    with (
+        pytest.raises(ModuleNotFoundError, match="no_such_dependency"),
+        require("no_such", text="maps need it", install="maps"),
+    ):
+        import no_such_dependency  # noqa: F401
+
+
+def test_modules_are_looked_for_without_importing_them() -> None:
+    sys.modules.pop("this", None)
+    assert find_missing(["this", "no_such"]) == ["no_such"]
+    assert "this" not in sys.modules
+    check_installed("the poem", ["this"])
+    with pytest.raises(ImportError, match=r"^the poem needs no_such and nor_this: pip install no_such nor_this$"):
+        check_installed("the poem", ["this", "no_such", "nor_this"])

@@ -1,0 +1,76 @@
+"""Importing the package imports no framework; what is missing is named together with the extra that brings it."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gatherscatter as gs
+
+FRAMEWORKS = [
+    "onnx",
+    "onnxruntime",
+    "openvino",
+    "torch",
+    "jax",
+    "dask",
+    "xarray",
+    "zarr",
+    "click",
+    "rich",
+    "ml_dtypes",
+    "jinja2",
+]
+
+
+def _run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_the_package_imports_no_framework() -> None:
+    loaded = _run(f"import sys, gatherscatter; print([name for name in {FRAMEWORKS} if name in sys.modules])")
+    assert loaded == "[]"
+
+
+def test_the_spec_functions_need_no_framework() -> None:
+    code = (
+        "import sys, gatherscatter as gs\n"
+        "gs.onnx.ScatterND([0.0, 0.0], [[1]], [1.0], reduction='add')\n"
+        "gs.openvino.Gather(['a', 'b'], [1], 0)\n"
+        f"print([name for name in {FRAMEWORKS} if name in sys.modules])"
+    )
+    assert _run(code) == "[]"
+
+
+def test_sentences_are_read_at_the_first_error() -> None:
+    code = (
+        "import sys, gatherscatter as gs\n"
+        "from gatherscatter.sentences import read_sentences\n"
+        "gs.onnx.ScatterND([0.0, 0.0], [[1]], [1.0], reduction='add')\n"
+        "print(read_sentences.cache_info().currsize, 'tomllib' in sys.modules)\n"
+        "try:\n    gs.gather([1], [1])\nexcept IndexError:\n    print(read_sentences.cache_info().currsize)"
+    )
+    assert _run(code).split() == ["0", "False", "1"]
+
+
+@pytest.mark.parametrize("extra", ["onnx"])
+def test_a_missing_framework_is_named_with_its_extra(extra: str, tmp_path: Path) -> None:
+    code = (
+        "import sys, gatherscatter as gs\n"
+        f"sys.modules[{extra!r}] = None\n"
+        "open('model.onnx', 'wb').close()\n"
+        "try:\n    gs.run('model.onnx', {})\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert f"pip install 'gatherscatter[{extra}]'" in done.stdout
+
+
+def test_every_public_function_can_be_sent_to_another_process() -> None:
+    functions = [getattr(gs, name) for name in gs.__all__ if callable(getattr(gs, name))]
+    assert pickle.loads(pickle.dumps(functions)) == functions

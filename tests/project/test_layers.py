@@ -1,0 +1,124 @@
+"""What import-linter does not see: imports of the root and by name, class names, and the files that a call enters."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+import onnx
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.doctor import examine
+from tests.support.command_line import succeed
+from tests.support.paths import ROOT
+
+PACKAGE = Path(gs.__file__).parent
+TOOLS = {"bench", "cli", "conformance", "doctor", "explaining", "playground", "__main__.py"}
+BY_NAME = {"lazy_modules.py", "bench/commits.py"}  # the second imports the package of another commit
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_only_tools_import_the_root() -> None:
+    """``from gatherscatter import X`` imports the root unless X is a module."""
+    found = []
+    for name, tree in sources():
+        if name.split("/")[0] in TOOLS or name == "__init__.py":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found += [name for alias in node.names if alias.name == "gatherscatter"]
+            elif isinstance(node, ast.ImportFrom) and node.module == "gatherscatter":
+                modules = (alias.name for alias in node.names if alias.name != "_core")
+                found += [name for module in modules if not (PACKAGE / f"{module}.py").exists()]
+    assert found == []
+
+
+def test_our_modules_are_imported_by_name_in_one_place() -> None:
+    """Elsewhere ``import_module`` gets the name of another library, as a constant."""
+    found = []
+    for name, tree in sources():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+                constant = isinstance(node.args[0], ast.Constant) and str(node.args[0].value)
+                if not constant or constant.startswith(("gatherscatter", ".")):
+                    found.append(name)
+    assert set(found) == BY_NAME
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    names = Counter(
+        node.name for _, tree in sources() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )  # fmt: skip
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def entered(run: Callable[[], object]) -> set[str]:
+    """The files of the package whose functions a second run calls, in all of its threads."""
+    run()  # imports are done after this
+    files: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return {Path(name).relative_to(PACKAGE).as_posix() for name in files if name.startswith(str(PACKAGE))}
+
+
+DATA, INDICES, UPDATES = np.zeros((4, 3), np.float32), np.array([[1], [2]]), np.ones((2, 3), np.float32)
+
+
+def test_an_array_function_enters_no_python() -> None:
+    assert entered(lambda: gs.gather_nd(DATA, INDICES)) == set()
+
+
+def test_an_op_version_enters_two_files() -> None:
+    files = entered(lambda: gs.onnx.ScatterND(DATA, INDICES, UPDATES))
+    assert files == {"specs/calls.py", "arrays/convert.py"}
+
+
+def test_the_doctor_enters_few_files() -> None:
+    """30 before the layers."""
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 18]>
+        g (float[4, 3] d, int64[2, 1] i, float[2, 3] u, int64[4, 3] j) => (float[4, 3] z)
+        { y = ScatterND <reduction = "add"> (d, i, u)  z = GatherElements (y, j) }""")
+    inputs = {"d": DATA, "i": INDICES, "u": UPDATES, "j": np.zeros((4, 3), np.int64)}
+    assert len(entered(lambda: examine(model, inputs))) <= 15
+
+
+def test_apply_on_a_stored_array_enters_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """25 before the layers."""
+    zarr = pytest.importorskip("zarr")
+    monkeypatch.chdir(tmp_path)
+    zarr.create_array("data.zarr", data=DATA, chunks=(2, 3))
+    np.save("indices.npy", INDICES)
+    np.save("updates.npy", UPDATES)
+    command = "apply onnx.ScatterND-18 data.zarr indices.npy updates.npy --reduction add"
+    assert len(entered(lambda: succeed(*command.split()))) <= 12
+
+
+def test_the_core_knows_no_python() -> None:
+    core = ROOT / "cpp" / "core"
+    own = {path.name for path in core.iterdir()}
+    for path in core.glob("*.[ch]pp"):
+        text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r'^#include "(.+)"', text, re.MULTILINE)) <= own, path.name
+        assert not re.search(r"\bPy[A-Z_]|#include <(Python|numpy)", text), path.name

@@ -1,0 +1,37 @@
+"""What type checkers are told is what there is."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import pytest
+
+from gatherscatter import _core
+from tools import write_stubs
+
+
+@pytest.mark.parametrize("domain", ["onnx", "openvino"])
+def test_the_stub_of_a_domain_is_what_the_table_gives(domain: str) -> None:
+    stored = (write_stubs.PACKAGE / domain / "__init__.pyi").read_text()
+    assert stored == write_stubs.stub(domain), "run: python tools/write_stubs.py"
+
+
+def _declared() -> dict[str, list[str]]:
+    tree = ast.parse((write_stubs.PACKAGE / "_core.pyi").read_text())
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {f.name: [a.arg for a in f.args.posonlyargs + f.args.args + f.args.kwonlyargs] for f in functions}
+
+
+def test_the_stub_of_the_core_names_every_function() -> None:
+    assert set(_declared()) == {name for name in vars(_core) if not name.startswith("__")}
+
+
+@pytest.mark.parametrize("name", _declared())
+def test_the_stub_of_the_core_has_every_parameter(name: str) -> None:
+    function = getattr(_core, name)
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except ValueError:
+        pytest.fail(f"{name} has no signature")
+    assert parameters == _declared()[name]

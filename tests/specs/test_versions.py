@@ -1,0 +1,286 @@
+"""Every op version against the oracle: the table row by row, each combination once, and Hypothesis."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gatherscatter as gs
+from gatherscatter.arrays.convert import element_type
+from gatherscatter.conformance.random_calls import dtype_of, fill_from_bytes, representations
+from gatherscatter.conformance.random_source import HypothesisChoices
+from gatherscatter.errors import OpValueError
+from gatherscatter.oracle import oracle
+from gatherscatter.specs import table
+from tests.support.cases import CASES
+from tests.support.judge import check_version, error_class, outcome, run_version
+
+ROWS = list(oracle.ROWS.values())
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+# ------------------------------------------------------------------------------------------ the table, row by row
+
+
+def test_there_are_exactly_the_31_op_versions():
+    assert sorted(version.name for version in gs.ops()) == sorted(oracle.ROWS)
+    assert len(gs.ops()) == len(oracle.ROWS) == 31
+
+
+@each_row
+def test_table_names_and_inputs(row):
+    version = gs.op(row.name)
+    assert (version.domain, version.op_type, version.version) == (row.domain, row.op_type, row.version)
+    assert version.name == row.name
+    assert tuple(x.name for x in version.inputs) == row.inputs
+    assert [x.name for x in version.inputs if x.optional] == (["write_indices"] if "TensorScatter" in row.name else [])
+    kinds = {x.name: x.kind for x in version.inputs}
+    assert kinds.get("indices", "indices") == kinds.get("write_indices", "indices") == "indices"
+    assert kinds.get("axis", "axis") == "axis"
+    values = {"data", "updates", "past_cache", "update", "step_ids"}
+    assert {kinds[name] for name in values & set(kinds)} == {"data"}
+    assert version.deprecated is row.deprecated
+    assert version.kernel == row.kernel
+    assert version.source
+
+
+@each_row
+def test_table_attributes_and_defaults(row):
+    version = gs.op(row.name)
+    attributes = {a.name: a for a in version.attributes}
+    assert set(attributes) == set(row.attributes)
+    for name, default in row.attributes.items():
+        found = attributes[name]
+        if default is oracle.REQUIRED:
+            assert found.default is table.REQUIRED
+            assert found.type == "int"
+        else:
+            assert found.default == default
+            assert found.type == {int: "int", str: "string", bool: "bool"}[type(default)]
+        assert sorted(found.choices or ()) == sorted(row.choices.get(name, ()))
+
+
+@each_row
+def test_table_element_types(row):
+    """The types that every NumPy user has; the storage types have the next test to themselves."""
+    storage = {*oracle.OV_STORAGE, "uint1", "uint2"} if row.domain == "openvino" else set()
+    assert set(gs.op(row.name).element_types) - storage == set(row.types) - storage
+
+
+@each_row
+def test_table_storage_types(row):
+    """8-bit and 4-bit types; u1 and u2 exist in OpenVINO, but not in every ml_dtypes, so they may be there or not."""
+    if row.domain == "openvino":
+        found = {name for name in gs.op(row.name).element_types if name in (*oracle.T24, "int2", "uint1", "uint2")}
+        assert found - set(oracle.T16) - {"uint1", "uint2"} == set(oracle.OV_STORAGE)
+
+
+@each_row
+def test_table_index_types_and_range(row):
+    version = gs.op(row.name)
+    if row.kernel == "gather_tree":  # all four inputs share one type
+        assert set(version.index_types) <= set(version.element_types)
+        return
+    assert sorted(version.index_types) == sorted(row.index_types)
+    if row.rule != "own":
+        assert version.index_range == row.rule
+
+
+@each_row
+def test_element_type_names_are_those_of_the_table(row):
+    for name in representations(row.types):
+        spec_name = "string" if dtype_of(name).kind in "OUST" else name
+        assert element_type(dtype_of(name)) == spec_name
+        assert spec_name in gs.op(row.name).element_types
+
+
+FAMILIES = sorted({(row.domain, row.op_type) for row in ROWS})
+
+
+@pytest.mark.parametrize(("domain", "op_type"), FAMILIES, ids=".".join)
+def test_find_picks_the_newest_version_not_above(domain, op_type):
+    known = sorted(row.version for row in ROWS if (row.domain, row.op_type) == (domain, op_type))
+    for opset in range(1, 30):
+        below = [version for version in known if version <= opset]
+        if below:
+            assert table.find(domain, op_type, opset).version == below[-1]
+        else:
+            with pytest.raises(LookupError):
+                table.find(domain, op_type, opset)
+    assert gs.op(f"{domain}.{op_type}").version == known[-1]
+
+
+# --------------------------------------------------------------------------------------- each combination at least once
+
+
+def small_case(row: oracle.OracleRow, element: str, index: str) -> tuple[list[np.ndarray], dict[str, Any]]:
+    """One small legal call with duplicates, and with a negative index where the version and the type have them."""
+    negative = row.rule == "negative" and index in ("int8", "int16", "int32", "int64")
+
+    def elements(*shape: int, start: int = 0) -> np.ndarray:
+        size = int(np.prod(shape))
+        return fill_from_bytes(element, shape, bytes(range(start, start + size)))
+
+    def positions(values: list, last: int) -> np.ndarray:
+        array = np.array(values)
+        return (np.where(array == last, -1, array) if negative else array).astype(index)
+
+    if row.kernel == "gather":
+        made = [elements(3, 4), positions([[0, 3], [3, 1]], 3)], {"axis": 1}
+    elif row.kernel == "gather_elements":
+        made = [elements(3, 4), positions([[0, 3, 3, 1, 0], [1, 1, 2, 0, 3], [3, 0, 0, 2, 1]], 3)], {"axis": 1}
+    elif row.kernel == "gather_nd":
+        b = {"batch_dims": 1} if "batch_dims" in row.attributes else {}
+        made = [elements(2, 3, 2), positions([[[1], [0]], [[0], [1]]], 1 + len(b))], b
+    elif row.kernel == "scatter_elements":
+        indices = positions([[0, 0, 2], [1, 0, 1]], 2)
+        made = [elements(2, 3), indices, elements(2, 3, start=6)], {"axis": 1}
+    elif row.kernel == "scatter_nd":
+        made = [elements(3, 3), positions([[0], [2], [0], [1], [0]], 2), elements(5, 3, start=4)], {}
+    elif row.kernel == "scatter_update":
+        made = [elements(2, 3), positions([2, 0, 2], 2), elements(2, 3, start=6)], {"axis": 1}
+    elif row.kernel == "tensor_scatter":
+        made = [elements(2, 3, 2), elements(2, 2, 2, start=5), positions([0, 1], -1)], {}
+    else:  # gather_tree: one and two are numbers in every element type
+        ones, twos = np.ones((3, 2, 3)), np.full((3, 2, 3), 2.0)
+        steps = np.where(np.arange(18).reshape(3, 2, 3) % 5, ones, twos)
+        made = [x.astype(dtype_of(element)) for x in (steps, ones, np.full(2, 2.0), np.array(2.0))], {}
+    return made
+
+
+def attribute_combinations(row: oracle.OracleRow) -> list[dict[str, Any]]:
+    choices = dict(row.choices)
+    if "use_init_val" in row.attributes:
+        choices["use_init_val"] = (True, False)
+    return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
+
+
+CELLS = [(row, element) for row in ROWS for element in representations(row.types)]
+
+
+@pytest.mark.parametrize(("row", "element"), CELLS, ids=[f"{row.name}-{element}" for row, element in CELLS])
+def test_each_type_with_each_reduction_and_index_type(row, element):
+    for attributes in attribute_combinations(row):
+        for n, index in enumerate(row.index_types or ("int64",)):
+            inputs, more = small_case(row, element, index)
+            if "axis" in row.inputs:
+                inputs.append(np.array([more.pop("axis")], oracle.IX[n]))  # and so each axis type as well
+            check_version(row.name, inputs, {**attributes, **more})
+
+
+@each_row
+def test_element_types_that_the_version_does_not_have(row):
+    everything = {*oracle.T24, *oracle.OVANY, "datetime64[s]", "timedelta64[s]", "longdouble"}
+    for name in representations(tuple(sorted(everything - set(row.types)))):
+        inputs, attributes = small_case(row, "bool", (row.index_types or ("bool",))[0])
+        blank = np.full if name == "object" else np.zeros
+        arguments = ("", object) if name == "object" else (dtype_of(name),)
+        inputs = [x if x.dtype != bool else blank(x.shape, *arguments) for x in inputs]
+        if "axis" in row.inputs:
+            inputs.append(np.array(attributes.pop("axis")))
+        with pytest.raises(TypeError):
+            run_version(row.name, *inputs, **attributes)
+
+
+@each_row
+def test_index_types_that_the_version_does_not_have(row):
+    if row.kernel == "gather_tree":
+        return
+    for name in sorted({*oracle.IX, "bool", "float32", "float64"} - set(row.index_types)):
+        inputs, attributes = small_case(row, "float32", row.index_types[0])
+        n = row.inputs.index("write_indices" if "write_indices" in row.inputs else "indices")
+        inputs[n] = np.zeros(inputs[n].shape, name)
+        if "axis" in row.inputs:
+            inputs.append(np.array(attributes.pop("axis")))
+        with pytest.raises(TypeError):
+            run_version(row.name, *inputs, **attributes)
+
+
+@each_row
+def test_attribute_values_that_the_version_does_not_list(row):
+    for name, listed in row.choices.items():
+        unlisted = {*oracle.REDUCTIONS, "sum", "prod", "linear", "wrap", "", "None", listed[-1].upper()} - set(listed)
+        for value in sorted(unlisted):
+            inputs, attributes = small_case(row, "float32", row.index_types[0])
+            if "axis" in row.inputs:
+                inputs.append(np.array(attributes.pop("axis")))
+            with pytest.raises(OpValueError):
+                run_version(row.name, *inputs, **{**attributes, name: value})
+
+
+ORDERED = {  # each call has two faults; the one that the documented order puts first is raised
+    "unknown keyword before attribute value": ("onnx.ScatterND-18", {"nonsense": 1, "reduction": "?"}, {}, TypeError),
+    "unknown keyword before shape": ("onnx.ScatterND-18", {"nonsense": 1}, {2: np.ones(3)}, TypeError),
+    "type before attribute value": ("onnx.ScatterND-18", {"reduction": "?"}, {2: np.ones(1, "i4")}, TypeError),
+    "type before attribute of another version": ("onnx.ScatterND-13", {"reduction": "add"}, {1: np.zeros((1, 1), "i4")},
+                                                 TypeError),
+    "attribute value before reduction for the type": ("onnx.ScatterND-18", {"reduction": "?"},
+                                                      {0: np.ones(2, "F"), 2: np.ones(1, "F")}, ValueError),
+    "reduction for the type before shape": ("onnx.ScatterND-18", {"reduction": "max"},
+                                            {0: np.ones(2, "F"), 2: np.ones(9, "F")}, TypeError),
+    "reduction for the type before axis": ("openvino.ScatterElementsUpdate-12", {"reduction": "mean"},
+                                           {0: np.ones(2, bool), 2: np.ones(1, bool), 3: np.zeros(2, int)}, TypeError),
+    "shape before index": ("onnx.ScatterND-18", {}, {1: np.array([[9]]), 2: np.ones(3)}, ValueError),
+    "type before index": ("onnx.ScatterND-18", {}, {1: np.array([[9]], "i4")}, TypeError),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", ORDERED)
+def test_order_of_errors(fault):
+    name, attributes, changes, expected = ORDERED[fault]
+    flat = name.startswith("openvino")
+    inputs = [np.ones(2), np.array([0] if flat else [[0]]), np.ones(1), *([np.array(0)] if flat else [])]
+    for n, value in changes.items():
+        inputs[n] = value
+    result, judged = (
+        outcome(run_version, name, *inputs, **attributes),
+        outcome(oracle.call, name, *inputs, **attributes),
+    )
+    assert (error_class(result), error_class(judged)) == (expected, expected)
+
+
+@each_row
+def test_domain_functions_are_the_same_operators(row):
+    """gs.onnx.ScatterND(..., opset=18) is gs.op("onnx.ScatterND-18")."""
+    inputs, attributes = small_case(row, "float32", (row.index_types or ("int64",))[-1])
+    if "axis" in row.inputs:
+        inputs.append(attributes.pop("axis"))  # a plain int, as users write it
+    function = getattr(getattr(gs, row.domain), row.op_type)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        result = function(*inputs, **attributes, opset=row.version)
+    oracle.assert_same(result, oracle.call(row.name, *inputs, **attributes), inputs[0])
+
+
+# Sizes at which blocks, vector tails and several threads come in: many single elements, and few wide rows.
+LARGE = {"scatter_elements": (5, 20_000, 1), "scatter_nd": (3, 30, 700)}
+REDUCING = [row for row in ROWS if "max" in row.reductions]
+
+
+@pytest.mark.parametrize("element", ["float16", "bfloat16", "float32", "int8", "uint64", "bool"])
+@pytest.mark.parametrize("row", REDUCING, ids=lambda row: row.name)
+def test_larger_reductions(row, element):
+    places, count, width = LARGE[row.kernel]
+    noise = np.random.default_rng(count)
+    data = fill_from_bytes(element, (places, width), noise.bytes(places * width))
+    updates = fill_from_bytes(element, (count, width), noise.bytes(count * width))
+    inputs = [data, noise.integers(-places, places, (count, 1)), updates]
+    if "axis" in row.inputs:
+        inputs.append(np.array(0))
+    for attributes in attribute_combinations(row):
+        check_version(row.name, inputs, attributes)
+
+
+# ------------------------------------------------------------------------------------------------------- Hypothesis
+
+
+@each_row
+@given(data=st.data())
+def test_random_calls(row, data):
+    CASES[f"version {row.name}"](HypothesisChoices(data.draw))

@@ -1,0 +1,150 @@
+"""Whether the library does what the oracle says: the same array, or the same class of error at the same place."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gatherscatter as gs
+from gatherscatter.conformance.random_calls import RandomCall, change_layout
+from gatherscatter.oracle import oracle
+
+ERRORS = (TypeError, ValueError, IndexError)
+
+
+def outcome(function: Callable, *inputs: Any, **keywords: Any) -> Any:
+    """What a call returns or raises."""
+    try:
+        return function(*inputs, **keywords)
+    except ERRORS as error:
+        return error
+
+
+def error_class(error: Exception) -> type:
+    return next(cls for cls in ERRORS if isinstance(error, cls))
+
+
+def check_error(error: Any, name: str, expected: Exception) -> None:
+    """The class of the oracle's error; it names the op, and a bad index where it stands first in row-major order."""
+    assert isinstance(error, Exception), f"expected {expected!r}, got\n{error}"
+    assert error_class(error) is error_class(expected), error
+    if isinstance(error, ValueError | IndexError):
+        assert error.op == name
+    if hasattr(expected, "position"):
+        assert tuple(error.positions[0]) == expected.position
+
+
+def content(array: np.ndarray) -> Any:
+    return array.tolist() if array.dtype.kind in "OT" else (array.dtype, array.strides, array.tobytes())
+
+
+# ----------------------------------------------------------------------------------------------------- op versions
+
+
+def run_version(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
+    """The library's answer; Scatter-11 warns that it is deprecated, which test_rulings.py looks at (O24)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return gs.op(name)(*inputs, **attributes)
+
+
+def check_version(name: str, inputs: list, attributes: dict) -> None:
+    """A call of an op version; its inputs stay as they were."""
+    before = [content(array) for array in inputs]
+    zero_sign = attributes.get("reduction") not in ("min", "max")
+    expected = outcome(oracle.call, name, *inputs, **attributes)
+    result = outcome(run_version, name, *inputs, **attributes)
+    if isinstance(expected, Exception):
+        check_error(result, name, expected)
+    elif isinstance(result, Exception):
+        raise AssertionError(f"expected\n{expected}") from result
+    else:
+        oracle.assert_same(result, expected, inputs[0], zero_sign)
+        assert not any(np.shares_memory(result, array) for array in inputs)
+    assert [content(array) for array in inputs] == before
+
+
+# ------------------------------------------------------------------------------------------------- array functions
+
+
+def _compare(result: Any, expected: Any, name: str, inputs: list, keywords: dict) -> None:
+    if isinstance(expected, Exception):
+        check_error(result, name, expected)
+    elif isinstance(result, Exception):
+        raise AssertionError(f"expected\n{expected}") from result
+    elif inputs[0].dtype.kind == "c" and keywords.get("reduction") == "mean":
+        assert result.dtype == inputs[0].dtype  # how a complex number is divided is NumPy's to say
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+    else:
+        oracle.assert_same(result, expected, inputs[0], keywords.get("reduction") not in ("min", "max"))
+
+
+def check_array_call(kernel: str, call: RandomCall, num_threads: int | None = None) -> None:
+    """A call of an array function."""
+    inputs, keywords = call
+    before = [content(array) for array in inputs]
+    expected = outcome(oracle.array_call, kernel, *inputs, **keywords)
+    result = outcome(getattr(gs, kernel), *inputs, **keywords, num_threads=num_threads)
+    _compare(result, expected, kernel, inputs, keywords)
+    assert [content(array) for array in inputs] == before
+
+
+def check_tensor_scatter(call: RandomCall, mode: str) -> None:
+    """A call of ``gs.tensor_scatter``."""
+    (past, update, *write), keywords = call
+    write = write[0] if write else None
+    expected = outcome(oracle.tensor_scatter, past, update, write, keywords["axis"], mode)
+    result = outcome(gs.tensor_scatter, past, update, write, **keywords, mode=mode)
+    _compare(result, expected, "tensor_scatter", [past], keywords)
+
+
+def check_out(kernel: str, call: RandomCall, layout: str, num_threads: int | None) -> None:
+    """The same into an array that exists: it is the result, or unchanged where there is none."""
+    inputs, keywords = call
+    dtype = inputs[0].dtype  # byte order included
+    expected = outcome(oracle.array_call, kernel, *inputs, **keywords)
+    failed = isinstance(expected, Exception)
+    shape = inputs[0].shape if failed else expected.shape
+    out = change_layout(np.frombuffer(bytes([7]) * (math.prod(shape) * dtype.itemsize), dtype).reshape(shape), layout)
+    out = out if out.flags.writeable and 0 not in out.strides else out.copy()
+    before = content(out)
+    result = outcome(getattr(gs, kernel), *inputs, **keywords, num_threads=num_threads, out=out)
+    if failed:  # the shape of out may be wrong, too, which is another error
+        assert isinstance(result, ERRORS), result
+        assert content(out) == before
+    else:
+        assert result is out or isinstance(result, Exception)
+        _compare(result, expected, kernel, inputs, keywords)
+
+
+def check_in_place(kernel: str, call: RandomCall, num_threads: int | None) -> None:
+    """A scatter into its own data."""
+    (data, *rest), keywords = call
+    expected = outcome(oracle.array_call, kernel, data, *rest, **keywords)
+    place = data.copy() if 0 in data.strides or not data.flags.writeable else data
+    before = content(place)
+    result = outcome(getattr(gs, kernel), place, *rest, **keywords, num_threads=num_threads, out=place)
+    _compare(result, expected, kernel, [place, *rest], keywords)
+    assert result is place if not isinstance(expected, Exception) else content(place) == before
+
+
+def check_prepared(kernel: str, call: RandomCall, num_threads: int | None) -> None:
+    """Indices prepared before: the call gives the same as without."""
+    (data, indices, *updates), keywords = call
+    keywords = {key: value for key, value in keywords.items() if key not in ("mode", "batch_dims")}
+    axis = None if kernel.endswith("_nd") else keywords.pop("axis")
+    expected = outcome(oracle.array_call, kernel, *call.inputs, **keywords, **({} if axis is None else {"axis": axis}))
+    prepared = outcome(gs.prepare, indices, data.shape, axis=axis)
+    if isinstance(prepared, Exception):
+        assert isinstance(expected, ERRORS), expected
+        return
+    method = prepared.scatter if updates else prepared.gather
+    result = outcome(method, data, *updates, **keywords, num_threads=num_threads)
+    if isinstance(expected, Exception):
+        assert isinstance(result, ERRORS), result
+    else:
+        _compare(result, expected, kernel, call.inputs, keywords)

@@ -1,0 +1,72 @@
+"""Models, inputs and checks that the tests of InferenceSession share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from gatherscatter.onnx.session import InferenceSession
+from tests.support.onnx_graphs import model, node
+
+F32, I64 = np.float32, np.int64
+Arrays = dict[str, np.ndarray]
+
+
+def make_one_thread_options() -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return options
+
+
+def make_quiet_options() -> Any:
+    """Default threads, without the warnings about values that nobody needs."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return options
+
+
+def load_onnxruntime(made: onnx.ModelProto) -> Any:
+    """A session of ONNX Runtime on one thread. With more threads, its ScatterND is a race."""
+    return onnxruntime.InferenceSession(
+        made.SerializeToString(), make_one_thread_options(), providers=["CPUExecutionProvider"]
+    )
+
+
+def assert_same_bits(results: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    assert len(results) == len(expected)
+    for result, other in zip(results, expected, strict=True):
+        assert result.dtype == other.dtype
+        np.testing.assert_array_equal(result, other, strict=True)
+
+
+def list_runners(session: InferenceSession) -> str:
+    """Who runs the parts: "o" for ONNX Runtime, "g" for us."""
+    return "".join(part.runs_on[0] for part in session.plan.parts)
+
+
+SCATTER_IO = {"x": (F32, ["n", 2]), "at": (I64, ["m", 1]), "new": (F32, ["m", 2])}
+SCATTER = {
+    "x": np.arange(8, dtype=F32).reshape(4, 2),
+    "at": np.array([[1], [3], [1]]),
+    "new": np.array([[10, 20], [30, 40], [50, 60]], F32),
+}
+
+
+def make_scatter_model(*nodes: onnx.NodeProto, outputs: str = "out", **options: Any) -> onnx.ModelProto:
+    """A model of the inputs x, at and new. Its outputs have the type and shape of x."""
+    return model(nodes, SCATTER_IO, {name: (F32, ["n", 2]) for name in outputs.split()}, **options)
+
+
+ADD = node("ScatterND", "x at new", "sum", "collect", reduction="add")
+BETWEEN = make_scatter_model(
+    node("Neg", "new", "negative"),
+    node("ScatterND", "x at negative", "sum", reduction="add"),
+    node("Abs", "sum", "out"),
+)
+SUMS = """<ir_version: 10, opset_import: ["": 18]>
+    g (float[n] data, int64[m, 1] indices, float[m] updates) => (float[n] out)
+    { sums = ScatterND <reduction = "add"> (data, indices, updates)  out = %s (sums) }"""

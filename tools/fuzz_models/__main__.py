@@ -1,0 +1,45 @@
+"""Damage thousands of model files: each must end in a result or in one line, soon and in little memory.
+
+    python -m tools.fuzz_models --seconds 300
+    python -m tools.fuzz_models --case 'onnx-branches 1234'      # one case again, and what was done to the model
+    python -m tools.fuzz_models --case 'ir-shapes 7' --keep DIR  # and its files
+
+A case is a good model and a number. The damage is drawn from both, so every case can run again. A separate process
+loads each model and runs it on random inputs, so a crash, a hang or a lack of memory belongs to one case. The doctor,
+the converter and the planner of InferenceSession read the file, too. A fault does not count when the model itself asks
+for the work (see `is_excused`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tools.fuzz_models.cases import Case
+from tools.fuzz_models.models import MODELS
+from tools.fuzz_models.running import fuzz, repeat
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--cases", type=float, default=float("inf"), help="stop after this number of cases")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**40)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--case", type=Case.parse)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="where to write the files of the case")
+    given = parser.parse_args()
+    stop = time.monotonic() + given.seconds
+    if given.case:
+        summary = repeat(given.case, given.keep)
+    else:
+        print(f"seed {given.seed}", flush=True)
+        summary = fuzz(lambda done: done >= given.cases or time.monotonic() > stop, given.seed, given.models)
+    print(summary)
+    return 1 if summary.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

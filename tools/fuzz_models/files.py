@@ -1,0 +1,38 @@
+"""The files of a model: the model, its weights, and the links and folders beside it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Link(NamedTuple):
+    """A symbolic link in a model's folder."""
+
+    target: str
+
+
+class Folder(NamedTuple):
+    """A folder where a file should be."""
+
+
+Files = dict[str, bytes | Link | Folder]  # the first one is the model
+
+
+def write_files(files: Files, folder: Path) -> Path:
+    """Write the files into a new folder ``model``, beside a file that no model may read. Return the model's path."""
+    shutil.rmtree(folder, ignore_errors=True)
+    place = folder / "model"
+    place.mkdir(parents=True)
+    (folder / "secret").write_bytes(b"secret!!" * 64)
+    links: Files = {"link": Link("../secret"), "up": Link(".."), "loop": Link("loop"), "folder": Folder()}
+    for name, content in {**links, **files}.items():
+        path = place / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif isinstance(content, Link):
+            path.symlink_to(content.target)
+        else:
+            path.mkdir()
+    return place / next(iter(files))

@@ -1,0 +1,74 @@
+"""Prints the figures of docs/pytorch.md and docs/onnx.md: ``python tools/measure_frameworks.py``, in about a minute.
+
+Those who are compared take turns; the least time of each is what counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+REDUCTIONS = {"sum": "sum", "mean": "mean", "max": "amax", "mul": "prod"}
+
+
+def by_turns(calls: list[Callable[[], Any]], rounds: int) -> list[list[float]]:
+    """The milliseconds of each call in each round."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, taken in zip(calls, times, strict=True):
+            start = perf_counter()
+            call()
+            taken.append((perf_counter() - start) * 1e3)
+    return times
+
+
+def reduction(name: str, own: str, rows: int, places: int, width: int) -> None:
+    """`segment.scatter` beside `Tensor.scatter_reduce_`."""
+    import torch
+
+    from gatherscatter.torch.segment import scatter
+
+    src, index = torch.randn(rows, width), torch.randint(0, places, (rows,))
+    wide = index[:, None].expand(rows, width)
+
+    def theirs() -> Any:
+        return torch.zeros(places, width).scatter_reduce_(0, wide, src, own, include_self=name == "sum")
+
+    calls = [lambda: scatter(src, index, 0, dim_size=places, reduce=name), theirs]
+    least = map(min, by_turns(calls, 5 if rows > 5000 else 300))
+    print(f"{rows} x {width} into {places}, {name}: ", "{:.3f} ms, PyTorch {:.3f}".format(*least))
+
+
+def sessions() -> None:
+    """`InferenceSession` beside ONNX Runtime with all threads and with one."""
+    import onnxruntime
+
+    from gatherscatter.onnx.session import InferenceSession
+    from tests.support.onnx_networks import graph_network, graph_network_inputs
+
+    onnxruntime.set_default_logger_severity(4)
+    model = graph_network()
+    single = onnxruntime.SessionOptions()
+    single.intra_op_num_threads = 1
+    data = model.SerializeToString()
+    runners = [InferenceSession(model), onnxruntime.InferenceSession(data), onnxruntime.InferenceSession(data, single)]
+    for nodes, edges, rounds in ((50, 200, 400), (1000, 5000, 100), (1000, 50_000, 25), (20_000, 200_000, 9)):
+        inputs = graph_network_inputs(nodes, edges)
+        calls = [partial(each.run, None, inputs) for each in runners]
+        times = ", ".join(f"{min(each):.2f} ({median(each):.2f})" for each in by_turns(calls, rounds))
+        results = [len({call()[0].tobytes() for _ in range(min(rounds, 20))}) for call in calls]
+        print(f"{nodes} nodes, {edges} edges: {times} ms; different results: {results}")
+
+
+if __name__ == "__main__":
+    for shape in ((1_000_000, 100_000, 64), (1_000_000, 100_000, 1), (200_000, 10_000, 128), (1000, 100, 16)):
+        for name, own in REDUCTIONS.items():
+            reduction(name, own, *shape)
+    sessions()
