@@ -19,7 +19,7 @@ inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     return n;
 }
 
-GS_INTEGER_CLONES void set_rows(const Updates& u, const Share& share, const Combine& combine) {
+GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combine) {
     const int64_t size = combine.item_size, length = (share.last - share.first) * size;
     const std::byte* const updates = u.updates + share.first * size;
     std::byte* const out = u.out + share.first * size;
@@ -62,7 +62,7 @@ inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t 
 }
 
 template <class T, class A, class Op>
-GS_CLONES void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
+GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
     int32_t own[max_rows];
     const int64_t n = pick_own(u, share, own);
@@ -182,7 +182,7 @@ ApplyRows element_applier(const ApplyOptions& options) {
     if (!options.all) return combine_elements<T, A, Op>;
     if (options.counted) return combine_all_elements<T, A, Op, true, true>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::replaces(0.0f, 0.0f); })
-        if (has_f16c) return combine_all_float16<Op>;
+        if (has_f16c()) return combine_all_float16<Op>;
     return options.prefetch ? combine_all_elements<T, A, Op, true, false>
                             : combine_all_elements<T, A, Op, false, false>;
 }
@@ -195,7 +195,7 @@ inline void prefetch_member(const std::byte* updates, const Members& members, in
 }
 
 template <class T, class Op>
-GS_CLONES bool combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
+GS_LOOP bool combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
                              bool replace) {
     T* __restrict out = reinterpret_cast<T*>(row);
     const T* const updates = reinterpret_cast<const T*>(all_updates);
@@ -229,7 +229,7 @@ inline bool beats(T best, T update) {
 }
 
 template <class T, class Op>
-GS_CLONES bool extremum_of_group(std::byte* row, int64_t* __restrict found, const std::byte* all_updates,
+GS_LOOP bool extremum_of_group(std::byte* row, int64_t* __restrict found, const std::byte* all_updates,
                                  const Members& members, int64_t width, bool replace) {
     T* __restrict best = reinterpret_cast<T*>(row);
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
@@ -259,17 +259,17 @@ ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
         case 4: return element_applier<Bytes<4>, Bytes<4>, Set>(options);
         case 8: return element_applier<Bytes<8>, Bytes<8>, Set>(options);
         case 16: return element_applier<Bytes<16>, Bytes<16>, Set>(options);
-        default: return set_rows;
+        default: return version<set_rows>();
     }
 }
 
 }  // namespace
 
 ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& options) {
-    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, options) : set_rows;
+    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, options) : version<set_rows>();
     return visit_combine(combine, ApplyRows{nullptr},
                          [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                             return width > 1 ? ApplyRows{combine_rows<T, A, Op>} : element_applier<T, A, Op>(options);
+                             return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
                          });
 }
 
@@ -277,7 +277,7 @@ CombineGroup group_combiner(const Combine& combine) {
     return visit_combine(combine, CombineGroup{nullptr},
                          []<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
                              if constexpr (std::same_as<T, A>)
-                                 return CombineGroup{combine_group<T, Op>};
+                                 return float_version<combine_group<T, Op>>();
                              else
                                  return CombineGroup{nullptr};
                          });
@@ -286,7 +286,8 @@ CombineGroup group_combiner(const Combine& combine) {
 ExtremumOfGroup extremum_finder(const Combine& combine) {
     return visit(combine.dtype, ExtremumOfGroup{nullptr}, [&]<class T>(std::type_identity<T>) -> ExtremumOfGroup {
         if constexpr (Ordered<T>)
-            return combine.reduction == Reduction::min ? extremum_of_group<T, Min> : extremum_of_group<T, Max>;
+            return combine.reduction == Reduction::min ? float_version<extremum_of_group<T, Min>>()
+                                                       : float_version<extremum_of_group<T, Max>>();
         else
             return nullptr;
     });

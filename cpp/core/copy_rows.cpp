@@ -26,41 +26,47 @@ void copy_small(std::byte* out, int64_t out_stride, const Source& source, const 
     }
 }
 
-template <bool use_prefetch>
-GS_INTEGER_CLONES void copy_large(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers,
-                                  int64_t row_size) {
+template <bool use_prefetch, bool use_stream>
+GS_LOOP void copy_large(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers,
+                        int64_t row_size) {
     const int64_t *const rows = numbers.row, n = numbers.n;
     for (int64_t i = 0; i < n; ++i) {
         if constexpr (use_prefetch) {
             const int64_t next = std::min(i + row_lookahead, numbers.known - 1);
             prefetch_row(source.data + rows[next] * source.stride + next * source.step, row_size);
         }
-        if (rows[i] >= 0)
-            copy_row(out + i * out_stride, source.data + rows[i] * source.stride + i * source.step, row_size);
+        std::byte* const to = out + i * out_stride;
+        const std::byte* const from = source.data + rows[i] * source.stride + i * source.step;
+        if (rows[i] < 0)
+            std::memset(to, 0, static_cast<size_t>(row_size));
+        else if (use_stream)
+            stream_lines(to, from, row_size);
         else
-            std::memset(out + i * out_stride, 0, static_cast<size_t>(row_size));
+            copy_row(to, from, row_size);
     }
+    if (use_stream) end_stream();
 }
 
 template <bool may_skip, bool use_prefetch, bool packed>
-CopyRows copier(int64_t row_size) {
+CopyRows small_copier(int64_t row_size) {
     switch (row_size) {
         case 1: return copy_small<1, may_skip, use_prefetch, packed>;
         case 2: return copy_small<2, may_skip, use_prefetch, packed>;
         case 4: return copy_small<4, may_skip, use_prefetch, packed>;
         case 8: return copy_small<8, may_skip, use_prefetch, packed>;
         case 16: return copy_small<16, may_skip, use_prefetch, packed>;
-        default: return copy_large<use_prefetch>;
+        default: return version<copy_large<use_prefetch, false>>();
     }
 }
 
 template <bool may_skip, bool use_prefetch>
-CopyRows copier(int64_t row_size, bool packed) {
-    return packed ? copier<may_skip, use_prefetch, true>(row_size) : copier<may_skip, use_prefetch, false>(row_size);
+CopyRows small_copier(int64_t row_size, bool packed) {
+    return packed ? small_copier<may_skip, use_prefetch, true>(row_size)
+                  : small_copier<may_skip, use_prefetch, false>(row_size);
 }
 
 template <int64_t size>
-GS_INTEGER_CLONES void copy_spaced(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t) {
+GS_LOOP void copy_spaced(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t) {
     for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * step, size);
 }
 
@@ -72,18 +78,21 @@ void copy_spaced_rows(std::byte* to, const std::byte* from, int64_t step, int64_
 
 CopySpaced spaced_copier(int64_t size) {
     switch (size) {
-        case 1: return copy_spaced<1>;
-        case 2: return copy_spaced<2>;
-        case 4: return copy_spaced<4>;
-        case 8: return copy_spaced<8>;
-        case 16: return copy_spaced<16>;
+        case 1: return version<copy_spaced<1>>();
+        case 2: return version<copy_spaced<2>>();
+        case 4: return version<copy_spaced<4>>();
+        case 8: return version<copy_spaced<8>>();
+        case 16: return version<copy_spaced<16>>();
         default: return copy_spaced_rows;
     }
 }
 
-CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool use_prefetch) {
-    if (may_skip) return use_prefetch ? copier<true, true>(row_size, packed) : copier<true, false>(row_size, packed);
-    return use_prefetch ? copier<false, true>(row_size, packed) : copier<false, false>(row_size, packed);
+CopyRows copier(int64_t row_size, const CopyOptions& options) {
+    const auto [packed, may_skip, use_prefetch, use_stream] = options;
+    if (use_stream) return version<copy_large<true, true>>();
+    if (may_skip)
+        return use_prefetch ? small_copier<true, true>(row_size, packed) : small_copier<true, false>(row_size, packed);
+    return use_prefetch ? small_copier<false, true>(row_size, packed) : small_copier<false, false>(row_size, packed);
 }
 
 }  // namespace gs

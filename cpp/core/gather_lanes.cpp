@@ -25,7 +25,7 @@ struct Move {
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
         const int64_t row_size = columns * item_size;
-        copier(row_size, false, may_skip, true)(out + element * item_size, row_size, {data, item_size, 0}, rows,
+        copier(row_size, {false, may_skip, true, false})(out + element * item_size, row_size, {data, item_size, 0}, rows,
                                                 row_size);
     }
 };
@@ -40,8 +40,8 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     out,
                     item_size,
                     index.may_skip(),
-                    copier(item_size, true, index.may_skip(), route.prefetch),
-                    copier(item_size, false, index.may_skip(), route.prefetch)};
+                    copier(item_size, {true, index.may_skip(), route.prefetch, false}),
+                    copier(item_size, {false, index.may_skip(), route.prefetch, false})};
     std::atomic<bool> good = true;
     const auto visit = [&](const Part& part) {
         if (!walk(box, index, part, route, move)) good = false;

@@ -126,6 +126,7 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
+    const bool whole_lines = packed && row_size % line_size == 0 && is_line_aligned(out);
     const Gather gather{rows,
                         index,
                         layout,
@@ -133,7 +134,8 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                         out,
                         row_size,
                         route.prefetch_distance(),
-                        copier(layout.piece_size, packed, index.may_skip(), route.prefetch)};
+                        copier(layout.piece_size,
+                               {packed, index.may_skip(), route.prefetch, route.stream && whole_lines})};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

@@ -10,7 +10,7 @@ namespace gs {
 
 #ifdef GS_F16C
 // The processor's own conversions give the same bits as ours: both round to nearest even.
-const bool has_f16c = __builtin_cpu_supports("avx2");  // whoever has that has them
+bool has_f16c() { return instruction_set >= InstructionSet::avx2; }
 
 template <class Op>
 GS_F16C void combine_float16(float16* out, const float16* updates, const int64_t* rows, int64_t n) {
@@ -24,7 +24,7 @@ template void combine_float16<Add>(float16*, const float16*, const int64_t*, int
 template void combine_float16<Sub>(float16*, const float16*, const int64_t*, int64_t);
 template void combine_float16<Mul>(float16*, const float16*, const int64_t*, int64_t);
 #else
-const bool has_f16c = false;
+bool has_f16c() { return false; }
 #endif
 
 namespace {
@@ -50,22 +50,26 @@ int64_t widen_eights(const float16*, float*, int64_t) { return 0; }
 int64_t narrow_eights(const float*, float16*, int64_t) { return 0; }
 #endif
 
-}  // namespace
-
-void widen(const float16* from, float* to, int64_t n) {
-    for (int64_t i = has_f16c ? widen_eights(from, to, n) : 0; i < n; ++i) to[i] = float(from[i]);
-}
-
-void narrow(const float* from, float16* to, int64_t n) {
-    for (int64_t i = has_f16c ? narrow_eights(from, to, n) : 0; i < n; ++i) to[i] = float16(from[i]);
-}
-
-GS_INTEGER_CLONES void widen(const bfloat16* from, float* to, int64_t n) {
+GS_LOOP void widen_bfloat16(const bfloat16* from, float* to, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]);
 }
 
-GS_INTEGER_CLONES void narrow(const float* from, bfloat16* to, int64_t n) {
+GS_LOOP void narrow_bfloat16(const float* from, bfloat16* to, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = bfloat16(from[i]);
 }
+
+}  // namespace
+
+void widen(const float16* from, float* to, int64_t n) {
+    for (int64_t i = has_f16c() ? widen_eights(from, to, n) : 0; i < n; ++i) to[i] = float(from[i]);
+}
+
+void narrow(const float* from, float16* to, int64_t n) {
+    for (int64_t i = has_f16c() ? narrow_eights(from, to, n) : 0; i < n; ++i) to[i] = float16(from[i]);
+}
+
+void widen(const bfloat16* from, float* to, int64_t n) { version<widen_bfloat16>()(from, to, n); }
+
+void narrow(const float* from, bfloat16* to, int64_t n) { version<narrow_bfloat16>()(from, to, n); }
 
 }  // namespace gs

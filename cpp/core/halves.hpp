@@ -16,7 +16,7 @@ void narrow(const float* from, float16* to, int64_t n);
 void narrow(const float* from, bfloat16* to, int64_t n);
 
 // out[rows[i]] = Op(out[rows[i]], updates[i]), by the conversions of the processor if it has any.
-extern const bool has_f16c;
+bool has_f16c();
 #ifdef GS_F16C
 template <class Op>
 GS_F16C void combine_float16(float16* out, const float16* updates, const int64_t* rows, int64_t n);

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -13,7 +13,7 @@ namespace {
 // Maps one index value to [0, size); 1 if it is bad. Widened first: never add a size in the type of the index. Written
 // without branches and in 64 bits throughout, so that compilers make vector code of it.
 template <Mode mode, class I>
-inline uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& position) {
+GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& position) {
     if constexpr (mode == Mode::wrap) {
         if (size == 0) return 1;
         if constexpr (std::is_unsigned_v<I>) {
@@ -35,25 +35,39 @@ inline uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& po
     }
 }
 
-// `fixed_k` columns, or as many as `dims` has when it is 0.
-template <Mode mode, class I, int fixed_k>
-GS_INTEGER_CLONES bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
-                               int64_t* rows) {
-    const int k = fixed_k > 0 ? fixed_k : dims.rank;
-    uint64_t size[fixed_k > 0 ? fixed_k : max_rank], if_negative[std::size(size)], weight[std::size(size)];
-    for (int j = 0; j < k; ++j) {
-        size[j] = static_cast<uint64_t>(dims.dim[j]);
-        if_negative[j] = rule.negative ? size[j] : 0;
-        weight[j] = static_cast<uint64_t>(weights.dim[j]);
+// The facts of the columns of tuples, in the form in which loops use them: `fixed_k` columns, or any number when it is 0.
+template <int fixed_k>
+struct Columns {
+    static constexpr int most = fixed_k > 0 ? fixed_k : max_rank;
+
+    GS_LOOP Columns(const Shape& dims, Rule rule) : k(fixed_k > 0 ? fixed_k : dims.rank) {
+        for (int j = 0; j < k; ++j) {
+            size[j] = static_cast<uint64_t>(dims.dim[j]);
+            if_negative[j] = rule.negative ? size[j] : 0;
+        }
     }
+
+    int k;
+    uint64_t size[most], if_negative[most];
+};
+
+template <class I>
+GS_LOOP I load(const std::byte* tuples, int64_t i) {
+    I value;
+    std::memcpy(&value, tuples + i * static_cast<int64_t>(sizeof(I)), sizeof(I));
+    return value;
+}
+
+template <Mode mode, class I, int fixed_k>
+GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<fixed_k>& columns,
+                              const uint64_t* weight, int64_t* rows) {
+    const int k = fixed_k > 0 ? fixed_k : columns.k;
     uint64_t any_bad = 0;
     for (int64_t t = 0; t < n; ++t) {
         uint64_t row = 0, bad = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
         for (int j = 0; j < k; ++j) {
-            I value;
-            std::memcpy(&value, tuples + (t * k + j) * static_cast<int64_t>(sizeof(I)), sizeof(I));
             uint64_t position = 0;
-            bad |= place<mode>(value, size[j], if_negative[j], position);
+            bad |= place<mode>(load<I>(tuples, t * k + j), columns.size[j], columns.if_negative[j], position);
             row += k == 1 ? position : position * weight[j];
         }
         if constexpr (mode == Mode::skip)
@@ -62,42 +76,98 @@ GS_INTEGER_CLONES bool resolve(const std::byte* tuples, int64_t n, const Shape& 
             rows[t] = static_cast<int64_t>(row);
         any_bad |= bad;
     }
+    return any_bad;
+}
+
+template <Mode mode, class I, int fixed_k>
+GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
+                     int64_t* rows) {
+    const Columns<fixed_k> columns(dims, rule);
+    uint64_t weight[Columns<fixed_k>::most];
+    for (int j = 0; j < columns.k; ++j) weight[j] = static_cast<uint64_t>(weights.dim[j]);
+    // Other threads may change the indices meanwhile: what is checked and used is a copy that nobody else has.
+    constexpr int64_t column_bytes = static_cast<int64_t>(sizeof(I));
+    constexpr int64_t whole = fixed_k > 0 ? resolved_at_once * fixed_k * column_bytes : max_rank * column_bytes;
+    alignas(64) std::byte copy[whole];
+    const int64_t tuple_size = columns.k * column_bytes;
+    const int64_t at_once = fixed_k > 0 ? resolved_at_once : tuple_size > 0 ? whole / tuple_size : n;
+    uint64_t any_bad = 0;
+    for (int64_t done = 0; done < n; done += at_once) {
+        const int64_t m = std::min(at_once, n - done), bytes = m * tuple_size;
+        const std::byte* const from = tuples + done * tuple_size;
+        // A few at a time: many at once would fill the buffers that other loads need.
+        for (int64_t line = 0; line < bytes; line += line_size) prefetch(from + line + index_lookahead_bytes);
+        if (bytes == whole)
+            for (int64_t i = 0; i < whole; i += 16) std::memcpy(copy + i, from + i, std::min<int64_t>(16, whole - i));
+        else
+            std::memcpy(copy, from, static_cast<size_t>(bytes));
+        keep_copy(copy);
+        any_bad |= resolve_copy<mode, I, fixed_k>(copy, m, columns, weight, rows + done);
+    }
     return mode == Mode::skip || !any_bad;
+}
+
+// Whether all indices are in range. Nothing is copied: what moves rows checks again.
+template <class I, int fixed_k>
+GS_LOOP bool are_in_range(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule) {
+    const Columns<fixed_k> columns(dims, rule);
+    const int k = fixed_k > 0 ? fixed_k : columns.k;
+    uint64_t any_bad = 0;
+    for (int64_t t = 0; t < n; ++t)
+        for (int j = 0; j < k; ++j) {
+            // From -size to size - 1, moved to begin at 0.
+            const I value = load<I>(tuples, t * k + j);
+            const uint64_t below = std::is_signed_v<I> ? columns.if_negative[j] : 0;
+            any_bad |= static_cast<uint64_t>(value) + below >= columns.size[j] + below;
+        }
+    return !any_bad;
 }
 
 // There is a function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128 in all. One loop
 // with a branch for each of these inside would be several times slower.
-template <Mode mode, class I>
-auto resolver(int k) {
+template <class F>
+auto visit_columns(int k, F&& f) {
     switch (k) {
-        case 1: return resolve<mode, I, 1>;
-        case 2: return resolve<mode, I, 2>;
-        case 3: return resolve<mode, I, 3>;
-        default: return resolve<mode, I, 0>;
+        case 1: return f(std::integral_constant<int, 1>{});
+        case 2: return f(std::integral_constant<int, 2>{});
+        case 3: return f(std::integral_constant<int, 3>{});
+        default: return f(std::integral_constant<int, 0>{});
     }
 }
 
-template <class I>
-auto resolver(Mode mode, int k) {
-    switch (mode) {
-        case Mode::wrap: return resolver<Mode::wrap, I>(k);
-        case Mode::clip: return resolver<Mode::clip, I>(k);
-        case Mode::skip: return resolver<Mode::skip, I>(k);
-        default: return resolver<Mode::raise, I>(k);
+template <class F>
+auto visit_type(IndexType type, F&& f) {
+    switch (type) {
+        case IndexType::int8: return f(int8_t{});
+        case IndexType::int16: return f(int16_t{});
+        case IndexType::int32: return f(int32_t{});
+        case IndexType::uint8: return f(uint8_t{});
+        case IndexType::uint16: return f(uint16_t{});
+        case IndexType::uint32: return f(uint32_t{});
+        case IndexType::uint64: return f(uint64_t{});
+        default: return f(int64_t{});
     }
 }
 
 auto resolver(IndexType type, Mode mode, int k) {
-    switch (type) {
-        case IndexType::int8: return resolver<int8_t>(mode, k);
-        case IndexType::int16: return resolver<int16_t>(mode, k);
-        case IndexType::int32: return resolver<int32_t>(mode, k);
-        case IndexType::uint8: return resolver<uint8_t>(mode, k);
-        case IndexType::uint16: return resolver<uint16_t>(mode, k);
-        case IndexType::uint32: return resolver<uint32_t>(mode, k);
-        case IndexType::uint64: return resolver<uint64_t>(mode, k);
-        default: return resolver<int64_t>(mode, k);
-    }
+    return visit_type(type, [=]<class I>(I) {
+        return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
+            switch (mode) {
+                case Mode::wrap: return version<resolve<Mode::wrap, I, columns>>();
+                case Mode::clip: return version<resolve<Mode::clip, I, columns>>();
+                case Mode::skip: return version<resolve<Mode::skip, I, columns>>();
+                default: return version<resolve<Mode::raise, I, columns>>();
+            }
+        });
+    });
+}
+
+auto range_checker(IndexType type, int k) {
+    return visit_type(type, [=]<class I>(I) {
+        return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
+            return version<are_in_range<I, columns>>();
+        });
+    });
 }
 
 int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
@@ -106,21 +176,25 @@ int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) &
 
 Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape& weights, Rule rule)
     : tuples_(static_cast<const std::byte*>(tuples)),
+      type_(type),
       tuple_size_(size_of(type) * dims.rank),
-      at_once_(tuple_size_ > 0 ? copied_bytes / tuple_size_ : INT64_MAX),
       dims_(dims),
       weights_(weights),
       rule_(rule),
       resolve_(resolver(type, rule.mode, dims.rank)) {}
 
 bool Index::check(int64_t n) const {
-    const bool any_is_good = rule_.mode != Mode::raise && std::ranges::all_of(dims_, [](int64_t d) { return d > 0; });
-    if (may_skip() || any_is_good || tuple_size_ == 0) return true;
+    const bool has_room = std::ranges::all_of(dims_, [](int64_t d) { return d > 0; });
+    if (rule_.mode != Mode::raise) return may_skip() || n == 0 || has_room;  // these modes know no bad index
+    if (tuple_size_ == 0) return true;
+    const auto are_in_range = range_checker(type_, dims_.rank);
+    const int threads = n * tuple_size_ < min_shared_check_bytes ? 1 : num_threads();
     std::atomic<bool> good = true;
-    for_ranges(n, Work{n, tuple_size_}, [&](int64_t begin, int64_t end) {
-        int64_t rows[block];
-        for (int64_t first = begin; first < end && good.load(std::memory_order_relaxed); first += block)
-            if (!resolve(first, std::min(block, end - first), rows)) good = false;
+    for_parts(n, threads, [&](int64_t begin, int64_t end) {
+        if (!in_pieces(begin, end, tuple_size_, [&](int64_t first, int64_t last) {
+                return are_in_range(tuples_ + first * tuple_size_, last - first, dims_, rule_);
+            }))
+            good = false;
     });
     return good;
 }

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 
 #include "dtype.hpp"
-#include "machine.hpp"
 #include "parallel.hpp"
 #include "plan.hpp"
 #include "sizes.hpp"
@@ -55,17 +53,7 @@ class Index {
 
     // Row numbers of the tuples [first, first + n); false if one is bad or the call is to stop.
     bool resolve(int64_t first, int64_t n, int64_t* rows) const {
-        if (should_stop()) return false;
-        const std::byte* const tuples = tuples_ + first * tuple_size_;
-        for (int64_t line = n * tuple_size_; line < 2 * n * tuple_size_; line += 64) prefetch(tuples + line);
-        // Other threads may change the indices meanwhile: what is checked and used is a copy that nobody else has.
-        alignas(64) std::byte own[copied_bytes];
-        for (int64_t done = 0; done < n; done += at_once_) {
-            const int64_t m = std::min(at_once_, n - done);
-            std::memcpy(own, tuples + done * tuple_size_, static_cast<size_t>(m * tuple_size_));
-            if (!resolve_(own, m, dims_, weights_, rule_, rows + done)) return false;
-        }
-        return true;
+        return !should_stop() && resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
     }
 
     // The next block of the tuples [first, end), and up to `prefetch_distance` after it.
@@ -84,10 +72,9 @@ class Index {
     using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
                              int64_t* rows);
 
-    static constexpr int64_t copied_bytes = 4096;
-
     const std::byte* tuples_;
-    int64_t tuple_size_, at_once_;  // tuples that are copied
+    IndexType type_;
+    int64_t tuple_size_;
     Shape dims_, weights_;
     Rule rule_;
     Resolve resolve_;

@@ -4,8 +4,16 @@
 
 namespace gs {
 
-GS_INTEGER_CLONES void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step) {
+namespace {
+
+GS_LOOP void flatten_positions(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step) {
     for (int64_t i = 0; i < n; ++i) position[i] = position[i] < 0 ? -1 : base + position[i] * stride + i * step;
+}
+
+}  // namespace
+
+void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step) {
+    version<flatten_positions>()(position, n, base, stride, step);
 }
 
 bool are_uniform(const int64_t* positions, int64_t n, int64_t columns) {

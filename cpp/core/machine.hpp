@@ -1,36 +1,101 @@
-// What depends on compiler and processor: versions of hot loops for newer instruction sets, prefetching, waiting.
+// What depends on compiler and processor: versions of hot loops for instruction sets, sizes of caches, prefetching,
+// stores that go past the caches, waiting.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
 
-// Compiles a function for AVX2 besides the baseline; the loader picks one, by way of glibc's indirect functions. Not
-// for targets with fused multiply-add: gcc 12 fuses complex products there although it is told not to, which changes
-// bits. Not for ThreadSanitizer, which is not ready when indirect functions are resolved.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __has_include(<gnu/libc-version.h>) && \
-    !defined(__SANITIZE_THREAD__)
-#define GS_CLONES __attribute__((target_clones("default", "avx2")))
-#else
-#define GS_CLONES
-#endif
-
-// For functions without products of floats, which no fusing can change: AVX-512, too.
-#if defined(__x86_64__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
-    __has_include(<gnu/libc-version.h>) && !defined(__SANITIZE_THREAD__)
-#define GS_INTEGER_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
-#else
-#define GS_INTEGER_CLONES GS_CLONES
-#endif
+#include "sizes.hpp"
 
 #if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
 #include <intrin.h>
 #endif
+#if defined(__x86_64__) || defined(_M_X64)
+#define GS_X86_64
+#include <immintrin.h>
+#endif
 
 namespace gs {
+
+// A loop that has versions is inlined into each of them.
+#if defined(__GNUC__)
+#define GS_LOOP [[gnu::always_inline]] inline
+#elif defined(_MSC_VER)
+#define GS_LOOP __forceinline
+#else
+#define GS_LOOP inline
+#endif
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define GS_VERSIONS
+#define GS_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c")))
+#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")))
+#else
+#define GS_AVX2
+#define GS_AVX512
+#endif
+
+// What hot loops are compiled for. The baseline is what the compiler assumes: SSE2 on x86-64, NEON on AArch64.
+enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
+inline constexpr const char* instruction_set_names[] = {"baseline", "avx2", "avx512"};
+static_assert(std::size(instruction_set_names) == static_cast<size_t>(InstructionSet::avx512) + 1);
+
+// The newest that processor and compiler have, or an older one that GATHERSCATTER_INSTRUCTION_SET names.
+extern const InstructionSet instruction_set;
+
+// The versions of a loop, which is a function marked GS_LOOP. All of them give the same bits.
+template <auto loop>
+struct Versions;
+
+template <class R, class... A, R (*loop)(A...)>
+struct Versions<loop> {
+    static R baseline(A... arguments) { return loop(arguments...); }
+    GS_AVX2 static R avx2(A... arguments) { return loop(arguments...); }
+    GS_AVX512 static R avx512(A... arguments) { return loop(arguments...); }
+};
+
+// The version for this processor.
+template <auto loop>
+auto version() {
+#ifdef GS_VERSIONS
+    if (instruction_set == InstructionSet::avx512) return Versions<loop>::avx512;
+    if (instruction_set == InstructionSet::avx2) return Versions<loop>::avx2;
+#endif
+    return Versions<loop>::baseline;
+}
+
+// The same for loops with products of floats. AVX-512 has fused multiply-add, which changes bits, and GCC 12 fuses
+// complex products although it is told not to.
+template <auto loop>
+auto float_version() {
+#ifdef GS_VERSIONS
+    if (instruction_set >= InstructionSet::avx2) return Versions<loop>::avx2;
+#endif
+    return Versions<loop>::baseline;
+}
+
+// Memory that one call may use and still find in the caches: the last cache that the system reports, within limits,
+// because other programs share it. GATHERSCATTER_CACHE_BYTES sets another size.
+extern const int64_t cache_bytes;
 
 // Reads what other threads may change once: otherwise a compiler may read it for a check, and again for its use.
 template <class T>
 T read_once(const T& value) {
     return *const_cast<const volatile T*>(&value);
+}
+
+// The same for a copy that was just made: what is read from it afterwards is not read from where it came from.
+template <class T>
+inline void keep_copy(T& copy) {
+#if defined(__GNUC__)
+    __asm__ __volatile__("" : "+m"(copy));
+#elif defined(_MSC_VER)
+    _ReadWriteBarrier();
+    (void)copy;
+#endif
 }
 
 inline void prefetch(const void* address) {
@@ -42,6 +107,32 @@ inline void prefetch(const void* address) {
     (void)address;
 #endif
 }
+
+// A line of cache, in bytes.
+inline constexpr int64_t line_size = 64;
+
+inline bool is_line_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % line_size == 0; }
+
+// Copies whole lines to lines, past the caches: lines that nobody reads soon need not be loaded before they are
+// written. end_stream() comes before another thread reads them.
+inline void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
+#ifdef GS_X86_64
+    for (int64_t i = 0; i < size; i += 16)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+#else
+    std::memcpy(to, from, static_cast<size_t>(size));
+#endif
+}
+
+inline void end_stream() {
+#ifdef GS_X86_64
+    _mm_sfence();
+#endif
+}
+
+// Copies any bytes so, apart from incomplete lines at both ends.
+void stream(std::byte* to, const std::byte* from, int64_t size);
 
 // Tells the processor that a loop waits for another thread.
 inline void cpu_relax() {

@@ -2,6 +2,7 @@
 
 #include "accumulate.hpp"
 #include "lane_walk.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 #include "partition.hpp"
 #include "spans.hpp"
@@ -44,6 +45,11 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     return exceeds_cache || (row_size >= min_owned_bytes && !streams) ? Split::rows : Split::serial;
 }
 
+// Whether the copy of data had better not be in the caches: the updates touch few of its lines, or one after the other.
+bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
+    return data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
+}
+
 // Whether order among the indices could help to divide a scatter.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
@@ -84,7 +90,9 @@ Route route_gather(const Rows& rows, int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     Route route;
     route.threads = threads_for({saturating_multiply(lines, rows.count), row_size});
-    route.prefetch = rows.data_rows * row_size > cache_bytes;
+    const int64_t copied = saturating_multiply(saturating_multiply(lines, rows.count), row_size);
+    route.prefetch = saturating_multiply(saturating_multiply(lines, rows.data_rows), row_size) > cache_bytes;
+    route.stream = route.prefetch && row_size >= line_size && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
 }
@@ -114,6 +122,8 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.split = split_rows(rows, combine, route, work);
     route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     route.ordered = may_be_ordered(rows, combine, index) && seem_ordered(index, rows.count, rows.data_rows);
+    const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
+    route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, route.ordered);
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);
     if (route.ordered) route.scratch += span_bytes(rows.count);
     return route;
@@ -127,6 +137,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     const bool expanded = seems_expanded(box, index);  // then whole rows are what to move
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;
+    route.stream = streams_copy(combine.item_size * lanes.data_elements, lanes.elements, false);
     route.scratch = accumulator_bytes(combine, lanes.data_elements, 1);
     if (route.threads > 1 && box.groups >= route.threads)
         route.split = Split::lines;

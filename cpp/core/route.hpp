@@ -26,6 +26,7 @@ struct Route {
     bool ordered = false;
     int threads = 1;
     bool prefetch = false;  // memory is prefetched
+    bool stream = false;    // a gather's output, or a scatter's copy of data, is written past the caches
     int64_t tile = 0;       // columns of a box taken at a time; 0: all
     int64_t scratch = 0;    // bytes
 

@@ -7,6 +7,7 @@
 
 #include "combine.hpp"
 #include "index.hpp"
+#include "machine.hpp"
 
 namespace gs {
 
@@ -18,15 +19,19 @@ struct Source {
 
 // Copies the first n and the last n of `size` bytes, n <= size <= 2 * n: two moves of a fixed size, which may overlap.
 template <size_t n>
-void copy_ends(std::byte* to, const std::byte* from, int64_t size) {
+GS_LOOP void copy_ends(std::byte* to, const std::byte* from, int64_t size) {
     std::memcpy(to, from, n);
     std::memcpy(to + size - n, from + size - n, n);
 }
 
-// Copies a row; short ones without a call.
-inline void copy_row(std::byte* to, const std::byte* from, int64_t size) {
-    if (size > 128) {
+// Copies a row, without a call unless it is long.
+GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
+    if (size > max_inlined_row) {
         std::memcpy(to, from, static_cast<size_t>(size));
+    } else if (size > 2 * line_size) {
+        int64_t i = 0;
+        for (; i + line_size <= size; i += line_size) std::memcpy(to + i, from + i, line_size);
+        if (i < size) std::memcpy(to + size - line_size, from + size - line_size, line_size);
     } else if (size >= 64) {
         copy_ends<64>(to, from, size);
     } else if (size >= 32) {
@@ -50,9 +55,13 @@ inline void prefetch_row(const std::byte* row, int64_t size) {
 // Copies n rows to evenly spaced places; row -1 gives zeros.
 using CopyRows = void (*)(std::byte* out, int64_t out_stride, const Source&, const RowNumbers&, int64_t row_size);
 
-// `packed`: both strides are the size of a row, and step is 0; `may_skip`: rows may be -1; `prefetch`: they are
-// spread over more memory than caches hold.
-CopyRows copier(int64_t row_size, bool packed, bool may_skip, bool prefetch);
+struct CopyOptions {
+    bool packed;    // both strides are the size of a row, and step is 0
+    bool may_skip;  // rows may be -1
+    bool prefetch;  // rows are spread over more memory than caches hold
+    bool stream;    // copies are whole lines of cache, which go past the caches
+};
+CopyRows copier(int64_t row_size, const CopyOptions&);
 
 // Copies n pieces of one row, which lie `step` bytes apart, to consecutive places.
 using CopySpaced = void (*)(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size);

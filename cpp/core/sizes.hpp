@@ -24,8 +24,13 @@ inline constexpr int64_t row_lookahead = tiny ? 2 : 8;
 // At most this many lines of batch and outer use the same block of indices in turn, if there are several blocks.
 inline constexpr int64_t max_lines = tiny ? 2 : 8;
 
-// Elements in more memory than this are prefetched; in less, caches hold them.
-inline constexpr int64_t cache_bytes = tiny ? 64 : 16 * 1024 * 1024;
+// Tuples that are copied and resolved together, and how far ahead indices are prefetched.
+inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;
+inline constexpr int64_t index_lookahead_bytes = 4096;
+// Below this many bytes of indices, one thread checks them.
+inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
+// Results smaller than this are not written past the caches.
+inline constexpr int64_t min_stream_bytes = tiny ? 128 : 8 << 20;
 // Below this, waking another thread costs more than it saves.
 inline constexpr double serial_microseconds = tiny ? 0 : 10;
 // Below this many bytes, releasing the interpreter lock costs more than it gives.
@@ -42,6 +47,8 @@ inline constexpr int64_t numpy_weight = tiny ? 64 : 1 << 17;
 
 // Wide rows are divided into columns of this many bytes: two lines of cache, which processors fetch together.
 inline constexpr int64_t column_size = tiny ? 8 : 128;
+// Rows up to this many bytes are copied without a call of memcpy.
+inline constexpr int64_t max_inlined_row = tiny ? 256 : 4096;
 // Rows of at least this many bytes fill lines of cache, so each thread can own some of them.
 inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
 // Each thread gets at least this many columns of a box.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
 namespace {
 
-GS_INTEGER_CLONES void extend(Span& span, const int64_t* rows, int64_t n) {
+GS_LOOP void extend(Span& span, const int64_t* rows, int64_t n) {
     int64_t low = span.low, high = span.high;
     for (int64_t i = 0; i < n; ++i) {
         low = std::min(low, rows[i]);
@@ -20,11 +21,12 @@ GS_INTEGER_CLONES void extend(Span& span, const int64_t* rows, int64_t n) {
 // False: there is a bad index.
 bool find_span(const Index& index, int64_t first, int64_t last, Span& span) {
     int64_t row[block];
+    const auto extend_span = version<extend>();
     span = {INT64_MAX, INT64_MIN};
     for (int64_t c = first; c < last; c += block) {
         const int64_t n = std::min(block, last - c);
         if (!index.resolve(c, n, row)) return false;
-        extend(span, row, n);
+        extend_span(span, row, n);
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "machine.hpp"
 #include "output_pool.hpp"
 #include "parallel.hpp"
 #include "row_moves.hpp"
@@ -61,17 +62,20 @@ bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
 }
 
 // Copies memory without the interpreter lock, on several threads if that pays.
-bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_signal) {
+bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_signal, bool use_stream) {
     constexpr int64_t page = 4096;
     GilRelease gil_release(true);
     InterruptCheck interrupts(gil_release);
     const ScopedStopToken scope(on_signal == OnSignal::stop ? &interrupts : nullptr);
     // What fits in the cache of one core is best left there, if one thread goes on with it.
-    const int threads = size > cache_bytes ? num_threads() : 1;
+    const int threads = use_stream || size > cache_bytes ? num_threads() : 1;
     for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
         (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
-            std::memcpy(to + begin * page, from + begin * page,
-                        static_cast<size_t>(std::min(end * page, size) - begin * page));
+            const int64_t first_byte = begin * page, n = std::min(end * page, size) - first_byte;
+            if (use_stream)
+                stream(to + first_byte, from + first_byte, n);
+            else
+                std::memcpy(to + first_byte, from + first_byte, static_cast<size_t>(n));
         });
     });
     return !interrupts.interrupted();
@@ -159,11 +163,11 @@ Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     return made;
 }
 
-bool copy_data(PyObject* data, PyArrayObject* out, OnSignal on_signal) {
+bool copy_data(PyObject* data, PyArrayObject* out, OnSignal on_signal, bool use_stream) {
     if (!is_contiguous(data) || !PyArray_ISCARRAY(out))
         return on_signal == OnSignal::finish ? PyArray_CopyInto(out, array(data)) == 0 : copy_slices(out, array(data));
     const int64_t size = PyArray_NBYTES(out);
-    if (size > gil_release_bytes) return copy_large(bytes(array(data)), bytes(out), size, on_signal);
+    if (size > gil_release_bytes) return copy_large(bytes(array(data)), bytes(out), size, on_signal, use_stream);
     std::memcpy(bytes(out), bytes(array(data)), static_cast<size_t>(size));
     return true;
 }

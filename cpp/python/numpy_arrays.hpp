@@ -64,8 +64,8 @@ Ref new_array(PyArray_Descr*, const Shape&);
 // What a copy does when a signal arrives. A copy into a new array stops; one into an array of the caller is finished.
 enum class OnSignal : bool { finish, stop };
 
-// Copies data into an array of the same shape and type; false: an exception is set.
-bool copy_data(PyObject* data, PyArrayObject* out, OnSignal);
+// Copies data into an array of the same shape and type, past the caches if it is to stream. False: an exception is set.
+bool copy_data(PyObject* data, PyArrayObject* out, OnSignal, bool stream = false);
 
 // An array in C order with the elements of another, converted to a type.
 Ref copied(PyArrayObject* array, PyArray_Descr*);

@@ -208,6 +208,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("split", name(route.ordered ? Split::ordered : route.split));
     all.add("threads", divided ? route.threads : 1);
     all.add("prefetch", route.prefetch);
+    all.add("stream", route.stream);
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes());

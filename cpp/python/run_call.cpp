@@ -11,10 +11,11 @@ namespace gs {
 namespace {
 
 // A new array for the result; for a scatter it holds a copy of data.
-Ref new_output(const Call& call, const Plan& plan) {
-    if (!is_scatter(call.kernel)) return new_array(PyArray_DESCR(array(call.data)), plan.slots);
+Ref new_output(const Call& call, const KernelCall& kernel_call) {
+    if (!is_scatter(call.kernel)) return new_array(PyArray_DESCR(array(call.data)), kernel_call.plan.slots);
     Ref out = new_array(PyArray_DESCR(array(call.data)), shape_of(array(call.data)));
-    return out && copy_data(call.data, out.array(), OnSignal::stop) ? std::move(out) : Ref();
+    const bool copied = out && copy_data(call.data, out.array(), OnSignal::stop, kernel_call.route.stream);
+    return copied ? std::move(out) : Ref();
 }
 
 // Runs part of a call, which returns false for a bad index. A large part runs without the interpreter lock.
@@ -32,7 +33,7 @@ Outcome run_part(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
 Ref make_output(const PreparedCall& prepared) {
     if (prepared.writes_out()) return borrow(prepared.call.out);
     try {
-        return new_output(prepared.call, prepared.kernel_call.plan);
+        return new_output(prepared.call, prepared.kernel_call);
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();
         return Ref();
@@ -56,7 +57,7 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
                                              [&] { return check_indices(kernel_call); });
             if (checked != Outcome::done) return checked;
         }
-        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array(), OnSignal::finish))
+        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
             return Outcome::failed;
         const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
         const Outcome moved =

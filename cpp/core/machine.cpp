@@ -1,0 +1,75 @@
+#include "machine.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#elif defined(__unix__)
+#include <unistd.h>
+#endif
+
+namespace gs {
+namespace {
+
+InstructionSet newest_supported() {
+#ifdef GS_VERSIONS
+    __builtin_cpu_init();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return InstructionSet::avx512;
+    if (avx2) return InstructionSet::avx2;
+#endif
+    return InstructionSet::baseline;
+}
+
+InstructionSet choose_instruction_set() {
+    const InstructionSet newest = newest_supported();
+    const char* const wanted = std::getenv("GATHERSCATTER_INSTRUCTION_SET");
+    for (int i = 0; wanted && i < static_cast<int>(std::size(instruction_set_names)); ++i)
+        if (std::string_view(wanted) == instruction_set_names[i])
+            return std::min(newest, static_cast<InstructionSet>(i));
+    return newest;
+}
+
+// The size of the last cache; 0: the system does not say.
+int64_t last_cache() {
+#if defined(__APPLE__)
+    for (const char* name : {"hw.l3cachesize", "hw.perflevel0.l2cachesize", "hw.l2cachesize"}) {
+        int64_t size = 0;
+        size_t length = sizeof size;
+        if (sysctlbyname(name, &size, &length, nullptr, 0) == 0 && size > 0) return size;
+    }
+#elif defined(_SC_LEVEL3_CACHE_SIZE)
+    for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
+        if (const int64_t size = sysconf(level); size > 0) return size;
+#endif
+    return 0;
+}
+
+int64_t choose_cache_bytes() {
+    if (tiny) return 64;
+    if (const char* text = std::getenv("GATHERSCATTER_CACHE_BYTES"))
+        if (const long long size = std::atoll(text); size > 0) return size;
+    constexpr int64_t least = int64_t{2} << 20, most = int64_t{16} << 20;
+    const int64_t size = last_cache();
+    return size > 0 ? std::clamp(size, least, most) : most;
+}
+
+}  // namespace
+
+const InstructionSet instruction_set = choose_instruction_set();
+const int64_t cache_bytes = choose_cache_bytes();
+
+void stream(std::byte* to, const std::byte* from, int64_t size) {
+    const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_size);
+    const int64_t head = std::min(size, misaligned ? line_size - misaligned : 0);
+    const int64_t body = (size - head) / line_size * line_size;
+    std::memcpy(to, from, static_cast<size_t>(head));
+    stream_lines(to + head, from + head, body);
+    std::memcpy(to + head + body, from + head + body, static_cast<size_t>(size - head - body));
+    end_stream();
+}
+
+}  // namespace gs
