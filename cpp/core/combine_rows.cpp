@@ -84,9 +84,49 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     }
 }
 
+// Copies the rows and updates of a block that are in the share: elements of 4 or 8 bytes.
+#ifdef GS_VERSIONS
+template <size_t size>
+GS_AVX512 int64_t compress_own(const Updates& u, const Share& share, int64_t* rows, std::byte* updates) {
+    const __m512i first = _mm512_set1_epi64(share.first_row), span = _mm512_set1_epi64(share.last_row - share.first_row);
+    int64_t n = 0;
+    for (int64_t i = 0; i < u.rows.n; i += 8) {
+        const auto lanes = static_cast<__mmask8>(0xff >> std::max<int64_t>(8 - (u.rows.n - i), 0));
+        const __m512i row = _mm512_maskz_loadu_epi64(lanes, u.rows.row + i);
+        const __mmask8 own = _mm512_mask_cmplt_epu64_mask(lanes, _mm512_sub_epi64(row, first), span);
+        _mm512_storeu_si512(rows + n, _mm512_maskz_compress_epi64(own, row));
+        const std::byte* const from = u.updates + i * static_cast<int64_t>(size);
+        std::byte* const to = updates + n * static_cast<int64_t>(size);
+        if constexpr (size == 8)
+            _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(own, _mm512_maskz_loadu_epi64(lanes, from)));
+        else
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                                _mm256_maskz_compress_epi32(own, _mm256_maskz_loadu_epi32(lanes, from)));
+        n += __builtin_popcount(own);
+    }
+    return n;
+}
+#else
+template <size_t size>
+int64_t compress_own(const Updates&, const Share&, int64_t*, std::byte*) {
+    return 0;
+}
+#endif
+
+template <class T, class A, class Op, bool use_prefetch, bool counted>
+void combine_all_elements(const Updates& u, const Share&, const Combine& combine);
+
 // Rows of one element: those in the share.
 template <class T, class A, class Op>
 void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
+        if (can_compress(sizeof(T)) && !u.visits) {
+            int64_t rows[max_rows + 8];
+            alignas(64) std::byte updates[(max_rows + 8) * sizeof(T)];
+            const int64_t n = compress_own<sizeof(T)>(u, share, rows, updates);
+            return combine_all_elements<T, A, Op, false, false>({u.out, updates, nullptr, {rows, n, n}, 1, 1}, share,
+                                                                combine);
+        }
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);

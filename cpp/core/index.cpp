@@ -98,7 +98,8 @@ GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, cons
         // A few at a time: many at once would fill the buffers that other loads need.
         for (int64_t line = 0; line < bytes; line += line_size) prefetch(from + line + index_lookahead_bytes);
         if (bytes == whole)
-            for (int64_t i = 0; i < whole; i += 16) std::memcpy(copy + i, from + i, std::min<int64_t>(16, whole - i));
+            for (int64_t i = 0; i < whole; i += line_size)
+                std::memcpy(copy + i, from + i, std::min<int64_t>(line_size, whole - i));
         else
             std::memcpy(copy, from, static_cast<size_t>(bytes));
         keep_copy(copy);

@@ -5,6 +5,7 @@
 #include "machine.hpp"
 #include "parallel.hpp"
 #include "partition.hpp"
+#include "row_moves.hpp"
 #include "spans.hpp"
 
 namespace gs {
@@ -39,7 +40,10 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     // the whole row.
     if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
-    if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
+    if (rows.width == 1 && is_element(combine.item_size)) {
+        const bool owned = rows.data_rows >= min_owned_elements && can_compress(combine.item_size) && !counted;
+        return exceeds_cache ? Split::elements : owned ? Split::rows : Split::serial;
+    }
     // Where rows stay in the cache, the updates are what takes time; one thread alone can read them fast enough.
     const bool streams = work.steps * work.bytes_per_step > 2 * cache_bytes;
     return exceeds_cache || (row_size >= min_owned_bytes && !streams) ? Split::rows : Split::serial;

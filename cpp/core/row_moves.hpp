@@ -87,6 +87,11 @@ struct Updates {
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
+// Whether elements of a size can be picked many at a time, so that it pays to look at all updates for a part of them.
+inline bool can_compress(int64_t item_size) {
+    return instruction_set == InstructionSet::avx512 && (item_size == 4 || item_size == 8);
+}
+
 // What all calls of an ApplyRows have in common.
 struct ApplyOptions {
     bool all;       // all rows are good and in the share

@@ -51,6 +51,8 @@ inline constexpr int64_t column_size = tiny ? 8 : 128;
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 4096;
 // Rows of at least this many bytes fill lines of cache, so each thread can own some of them.
 inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
+// From this many elements on, threads own some each, if the processor picks updates many at a time.
+inline constexpr int64_t min_owned_elements = tiny ? 16 : 1 << 17;
 // Each thread gets at least this many columns of a box.
 inline constexpr int64_t min_columns_per_thread = tiny ? 1 : 32;
 // Rows of a box shorter than this are moved many at a time, by their places.
