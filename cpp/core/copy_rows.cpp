@@ -14,6 +14,7 @@ void copy_small(std::byte* out, int64_t out_stride, const Source& source, const 
     const int64_t stride = packed ? size : source.stride, step = packed ? 0 : source.step;
     if (packed) out_stride = size;
     const int64_t *const rows = numbers.row, n = numbers.n;
+    GS_UNROLL
     for (int64_t i = 0; i < n; ++i) {
         if constexpr (use_prefetch) {
             const int64_t next = std::min(i + lookahead, numbers.known - 1);

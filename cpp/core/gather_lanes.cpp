@@ -30,6 +30,19 @@ struct Move {
     }
 };
 
+// A part of a box along the last axis of data in the cache: each row of the box takes its elements from one line.
+bool gather_lines(const Box& box, const Index& index, const Part& part, GatherElements gather_elements,
+                  const std::byte* data, std::byte* out, int64_t item_size) {
+    RowCounter row(box, part.first_row);
+    for (int64_t r = part.first_row; r < part.last_row; ++r, row.advance())
+        for (int64_t column = part.begin; column < part.end; column += gathered_at_once) {
+            const int64_t element = r * box.columns + column, n = std::min(gathered_at_once, part.end - column);
+            if (!index.gather(gather_elements, element, n, data + row.base() * item_size, out + element * item_size))
+                return false;
+        }
+    return true;
+}
+
 }  // namespace
 
 bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, const std::byte* data, std::byte* out,
@@ -43,8 +56,12 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     copier(item_size, {true, index.may_skip(), route.prefetch, false}),
                     copier(item_size, {false, index.may_skip(), route.prefetch, false})};
     std::atomic<bool> good = true;
+    const bool along_lines = !box.has_after && lanes.stride == 1 && !route.prefetch;
+    const GatherElements gather_elements = along_lines ? index.element_gatherer(item_size) : nullptr;
     const auto visit = [&](const Part& part) {
-        if (!walk(box, index, part, route, move)) good = false;
+        const bool whole = gather_elements ? gather_lines(box, index, part, gather_elements, data, out, item_size)
+                                           : walk(box, index, part, route, move);
+        if (!whole) good = false;
     };
     switch (route.split) {
         case Split::lines:

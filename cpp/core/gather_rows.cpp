@@ -18,6 +18,7 @@ struct Gather {
     std::byte* out;
     int64_t row_size, prefetch_distance;
     CopyRows copy;
+    GatherElements gather_elements;  // or null
 
     // The rows of a block in one line. These functions return false when the call is to stop.
     bool copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
@@ -91,8 +92,22 @@ struct Gather {
         return true;
     }
 
+    // The same for rows of one element in the cache.
+    bool part_of_elements(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
+        for (int64_t line = first_line; line < last_line; ++line) {
+            const int64_t b = line / rows.outer;
+            const std::byte* const from = data + b * layout.batch_stride + (line - b * rows.outer) * layout.outer_stride;
+            for (int64_t c = begin; c < end; c += gathered_at_once)
+                if (!index.gather(gather_elements, b * rows.count + c, std::min(gathered_at_once, end - c), from,
+                                  out + (line * rows.count + c) * row_size))
+                    return false;
+        }
+        return true;
+    }
+
     // The part of the output with lines [first_line, last_line) of batch and outer, and tuples [begin, end).
     bool part(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
+        if (gather_elements) return part_of_elements(first_line, last_line, begin, end);
         int64_t row[block + lookahead];
         RowNumbers numbers{row, 0, 0};
         for (int64_t line = first_line; line < last_line;) {
@@ -135,7 +150,8 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                         row_size,
                         route.prefetch_distance(),
                         copier(layout.piece_size,
-                               {packed, index.may_skip(), route.prefetch, route.stream && whole_lines})};
+                               {packed, index.may_skip(), route.prefetch, route.stream && whole_lines}),
+                        packed && rows.outer == 1 && !route.prefetch ? index.element_gatherer(row_size) : nullptr};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

@@ -79,33 +79,59 @@ GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<
     return any_bad;
 }
 
+// A copy of some indices. Other threads may change these meanwhile: what is checked and used is nobody else's.
+template <int64_t size>
+struct Copy {
+    static constexpr int64_t whole = size;
+    alignas(64) std::byte bytes[size];
+
+    GS_LOOP void take(const std::byte* from, int64_t n) {
+        // A few at a time: many at once would fill the buffers that other loads need.
+        for (int64_t line = 0; line < n; line += line_size) prefetch(from + line + index_lookahead_bytes);
+        if (n == whole)
+            for (int64_t i = 0; i < whole; i += line_size)
+                std::memcpy(bytes + i, from + i, std::min<int64_t>(line_size, whole - i));
+        else
+            std::memcpy(bytes, from, static_cast<size_t>(n));
+        keep_copy(bytes);
+    }
+};
+
 template <Mode mode, class I, int fixed_k>
 GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
                      int64_t* rows) {
     const Columns<fixed_k> columns(dims, rule);
     uint64_t weight[Columns<fixed_k>::most];
     for (int j = 0; j < columns.k; ++j) weight[j] = static_cast<uint64_t>(weights.dim[j]);
-    // Other threads may change the indices meanwhile: what is checked and used is a copy that nobody else has.
     constexpr int64_t column_bytes = static_cast<int64_t>(sizeof(I));
-    constexpr int64_t whole = fixed_k > 0 ? resolved_at_once * fixed_k * column_bytes : max_rank * column_bytes;
-    alignas(64) std::byte copy[whole];
+    Copy<(fixed_k > 0 ? resolved_at_once * fixed_k : max_rank) * column_bytes> copy;
     const int64_t tuple_size = columns.k * column_bytes;
-    const int64_t at_once = fixed_k > 0 ? resolved_at_once : tuple_size > 0 ? whole / tuple_size : n;
+    const int64_t at_once = fixed_k > 0 ? resolved_at_once : tuple_size > 0 ? copy.whole / tuple_size : n;
     uint64_t any_bad = 0;
     for (int64_t done = 0; done < n; done += at_once) {
-        const int64_t m = std::min(at_once, n - done), bytes = m * tuple_size;
-        const std::byte* const from = tuples + done * tuple_size;
-        // A few at a time: many at once would fill the buffers that other loads need.
-        for (int64_t line = 0; line < bytes; line += line_size) prefetch(from + line + index_lookahead_bytes);
-        if (bytes == whole)
-            for (int64_t i = 0; i < whole; i += line_size)
-                std::memcpy(copy + i, from + i, std::min<int64_t>(line_size, whole - i));
-        else
-            std::memcpy(copy, from, static_cast<size_t>(bytes));
-        keep_copy(copy);
-        any_bad |= resolve_copy<mode, I, fixed_k>(copy, m, columns, weight, rows + done);
+        const int64_t m = std::min(at_once, n - done);
+        copy.take(tuples + done * tuple_size, m * tuple_size);
+        any_bad |= resolve_copy<mode, I, fixed_k>(copy.bytes, m, columns, weight, rows + done);
     }
     return mode == Mode::skip || !any_bad;
+}
+
+template <class I, int64_t size>
+GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
+                    std::byte* out) {
+    const Columns<1> columns(Shape{dim}, {Mode::raise, negative});
+    const uint64_t weight = 1;
+    Copy<resolved_at_once * static_cast<int64_t>(sizeof(I))> copy;
+    int64_t position[resolved_at_once];
+    for (int64_t done = 0; done < n; done += resolved_at_once) {
+        const int64_t m = std::min(resolved_at_once, n - done);
+        copy.take(indices + done * static_cast<int64_t>(sizeof(I)), m * static_cast<int64_t>(sizeof(I)));
+        if (resolve_copy<Mode::raise, I, 1>(copy.bytes, m, columns, &weight, position)) return false;
+        std::byte* const to = out + done * size;
+        GS_UNROLL
+        for (int64_t i = 0; i < m; ++i) std::memcpy(to + i * size, line + position[i] * size, size);
+    }
+    return true;
 }
 
 // Whether all indices are in range. Nothing is copied: what moves rows checks again.
@@ -171,6 +197,18 @@ auto range_checker(IndexType type, int k) {
     });
 }
 
+template <class I>
+GatherElements element_gatherer(int64_t item_size) {
+    switch (item_size) {
+        case 1: return version<gather<I, 1>>();
+        case 2: return version<gather<I, 2>>();
+        case 4: return version<gather<I, 4>>();
+        case 8: return version<gather<I, 8>>();
+        case 16: return version<gather<I, 16>>();
+        default: return nullptr;
+    }
+}
+
 int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
 
 }  // namespace
@@ -183,6 +221,13 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       weights_(weights),
       rule_(rule),
       resolve_(resolver(type, rule.mode, dims.rank)) {}
+
+GatherElements Index::element_gatherer(int64_t item_size) const {
+    if (rule_.mode != Mode::raise || dims_.rank != 1) return nullptr;
+    if (type_ == IndexType::int64) return gs::element_gatherer<int64_t>(item_size);
+    if (type_ == IndexType::int32) return gs::element_gatherer<int32_t>(item_size);
+    return nullptr;
+}
 
 bool Index::check(int64_t n) const {
     const bool has_room = std::ranges::all_of(dims_, [](int64_t d) { return d > 0; });

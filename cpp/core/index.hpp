@@ -45,6 +45,10 @@ struct RowNumbers {
     int64_t n, known;
 };
 
+// out[i] = line[indices[i]] for n elements of a line of `dim`. False: an index is bad.
+using GatherElements = bool (*)(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
+                                std::byte* out);
+
 // A contiguous tensor of index tuples into `dims`. A tuple t names row sum(t[j] * weights[j]); a single column names
 // the row itself.
 class Index {
@@ -61,6 +65,16 @@ class Index {
         rows.n = std::min(block, end - first);
         rows.known = std::min(block + prefetch_distance, end - first);
         return resolve(first, rows.known, rows.row);
+    }
+
+    // One loop that reads, checks and moves, for elements that lie one after the other. Null: there is none for this size
+    // and these indices, which is no loss: row numbers do the same.
+    GatherElements element_gatherer(int64_t item_size) const;
+
+    // Runs it on the tuples [first, first + n); false if one is bad or the call is to stop.
+    bool gather(GatherElements gather_elements, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
+        return !should_stop() &&
+               gather_elements(tuples_ + first * tuple_size_, n, dims_[0], rule_.negative, line, out);
     }
 
     // Whether all tuples [0, n) are good.

@@ -38,6 +38,15 @@ namespace gs {
 #define GS_AVX512
 #endif
 
+// Repeats the body of the loop that follows. Compilers do not by themselves if they do not know how often it runs.
+#if defined(__GNUC__) && !defined(__clang__)
+#define GS_UNROLL _Pragma("GCC unroll 8")
+#elif defined(__clang__)
+#define GS_UNROLL _Pragma("unroll 8")
+#else
+#define GS_UNROLL
+#endif
+
 // What hot loops are compiled for. The baseline is what the compiler assumes: SSE2 on x86-64, NEON on AArch64.
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 inline constexpr const char* instruction_set_names[] = {"baseline", "avx2", "avx512"};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "machine.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 
@@ -49,9 +50,10 @@ class InterruptCheck : public StopToken {
     const std::thread::id caller_ = std::this_thread::get_id();
     const int64_t calls_per_check_;  // reading the clock takes as long as resolving some indices
     const int forks_ = forks();
-    int64_t calls_ = 0;
-    std::chrono::steady_clock::time_point next_check_ = never;
     std::atomic<bool> interrupted_ = false;
+    // The caller writes these often. They have a line of cache to themselves, because helpers read the others as often.
+    alignas(line_size) int64_t calls_ = 0;
+    std::chrono::steady_clock::time_point next_check_ = never;
 };
 
 }  // namespace gs
