@@ -32,7 +32,7 @@ namespace gs {
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GS_VERSIONS
 #define GS_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c")))
-#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")))
+#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512")))
 #else
 #define GS_AVX2
 #define GS_AVX512

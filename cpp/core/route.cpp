@@ -90,6 +90,11 @@ const char* name(Split split) {
     return "nothing";
 }
 
+std::vector<int64_t> divide_rows(const Rows& rows, const Combine& combine, const Index& index, int threads) {
+    const int64_t unit = std::max<int64_t>(owned_unit_bytes / (rows.width * target_size(combine)), 1);
+    return sampled_dividing_rows(index, rows.count, rows.data_rows, unit, threads);
+}
+
 Route route_gather(const Rows& rows, int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     Route route;
@@ -124,6 +129,8 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.threads = threads_for(work);
     route.prefetch = needs_prefetch(combine, rows.data_rows * target_size(combine));
     route.split = split_rows(rows, combine, route, work);
+    if (route.split == Split::rows && divide_rows(rows, combine, index, route.threads).empty())
+        route.split = Split::serial;
     route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     route.ordered = may_be_ordered(rows, combine, index) && seem_ordered(index, rows.count, rows.data_rows);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);

@@ -2,6 +2,8 @@
 // `gatherscatter.plan` shows it.
 #pragma once
 
+#include <vector>
+
 #include "combine.hpp"
 #include "index.hpp"
 #include "plan.hpp"
@@ -33,6 +35,9 @@ struct Route {
     // How many more indices are resolved than rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
+
+// The ranges of rows of Split::rows, by samples of the indices; empty if they can't be divided well.
+std::vector<int64_t> divide_rows(const Rows&, const Combine&, const Index&, int threads);
 
 Route route_gather(const Rows&, int64_t item_size);
 Route route_gather(const Lanes&, int64_t item_size);

@@ -134,6 +134,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         }
         if (!dividing.empty())
             split = Split::ordered;
+        else if (split == Split::rows)
+            dividing = divide_rows(rows, combine, index, route.threads);
         else if (split == Split::elements)
             partition.emplace(rows.count, combine.item_size, route.threads);
     } catch (const std::bad_alloc&) {
@@ -171,8 +173,10 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                 break;
             }
             case Split::rows:
-                for_parts(rows.data_rows, threads,
-                          [&](int64_t begin, int64_t end) { part(0, lines, {begin, end, 0, rows.width}); });
+                run_tasks(threads, threads, [&](int i) {
+                    const size_t p = static_cast<size_t>(i);
+                    part(0, lines, {dividing[p], dividing[p + 1], 0, rows.width});
+                });
                 break;
             case Split::elements:
                 for (int64_t l = 0; l < lines; ++l)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "machine.hpp"
 #include "parallel.hpp"
@@ -55,6 +56,32 @@ bool seem_ordered(const Index& index, int64_t n, int64_t data_rows) {
         if (span.high - span.low > data_rows / 16) return false;
     }
     return true;
+}
+
+std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit,
+                                           int parts) {
+    constexpr int64_t samples = 16, tuples = std::min<int64_t>(block, 64);
+    std::vector<int64_t> sampled;
+    for (int64_t s = 0; s < samples; ++s) {
+        int64_t row[tuples];
+        const int64_t first = s * (n / samples), m = std::min(tuples, n - first);
+        if (!index.resolve(first, m, row)) break;  // whoever moves rows meets the bad index, too
+        std::copy_if(row, row + m, std::back_inserter(sampled), [](int64_t r) { return r >= 0; });
+    }
+    std::sort(sampled.begin(), sampled.end());
+    const auto samples_below = [&](int64_t row) {
+        return std::lower_bound(sampled.begin(), sampled.end(), row) - sampled.begin();
+    };
+    std::vector<int64_t> rows{0};
+    for (int p = 1; p <= parts; ++p) {
+        const size_t sample = sampled.size() * static_cast<size_t>(p) / static_cast<size_t>(parts);
+        const int64_t row = p == parts         ? data_rows
+                            : sampled.empty() ? data_rows / parts * p
+                                              : std::max(sampled[sample] / unit * unit, rows.back());
+        if ((samples_below(row) - samples_below(rows.back())) * 4 > std::ssize(sampled) * 3) return {};
+        rows.push_back(row);
+    }
+    return rows;
 }
 
 std::vector<int64_t> dividing_rows(const std::vector<Span>& spans, int64_t data_rows, int parts) {
