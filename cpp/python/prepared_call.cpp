@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "facts.hpp"
+#include "machine.hpp"
 #include "parallel.hpp"
 
 namespace gs {
@@ -207,6 +208,8 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("plan", facts_of(prepared.kernel_call.plan).take());
     all.add("split", name(route.ordered ? Split::ordered : route.split));
     all.add("threads", divided ? route.threads : 1);
+    all.add("instruction_set", instruction_set_names[static_cast<int>(instruction_set)]);
+    all.add("cache_bytes", cache_bytes);
     all.add("prefetch", route.prefetch);
     all.add("stream", route.stream);
     all.add("tile", route.tile);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -246,3 +247,60 @@ def test_kinds_of_other_libraries() -> None:
     assert result.tolist() == [[0, 3], [0, 0], [0, 0]]
     assert gs.at(data)[torch.tensor([2])].set(5, out=data) is data
     assert data[2].tolist() == [5, 5]
+
+
+VIEWS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "rows": lambda x: x[::2],
+    "columns": lambda x: x[:, ::3],
+    "transposed": lambda x: x.T,
+    "last": lambda x: x[..., 1::2],
+    "reversed": lambda x: x[::-1],
+    "whole": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("method", UFUNCS)
+def test_few_places_of_a_view_are_written_in_place(view: str, method: str) -> None:
+    rng = np.random.default_rng(0)
+    base = rng.integers(1, 9, (30, 20, 40)).astype(np.float32)
+    shape = VIEWS[view](base).shape
+    arrays = [rng.integers(-size, size, 4) for size in shape]
+    keys = [(arrays[0],), (slice(None), arrays[1].reshape(2, 2)), (arrays[0], slice(1, 5), arrays[2]), tuple(arrays)]
+    for key in keys:
+        ours, theirs = base.copy(), base.copy()
+        seen = VIEWS[view](ours)
+        values = rng.integers(1, 9, seen[key].shape).astype(np.float32)
+        UFUNCS[method].at(VIEWS[view](theirs), key, values)
+        assert getattr(gs.at(seen)[key], method)(values, out=seen) is seen
+        np.testing.assert_array_equal(ours, theirs)
+        bad = tuple(np.append(part[:-1], 99) if isinstance(part, np.ndarray) and part.ndim == 1 else part for part in key)
+        if len(key) > 1 and key[1] is keys[1][1]:
+            continue
+        with pytest.raises(OpIndexError, match=r"key\[0\]\[3\] = 99"):
+            getattr(gs.at(seen)[bad], method)(values, out=seen)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_write_to_a_view_takes_no_memory_for_all_of_it() -> None:
+    view = np.zeros((2000, 2000))[:, ::2]
+    tracemalloc.start()
+    gs.at(view)[np.array([3, 3])].add(np.ones((2, 1000)), out=view)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert view[3].sum() == 2000
+    assert peak < view.nbytes / 20
+
+
+@pytest.mark.parametrize("method", ["get", "add"])
+def test_common_keys_take_the_short_way(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, places = np.arange(24.0).reshape(4, 6), np.array([3, 1, 3])
+    monkeypatch.setattr("gatherscatter.functions.at.select", None)  # the long way
+    for key in (places, (slice(None), places), (places, places)):
+        values = np.ones(data[key].shape)
+        expected = data.copy()
+        np.add.at(expected, key, values)
+        if method == "get":
+            np.testing.assert_array_equal(gs.at(data)[key].get(), data[key])
+        else:
+            np.testing.assert_array_equal(gs.at(data)[key].add(values), expected)

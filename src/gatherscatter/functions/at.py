@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpIndexError
@@ -85,6 +87,12 @@ class Place:
         array([[2, 2, 1],
                [4, 4, 3]])
         """
+        if out is None and (common := _read_common_key(self._data, self._key)):
+            indices, axis = common
+            with suppress(Exception):  # the long way raises it again, in the terms of the key
+                if axis is None:
+                    return _core.gather_nd(self._data, indices, num_threads=num_threads)
+                return _core.gather(self._data, indices, axis, num_threads=num_threads)
         given = self._named_arrays(out=out)
         if converted := to_numpy_arguments("at.get", given):
             return converted.to_caller(
@@ -207,6 +215,18 @@ class Place:
         return {"data": self._data, **{f"key[{n}]": part for n, part in enumerate(self._key)}, **others}
 
     def _scatter(self, op: str, values: Any, out: Any, **how: Any) -> Any:
+        own = self._data
+        if (
+            type(values) is np.ndarray
+            and (common := _read_common_key(own, self._key))
+            and values.dtype == own.dtype
+            and (out is None or (out is own and own.flags.carray))
+        ):
+            indices, axis = common
+            with suppress(Exception):  # nothing was written; the long way raises it again, in the terms of the key
+                if axis is None:
+                    return _core.scatter_nd(own, indices, values, out=out, **how)
+                return _core.scatter_update(own, indices, values, axis, out=out, **how)
         if converted := to_numpy_arguments(op, self._named_arrays(values=values, out=out)):
             known = converted.values
             return converted.to_caller(_rebuild_place(known)._scatter(op, known["values"], known["out"], **how))
@@ -221,6 +241,28 @@ class Place:
         return out
 
 
+_ALL = slice(None)
+
+
+def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
+    """The indices of a common key, and the axis on which they name places; None: they are index tuples.
+
+    A common key is an array of integers, perhaps after some ``:``, or several arrays of one dim and one length. For
+    other keys, and if data is not a NumPy array of numbers, the result is None: `select` reads all keys.
+    """
+    if not key or type(data) is not np.ndarray or data.dtype.kind not in "iufc":
+        return None
+    last = key[-1]
+    if type(last) is not np.ndarray or last.dtype.kind not in "iu" or last.ndim == 0:
+        return None
+    if all(type(part) is slice and part == _ALL for part in key[:-1]):
+        return last, len(key) - 1
+    for part in key:
+        if type(part) is not np.ndarray or part.dtype != last.dtype or part.shape != last.shape or part.ndim != 1:
+            return None
+    return np.array(key).T, None
+
+
 def _rebuild_place(given: dict[str, Any]) -> Place:
     """The same, of NumPy's arrays."""
     return Place(given["data"], tuple(part for name, part in given.items() if name.startswith("key[")))
@@ -229,8 +271,35 @@ def _rebuild_place(given: dict[str, Any]) -> Place:
 def _write_in_place(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> None:
     """In place: everything that can be wrong is found out before."""
     part = chosen.of(array)
+    few = None if part.flags.c_contiguous or array.dtype.kind not in "biufc" else _find_few_rows(chosen, part)
     with _translate_index_errors(chosen, op, array):
-        convert.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+        if few:  # kernels would copy all of a view
+            key, indices = few
+            rows = part[key]
+            convert.execute(op, chosen.scatter, rows, indices, updates, axis=chosen.axis, out=rows, **how)
+            part[key] = rows
+        else:
+            convert.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+
+
+def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray] | None:
+    """A key of the rows that are named, each once, and the indices among these rows.
+
+    None: more than an eighth of all rows may be named, or one is out of range.
+    """
+    indices = chosen.indices
+    if chosen.takes_one_array:
+        tuples, sizes, shape = indices.reshape(-1, 1), part.shape[chosen.axis : chosen.axis + 1], indices.shape
+    else:
+        k = indices.shape[-1]
+        tuples, sizes, shape = indices.reshape(-1, k), part.shape[:k], (*indices.shape[:-1], 1)
+    if len(tuples) > math.prod(sizes) // 8 or len(tuples) == 0:
+        return None
+    numbers = convert.number_places(tuples, sizes)
+    if numbers is None or numbers.min() < 0:
+        return None
+    named, places = np.unique(numbers, return_inverse=True)
+    return (*(_ALL for _ in range(chosen.axis)), *np.unravel_index(named, sizes)), places.reshape(shape)
 
 
 def _write_to_copy(

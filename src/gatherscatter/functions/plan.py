@@ -94,6 +94,10 @@ class CallPlan:
     copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
         text and objects, and of a result that is copied to ``out`` in the end
     copies : the arguments that are copied first
+    instruction_set : for which the loops are compiled that run: 'baseline', 'avx2' or 'avx512'. The environment variable
+        GATHERSCATTER_INSTRUCTION_SET names an older one than the processor has. Results have the same bits for all
+    cache_bytes : how much memory a call may use and still find in the caches, from what the system says about them. The
+        environment variable GATHERSCATTER_CACHE_BYTES sets another size
     steps : what will happen and why, one sentence each
     """
 
@@ -104,6 +108,8 @@ class CallPlan:
     scratch_bytes: int
     copied_bytes: int
     copies: tuple[str, ...]
+    instruction_set: str
+    cache_bytes: int
     steps: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -190,6 +196,8 @@ def plan(
         copied + facts["kernel_bytes"],
         copied,
         copies,
+        facts["instruction_set"],
+        facts["cache_bytes"],
         _steps(function, made, facts, copies, call.is_text),
     )
 
@@ -217,6 +225,9 @@ def _steps(
         steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
     if facts["prefetch"]:
         steps.append("memory is asked for in advance: the cache does not hold it all")
+    if facts["stream"]:
+        written = "the copy of data" if function.startswith("scatter") else "the result"
+        steps.append(f"{written} is written past the caches: it is large, and lines of it need not be read first")
     if facts["kernel_bytes"]:
         steps.append(f"{facts['kernel_bytes']} bytes hold sums, counts or batches on the way")
     return (*steps, _SPLITS[facts["split"]])
