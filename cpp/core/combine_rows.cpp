@@ -10,7 +10,7 @@ namespace gs {
 namespace {
 
 // Which of the updates go to rows in the share: as good as random, so they are picked without a branch.
-inline int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
+GS_LOOP int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     int64_t n = 0;
     for (int64_t i = 0; i < u.rows.n; ++i) {
         own[n] = static_cast<int32_t>(i);
@@ -35,14 +35,14 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
 
 // out = op(out, updates), element by element.
 template <class T, class A, class Op>
-inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
     for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
 }
 
 // Halves are computed as floats, a piece of the row at a time. An update that a minimum or maximum selects keeps its
 // bits.
 template <Half T, class A, class Op>
-inline void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
     constexpr int64_t piece = halves_per_piece;
     float a[piece], u[piece];
     for (int64_t first = 0; first < n; first += piece, out += piece, updates += piece) {
@@ -228,7 +228,7 @@ ApplyRows element_applier(const ApplyOptions& options) {
 }
 
 // Asks for the update of a member further on; its number is not checked yet.
-inline void prefetch_member(const std::byte* updates, const Members& members, int64_t i, int64_t size) {
+GS_LOOP void prefetch_member(const std::byte* updates, const Members& members, int64_t i, int64_t size) {
     const int64_t member = members.order[std::min(i, members.known - 1)];
     if (static_cast<uint64_t>(member) < static_cast<uint64_t>(members.count))
         prefetch_row(updates + member * size, size);
@@ -256,7 +256,7 @@ GS_LOOP bool combine_group(std::byte* row, const std::byte* all_updates, const M
 
 // Whether an update takes the place of a minimum or maximum: of equal ones, and of NaN, the first stays.
 template <class Op, class T>
-inline bool beats(T best, T update) {
+GS_LOOP bool beats(T best, T update) {
     constexpr bool minimum = std::same_as<Op, Min>;
     if constexpr (Half<T>)
         return beats<Op>(float(best), float(update));

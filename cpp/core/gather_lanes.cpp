@@ -56,7 +56,7 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     copier(item_size, {true, index.may_skip(), route.prefetch, false}),
                     copier(item_size, {false, index.may_skip(), route.prefetch, false})};
     std::atomic<bool> good = true;
-    const bool along_lines = !box.has_after && lanes.stride == 1 && !route.prefetch;
+    const bool along_lines = !box.has_after && box.columns >= min_line_elements && lanes.stride == 1 && !route.prefetch;
     const GatherElements gather_elements = along_lines ? index.element_gatherer(item_size) : nullptr;
     const auto visit = [&](const Part& part) {
         const bool whole = gather_elements ? gather_lines(box, index, part, gather_elements, data, out, item_size)

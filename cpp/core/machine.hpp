@@ -107,7 +107,8 @@ inline void keep_copy(T& copy) {
 #endif
 }
 
-inline void prefetch(const void* address) {
+// Always inlined: as a call, GCC takes it for a function without effect and leaves it out.
+GS_LOOP void prefetch(const void* address) {
 #if defined(__GNUC__)
     __builtin_prefetch(address);
 #elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))

@@ -48,7 +48,7 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
 }
 
 // The first lines of a row: processors find the others themselves.
-inline void prefetch_row(const std::byte* row, int64_t size) {
+GS_LOOP void prefetch_row(const std::byte* row, int64_t size) {
     for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
 }
 

@@ -29,6 +29,8 @@ inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;
 inline constexpr int64_t index_lookahead_bytes = 4096;
 // Elements that are gathered by one loop before it looks whether to stop.
 inline constexpr int64_t gathered_at_once = tiny ? 4 : 4096;
+// Lines with fewer elements are gathered many at a time, by row numbers.
+inline constexpr int64_t min_line_elements = tiny ? 2 : 32;
 // Below this many bytes of indices, one thread checks them.
 inline constexpr int64_t min_shared_check_bytes = tiny ? 32 : 1 << 20;
 // Results smaller than this are not written past the caches.
