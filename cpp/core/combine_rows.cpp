@@ -88,7 +88,8 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
 #ifdef GS_VERSIONS
 template <size_t size>
 GS_AVX512 int64_t compress_own(const Updates& u, const Share& share, int64_t* rows, std::byte* updates) {
-    const __m512i first = _mm512_set1_epi64(share.first_row), span = _mm512_set1_epi64(share.last_row - share.first_row);
+    const __m512i first = _mm512_set1_epi64(share.first_row),
+                  span = _mm512_set1_epi64(share.last_row - share.first_row);
     int64_t n = 0;
     for (int64_t i = 0; i < u.rows.n; i += 8) {
         const auto lanes = static_cast<__mmask8>(0xff >> std::max<int64_t>(8 - (u.rows.n - i), 0));
@@ -117,15 +118,15 @@ template <class T, class A, class Op, bool use_prefetch, bool counted>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine);
 
 // Rows of one element: those in the share.
-template <class T, class A, class Op>
+template <class T, class A, class Op, bool use_prefetch>
 void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
     if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
         if (can_compress(sizeof(T)) && !u.visits) {
             int64_t rows[max_rows + 8];
             alignas(64) std::byte updates[(max_rows + 8) * sizeof(T)];
             const int64_t n = compress_own<sizeof(T)>(u, share, rows, updates);
-            return combine_all_elements<T, A, Op, false, false>({u.out, updates, nullptr, {rows, n, n}, 1, 1}, share,
-                                                                combine);
+            return combine_all_elements<T, A, Op, use_prefetch, false>({u.out, updates, nullptr, {rows, n, n}, 1, 1},
+                                                                       share, combine);
         }
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
@@ -133,7 +134,7 @@ void combine_elements(const Updates& u, const Share& share, const Combine& combi
     int32_t own[max_rows];
     const int64_t n = pick_own(u, share, own);
     for (int64_t i = 0; i < n; ++i) {
-        prefetch(out + u.rows.row[own[std::min(i + lookahead, n - 1)]]);
+        if constexpr (use_prefetch) prefetch(out + u.rows.row[own[std::min(i + lookahead, n - 1)]]);
         const int64_t row = u.rows.row[own[i]];
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
         const A update = accumulate_as<A>(updates[own[i]]);
@@ -219,7 +220,7 @@ void combine_all_float16(const Updates& u, const Share&, const Combine&) {
 
 template <class T, class A, class Op>
 ApplyRows element_applier(const ApplyOptions& options) {
-    if (!options.all) return combine_elements<T, A, Op>;
+    if (!options.all) return options.prefetch ? combine_elements<T, A, Op, true> : combine_elements<T, A, Op, false>;
     if (options.counted) return combine_all_elements<T, A, Op, true, true>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::replaces(0.0f, 0.0f); })
         if (has_f16c()) return combine_all_float16<Op>;
@@ -236,7 +237,7 @@ GS_LOOP void prefetch_member(const std::byte* updates, const Members& members, i
 
 template <class T, class Op>
 GS_LOOP bool combine_group(std::byte* row, const std::byte* all_updates, const Members& members, int64_t width,
-                             bool replace) {
+                           bool replace) {
     T* __restrict out = reinterpret_cast<T*>(row);
     const T* const updates = reinterpret_cast<const T*>(all_updates);
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
@@ -270,7 +271,7 @@ GS_LOOP bool beats(T best, T update) {
 
 template <class T, class Op>
 GS_LOOP bool extremum_of_group(std::byte* row, int64_t* __restrict found, const std::byte* all_updates,
-                                 const Members& members, int64_t width, bool replace) {
+                               const Members& members, int64_t width, bool replace) {
     T* __restrict best = reinterpret_cast<T*>(row);
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
     for (int64_t i = 0; i < members.n; ++i) {
@@ -306,11 +307,12 @@ ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
 }  // namespace
 
 ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& options) {
-    if (combine.reduction == Reduction::none) return width == 1 ? setter(combine.item_size, options) : version<set_rows>();
-    return visit_combine(combine, ApplyRows{nullptr},
-                         [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                             return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
-                         });
+    if (combine.reduction == Reduction::none)
+        return width == 1 ? setter(combine.item_size, options) : version<set_rows>();
+    return visit_combine(
+        combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+            return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
+        });
 }
 
 CombineGroup group_combiner(const Combine& combine) {

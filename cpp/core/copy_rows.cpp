@@ -37,10 +37,12 @@ GS_LOOP void copy_large(std::byte* out, int64_t out_stride, const Source& source
             prefetch_row(source.data + rows[next] * source.stride + next * source.step, row_size);
         }
         std::byte* const to = out + i * out_stride;
-        const std::byte* const from = source.data + rows[i] * source.stride + i * source.step;
-        if (rows[i] < 0)
+        if (rows[i] < 0) {
             std::memset(to, 0, static_cast<size_t>(row_size));
-        else if (use_stream)
+            continue;
+        }
+        const std::byte* const from = source.data + rows[i] * source.stride + i * source.step;
+        if (use_stream)
             stream_lines(to, from, row_size);
         else
             copy_row(to, from, row_size);

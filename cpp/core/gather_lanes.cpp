@@ -25,8 +25,8 @@ struct Move {
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
         const int64_t row_size = columns * item_size;
-        copier(row_size, {false, may_skip, true, false})(out + element * item_size, row_size, {data, item_size, 0}, rows,
-                                                row_size);
+        copier(row_size, {false, may_skip, true, false})(out + element * item_size, row_size, {data, item_size, 0},
+                                                         rows, row_size);
     }
 };
 

@@ -92,11 +92,12 @@ struct Gather {
         return true;
     }
 
-    // The same for rows of one element in the cache.
+    // Rows of one element of data in the cache: read, check and copy in one loop.
     bool part_of_elements(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
         for (int64_t line = first_line; line < last_line; ++line) {
             const int64_t b = line / rows.outer;
-            const std::byte* const from = data + b * layout.batch_stride + (line - b * rows.outer) * layout.outer_stride;
+            const std::byte* const from =
+                data + b * layout.batch_stride + (line - b * rows.outer) * layout.outer_stride;
             for (int64_t c = begin; c < end; c += gathered_at_once)
                 if (!index.gather(gather_elements, b * rows.count + c, std::min(gathered_at_once, end - c), from,
                                   out + (line * rows.count + c) * row_size))
@@ -141,7 +142,9 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
-    const bool whole_lines = packed && row_size % line_size == 0 && is_line_aligned(out);
+    const bool stream = route.stream && packed && is_line_aligned(out);
+    const bool in_one_loop =
+        packed && !route.prefetch && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
     const Gather gather{rows,
                         index,
                         layout,
@@ -149,9 +152,8 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                         out,
                         row_size,
                         route.prefetch_distance(),
-                        copier(layout.piece_size,
-                               {packed, index.may_skip(), route.prefetch, route.stream && whole_lines}),
-                        packed && rows.outer == 1 && !route.prefetch ? index.element_gatherer(row_size) : nullptr};
+                        copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
+                        in_one_loop ? index.element_gatherer(row_size) : nullptr};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

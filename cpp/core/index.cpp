@@ -35,7 +35,8 @@ GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& p
     }
 }
 
-// The facts of the columns of tuples, in the form in which loops use them: `fixed_k` columns, or any number when it is 0.
+// The facts of the columns of tuples, in the form in which loops use them: `fixed_k` columns, or any number when it is
+// 0.
 template <int fixed_k>
 struct Columns {
     static constexpr int most = fixed_k > 0 ? fixed_k : max_rank;
@@ -85,15 +86,15 @@ struct Copy {
     static constexpr int64_t whole = size;
     alignas(64) std::byte bytes[size];
 
-    GS_LOOP void take(const std::byte* from, int64_t n) {
+    GS_LOOP const std::byte* take(const std::byte* from, int64_t n) {
         // A few at a time: many at once would fill the buffers that other loads need.
-        for (int64_t line = 0; line < n; line += line_size) prefetch(from + line + index_lookahead_bytes);
+        for (int64_t line = 0; line < n; line += line_size) prefetch_ahead(from, line + index_lookahead_bytes);
         if (n == whole)
             for (int64_t i = 0; i < whole; i += line_size)
                 std::memcpy(bytes + i, from + i, std::min<int64_t>(line_size, whole - i));
-        else
+        else if (n > 0)
             std::memcpy(bytes, from, static_cast<size_t>(n));
-        keep_copy(bytes);
+        return read_copy(bytes);
     }
 };
 
@@ -110,8 +111,8 @@ GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, cons
     uint64_t any_bad = 0;
     for (int64_t done = 0; done < n; done += at_once) {
         const int64_t m = std::min(at_once, n - done);
-        copy.take(tuples + done * tuple_size, m * tuple_size);
-        any_bad |= resolve_copy<mode, I, fixed_k>(copy.bytes, m, columns, weight, rows + done);
+        const std::byte* const own = copy.take(tuples + done * tuple_size, m * tuple_size);
+        any_bad |= resolve_copy<mode, I, fixed_k>(own, m, columns, weight, rows + done);
     }
     return mode == Mode::skip || !any_bad;
 }
@@ -121,12 +122,13 @@ GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negat
                     std::byte* out) {
     const Columns<1> columns(Shape{dim}, {Mode::raise, negative});
     const uint64_t weight = 1;
-    Copy<resolved_at_once * static_cast<int64_t>(sizeof(I))> copy;
+    constexpr int64_t index_size = static_cast<int64_t>(sizeof(I));
+    Copy<resolved_at_once * index_size> copy;
     int64_t position[resolved_at_once];
     for (int64_t done = 0; done < n; done += resolved_at_once) {
         const int64_t m = std::min(resolved_at_once, n - done);
-        copy.take(indices + done * static_cast<int64_t>(sizeof(I)), m * static_cast<int64_t>(sizeof(I)));
-        if (resolve_copy<Mode::raise, I, 1>(copy.bytes, m, columns, &weight, position)) return false;
+        const std::byte* const own = copy.take(indices + done * index_size, m * index_size);
+        if (resolve_copy<Mode::raise, I, 1>(own, m, columns, &weight, position)) return false;
         std::byte* const to = out + done * size;
         GS_UNROLL
         for (int64_t i = 0; i < m; ++i) std::memcpy(to + i * size, line + position[i] * size, size);
@@ -150,8 +152,6 @@ GS_LOOP bool are_in_range(const std::byte* tuples, int64_t n, const Shape& dims,
     return !any_bad;
 }
 
-// There is a function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128 in all. One loop
-// with a branch for each of these inside would be several times slower.
 template <class F>
 auto visit_columns(int k, F&& f) {
     switch (k) {
@@ -176,6 +176,8 @@ auto visit_type(IndexType type, F&& f) {
     }
 }
 
+// There is a function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128, in each version.
+// One loop with a branch for each of these inside would be several times slower.
 auto resolver(IndexType type, Mode mode, int k) {
     return visit_type(type, [=]<class I>(I) {
         return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
@@ -191,9 +193,8 @@ auto resolver(IndexType type, Mode mode, int k) {
 
 auto range_checker(IndexType type, int k) {
     return visit_type(type, [=]<class I>(I) {
-        return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
-            return version<are_in_range<I, columns>>();
-        });
+        return visit_columns(
+            k, [=]<int columns>(std::integral_constant<int, columns>) { return version<are_in_range<I, columns>>(); });
     });
 }
 

@@ -67,14 +67,13 @@ class Index {
         return resolve(first, rows.known, rows.row);
     }
 
-    // One loop that reads, checks and moves, for elements that lie one after the other. Null: there is none for this size
-    // and these indices, which is no loss: row numbers do the same.
+    // One loop that reads, checks and moves, for elements that lie one after the other. Null: there is none for this
+    // size and these indices, which is no loss: row numbers do the same.
     GatherElements element_gatherer(int64_t item_size) const;
 
     // Runs it on the tuples [first, first + n); false if one is bad or the call is to stop.
     bool gather(GatherElements gather_elements, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
-        return !should_stop() &&
-               gather_elements(tuples_ + first * tuple_size_, n, dims_[0], rule_.negative, line, out);
+        return !should_stop() && gather_elements(tuples_ + first * tuple_size_, n, dims_[0], rule_.negative, line, out);
     }
 
     // Whether all tuples [0, n) are good.

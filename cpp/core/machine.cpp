@@ -51,7 +51,7 @@ int64_t last_cache() {
 int64_t choose_cache_bytes() {
     if (tiny) return 64;
     if (const char* text = std::getenv("GATHERSCATTER_CACHE_BYTES"))
-        if (const long long size = std::atoll(text); size > 0) return size;
+        if (const long long size = std::strtoll(text, nullptr, 10); size > 0) return std::min(size, 1ll << 40);
     constexpr int64_t least = int64_t{2} << 20, most = int64_t{16} << 20;
     const int64_t size = last_cache();
     return size > 0 ? std::clamp(size, least, most) : most;

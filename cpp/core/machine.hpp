@@ -10,7 +10,7 @@
 
 #include "sizes.hpp"
 
-#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+#if defined(_MSC_VER)
 #include <intrin.h>
 #endif
 #if defined(__x86_64__) || defined(_M_X64)
@@ -31,8 +31,13 @@ namespace gs {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GS_VERSIONS
-#define GS_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c")))
-#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512")))
+#define GS_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#if defined(__clang__)
+#define GS_WIDE ""
+#else
+#define GS_WIDE ",prefer-vector-width=512"
+#endif
+#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl" GS_WIDE)))
 #else
 #define GS_AVX2
 #define GS_AVX512
@@ -96,14 +101,15 @@ T read_once(const T& value) {
     return *const_cast<const volatile T*>(&value);
 }
 
-// The same for a copy that was just made: what is read from it afterwards is not read from where it came from.
-template <class T>
-inline void keep_copy(T& copy) {
+// Where to read a copy that was just made. Compilers must not read the original again in its place.
+template <size_t size>
+GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
 #if defined(__GNUC__)
     __asm__ __volatile__("" : "+m"(copy));
-#elif defined(_MSC_VER)
-    _ReadWriteBarrier();
-    (void)copy;
+    return copy;
+#else
+    const std::byte* volatile hidden = copy;
+    return hidden;
 #endif
 }
 
@@ -118,10 +124,21 @@ GS_LOOP void prefetch(const void* address) {
 #endif
 }
 
+// An address ahead of what a loop reads, perhaps beyond the end of an array.
+GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
+    prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance)));
+}
+
 // A line of cache, in bytes.
 inline constexpr int64_t line_size = 64;
 
 inline bool is_line_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % line_size == 0; }
+
+#ifdef GS_X86_64
+inline constexpr bool can_stream = true;
+#else
+inline constexpr bool can_stream = false;
+#endif
 
 // Copies whole lines to lines, past the caches: lines that nobody reads soon need not be loaded before they are
 // written. end_stream() comes before another thread reads them.
@@ -141,7 +158,7 @@ inline void end_stream() {
 #endif
 }
 
-// Copies any bytes so, apart from incomplete lines at both ends.
+// Copies any bytes past the caches, except incomplete lines at both ends.
 void stream(std::byte* to, const std::byte* from, int64_t size);
 
 // Tells the processor that a loop waits for another thread.

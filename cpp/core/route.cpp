@@ -1,5 +1,7 @@
 #include "route.hpp"
 
+#include <new>
+
 #include "accumulate.hpp"
 #include "lane_walk.hpp"
 #include "machine.hpp"
@@ -45,13 +47,27 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
         return exceeds_cache ? Split::elements : owned ? Split::rows : Split::serial;
     }
     // Where rows stay in the cache, the updates are what takes time; one thread alone can read them fast enough.
-    const bool streams = work.steps * work.bytes_per_step > 2 * cache_bytes;
-    return exceeds_cache || (row_size >= min_owned_bytes && !streams) ? Split::rows : Split::serial;
+    const bool many_updates = work.steps * work.bytes_per_step > 2 * cache_bytes;
+    return exceeds_cache || (row_size >= min_owned_bytes && !many_updates) ? Split::rows : Split::serial;
+}
+
+// Sets the ranges of rows that threads own. One thread does it all if there is no memory for them, or if they are
+// elements and most of the updates go to one range: then it costs more to pick updates than it saves.
+void divide_rows(const Rows& rows, const Combine& combine, const Index& index, Route& route) {
+    const int64_t row_size = rows.width * target_size(combine);
+    const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
+    try {
+        double largest_part = 1;
+        route.dividing = sampled_dividing_rows(index, rows.count, rows.data_rows, unit, route.threads, largest_part);
+        if (rows.width == 1 && largest_part > 0.75) route.split = Split::serial;
+    } catch (const std::bad_alloc&) {
+        route.split = Split::serial;
+    }
 }
 
 // Whether the copy of data had better not be in the caches: the updates touch few of its lines, or one after the other.
 bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
-    return data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
+    return can_stream && data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
 }
 
 // Whether order among the indices could help to divide a scatter.
@@ -90,18 +106,13 @@ const char* name(Split split) {
     return "nothing";
 }
 
-std::vector<int64_t> divide_rows(const Rows& rows, const Combine& combine, const Index& index, int threads) {
-    const int64_t unit = std::max<int64_t>(owned_unit_bytes / (rows.width * target_size(combine)), 1);
-    return sampled_dividing_rows(index, rows.count, rows.data_rows, unit, threads);
-}
-
 Route route_gather(const Rows& rows, int64_t item_size) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     Route route;
     route.threads = threads_for({saturating_multiply(lines, rows.count), row_size});
     const int64_t copied = saturating_multiply(saturating_multiply(lines, rows.count), row_size);
     route.prefetch = saturating_multiply(saturating_multiply(lines, rows.data_rows), row_size) > cache_bytes;
-    route.stream = route.prefetch && row_size >= line_size && copied >= min_stream_bytes;
+    route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
 }
@@ -129,8 +140,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.threads = threads_for(work);
     route.prefetch = needs_prefetch(combine, rows.data_rows * target_size(combine));
     route.split = split_rows(rows, combine, route, work);
-    if (route.split == Split::rows && divide_rows(rows, combine, index, route.threads).empty())
-        route.split = Split::serial;
+    if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     route.ordered = may_be_ordered(rows, combine, index) && seem_ordered(index, rows.count, rows.data_rows);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);

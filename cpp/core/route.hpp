@@ -27,17 +27,15 @@ struct Route {
     // of by `split`.
     bool ordered = false;
     int threads = 1;
-    bool prefetch = false;  // memory is prefetched
-    bool stream = false;    // a gather's output, or a scatter's copy of data, is written past the caches
-    int64_t tile = 0;       // columns of a box taken at a time; 0: all
-    int64_t scratch = 0;    // bytes
+    bool prefetch = false;          // memory is prefetched
+    bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
+    int64_t tile = 0;               // columns of a box taken at a time; 0: all
+    int64_t scratch = 0;            // bytes
+    std::vector<int64_t> dividing;  // Split::rows: the rows at which the ranges of the threads begin, and the last end
 
     // How many more indices are resolved than rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
-
-// The ranges of rows of Split::rows, by samples of the indices; empty if they can't be divided well.
-std::vector<int64_t> divide_rows(const Rows&, const Combine&, const Index&, int threads);
 
 Route route_gather(const Rows&, int64_t item_size);
 Route route_gather(const Lanes&, int64_t item_size);

@@ -32,8 +32,8 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
         int64_t i = 0;
         for (; i + line_size <= size; i += line_size) std::memcpy(to + i, from + i, line_size);
         if (i < size) std::memcpy(to + size - line_size, from + size - line_size, line_size);
-    } else if (size >= 64) {
-        copy_ends<64>(to, from, size);
+    } else if (size >= line_size) {
+        copy_ends<line_size>(to, from, size);
     } else if (size >= 32) {
         copy_ends<32>(to, from, size);
     } else if (size >= 16) {
@@ -49,7 +49,7 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
 
 // The first lines of a row: processors find the others themselves.
 GS_LOOP void prefetch_row(const std::byte* row, int64_t size) {
-    for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += 64) prefetch(row + line);
+    for (int64_t line = 0; line < std::min<int64_t>(size, 512); line += line_size) prefetch(row + line);
 }
 
 // Copies n rows to evenly spaced places; row -1 gives zeros.

@@ -134,8 +134,6 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         }
         if (!dividing.empty())
             split = Split::ordered;
-        else if (split == Split::rows)
-            dividing = divide_rows(rows, combine, index, route.threads);
         else if (split == Split::elements)
             partition.emplace(rows.count, combine.item_size, route.threads);
     } catch (const std::bad_alloc&) {
@@ -173,9 +171,9 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                 break;
             }
             case Split::rows:
-                run_tasks(threads, threads, [&](int i) {
-                    const size_t p = static_cast<size_t>(i);
-                    part(0, lines, {dividing[p], dividing[p + 1], 0, rows.width});
+                run_tasks(static_cast<int>(route.dividing.size()) - 1, threads, [&](int i) {
+                    const auto range = route.dividing.begin() + i;
+                    part(0, lines, {range[0], range[1], 0, rows.width});
                 });
                 break;
             case Split::elements:

@@ -58,8 +58,8 @@ bool seem_ordered(const Index& index, int64_t n, int64_t data_rows) {
     return true;
 }
 
-std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit,
-                                           int parts) {
+std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit, int parts,
+                                           double& largest_part) {
     constexpr int64_t samples = 16, tuples = std::min<int64_t>(block, 64);
     std::vector<int64_t> sampled;
     for (int64_t s = 0; s < samples; ++s) {
@@ -73,14 +73,14 @@ std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_
         return std::lower_bound(sampled.begin(), sampled.end(), row) - sampled.begin();
     };
     std::vector<int64_t> rows{0};
+    int64_t most = 0;
     for (int p = 1; p <= parts; ++p) {
         const size_t sample = sampled.size() * static_cast<size_t>(p) / static_cast<size_t>(parts);
-        const int64_t row = p == parts         ? data_rows
-                            : sampled.empty() ? data_rows / parts * p
-                                              : std::max(sampled[sample] / unit * unit, rows.back());
-        if ((samples_below(row) - samples_below(rows.back())) * 4 > std::ssize(sampled) * 3) return {};
-        rows.push_back(row);
+        const int64_t row = p == parts ? data_rows : sampled.empty() ? data_rows / parts * p : sampled[sample];
+        rows.push_back(p == parts ? row : std::max(row / unit * unit, rows.back()));
+        most = std::max<int64_t>(most, samples_below(rows.back()) - samples_below(rows.end()[-2]));
     }
+    largest_part = sampled.empty() ? 1 : static_cast<double>(most) / static_cast<double>(sampled.size());
     return rows;
 }
 

@@ -23,9 +23,10 @@ bool seem_ordered(const Index&, int64_t n, int64_t data_rows);
 // Rows at which to divide data in `parts` with as many updates each; empty if many spans would be cut.
 std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);
 
-// The same for indices in any order, as samples of the tuples [0, n) show it: multiples of `unit`, so that no two parts
-// have a line of cache in common. Empty if one part would have most of the updates.
-std::vector<int64_t> sampled_dividing_rows(const Index&, int64_t n, int64_t data_rows, int64_t unit, int parts);
+// The same for indices in any order, as samples of the tuples [0, n) show it: multiples of `unit`. Says what share of
+// the samples the largest part has.
+std::vector<int64_t> sampled_dividing_rows(const Index&, int64_t n, int64_t data_rows, int64_t unit, int parts,
+                                           double& largest_part);
 
 // What spans of n tuples take, and the search for dividing rows among them.
 inline int64_t span_bytes(int64_t n) { return (n / span_tuples + 1) * static_cast<int64_t>(sizeof(Span) + 8); }

@@ -148,6 +148,11 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
     return Outcome::done;
 }
 
+// Whether a scatter begins with a plain copy of data.
+bool scatter_copies(const Call& call) {
+    return is_scatter(call.kernel) && call.out != call.data && is_contiguous(call.data);
+}
+
 }  // namespace
 
 bool PinnedViews::pin(Call& call) {
@@ -211,7 +216,8 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("instruction_set", instruction_set_names[static_cast<int>(instruction_set)]);
     all.add("cache_bytes", cache_bytes);
     all.add("prefetch", route.prefetch);
-    all.add("stream", route.stream);
+    const bool copies = scatter_copies(call);
+    all.add("stream", route.stream && (copies || !is_scatter(call.kernel)));
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes());

@@ -57,7 +57,8 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
                                              [&] { return check_indices(kernel_call); });
             if (checked != Outcome::done) return checked;
         }
-        if (writes_out && scatter && call.out != call.data && !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
+        if (writes_out && scatter && call.out != call.data &&
+            !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
             return Outcome::failed;
         const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
         const Outcome moved =

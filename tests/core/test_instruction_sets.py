@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -25,7 +26,8 @@ types = [np.dtype(getattr(ml_dtypes, name, None) or name) for name in (
     "complex64", "complex128")]
 
 def values(shape, dtype):
-    return (rng.standard_normal(shape) * 8).astype(dtype)
+    numbers = rng.standard_normal(shape) * 8
+    return (abs(numbers) if dtype in ("uint8", "uint64") else numbers).astype(dtype)
 
 def digest(name, *arrays):
     print(name, *(hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16] for array in arrays))
@@ -50,8 +52,10 @@ for dtype, threads in itertools.product(types, (1, 2)):
         for reduction in ("none", "add", "sub", "mul", "min", "max", "mean"):
             if dtype.kind in "cb" and reduction in ("min", "max", "mean"):
                 continue
-            result = gs.scatter_update(data, rows, values((300, width), dtype), reduction=reduction, num_threads=threads)
-            digest(f"scatter {dtype} {width} {reduction}", result)
+            for mode in ("raise", "drop"):
+                result = gs.scatter_update(data, rows, values((300, width), dtype), reduction=reduction, mode=mode,
+                                           num_threads=threads)
+                digest(f"scatter {dtype} {width} {reduction} {mode}", result)
     box = rng.integers(-m, m, (50, 1003))
     digest(f"elements {dtype}", gs.gather_elements(values((50, m), dtype), box, 1, num_threads=threads))
     digest(f"elements {dtype}", gs.gather_elements(values((m, 1003), dtype), box, 0, num_threads=threads))
@@ -80,6 +84,8 @@ def run(name: str) -> list[str]:
 
 def test_results_have_the_same_bits() -> None:
     newest = gs.plan("gather", [1], [0]).instruction_set
+    if newest == "baseline":
+        pytest.skip("one version only")
     results = {}
     for name in NAMES[: NAMES.index(newest) + 1]:
         used, *results[name] = run(name)
@@ -99,6 +105,8 @@ def test_the_size_of_the_caches_can_be_set(given: str, size: int | None) -> None
 
 def test_a_plan_says_what_is_written_past_the_caches() -> None:
     rows = np.arange(40_000)
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("no streaming stores")
     wide = gs.plan("gather", np.zeros((80_000, 96), np.float32), rows)
     assert any("the result is written past the caches" in step for step in wide.steps)
     copy = gs.plan("scatter_update", np.zeros(5_000_000), [1], [2.0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
+from gatherscatter.functions import at
 
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -261,25 +264,40 @@ VIEWS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("method", UFUNCS)
-def test_few_places_of_a_view_are_written_in_place(view: str, method: str) -> None:
+def test_few_places_of_a_view_are_written_in_place(view: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    base = rng.integers(1, 9, (30, 20, 40)).astype(np.float32)
+    base = rng.integers(1, 9, (34, 51, 40)).astype(np.float32)
     shape = VIEWS[view](base).shape
-    arrays = [rng.integers(-size, size, 4) for size in shape]
-    keys = [(arrays[0],), (slice(None), arrays[1].reshape(2, 2)), (arrays[0], slice(1, 5), arrays[2]), tuple(arrays)]
-    for key in keys:
+    arrays = [rng.integers(-size, size, 2) for size in shape]
+    found = []
+    find = at._find_few_rows
+    monkeypatch.setattr(at, "_find_few_rows", lambda *given: found.append(find(*given)) or found[-1])
+    for key in (
+        (arrays[0],),
+        (slice(None), arrays[1].reshape(2, 1)),
+        (arrays[0], slice(1, 5), arrays[2]),
+        tuple(arrays),
+    ):
         ours, theirs = base.copy(), base.copy()
         seen = VIEWS[view](ours)
         values = rng.integers(1, 9, seen[key].shape).astype(np.float32)
         UFUNCS[method].at(VIEWS[view](theirs), key, values)
         assert getattr(gs.at(seen)[key], method)(values, out=seen) is seen
         np.testing.assert_array_equal(ours, theirs)
-        bad = tuple(np.append(part[:-1], 99) if isinstance(part, np.ndarray) and part.ndim == 1 else part for part in key)
-        if len(key) > 1 and key[1] is keys[1][1]:
-            continue
-        with pytest.raises(OpIndexError, match=r"key\[0\]\[3\] = 99"):
-            getattr(gs.at(seen)[bad], method)(values, out=seen)
+        place = next(place for place, part in enumerate(key) if isinstance(part, np.ndarray))
+        bad = list(key)
+        bad[place] = key[place].copy()
+        bad[place].flat[-1] = 99
+        with pytest.raises(OpIndexError, match=rf"key\[{place}\].* = 99"):
+            getattr(gs.at(seen)[tuple(bad)], method)(values, out=seen)
         np.testing.assert_array_equal(ours, theirs)
+    assert view == "whole" or sum(few is not None for few in found) == 4
+
+
+def test_views_that_overlap_themselves_are_written_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at, "_find_few_rows", None)
+    view = np.lib.stride_tricks.as_strided(np.zeros(40), (30, 4), (8, 8))
+    gs.at(view)[np.array([3])].add(np.ones((1, 4)), out=view)
 
 
 def test_a_write_to_a_view_takes_no_memory_for_all_of_it() -> None:
@@ -304,3 +322,29 @@ def test_common_keys_take_the_short_way(method: str, monkeypatch: pytest.MonkeyP
             np.testing.assert_array_equal(gs.at(data)[key].get(), data[key])
         else:
             np.testing.assert_array_equal(gs.at(data)[key].add(values), expected)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
+    data, places, values = np.zeros(9), np.zeros(1000, np.int64), np.ones(1000)
+    stopped = []
+
+    def stop(*_: object) -> None:
+        stopped.append(True)
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    adds = 0
+    try:
+        while len(stopped) < 50:
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)
+            try:
+                while True:
+                    gs.at(data)[places].add(values, out=data)
+                    adds += 1
+            except TimeoutError:
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert adds * 1000 <= data[0] <= (adds + len(stopped)) * 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpIndexError
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.pieces import convert_dtype
 
@@ -89,7 +89,7 @@ class Place:
         """
         if out is None and (common := _read_common_key(self._data, self._key)):
             indices, axis = common
-            with suppress(Exception):  # the long way raises it again, in the terms of the key
+            with _leave_to_long_way("at.get", self._data, self._key):
                 if axis is None:
                     return _core.gather_nd(self._data, indices, num_threads=num_threads)
                 return _core.gather(self._data, indices, axis, num_threads=num_threads)
@@ -223,7 +223,7 @@ class Place:
             and (out is None or (out is own and own.flags.carray))
         ):
             indices, axis = common
-            with suppress(Exception):  # nothing was written; the long way raises it again, in the terms of the key
+            with _leave_to_long_way(op, own, self._key):
                 if axis is None:
                     return _core.scatter_nd(own, indices, values, out=out, **how)
                 return _core.scatter_update(own, indices, values, axis, out=out, **how)
@@ -241,9 +241,6 @@ class Place:
         return out
 
 
-_ALL = slice(None)
-
-
 def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
     """The indices of a common key, and the axis on which they name places; None: they are index tuples.
 
@@ -255,12 +252,24 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
     last = key[-1]
     if type(last) is not np.ndarray or last.dtype.kind not in "iu" or last.ndim == 0:
         return None
-    if all(type(part) is slice and part == _ALL for part in key[:-1]):
+    if all(type(part) is slice and part.start is part.stop is part.step is None for part in key[:-1]):
         return last, len(key) - 1
     for part in key:
         if type(part) is not np.ndarray or part.dtype != last.dtype or part.shape != last.shape or part.ndim != 1:
             return None
     return np.array(key).T, None
+
+
+@contextmanager
+def _leave_to_long_way(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Iterator[None]:
+    """Pass over what the core refuses before it writes. Its error for a bad index is put in the terms of the key."""
+    try:
+        yield
+    except OpIndexError:
+        select(op, data, key).refuse(op, data.shape)
+        raise
+    except (OpTypeError, OpValueError):
+        pass
 
 
 def _rebuild_place(given: dict[str, Any]) -> Place:
@@ -271,7 +280,8 @@ def _rebuild_place(given: dict[str, Any]) -> Place:
 def _write_in_place(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> None:
     """In place: everything that can be wrong is found out before."""
     part = chosen.of(array)
-    few = None if part.flags.c_contiguous or array.dtype.kind not in "biufc" else _find_few_rows(chosen, part)
+    is_view = not part.flags.c_contiguous and array.dtype.kind in "biufc" and not _may_overlap_itself(array)
+    few = _find_few_rows(chosen, part) if is_view else None
     with _translate_index_errors(chosen, op, array):
         if few:  # kernels would copy all of a view
             key, indices = few
@@ -280,6 +290,16 @@ def _write_in_place(op: str, chosen: Selection, array: np.ndarray, updates: np.n
             part[key] = rows
         else:
             convert.execute(op, chosen.scatter, part, chosen.indices, updates, axis=chosen.axis, out=part, **how)
+
+
+def _may_overlap_itself(array: np.ndarray) -> bool:
+    """Whether elements of an array may share memory."""
+    extent = array.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1 and stride < extent:
+            return True
+        extent += stride * (size - 1)
+    return False
 
 
 def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray] | None:
@@ -299,7 +319,7 @@ def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...]
     if numbers is None or numbers.min() < 0:
         return None
     named, places = np.unique(numbers, return_inverse=True)
-    return (*(_ALL for _ in range(chosen.axis)), *np.unravel_index(named, sizes)), places.reshape(shape)
+    return (*(slice(None),) * chosen.axis, *np.unravel_index(named, sizes)), places.reshape(shape)
 
 
 def _write_to_copy(

@@ -94,10 +94,10 @@ class CallPlan:
     copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
         text and objects, and of a result that is copied to ``out`` in the end
     copies : the arguments that are copied first
-    instruction_set : for which the loops are compiled that run: 'baseline', 'avx2' or 'avx512'. The environment variable
+    instruction_set : the one that the loops are compiled for: 'baseline', 'avx2' or 'avx512'. The environment variable
         GATHERSCATTER_INSTRUCTION_SET names an older one than the processor has. Results have the same bits for all
-    cache_bytes : how much memory a call may use and still find in the caches, from what the system says about them. The
-        environment variable GATHERSCATTER_CACHE_BYTES sets another size
+    cache_bytes : how many bytes a call may use and still find in the caches, from what the system says about them. The
+        environment variable GATHERSCATTER_CACHE_BYTES sets another number
     steps : what will happen and why, one sentence each
     """
 
