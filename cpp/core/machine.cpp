@@ -57,10 +57,20 @@ int64_t choose_cache_bytes() {
     return size > 0 ? std::clamp(size, least, most) : most;
 }
 
+int64_t choose_core_cache_bytes() {
+    constexpr int64_t least = int64_t{256} << 10, most = int64_t{4} << 20;
+    int64_t size = 0;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return std::min(choose_cache_bytes(), size > 0 ? std::clamp(size, least, most) : int64_t{1} << 20);
+}
+
 }  // namespace
 
 const InstructionSet instruction_set = choose_instruction_set();
 const int64_t cache_bytes = choose_cache_bytes();
+const int64_t core_cache_bytes = choose_core_cache_bytes();
 
 void stream(std::byte* to, const std::byte* from, int64_t size) {
     const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_size);

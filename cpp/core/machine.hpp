@@ -94,6 +94,8 @@ auto float_version() {
 // Memory that one call may use and still find in the caches: the last cache that the system reports, within limits,
 // because other programs share it. GATHERSCATTER_CACHE_BYTES sets another size.
 extern const int64_t cache_bytes;
+// The same for the cache of one core, in which reading at random takes no longer than a loop does anyway.
+extern const int64_t core_cache_bytes;
 
 // Reads what other threads may change once: otherwise a compiler may read it for a check, and again for its use.
 template <class T>

@@ -111,7 +111,8 @@ Route route_gather(const Rows& rows, int64_t item_size) {
     Route route;
     route.threads = threads_for({saturating_multiply(lines, rows.count), row_size});
     const int64_t copied = saturating_multiply(saturating_multiply(lines, rows.count), row_size);
-    route.prefetch = saturating_multiply(saturating_multiply(lines, rows.data_rows), row_size) > cache_bytes;
+    route.prefetch = saturating_multiply(saturating_multiply(lines, rows.data_rows), row_size) >
+                     (rows.width == 1 ? core_cache_bytes : cache_bytes);
     route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
