@@ -84,7 +84,7 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     }
 }
 
-// Copies the rows and updates of a block that are in the share: elements of 4 or 8 bytes.
+// Copies the row numbers and updates that are in the share. Elements have 4 or 8 bytes.
 #ifdef GS_VERSIONS
 template <size_t size>
 GS_AVX512 int64_t compress_own(const Updates& u, const Share& share, int64_t* rows, std::byte* updates) {

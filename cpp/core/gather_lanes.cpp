@@ -30,7 +30,7 @@ struct Move {
     }
 };
 
-// A part of a box along the last axis of data in the cache: each row of the box takes its elements from one line.
+// Gathers a part of a box along the last axis. Data is in the cache, and each row of the box reads one line of it.
 bool gather_lines(const Box& box, const Index& index, const Part& part, GatherElements gather_elements,
                   const std::byte* data, std::byte* out, int64_t item_size) {
     RowCounter row(box, part.first_row);

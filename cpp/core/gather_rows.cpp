@@ -92,7 +92,7 @@ struct Gather {
         return true;
     }
 
-    // Rows of one element of data in the cache: read, check and copy in one loop.
+    // Rows that the loop of Index::element_gatherer takes, from data in the cache.
     bool part_of_elements(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
         for (int64_t line = first_line; line < last_line; ++line) {
             const int64_t b = line / rows.outer;

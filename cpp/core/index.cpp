@@ -35,7 +35,7 @@ GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& p
     }
 }
 
-// The facts of the columns of tuples, in the form in which loops use them: `fixed_k` columns, or any number when it is
+// The size of each column, and what to add to a negative index. There are `fixed_k` columns, or any number when it is
 // 0.
 template <int fixed_k>
 struct Columns {
@@ -80,7 +80,7 @@ GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<
     return any_bad;
 }
 
-// A copy of some indices. Other threads may change these meanwhile: what is checked and used is nobody else's.
+// A copy of some indices. Other threads may change the indices meanwhile. The copy is checked and used.
 template <int64_t size>
 struct Copy {
     static constexpr int64_t whole = size;
@@ -136,7 +136,7 @@ GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negat
     return true;
 }
 
-// Whether all indices are in range. Nothing is copied: what moves rows checks again.
+// Whether all indices are in range. They are not copied here, because kernels check them again.
 template <class I, int fixed_k>
 GS_LOOP bool are_in_range(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule) {
     const Columns<fixed_k> columns(dims, rule);

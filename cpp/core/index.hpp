@@ -67,8 +67,8 @@ class Index {
         return resolve(first, rows.known, rows.row);
     }
 
-    // One loop that reads, checks and moves, for elements that lie one after the other. Null: there is none for this
-    // size and these indices, which is no loss: row numbers do the same.
+    // One loop that reads, checks and moves elements that lie one after the other. Null: there is no such loop for this
+    // size and these indices. Then the caller uses row numbers.
     GatherElements element_gatherer(int64_t item_size) const;
 
     // Runs it on the tuples [first, first + n); false if one is bad or the call is to stop.

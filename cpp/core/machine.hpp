@@ -43,7 +43,7 @@ namespace gs {
 #define GS_AVX512
 #endif
 
-// Repeats the body of the loop that follows. Compilers do not by themselves if they do not know how often it runs.
+// Repeats the body of the loop that follows. Compilers do not unroll a loop whose length they do not know.
 #if defined(__GNUC__) && !defined(__clang__)
 #define GS_UNROLL _Pragma("GCC unroll 8")
 #elif defined(__clang__)
@@ -52,7 +52,8 @@ namespace gs {
 #define GS_UNROLL
 #endif
 
-// What hot loops are compiled for. The baseline is what the compiler assumes: SSE2 on x86-64, NEON on AArch64.
+// The instruction sets that hot loops are compiled for. The baseline is what the compiler assumes: SSE2 on x86-64, NEON
+// on AArch64.
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 inline constexpr const char* instruction_set_names[] = {"baseline", "avx2", "avx512"};
 static_assert(std::size(instruction_set_names) == static_cast<size_t>(InstructionSet::avx512) + 1);
@@ -81,8 +82,8 @@ auto version() {
     return Versions<loop>::baseline;
 }
 
-// The same for loops with products of floats. AVX-512 has fused multiply-add, which changes bits, and GCC 12 fuses
-// complex products although it is told not to.
+// The version of a loop that multiplies floats. It is never the one for AVX-512, which has fused multiply-add: that
+// changes bits, and GCC 12 fuses complex products although it is told not to.
 template <auto loop>
 auto float_version() {
 #ifdef GS_VERSIONS
@@ -94,7 +95,7 @@ auto float_version() {
 // Memory that one call may use and still find in the caches: the last cache that the system reports, within limits,
 // because other programs share it. GATHERSCATTER_CACHE_BYTES sets another size.
 extern const int64_t cache_bytes;
-// The same for the cache of one core, in which reading at random takes no longer than a loop does anyway.
+// How many bytes the cache of one core holds. Random reads from it are as fast as the loop itself.
 extern const int64_t core_cache_bytes;
 
 // Reads what other threads may change once: otherwise a compiler may read it for a check, and again for its use.
@@ -103,7 +104,8 @@ T read_once(const T& value) {
     return *const_cast<const volatile T*>(&value);
 }
 
-// Where to read a copy that was just made. Compilers must not read the original again in its place.
+// Returns the address of a copy that was just made, and hides from the compiler where it came from. Otherwise the
+// compiler may read the original again.
 template <size_t size>
 GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
 #if defined(__GNUC__)
@@ -115,7 +117,7 @@ GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
 #endif
 }
 
-// Always inlined: as a call, GCC takes it for a function without effect and leaves it out.
+// Must be inlined: GCC removes a call of it, because the function seems to have no effect.
 GS_LOOP void prefetch(const void* address) {
 #if defined(__GNUC__)
     __builtin_prefetch(address);
@@ -126,7 +128,7 @@ GS_LOOP void prefetch(const void* address) {
 #endif
 }
 
-// An address ahead of what a loop reads, perhaps beyond the end of an array.
+// Prefetches at a distance ahead. The address may lie beyond the end of the array.
 GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
     prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance)));
 }
@@ -142,8 +144,8 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
-// Copies whole lines to lines, past the caches: lines that nobody reads soon need not be loaded before they are
-// written. end_stream() comes before another thread reads them.
+// Copies whole lines past the caches. The old contents of the lines need not be loaded. Call end_stream() before
+// another thread reads them.
 inline void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
 #ifdef GS_X86_64
     for (int64_t i = 0; i < size; i += 16)

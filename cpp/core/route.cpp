@@ -51,21 +51,22 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     return exceeds_cache || (row_size >= min_owned_bytes && !many_updates) ? Split::rows : Split::serial;
 }
 
-// Sets the ranges of rows that threads own. One thread does it all if there is no memory for them, or if they are
-// elements and most of the updates go to one range: then it costs more to pick updates than it saves.
+// Sets the ranges of rows that threads own. If there is no memory for them, one thread does it all. It also does if
+// rows are single elements and most updates go to one range: picking updates would cost more than it saves.
 void divide_rows(const Rows& rows, const Combine& combine, const Index& index, Route& route) {
     const int64_t row_size = rows.width * target_size(combine);
     const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
     try {
         double largest_part = 1;
         route.dividing = sampled_dividing_rows(index, rows.count, rows.data_rows, unit, route.threads, largest_part);
+        route.scratch += sampling_bytes(route.threads);
         if (rows.width == 1 && largest_part > 0.75) route.split = Split::serial;
     } catch (const std::bad_alloc&) {
         route.split = Split::serial;
     }
 }
 
-// Whether the copy of data had better not be in the caches: the updates touch few of its lines, or one after the other.
+// Whether to write the copy of data past the caches: the updates touch few of its lines, or touch them in order.
 bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
     return can_stream && data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
 }
@@ -142,7 +143,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.prefetch = needs_prefetch(combine, rows.data_rows * target_size(combine));
     route.split = split_rows(rows, combine, route, work);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
-    route.scratch = accumulator_bytes(combine, lines * rows.data_rows, rows.width);
+    route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     route.ordered = may_be_ordered(rows, combine, index) && seem_ordered(index, rows.count, rows.data_rows);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, route.ordered);

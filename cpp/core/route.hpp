@@ -31,7 +31,7 @@ struct Route {
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
     int64_t tile = 0;               // columns of a box taken at a time; 0: all
     int64_t scratch = 0;            // bytes
-    std::vector<int64_t> dividing;  // Split::rows: the rows at which the ranges of the threads begin, and the last end
+    std::vector<int64_t> dividing;  // Split::rows: where the range of each thread begins; the last entry is the end
 
     // How many more indices are resolved than rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }

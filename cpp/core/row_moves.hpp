@@ -87,7 +87,8 @@ struct Updates {
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
-// Whether elements of a size can be picked many at a time, so that it pays to look at all updates for a part of them.
+// Whether the processor can pick elements of this size many at a time. Then a thread can afford to look at all updates
+// and pick its own.
 inline bool can_compress(int64_t item_size) {
     return instruction_set == InstructionSet::avx512 && (item_size == 4 || item_size == 8);
 }

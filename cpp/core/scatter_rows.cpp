@@ -173,7 +173,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
             case Split::rows:
                 run_tasks(static_cast<int>(route.dividing.size()) - 1, threads, [&](int i) {
                     const auto range = route.dividing.begin() + i;
-                    part(0, lines, {range[0], range[1], 0, rows.width});
+                    if (range[0] < range[1]) part(0, lines, {range[0], range[1], 0, rows.width});
                 });
                 break;
             case Split::elements:

@@ -55,10 +55,10 @@ inline constexpr int64_t column_size = tiny ? 8 : 128;
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 4096;
 // Rows of at least this many bytes fill lines of cache, so each thread can own some of them.
 inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
-// From this many elements on, threads own some each, if the processor picks updates many at a time.
+// From this many elements on, each thread owns a range of them, if the processor picks updates many at a time.
 inline constexpr int64_t min_owned_elements = tiny ? 16 : 1 << 17;
-// The rows that a thread owns begin at multiples of this many bytes: processors fetch neighbouring lines, too, so that
-// much used ones near the border would go back and forth.
+// Ranges of elements begin at multiples of this many bytes. Processors fetch neighbouring lines, too, so busy lines
+// near a border would move between cores.
 inline constexpr int64_t owned_unit_bytes = tiny ? 8 : 4096;
 // Each thread gets at least this many columns of a box.
 inline constexpr int64_t min_columns_per_thread = tiny ? 1 : 32;

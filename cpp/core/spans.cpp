@@ -60,19 +60,22 @@ bool seem_ordered(const Index& index, int64_t n, int64_t data_rows) {
 
 std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit, int parts,
                                            double& largest_part) {
-    constexpr int64_t samples = 16, tuples = std::min<int64_t>(block, 64);
+    constexpr int64_t samples = samples_of_rows, tuples = tuples_per_sample;
     std::vector<int64_t> sampled;
+    sampled.reserve(samples * tuples);
     for (int64_t s = 0; s < samples; ++s) {
         int64_t row[tuples];
         const int64_t first = s * (n / samples), m = std::min(tuples, n - first);
-        if (!index.resolve(first, m, row)) break;  // whoever moves rows meets the bad index, too
+        if (!index.resolve(first, m, row)) break;  // the kernel finds the bad index again
         std::copy_if(row, row + m, std::back_inserter(sampled), [](int64_t r) { return r >= 0; });
     }
     std::sort(sampled.begin(), sampled.end());
     const auto samples_below = [&](int64_t row) {
         return std::lower_bound(sampled.begin(), sampled.end(), row) - sampled.begin();
     };
-    std::vector<int64_t> rows{0};
+    std::vector<int64_t> rows;
+    rows.reserve(static_cast<size_t>(parts) + 1);
+    rows.push_back(0);
     int64_t most = 0;
     for (int p = 1; p <= parts; ++p) {
         const size_t sample = sampled.size() * static_cast<size_t>(p) / static_cast<size_t>(parts);

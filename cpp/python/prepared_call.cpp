@@ -148,9 +148,12 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
     return Outcome::done;
 }
 
-// Whether a scatter begins with a plain copy of data.
-bool scatter_copies(const Call& call) {
-    return is_scatter(call.kernel) && call.out != call.data && is_contiguous(call.data);
+// Whether arrays allow what the route says about streaming: a gather from packed rows to aligned lines, or a plain copy
+// of a scatter's data.
+bool may_stream(const PreparedCall& prepared) {
+    const Call& call = prepared.call;
+    if (is_scatter(call.kernel)) return is_contiguous(call.data) && (call.out != call.data || prepared.made_apart);
+    return !prepared.reads_strides && (!prepared.writes_out() || is_line_aligned(PyArray_DATA(array(call.out))));
 }
 
 }  // namespace
@@ -216,8 +219,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("instruction_set", instruction_set_names[static_cast<int>(instruction_set)]);
     all.add("cache_bytes", cache_bytes);
     all.add("prefetch", route.prefetch);
-    const bool copies = scatter_copies(call);
-    all.add("stream", route.stream && (copies || !is_scatter(call.kernel)));
+    all.add("stream", route.stream && may_stream(prepared));
     all.add("tile", route.tile);
     all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes());

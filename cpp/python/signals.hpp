@@ -51,7 +51,8 @@ class InterruptCheck : public StopToken {
     const int64_t calls_per_check_;  // reading the clock takes as long as resolving some indices
     const int forks_ = forks();
     std::atomic<bool> interrupted_ = false;
-    // The caller writes these often. They have a line of cache to themselves, because helpers read the others as often.
+    // The caller writes these often. They have a line of cache of their own, because helpers often read the
+    // other members.
     alignas(line_size) int64_t calls_ = 0;
     std::chrono::steady_clock::time_point next_check_ = never;
 };

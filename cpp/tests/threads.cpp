@@ -95,6 +95,7 @@ void everything() {
     rows("mean of rows", shape({3000, 40}), 8000, false, mean, Accumulate::wide);
     rows("columns", shape({20, 9000}), 60, false, max, Accumulate::step);
     rows("elements", shape({4500000}), 90000, false, none, Accumulate::step);
+    rows("elements in the cache", shape({300000}), 200000, false, add, Accumulate::step);
     rows("exact elements", shape({4500000}), 90000, false, add, Accumulate::exact);
     rows("ordered", shape({400000}), 200000, true, add, Accumulate::step);
     lanes("lanes along", shape({300, 400}), 1, add);

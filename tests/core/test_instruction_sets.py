@@ -1,4 +1,7 @@
-"""Every version of the loops gives the same bits: each in a process of its own, since one is chosen when it starts."""
+"""All versions of the loops give the same bits.
+
+Each runs in its own process, because the version is chosen when the package is loaded.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ import gatherscatter as gs
 
 NAMES = ("baseline", "avx2", "avx512")
 
-# Prints a digest of each result, and of what a bad index leaves in `out`. Sizes pass blocks, batches and the thresholds
-# from which threads own elements and memory is written past the caches.
+# Prints a digest of each result, and of what a bad index leaves in `out`. Sizes are larger than blocks, batches and the
+# thresholds for owners and for streaming.
 CODE = """
 import hashlib, itertools
 import ml_dtypes, numpy as np, gatherscatter as gs

@@ -51,8 +51,8 @@ for name, make in CALLS.items():
     if not name.startswith(group):
         continue
     run = make()
-    # Memory that a virtual machine hands out for the first time takes ten times as long. It only adds to a wait, so a
-    # call is too slow if it is slow each time.
+    # On a virtual machine, the first use of memory takes ten times as long. So a call fails only if it is slow three
+    # times.
     for _ in range(3):
         wait, duration = longest_wait(run)
         if wait <= limit:

@@ -218,9 +218,10 @@ class Place:
         own = self._data
         if (
             type(values) is np.ndarray
-            and (common := _read_common_key(own, self._key))
+            and type(own) is np.ndarray
             and values.dtype == own.dtype
             and (out is None or (out is own and own.flags.carray))
+            and (common := _read_common_key(own, self._key))
         ):
             indices, axis = common
             with _leave_to_long_way(op, own, self._key):
@@ -242,10 +243,10 @@ class Place:
 
 
 def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
-    """The indices of a common key, and the axis on which they name places; None: they are index tuples.
+    """Read a common key: the indices, and the axis that they index. The axis is None if the indices are index tuples.
 
     A common key is an array of integers, perhaps after some ``:``, or several arrays of one dim and one length. For
-    other keys, and if data is not a NumPy array of numbers, the result is None: `select` reads all keys.
+    other keys, and if data is not a NumPy array of numbers, the result is None, and `select` reads the key.
     """
     if not key or type(data) is not np.ndarray or data.dtype.kind not in "iufc":
         return None
@@ -262,7 +263,10 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
 
 @contextmanager
 def _leave_to_long_way(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Iterator[None]:
-    """Pass over what the core refuses before it writes. Its error for a bad index is put in the terms of the key."""
+    """Suppress errors that the core raises before it writes, so that the caller goes on with the long way.
+
+    An error for a bad index is worded in terms of the key.
+    """
     try:
         yield
     except OpIndexError:
@@ -303,7 +307,7 @@ def _may_overlap_itself(array: np.ndarray) -> bool:
 
 
 def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray] | None:
-    """A key of the rows that are named, each once, and the indices among these rows.
+    """A key that names each row once, and the indices changed to count among these rows.
 
     None: more than an eighth of all rows may be named, or one is out of range.
     """

@@ -94,9 +94,9 @@ class CallPlan:
     copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
         text and objects, and of a result that is copied to ``out`` in the end
     copies : the arguments that are copied first
-    instruction_set : the one that the loops are compiled for: 'baseline', 'avx2' or 'avx512'. The environment variable
-        GATHERSCATTER_INSTRUCTION_SET names an older one than the processor has. Results have the same bits for all
-    cache_bytes : how many bytes a call may use and still find in the caches, from what the system says about them. The
+    instruction_set : the instruction set whose loops run: 'baseline', 'avx2' or 'avx512'. The environment variable
+        GATHERSCATTER_INSTRUCTION_SET chooses an older one than the processor has. All give the same bits
+    cache_bytes : how many bytes of data are taken to stay in the caches. It follows from what the system reports. The
         environment variable GATHERSCATTER_CACHE_BYTES sets another number
     steps : what will happen and why, one sentence each
     """
@@ -224,10 +224,10 @@ def _steps(
     if facts["tile"]:
         steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
     if facts["prefetch"]:
-        steps.append("memory is asked for in advance: the cache does not hold it all")
+        steps.append("memory is asked for in advance: a cache does not hold it all")
     if facts["stream"]:
         written = "the copy of data" if function.startswith("scatter") else "the result"
-        steps.append(f"{written} is written past the caches: it is large, and lines of it need not be read first")
+        steps.append(f"{written} is written past the caches: it is large, and its lines need not be loaded first")
     if facts["kernel_bytes"]:
         steps.append(f"{facts['kernel_bytes']} bytes hold sums, counts or batches on the way")
     return (*steps, _SPLITS[facts["split"]])
