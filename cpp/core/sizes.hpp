@@ -52,7 +52,7 @@ inline constexpr int64_t numpy_weight = tiny ? 64 : 1 << 17;
 // Wide rows are divided into columns of this many bytes: two lines of cache, which processors fetch together.
 inline constexpr int64_t column_size = tiny ? 8 : 128;
 // Rows up to this many bytes are copied without a call of memcpy.
-inline constexpr int64_t max_inlined_row = tiny ? 256 : 4096;
+inline constexpr int64_t max_inlined_row = tiny ? 256 : 512;
 // Rows of at least this many bytes fill lines of cache, so each thread can own some of them.
 inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
 // From this many elements on, each thread owns a range of them, if the processor picks updates many at a time.
