@@ -97,6 +97,7 @@ GS_AVX512 int64_t compress_own(const Updates& u, const Share& share, int64_t* ro
         const __mmask8 own = _mm512_mask_cmplt_epu64_mask(lanes, _mm512_sub_epi64(row, first), span);
         _mm512_storeu_si512(rows + n, _mm512_maskz_compress_epi64(own, row));
         const std::byte* const from = u.updates + i * static_cast<int64_t>(size);
+        prefetch_ahead(from, updates_lookahead_bytes);
         std::byte* const to = updates + n * static_cast<int64_t>(size);
         if constexpr (size == 8)
             _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(own, _mm512_maskz_loadu_epi64(lanes, from)));
@@ -114,7 +115,7 @@ int64_t compress_own(const Updates&, const Share&, int64_t*, std::byte*) {
 }
 #endif
 
-template <class T, class A, class Op, bool use_prefetch, bool counted>
+template <class T, class A, class Op, bool use_prefetch, bool counted, bool copied = false>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine);
 
 // Rows of one element: those in the share.
@@ -125,8 +126,8 @@ void combine_elements(const Updates& u, const Share& share, const Combine& combi
             int64_t rows[max_rows + 8];
             alignas(64) std::byte updates[(max_rows + 8) * sizeof(T)];
             const int64_t n = compress_own<sizeof(T)>(u, share, rows, updates);
-            return combine_all_elements<T, A, Op, use_prefetch, false>({u.out, updates, nullptr, {rows, n, n}, 1, 1},
-                                                                       share, combine);
+            return combine_all_elements<T, A, Op, use_prefetch, false, true>(
+                {u.out, updates, nullptr, {rows, n, n}, 1, 1}, share, combine);
         }
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
@@ -178,8 +179,8 @@ void combine_runs(const Updates& u, const Combine& combine) {
     }
 }
 
-// Rows of one element: all of them.
-template <class T, class A, class Op, bool use_prefetch, bool counted>
+// Rows of one element: all of them. `copied`: the updates were just copied, so they are in the cache.
+template <class T, class A, class Op, bool use_prefetch, bool counted, bool copied>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
     if constexpr (!counted && !std::same_as<Op, Set>)
         if (are_runs(u.rows)) return combine_runs<T, A, Op>(u, combine);
@@ -197,17 +198,22 @@ void combine_all_elements(const Updates& u, const Share&, const Combine& combine
             out[row] = combined;
     };
     const int64_t n = u.rows.n;
+    constexpr int64_t at_once = 8, per_line = line_size / static_cast<int64_t>(sizeof(T));
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + at_once <= n; i += at_once) {
+        if (!copied && (per_line <= at_once || i % per_line == 0))
+            prefetch_ahead(reinterpret_cast<const std::byte*>(updates + i), updates_lookahead_bytes);
         if constexpr (use_prefetch)
-            for (int64_t j = 0; j < 4; ++j) {
+            for (int64_t j = 0; j < at_once; ++j) {
                 const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
                 prefetch(out + next);
                 if constexpr (counted) prefetch(visits + next);
             }
-        const int64_t row[] = {rows[i], rows[i + 1], rows[i + 2], rows[i + 3]};
-        const T update[] = {updates[i], updates[i + 1], updates[i + 2], updates[i + 3]};
-        for (int64_t j = 0; j < 4; ++j) apply(row[j], update[j]);
+        for (int64_t k = i; k < i + at_once; k += 4) {
+            const int64_t row[] = {rows[k], rows[k + 1], rows[k + 2], rows[k + 3]};
+            const T update[] = {updates[k], updates[k + 1], updates[k + 2], updates[k + 3]};
+            for (int64_t j = 0; j < 4; ++j) apply(row[j], update[j]);
+        }
     }
     for (; i < n; ++i) apply(rows[i], updates[i]);
 }

@@ -30,7 +30,7 @@ struct Move {
     }
 };
 
-// Gathers a part of a box along the last axis. Data is in the cache, and each row of the box reads one line of it.
+// Gathers a part of a box along the last axis. Each row of the box reads one line of data.
 bool gather_lines(const Box& box, const Index& index, const Part& part, GatherElements gather_elements,
                   const std::byte* data, std::byte* out, int64_t item_size) {
     RowCounter row(box, part.first_row);
@@ -56,8 +56,8 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     copier(item_size, {true, index.may_skip(), route.prefetch, false}),
                     copier(item_size, {false, index.may_skip(), route.prefetch, false})};
     std::atomic<bool> good = true;
-    const bool along_lines = !box.has_after && box.columns >= min_line_elements && lanes.stride == 1 && !route.prefetch;
-    const GatherElements gather_elements = along_lines ? index.element_gatherer(item_size) : nullptr;
+    const bool along_lines = !box.has_after && box.columns >= min_line_elements && lanes.stride == 1;
+    const GatherElements gather_elements = along_lines ? index.element_gatherer(item_size, route.prefetch) : nullptr;
     const auto visit = [&](const Part& part) {
         const bool whole = gather_elements ? gather_lines(box, index, part, gather_elements, data, out, item_size)
                                            : walk(box, index, part, route, move);

@@ -92,7 +92,7 @@ struct Gather {
         return true;
     }
 
-    // Rows that the loop of Index::element_gatherer takes, from data in the cache.
+    // Rows that the loop of Index::element_gatherer takes, if they are single elements.
     bool part_of_elements(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
         for (int64_t line = first_line; line < last_line; ++line) {
             const int64_t b = line / rows.outer;
@@ -143,8 +143,7 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
     const bool stream = route.stream && packed && is_line_aligned(out);
-    const bool in_one_loop =
-        packed && !route.prefetch && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
+    const bool in_one_loop = packed && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
     const Gather gather{rows,
                         index,
                         layout,
@@ -153,7 +152,7 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                         row_size,
                         route.prefetch_distance(),
                         copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
-                        in_one_loop ? index.element_gatherer(row_size) : nullptr};
+                        in_one_loop ? index.element_gatherer(row_size, route.prefetch) : nullptr};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

@@ -117,24 +117,73 @@ GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, cons
     return mode == Mode::skip || !any_bad;
 }
 
-template <class I, int64_t size>
-GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
-                    std::byte* out) {
+// Resolves a few indices, then uses those before them: a processor waits if it reads what it has just written. `use`
+// gets the number of the first, how many there are, their positions, and as many positions to prefetch.
+template <class I, class Use>
+GS_LOOP bool use_positions(const std::byte* indices, int64_t n, int64_t dim, bool negative, Use&& use) {
     const Columns<1> columns(Shape{dim}, {Mode::raise, negative});
     const uint64_t weight = 1;
-    constexpr int64_t index_size = static_cast<int64_t>(sizeof(I));
-    Copy<resolved_at_once * index_size> copy;
-    int64_t position[resolved_at_once];
-    for (int64_t done = 0; done < n; done += resolved_at_once) {
-        const int64_t m = std::min(resolved_at_once, n - done);
-        const std::byte* const own = copy.take(indices + done * index_size, m * index_size);
-        if (resolve_copy<Mode::raise, I, 1>(own, m, columns, &weight, position)) return false;
-        std::byte* const to = out + done * size;
-        GS_UNROLL
-        for (int64_t i = 0; i < m; ++i) std::memcpy(to + i * size, line + position[i] * size, size);
+    constexpr int64_t index_size = static_cast<int64_t>(sizeof(I)), whole = resolved_at_once;
+    Copy<whole * index_size> copy;
+    alignas(line_size) int64_t position[2][whole];
+    const auto resolve_some = [&](int64_t first, int64_t m, int64_t* to) {
+        const std::byte* const own = copy.take(indices + first * index_size, m * index_size);
+        return !resolve_copy<Mode::raise, I, 1>(own, m, columns, &weight, to);
+    };
+    if (!resolve_some(0, std::min(whole, n), position[0])) return false;
+    int now = 0;
+    int64_t done = 0;
+    for (; done + whole < n; done += whole, now = !now) {
+        const int64_t m = std::min(whole, n - done - whole);
+        if (!resolve_some(done + whole, m, position[!now])) return false;
+        use(done, whole, position[now], position[m == whole ? !now : now]);
     }
+    use(done, n - done, position[now], position[now]);
     return true;
 }
+
+template <class I, int64_t size, bool use_prefetch>
+GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
+                    std::byte* out) {
+    return use_positions<I>(indices, n, dim, negative,
+                            [=](int64_t first, int64_t m, const int64_t* position, const int64_t* next) {
+                                std::byte* const to = out + first * size;
+                                GS_UNROLL
+                                for (int64_t i = 0; i < m; ++i) {
+                                    if (use_prefetch) prefetch(line + next[i] * size);
+                                    std::memcpy(to + i * size, line + position[i] * size, size);
+                                }
+                            });
+}
+
+// The same by instructions that gather 8 elements.
+#ifdef GS_VERSIONS
+template <int64_t size, bool use_prefetch>
+GS_AVX512 void move_elements(std::byte* to, const std::byte* line, const int64_t* position, const int64_t* next,
+                             int64_t n) {
+    for (int64_t i = 0; i < n; i += 8, to += 8 * size) {
+        if (use_prefetch && i + 8 <= n)
+            for (int64_t j = i; j < i + 8; ++j) prefetch(line + next[j] * size);
+        const auto lanes = static_cast<__mmask8>(0xff >> std::max<int64_t>(8 - (n - i), 0));
+        const __m512i places = _mm512_maskz_loadu_epi64(lanes, position + i);
+        if constexpr (size == 8)
+            _mm512_mask_storeu_epi64(to, lanes,
+                                     _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, places, line, 8));
+        else
+            _mm256_mask_storeu_epi32(to, lanes,
+                                     _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), lanes, places, line, 4));
+    }
+}
+
+template <class I, int64_t size, bool use_prefetch>
+GS_AVX512 bool gather_by_instruction(const std::byte* indices, int64_t n, int64_t dim, bool negative,
+                                     const std::byte* line, std::byte* out) {
+    return use_positions<I>(indices, n, dim, negative,
+                            [=](int64_t first, int64_t m, const int64_t* position, const int64_t* next) {
+                                move_elements<size, use_prefetch>(out + first * size, line, position, next, m);
+                            });
+}
+#endif
 
 // Whether all indices are in range. They are not copied here, because kernels check them again.
 template <class I, int fixed_k>
@@ -198,16 +247,25 @@ auto range_checker(IndexType type, int k) {
     });
 }
 
-template <class I>
+template <class I, bool use_prefetch>
 GatherElements element_gatherer(int64_t item_size) {
+#ifdef GS_VERSIONS
+    if (item_size == 4 && has_fast_gather()) return gather_by_instruction<I, 4, use_prefetch>;
+    if (item_size == 8 && has_fast_gather()) return gather_by_instruction<I, 8, use_prefetch>;
+#endif
     switch (item_size) {
-        case 1: return version<gather<I, 1>>();
-        case 2: return version<gather<I, 2>>();
-        case 4: return version<gather<I, 4>>();
-        case 8: return version<gather<I, 8>>();
-        case 16: return version<gather<I, 16>>();
+        case 1: return version<gather<I, 1, use_prefetch>>();
+        case 2: return version<gather<I, 2, use_prefetch>>();
+        case 4: return version<gather<I, 4, use_prefetch>>();
+        case 8: return version<gather<I, 8, use_prefetch>>();
+        case 16: return version<gather<I, 16, use_prefetch>>();
         default: return nullptr;
     }
+}
+
+template <class I>
+GatherElements element_gatherer(int64_t item_size, bool use_prefetch) {
+    return use_prefetch ? element_gatherer<I, true>(item_size) : element_gatherer<I, false>(item_size);
 }
 
 int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
@@ -223,10 +281,10 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       rule_(rule),
       resolve_(resolver(type, rule.mode, dims.rank)) {}
 
-GatherElements Index::element_gatherer(int64_t item_size) const {
+GatherElements Index::element_gatherer(int64_t item_size, bool use_prefetch) const {
     if (rule_.mode != Mode::raise || dims_.rank != 1) return nullptr;
-    if (type_ == IndexType::int64) return gs::element_gatherer<int64_t>(item_size);
-    if (type_ == IndexType::int32) return gs::element_gatherer<int32_t>(item_size);
+    if (type_ == IndexType::int64) return gs::element_gatherer<int64_t>(item_size, use_prefetch);
+    if (type_ == IndexType::int32) return gs::element_gatherer<int32_t>(item_size, use_prefetch);
     return nullptr;
 }
 

@@ -69,7 +69,7 @@ class Index {
 
     // One loop that reads, checks and moves elements that lie one after the other. Null: there is no such loop for this
     // size and these indices. Then the caller uses row numbers.
-    GatherElements element_gatherer(int64_t item_size) const;
+    GatherElements element_gatherer(int64_t item_size, bool use_prefetch) const;
 
     // Runs it on the tuples [first, first + n); false if one is bad or the call is to stop.
     bool gather(GatherElements gather_elements, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {

@@ -92,6 +92,10 @@ auto float_version() {
     return Versions<loop>::baseline;
 }
 
+// Whether one instruction gathers several elements, faster than several instructions do. Processors differ, so the
+// first use measures it. GATHERSCATTER_HARDWARE_GATHER=0 or =1 decides instead.
+bool has_fast_gather();
+
 // Memory that one call may use and still find in the caches: the last cache that the system reports, within limits,
 // because other programs share it. GATHERSCATTER_CACHE_BYTES sets another size.
 extern const int64_t cache_bytes;

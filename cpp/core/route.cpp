@@ -71,7 +71,7 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
     return can_stream && data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
 }
 
-// Whether order among the indices could help to divide a scatter.
+// Whether order among the indices could help to divide a scatter: then consecutive ones are close to each other.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
     return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
@@ -92,6 +92,17 @@ bool seems_expanded(const Box& box, const Index& index) {
     return true;
 }
 
+// Whether to prefetch the rows of a gather: they are in no cache, and consecutive indices name distant ones. Processors
+// find neighbours themselves.
+bool prefetches_rows(const Rows& rows, int64_t row_size, const Index& index) {
+    const int64_t data_bytes =
+        saturating_multiply(saturating_multiply(rows.batch * rows.outer, rows.data_rows), row_size);
+    if (rows.width > 1) return data_bytes > cache_bytes;
+    // One loop that reads indices and moves elements runs further ahead than one that reads tuples first.
+    if (data_bytes <= (rows.dims.rank == 1 ? cache_bytes : core_cache_bytes)) return false;
+    return !are_close(index, rows.count, core_cache_bytes / row_size);
+}
+
 }  // namespace
 
 const char* name(Split split) {
@@ -107,13 +118,12 @@ const char* name(Split split) {
     return "nothing";
 }
 
-Route route_gather(const Rows& rows, int64_t item_size) {
+Route route_gather(const Rows& rows, int64_t item_size, const Index& index) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     Route route;
     route.threads = threads_for({saturating_multiply(lines, rows.count), row_size});
     const int64_t copied = saturating_multiply(saturating_multiply(lines, rows.count), row_size);
-    route.prefetch = saturating_multiply(saturating_multiply(lines, rows.data_rows), row_size) >
-                     (rows.width == 1 ? core_cache_bytes : cache_bytes);
+    route.prefetch = copied > 0 && prefetches_rows(rows, row_size, index);
     route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
     return route;
@@ -144,7 +154,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.split = split_rows(rows, combine, route, work);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
-    route.ordered = may_be_ordered(rows, combine, index) && seem_ordered(index, rows.count, rows.data_rows);
+    route.ordered = may_be_ordered(rows, combine, index) && are_close(index, rows.count, rows.data_rows / 16);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, route.ordered);
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);

@@ -27,6 +27,8 @@ inline constexpr int64_t max_lines = tiny ? 2 : 8;
 // Tuples that are copied and resolved together, and how far ahead indices are prefetched.
 inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;
 inline constexpr int64_t index_lookahead_bytes = 4096;
+// The same for updates that are single elements.
+inline constexpr int64_t updates_lookahead_bytes = 4096;
 // Elements that are gathered by one loop before it looks whether to stop.
 inline constexpr int64_t gathered_at_once = tiny ? 4 : 4096;
 // Lines with fewer elements are gathered many at a time, by row numbers.

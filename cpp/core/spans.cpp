@@ -47,13 +47,13 @@ bool find_spans(const Index& index, int64_t n, std::vector<Span>& spans) {
     return good;
 }
 
-bool seem_ordered(const Index& index, int64_t n, int64_t data_rows) {
+bool are_close(const Index& index, int64_t n, int64_t distance) {
     constexpr int64_t samples = 8;
     for (int64_t s = 0; s < samples; ++s) {
         const int64_t first = s * (n / samples);
         Span span;
         if (!find_span(index, first, std::min(first + sample_tuples, n), span)) return false;
-        if (span.high - span.low > data_rows / 16) return false;
+        if (span.high - span.low > distance) return false;
     }
     return true;
 }

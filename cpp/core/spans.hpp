@@ -17,8 +17,8 @@ struct Span {
 // Checks all tuples [0, n) and finds their spans; false: one is bad.
 bool find_spans(const Index&, int64_t n, std::vector<Span>&);
 
-// Whether a few samples make it likely that spans are short.
-bool seem_ordered(const Index&, int64_t n, int64_t data_rows);
+// Whether consecutive tuples name rows at most `distance` apart, as far as a few samples show.
+bool are_close(const Index&, int64_t n, int64_t distance);
 
 // Rows at which to divide data in `parts` with as many updates each; empty if many spans would be cut.
 std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);

@@ -96,6 +96,8 @@ class CallPlan:
     copies : the arguments that are copied first
     instruction_set : the instruction set whose loops run: 'baseline', 'avx2' or 'avx512'. The environment variable
         GATHERSCATTER_INSTRUCTION_SET chooses an older one than the processor has. All give the same bits
+    hardware_gather : whether the processor gathers elements of 4 or 8 bytes by one instruction. The first call measures
+        whether that is faster. The environment variable GATHERSCATTER_HARDWARE_GATHER=0 or =1 decides instead
     cache_bytes : how many bytes of data are taken to stay in the caches. It follows from what the system reports. The
         environment variable GATHERSCATTER_CACHE_BYTES sets another number
     steps : what will happen and why, one sentence each
@@ -109,6 +111,7 @@ class CallPlan:
     copied_bytes: int
     copies: tuple[str, ...]
     instruction_set: str
+    hardware_gather: bool
     cache_bytes: int
     steps: tuple[str, ...]
 
@@ -197,6 +200,7 @@ def plan(
         copied,
         copies,
         facts["instruction_set"],
+        facts["hardware_gather"],
         facts["cache_bytes"],
         _steps(function, made, facts, copies, call.is_text),
     )
