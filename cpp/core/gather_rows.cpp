@@ -112,7 +112,8 @@ struct Gather {
         int64_t row[block + lookahead];
         RowNumbers numbers{row, 0, 0};
         for (int64_t line = first_line; line < last_line;) {
-            const int64_t b = line / rows.outer, batch_end = std::min(last_line, (b + 1) * rows.outer);
+            const int64_t b = rows.outer == 1 ? line : line / rows.outer,
+                          batch_end = std::min(last_line, (b + 1) * rows.outer);
             for (int64_t first = line; first < batch_end; first += lines_per_block(end - begin)) {
                 const int64_t last = std::min(first + lines_per_block(end - begin), batch_end);
                 for (int64_t c = begin; c < end; c += numbers.n) {

@@ -285,6 +285,7 @@ GatherElements Index::element_gatherer(int64_t item_size, bool use_prefetch) con
     if (rule_.mode != Mode::raise || dims_.rank != 1) return nullptr;
     if (type_ == IndexType::int64) return gs::element_gatherer<int64_t>(item_size, use_prefetch);
     if (type_ == IndexType::int32) return gs::element_gatherer<int32_t>(item_size, use_prefetch);
+    if (type_ == IndexType::uint8) return gs::element_gatherer<uint8_t>(item_size, use_prefetch);  // lookup tables
     return nullptr;
 }
 

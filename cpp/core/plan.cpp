@@ -1,7 +1,6 @@
 #include "plan.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace gs {
@@ -9,15 +8,11 @@ namespace {
 
 // The product of some dims; -1 when it overflows.
 int64_t product(const int64_t* dims, int n) {
+    if (std::find(dims, dims + n, 0) != dims + n) return 0;
     int64_t total = 1;
-    bool overflow = false;
-    for (int i = 0; i < n; ++i) {
-        if (dims[i] == 0) return 0;
-        if ((total | dims[i]) >> 31)  // else the product fits, and a division takes longer than all the rest
-            overflow |= total > std::numeric_limits<int64_t>::max() / dims[i];
-        total = overflow ? 1 : total * dims[i];
-    }
-    return overflow ? -1 : total;
+    for (int i = 0; i < n; ++i)
+        if (!multiply(total, dims[i], total)) return -1;
+    return total;
 }
 
 bool overflows(const Rows& rows) {
@@ -61,8 +56,6 @@ bool even_stride(const Shape& dims, const Shape& strides, int first, int last, i
 }
 
 }  // namespace
-
-int64_t saturating_multiply(int64_t a, int64_t b) { return b != 0 && a > INT64_MAX / b ? INT64_MAX : a * b; }
 
 const char* name(Fault fault) {
     switch (fault) {

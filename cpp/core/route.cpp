@@ -121,8 +121,9 @@ const char* name(Split split) {
 Route route_gather(const Rows& rows, int64_t item_size, const Index& index) {
     const int64_t lines = rows.batch * rows.outer, row_size = rows.width * item_size;
     Route route;
-    route.threads = threads_for({saturating_multiply(lines, rows.count), row_size});
-    const int64_t copied = saturating_multiply(saturating_multiply(lines, rows.count), row_size);
+    const int64_t moved_rows = saturating_multiply(lines, rows.count),
+                  copied = saturating_multiply(moved_rows, row_size);
+    route.threads = threads_for({moved_rows, row_size});
     route.prefetch = copied > 0 && prefetches_rows(rows, row_size, index);
     route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;
@@ -135,7 +136,9 @@ Route route_gather(const Lanes& lanes, int64_t item_size) {
     Route route;
     route.threads = threads_for({lanes.elements, item_size});
     route.tile = tile_columns(box, item_size);
-    route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * item_size > cache_bytes;
+    // A group of which little is read stays in no cache.
+    const int64_t groups_in_turn = lanes.elements < lanes.data_elements / 8 ? 1 : box.groups;
+    route.prefetch = route.tile == 0 && lanes.data_elements / groups_in_turn * item_size > cache_bytes;
     if (route.threads == 1) return route;
     if (route.tile != 0 && box.groups >= route.threads)
         route.split = Split::lines;
