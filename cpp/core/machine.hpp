@@ -52,6 +52,15 @@ namespace gs {
 #define GS_UNROLL
 #endif
 
+// Says of the loop that follows that it writes nothing that a later step of it reads.
+#if defined(__clang__)
+#define GS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define GS_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define GS_INDEPENDENT
+#endif
+
 // The instruction sets that hot loops are compiled for. The baseline is what the compiler assumes: SSE2 on x86-64, NEON
 // on AArch64.
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };

@@ -49,8 +49,8 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 // The functions of the module. Those of arrays are the array functions of the package root; the others serve the
 // layers above.
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
-Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, resolve_indices_call,
-    copied_call, tensor_array_call, gather_tree_call;
+Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, reduce_bags_call,
+    resolve_indices_call, copied_call, tensor_array_call, gather_tree_call;
 PyMethodDef* array_functions();  // and apply, describe_call, check_call
 
 // A function as an entry of a list of methods.

@@ -300,6 +300,12 @@ inline constexpr const char* reduce_groups =
     "A list with what each reduction (add, mul, min, max) makes of the updates of each group; argmin and argmax give\n"
     "pairs of values and numbers of updates. NotImplemented if elements have no such reduction.";
 
+inline constexpr const char* reduce_bags =
+    "reduce_bags($module, data, starts, rows, weights, empty, reduction, accumulate, may_skip, num_threads, /)\n--\n\n"
+    "Gather rows of data and reduce those of each bag. A bag without rows gives `empty`. With `may_skip`, row -1 "
+    "stands\n"
+    "for zeros. None if starts or rows are out of range; NotImplemented if elements have no such reduction.";
+
 inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
 --
 

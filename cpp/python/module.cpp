@@ -48,6 +48,7 @@ PyMethodDef functions[] = {
     method("group", group_call, docs::group),
     method("scatter_groups", scatter_groups_call, docs::scatter_groups),
     method("reduce_groups", reduce_groups_call, docs::reduce_groups),
+    method("reduce_bags", reduce_bags_call, docs::reduce_bags),
     method("gather_tree", gather_tree_call, docs::gather_tree),
     method("copied", copied_call, docs::copied),
     method("tensor_array", tensor_array_call, docs::tensor_array),

@@ -80,7 +80,8 @@ def _page() -> Iterator[str]:
         yield "\n".join(f"- {answer.want}: {_links(answer)}" for answer in question.answers)
     yield (
         "A scatter has `reduction=` none (the last update wins), add, sub, mul, min, max or mean, and "
-        "`include_self=False` to leave data out of it. The same indices again and again: [`gs.prepare`](api/again.md)."
+        "`include_self=False` to leave data out of it. A gather whose rows are reduced at once: "
+        "{py:func}`~gatherscatter.gather_reduce`. The same indices again and again: [`gs.prepare`](api/again.md)."
     )
 
 

@@ -143,6 +143,18 @@ def reduce_groups(
     num_threads: int | None,
     /,
 ) -> Any: ...
+def reduce_bags(
+    data: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray | None,
+    empty: np.ndarray,
+    reduction: str,
+    accumulate: str,
+    may_skip: bool,
+    num_threads: int | None,
+    /,
+) -> Any: ...
 def gather_tree(
     step_ids: np.ndarray,
     parent_ids: np.ndarray,

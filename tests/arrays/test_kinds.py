@@ -75,6 +75,17 @@ def test_every_function_returns_the_callers_kind() -> None:
     assert cache.sum() == 8
 
 
+def test_bags_return_the_callers_kind() -> None:
+    table, bags = numbers(12, "float32"), torch.tensor([[0, 1], [2, 2]])
+    sums = gs.gather_reduce(table, bags)
+    assert isinstance(sums, torch.Tensor)
+    assert sums.tolist() == [[4, 6, 8, 10], [16, 18, 20, 22]]
+    graph = gs.prepare([[0, 1], [0, 2]], (3, 3))
+    assert isinstance(graph.propagate(jnp.ones((3, 2))), jax.Array)
+    with pytest.raises(OpTypeError, match="gradient"):
+        gs.gather_reduce(table.requires_grad_(), bags)
+
+
 def test_memory_is_shared_with_the_caller() -> None:
     data, rows = torch.zeros(3, 4, dtype=torch.bfloat16), torch.tensor([1])
     same = gs.scatter_update(data, rows, torch.ones(1, 4, dtype=torch.bfloat16), reduction="add", out=data)

@@ -15,6 +15,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpTypeError, OpValueError, make_error
+from gatherscatter.functions.gather_reduce import check_choices, reduce_bags
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
@@ -285,6 +286,89 @@ class Prepared:
             else np.moveaxis(made[name].reshape(shape), *axes)
             for name in names
         )
+
+    def propagate(
+        self,
+        data: ArrayLike,
+        weights: ArrayLike | None = None,
+        reduction: str = "add",
+        *,
+        transpose: bool = False,
+        default: ArrayLike = 0,
+        accumulate: str = "step",
+        num_threads: int | None = None,
+    ) -> np.ndarray:
+        """Pass rows of ``data`` along pairs: for pairs (i, j), row i of the result reduces the rows j of ``data``.
+
+        This is a product of a sparse matrix with ``data``. The indices are its places, and ``weights`` its values.
+
+        Parameters
+        ----------
+        data : array of numbers, shape (dims[1], ...), or (dims[0], ...) with ``transpose``
+        weights : array of data's type, shape ``rows.shape``, optional
+            What the row is multiplied by on its way.
+        reduction : {'add', 'mul', 'min', 'max', 'mean'}
+        transpose : bool
+            Row j of the result reduces the rows i. This is the backward pass for 'add'.
+        default, accumulate, num_threads : see `gatherscatter.gather_reduce`
+
+        Returns
+        -------
+        array of data's type, shape (dims[0], ...), or (dims[1], ...) with ``transpose``
+
+        Raises
+        ------
+        ValueError, TypeError
+            The indices are no pairs, or shapes or types don't fit.
+
+        Each node of a graph sums up its neighbours. The pairs are (target, source):
+
+        >>> import numpy as np, gatherscatter as gs
+        >>> edges = gs.prepare([[0, 1], [0, 2], [2, 1]], (3, 3))
+        >>> edges.propagate(np.array([[1.0], [2.0], [4.0]])).ravel()
+        array([6., 0., 2.])
+        >>> edges.propagate(np.array([[1.0], [2.0], [4.0]]), [1.0, 0.5, 1.0], transpose=True).ravel()
+        array([0. , 5. , 0.5])
+        """
+        arrays = {"data": data, "weights": weights}
+        if converted := to_numpy_arguments(_OP, arrays):
+            options: dict[str, Any] = {"reduction": reduction, "transpose": transpose, "default": default,
+                                       "accumulate": accumulate, "num_threads": num_threads}  # fmt: skip
+            return converted.to_caller(self.propagate(**converted.values, **options))  # type: ignore[no-any-return]
+        check_choices(_OP, reduction, accumulate)
+        if len(self.dims) != 2:
+            text = f"{_OP}: propagate needs pairs of indices, not {len(self.dims)} an entry"
+            raise OpValueError(text, op=_OP, input="indices")
+        array = convert.as_array(_OP, "data", data)
+        source = self.dims[0 if transpose else 1]
+        if array.shape[:1] != (source,):
+            text = f"{_OP}: data must have {source} rows, but has shape {array.shape}"
+            raise OpValueError(text, op=_OP, input="data")
+        weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", array)
+        if weight is not None and weight.shape != self.rows.shape:
+            text = f"{_OP}: weights must have the shape of the pairs {self.rows.shape}, not {weight.shape}"
+            raise OpValueError(text, op=_OP, input="weights")
+        starts, order, rows = self._neighbours_before if transpose else self._neighbours
+        flat = None if weight is None else make_contiguous(weight).reshape(-1)[order]
+        made = reduce_bags(_OP, array, starts, rows, flat, reduction, default, accumulate, "raise", num_threads)
+        if made is None:
+            raise make_error("changed_indices", _OP)
+        return made
+
+    @cached_property
+    def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each first place of pairs: where its pairs begin, the pairs in that order, and their second places."""
+        return self._group_pairs(0)
+
+    @cached_property
+    def _neighbours_before(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each second place of pairs: where its pairs begin, the pairs in that order, and their first places."""
+        return self._group_pairs(1)
+
+    def _group_pairs(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        places = np.divmod(self.rows.reshape(-1), self.dims[1])
+        starts, order = _core.group(make_contiguous(places[column]), self.dims[column])
+        return starts, order, places[1 - column][order]
 
     @cached_property
     def _is_balanced(self) -> bool:

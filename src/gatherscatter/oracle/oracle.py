@@ -594,6 +594,23 @@ def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mo
     return scatter_nd(data, indices, updates, mode, how)
 
 
+def gather_reduce(data: np.ndarray, rows: list[int], bag_of: list[int], bags: int, weights: list[Any] | None,
+                  reduction: str, default: Any, accumulate: str, mode: str) -> np.ndarray:  # fmt: skip
+    """Member m is row rows[m] of data times weights[m], and belongs to bag bag_of[m]. Each bag is folded by itself."""
+    name = element_type(data.dtype)
+    out = np.empty((bags, *data.shape[1:]), data.dtype)
+    sources = [resolve(row, data.shape[0], mode) for row in rows]
+    with np.errstate(all="ignore"):
+        for b, *p in np.ndindex(out.shape):
+            members = [m for m in range(len(rows)) if bag_of[m] == b]
+            found = [(m, sources[m]) for m in members]
+            values = [zero_of(data.dtype) if row is None else data[(row, *p)] for m, row in found]
+            if weights is not None:
+                values = [step("mul", value, weights[m], name) for value, m in zip(values, members, strict=True)]
+            out[(b, *p)] = fold(reduction, values, data.dtype, accumulate) if values else default
+    return out
+
+
 def cast_updates(updates: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Into data's type, one element at a time; TypeError where digits would go, ValueError where a value overflows."""
     source, target = element_type(updates.dtype), element_type(dtype)

@@ -1,0 +1,304 @@
+#include "bags.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "accumulate.hpp"
+#include "machine.hpp"
+#include "parallel.hpp"
+#include "row_moves.hpp"
+#include "scratch.hpp"
+#include "sizes.hpp"
+
+namespace gs {
+namespace {
+
+// Some members of a bag.
+struct BagPart {
+    const int64_t* rows;  // n of them; those up to `known` come next
+    int64_t n, known;
+    const std::byte* weights;  // of the members, or null
+    bool first;                // the bag begins with these members
+};
+
+// Rows of data, and which columns of them are reduced: `length` from `first` on.
+struct Columns {
+    const std::byte* data;
+    int64_t data_rows, width, first, length;
+    bool prefetch;  // data is not in the cache
+};
+
+// Threads divide columns in units of this many bytes. So each column goes through the same instructions for any number
+// of threads: of two NaN, they decide which one stays.
+constexpr int64_t column_unit_bytes = 256;
+
+// The element of a member times its weight, rounded as an element.
+template <bool weighted, class T>
+GS_LOOP T times(T value, T weight) {
+    if constexpr (weighted)
+        return Mul{}(value, weight);
+    else
+        return value;
+}
+
+// Reduces `members` rows into one: a sum is read and written once for all of them. `begins`: it begins with them.
+template <class T, class Op, bool weighted, bool begins, size_t... member>
+GS_LOOP void reduce_rows(T* sums, const T* const* rows, const T* weights, int64_t length,
+                         std::index_sequence<member...>) {
+    const Op op;
+    const T weight[] = {(weighted ? weights[member] : T{})...};
+    const T* const row[] = {rows[member]...};
+    GS_INDEPENDENT
+    for (int64_t w = 0; w < length; ++w) {
+        const T values[] = {times<weighted>(row[member][w], weight[member])...};
+        T sum = begins ? values[0] : op(sums[w], values[0]);
+        ((sum = member == 0 ? sum : op(sum, values[member])), ...);
+        sums[w] = sum;
+    }
+}
+
+// Some members of a bag into a row.
+using ReduceBag = bool (*)(std::byte* row, const BagPart&, const Columns&);
+
+template <class T, class Op, bool weighted>
+GS_LOOP bool reduce_bag(std::byte* row, const BagPart& part, const Columns& columns) {
+    constexpr int64_t at_once = 8, size = static_cast<int64_t>(sizeof(T));
+    constexpr auto all = std::make_index_sequence<at_once>();
+    constexpr auto one = std::make_index_sequence<1>();
+    T* const sums = reinterpret_cast<T*>(row) + columns.first;
+    const T* const data = reinterpret_cast<const T*>(columns.data) + columns.first;
+    const T* const weights = reinterpret_cast<const T*>(part.weights);
+    const auto is_row = [&](int64_t r) { return static_cast<uint64_t>(r) < static_cast<uint64_t>(columns.data_rows); };
+    for (int64_t i = 0; i < part.n;) {
+        const int64_t n = std::min(at_once, part.n - i);
+        const T* rows[at_once];
+        for (int64_t j = 0; j < n; ++j) {
+            const int64_t member = read_once(part.rows[i + j]);
+            if (!is_row(member)) return false;
+            rows[j] = data + member * columns.width;
+            const int64_t next = columns.prefetch ? part.rows[std::min(i + j + at_once, part.known - 1)] : -1;
+            if (is_row(next))
+                prefetch_row(reinterpret_cast<const std::byte*>(data + next * columns.width), columns.length * size);
+        }
+        const bool begins = part.first && i == 0;
+        if (n == at_once && begins)
+            reduce_rows<T, Op, weighted, true>(sums, rows, weights + i, columns.length, all);
+        else if (n == at_once)
+            reduce_rows<T, Op, weighted, false>(sums, rows, weights + i, columns.length, all);
+        else
+            for (int64_t j = 0; j < n; ++j)
+                if (begins && j == 0)
+                    reduce_rows<T, Op, weighted, true>(sums, rows, weights + i, columns.length, one);
+                else
+                    reduce_rows<T, Op, weighted, false>(sums, rows + j, weights + i + j, columns.length, one);
+        i += n;
+    }
+    return true;
+}
+
+// Null: sums need another type than the elements have, or there is a faster way.
+ReduceBag bag_reducer(const Combine& combine, bool weighted) {
+    return visit_combine(
+        combine, ReduceBag{nullptr}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+            // Halves are faster when many are converted at a time.
+            if constexpr (!std::same_as<T, A> || std::same_as<Op, Sub> || Half<T>)
+                return ReduceBag{nullptr};
+            else
+                return weighted ? float_version<reduce_bag<T, Op, true>>() : version<reduce_bag<T, Op, false>>();
+        });
+}
+
+// Multiplies n rows by a weight each.
+using WeighRows = void (*)(std::byte* rows, const std::byte* weights, int64_t n, int64_t width);
+
+template <class T>
+GS_LOOP void weigh_rows(std::byte* rows, const std::byte* weights, int64_t n, int64_t width) {
+    T* const values = reinterpret_cast<T*>(rows);
+    for (int64_t i = 0; i < n; ++i) {
+        const T weight = reinterpret_cast<const T*>(weights)[i];
+        for (int64_t w = 0; w < width; ++w) values[i * width + w] = Mul{}(values[i * width + w], weight);
+    }
+}
+
+WeighRows row_weigher(DType dtype) {
+    return visit(dtype, WeighRows{nullptr},
+                 []<class T>(std::type_identity<T>) { return float_version<weigh_rows<T>>(); });
+}
+
+// The bags [begin, end) that one task reduces, and which columns of them.
+struct Task {
+    int64_t begin, end, first, length;
+};
+
+// Tasks with about as many members each. Bags with very many members are divided by columns, in multiples of
+// `column_unit`; 0: they are not.
+std::vector<Task> divide(const Bags& bags, int64_t width, int64_t column_unit, int threads) {
+    const int64_t parts = threads > 1 ? int64_t{threads} * 4 : 1, share = bags.members / parts;
+    const int64_t pieces = column_unit > 0 ? std::min<int64_t>(threads, width / column_unit) : 1;
+    std::vector<Task> tasks;
+    const auto add = [&](int64_t begin, int64_t end, int64_t first, int64_t length) {
+        if (begin < end && length > 0) tasks.push_back({begin, end, first, length});
+    };
+    int64_t begin = 0;
+    for (int64_t p = 1; p <= parts; ++p) {
+        const int64_t* const bound = std::lower_bound(bags.starts, bags.starts + bags.count, share * p);
+        const int64_t end = p == parts ? bags.count : std::max<int64_t>(bound - bags.starts, begin);
+        const bool divided = pieces > 1 && begin < end && bags.starts[end] - bags.starts[end - 1] > 2 * share;
+        add(begin, end - divided, 0, width);
+        for (int64_t i = 0; divided && i < pieces; ++i) {
+            const int64_t first = width / column_unit * i / pieces * column_unit;
+            const int64_t last = i + 1 == pieces ? width : width / column_unit * (i + 1) / pieces * column_unit;
+            add(end - 1, end, first, last - first);
+        }
+        begin = end;
+    }
+    return tasks;
+}
+
+// Calls f(bag, first member, end) for the bags of a task; false as soon as f says so, bags are out of range, or the
+// call is to stop.
+template <class F>
+bool each_bag(const Bags& bags, const Task& task, F&& f) {
+    for (int64_t b = task.begin; b < task.end; ++b) {
+        const int64_t first = read_once(bags.starts[b]), end = read_once(bags.starts[b + 1]);
+        if (first < 0 || end < first || end > bags.members || should_stop()) return false;
+        if (!f(b, first, end)) return false;
+    }
+    return true;
+}
+
+// Runs f(number of the task, task) for all tasks; false if it is false for one.
+template <class F>
+bool run_all(const std::vector<Task>& tasks, int threads, F&& f) {
+    std::atomic<bool> good = true;
+    run_tasks(static_cast<int>(tasks.size()), threads, [&](int i) {
+        if (good && !f(i, tasks[static_cast<size_t>(i)])) good = false;
+    });
+    return good;
+}
+
+void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
+    for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, element, static_cast<size_t>(size));
+}
+
+// Bags whose sums are made in the element type, in registers.
+bool reduce_directly(const Bags& bags, const Columns& all, const std::byte* empty, std::byte* out,
+                     const Combine& combine, ReduceBag reduce, int threads) {
+    const int64_t size = combine.item_size, row_size = all.width * size;
+    const auto finish = accumulator(combine).finish;
+    const std::vector<Task> tasks = divide(bags, all.width, column_unit_bytes / size, threads);
+    return run_all(tasks, threads, [&](int, const Task& task) {
+        const Columns columns{all.data, all.data_rows, all.width, task.first, task.length, all.prefetch};
+        const int64_t last_member = bags.starts[task.end];
+        return each_bag(bags, task, [&](int64_t b, int64_t first, int64_t end) {
+            std::byte* const row = out + b * row_size;
+            if (first == end) fill(row + task.first * size, task.length, empty, size);
+            const bool reduced = in_pieces(first, end, row_size, [&](int64_t i, int64_t next) {
+                const int64_t known = std::max(std::min(last_member, bags.members), next) - i;
+                const std::byte* const weights = bags.weights ? bags.weights + i * size : nullptr;
+                return reduce(row, {bags.rows + i, next - i, known, weights, i == first}, columns);
+            });
+            if (!reduced) return false;
+            int64_t n = end - first;
+            std::byte* const begin = row + task.first * size;
+            if (finish && n > 0) finish({begin, begin, &n, 1, task.length}, combine);
+            return true;
+        });
+    });
+}
+
+// Other bags: a few rows at a time are gathered, weighed and combined with accumulators.
+class BlockReducer {
+  public:
+    BlockReducer(const Bags& bags, const std::byte* data, int64_t data_rows, int64_t width, const Combine& combine,
+                 int threads)
+        : bags_(bags),
+          data_(data),
+          data_rows_(data_rows),
+          width_(width),
+          row_size_(width * combine.item_size),
+          threads_(threads),
+          at_once_(std::clamp<int64_t>(group_bytes / row_size_, 1, block)),
+          tasks_(divide(bags, width, 0, threads)),
+          gathered_(static_cast<int64_t>(tasks_.size()) * at_once_ * row_size_, false),
+          copy_(copier(row_size_, {true, bags.may_skip, false, false})),
+          weigh_(row_weigher(combine.dtype)) {}
+
+    bool run(std::byte* target, int64_t* visits, const Combine& combine) const {
+        const ApplyRows apply = applier(combine, width_, {true, visits != nullptr, false});
+        return run_all(tasks_, threads_, [&](int i, const Task& task) {
+            Block now{};
+            std::byte* const gathered = gathered_.get() + i * at_once_ * row_size_;
+            const auto flush = [&](int64_t next) {
+                if (now.n > 0) combine_block(now, gathered, target, visits, apply, combine);
+                now.n = 0;
+                now.first = next;
+            };
+            const bool good = each_bag(bags_, task, [&](int64_t b, int64_t first, int64_t end) {
+                if (now.n == 0) now.first = first;
+                for (int64_t m = first; m < end; ++m) {
+                    const int64_t row = read_once(bags_.rows[m]);
+                    if (row < -int64_t{bags_.may_skip} || row >= data_rows_) return false;
+                    now.row[now.n] = row;
+                    now.bag[now.n++] = b;
+                    if (now.n < at_once_) continue;
+                    flush(m + 1);
+                    if (should_stop()) return false;
+                }
+                return true;
+            });
+            flush(0);
+            return good;
+        });
+    }
+
+  private:
+    struct Block {
+        int64_t n, first;  // members from `first` on
+        int64_t row[block], bag[block];
+    };
+
+    void combine_block(Block& now, std::byte* gathered, std::byte* target, int64_t* visits, ApplyRows apply,
+                       const Combine& combine) const {
+        copy_(gathered, row_size_, {data_, row_size_, 0}, {now.row, now.n, now.n}, row_size_);
+        if (bags_.weights) weigh_(gathered, bags_.weights + now.first * combine.item_size, now.n, width_);
+        apply({target, gathered, visits, {now.bag, now.n, now.n}, width_, width_}, {0, bags_.count, 0, width_},
+              combine);
+    }
+
+    const Bags& bags_;
+    const std::byte* data_;
+    int64_t data_rows_, width_, row_size_;
+    int threads_;
+    int64_t at_once_;
+    std::vector<Task> tasks_;
+    Scratch gathered_;
+    CopyRows copy_;
+    WeighRows weigh_;
+};
+
+}  // namespace
+
+bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int64_t width, const std::byte* empty,
+                 std::byte* out, Combine combine) {
+    if (bags.count == 0 || width == 0) return true;
+    combine.include_self = false;
+    const int64_t size = combine.item_size;
+    const int threads = threads_for({bags.members + bags.count, width * size});
+    const Columns all{data, data_rows, width, 0, width, data_rows * width * size > core_cache_bytes};
+    const ReduceBag reduce = bag_reducer(combine, bags.weights != nullptr);
+    if (reduce && !bags.may_skip) return reduce_directly(bags, all, empty, out, combine, reduce, threads);
+    for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
+        fill(out + begin * width * size, (end - begin) * width, empty, size);
+    });
+    const BlockReducer reducer(bags, data, data_rows, width, combine, threads);
+    return scatter_with_accumulators(combine, bags.count, width, out,
+                                     [&](std::byte* target, int64_t, int64_t* visits, const Combine& how) {
+                                         return reducer.run(target, visits, how);
+                                     });
+}
+
+}  // namespace gs

@@ -1,0 +1,292 @@
+"""Gather and reduce in one pass: sums over bags of rows, over segments, over the neighbours of nodes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.errors import (
+    ACCUMULATE,
+    MODES,
+    accumulate_fault,
+    choice_fault,
+    integer_fault,
+    make_choice_error,
+    make_error,
+    raise_index_error,
+    reduction_fault,
+)
+from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
+from gatherscatter.sentences import format_sentence
+
+_OP = "gather_reduce"
+_REDUCTIONS = ("add", "mul", "min", "max", "mean")
+
+
+def gather_reduce(
+    data: ArrayLike,
+    indices: ArrayLike | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    segment_ids: ArrayLike | None = None,
+    num_segments: int | None = None,
+    weights: ArrayLike | None = None,
+    reduction: str = "add",
+    default: ArrayLike = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """Gather rows of ``data`` and reduce those of each bag to one row. The gathered rows are not stored.
+
+    The members of a bag are given in one of three ways: by ``indices`` of two or more dimensions, by ``offsets``, or by
+    ``segment_ids``.
+
+    Parameters
+    ----------
+    data : array of numbers, shape (R, ...)
+    indices : array of integers in [-R, R-1], optional
+        The rows of data that are members. With two or more dimensions, the last one is the bag. Absent: 0, 1, 2, ...
+    offsets : array of integers, shape (B,), optional
+        Where each bag begins among one-dimensional indices. It begins with 0 and does not descend.
+    segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
+        The bag of each member, in any order.
+    num_segments : int >= 0, optional
+        How many bags ``segment_ids`` can name. Default: the greatest one and 1.
+    weights : array of data's type, the shape of indices, optional
+        What each member's row is multiplied by before it is reduced.
+    reduction : {'add', 'mul', 'min', 'max', 'mean'}
+    default : scalar of data's type
+        What a bag without members gives.
+    accumulate : {'step', 'wide', 'exact'}
+        The type in which members add up, as for `scatter_update`.
+    mode : {'raise', 'wrap', 'clip', 'fill'}
+        What happens to an index out of range, as for `gather`. With 'fill', its row is zeros.
+    out : array, optional
+        Where to write the result. Untouched when anything is wrong.
+    num_threads : int >= 1, optional
+        At most so many threads for this call. The bits of the result do not depend on it.
+
+    Returns
+    -------
+    array of data's type, shape ``bags + data.shape[1:]``
+        ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). The bits are those of gathering, multiplying, and
+        `scatter_update` with ``include_self=False`` into an array full of ``default``, except that of two NaN either
+        may stay. Members are reduced in their order.
+
+    Raises
+    ------
+    IndexError
+        An index, offset or segment id is out of range. The message says where.
+    ValueError, TypeError
+        Shapes, bags, attributes or types don't fit.
+
+    Sources: OpenVINO EmbeddingBagOffsets-15, EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> table = np.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+    >>> gs.gather_reduce(table, [[0, 1], [2, 2]])
+    array([[ 11.,  22.],
+           [200., 400.]])
+    >>> gs.gather_reduce(table, [0, 1, 2], offsets=[0, 2, 2], weights=[1.0, 0.5, 1.0], reduction="add", default=-1.0)
+    array([[  6.,  12.],
+           [ -1.,  -1.],
+           [100., 200.]])
+    >>> gs.gather_reduce(np.array([4.0, 7.0, 5.0]), segment_ids=[1, 0, 1], reduction="max")
+    array([7., 5.])
+    """
+    options: dict[str, Any] = {"num_segments": num_segments, "reduction": reduction, "default": default,
+                               "accumulate": accumulate, "mode": mode, "num_threads": num_threads}  # fmt: skip
+    arrays = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights,
+              "out": out}  # fmt: skip
+    if converted := to_numpy_arguments(_OP, arrays):
+        return converted.to_caller(gather_reduce(**converted.values, **options))  # type: ignore[no-any-return]
+    check_choices(_OP, reduction, accumulate)
+    if mode not in MODES[False]:
+        choice_fault(_OP, "mode", mode, scatter=False)
+    table = convert.as_array(_OP, "data", data)
+    if table.ndim == 0:
+        raise make_error("data_rank", _OP, shapes=f"data {table.shape}")
+    index = None if indices is None else convert.as_indices(_OP, "indices", indices)
+    members = table.shape[:1] if index is None else index.shape
+    bags = _find_bags(members, index is not None, offsets, segment_ids, num_segments)
+    weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", table)
+    if weight is not None and weight.shape != members:
+        raise make_error("members_shape", _OP, input="weights", shape=weight.shape, members=members, member="member")
+    if bags.order is not None and weight is not None:
+        weight = weight[bags.order]
+
+    def reduce(rows: np.ndarray, mode: str) -> np.ndarray | None:
+        rows = rows if bags.order is None else rows[bags.order]
+        return reduce_bags(_OP, table, bags.starts, rows, weight, reduction, default, accumulate, mode, num_threads)
+
+    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
+    result = None
+    if index is None:
+        result = reduce(np.arange(len(table)), "raise")
+    elif mode == "raise" and index.dtype == np.int64:
+        result = reduce(make_contiguous(index).reshape(-1), mode)
+    if result is None and index is not None:
+        result = reduce(_resolve(table, index, mode), mode)
+    if result is None:
+        raise make_error("changed_indices", _OP)
+    shape = bags.shape + table.shape[1:]
+    if out is None:
+        return result.reshape(shape)
+    convert.check_out(_OP, out, table, None)
+    if out.shape != shape:
+        raise make_error("result_shape", _OP, out=out.shape, result=shape)
+    return convert.copy_into(_OP, out, result.reshape(shape))
+
+
+def reduce_bags(
+    op: str,
+    data: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray | None,
+    reduction: str,
+    default: Any,
+    accumulate: str,
+    mode: str,
+    num_threads: int | None,
+) -> np.ndarray | None:
+    """The reduction of the rows ``rows[starts[b]:starts[b + 1]]`` of data for each bag b; None: a row is out of range.
+
+    With ``mode="fill"``, row -1 is zeros.
+    """
+    kind = data.dtype.kind
+    if accumulate == "exact" and (kind == "c" or (reduction == "mul" and kind not in "biu")):
+        accumulate_fault(op, reduction, data.dtype)
+    if kind in "OSTU":
+        reduction_fault(op, reduction, data.dtype)
+    is_zero = type(default) is int and default == 0  # which booleans have, too
+    empty = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
+    if empty.ndim:
+        raise make_error("default_shape", op, shape=empty.shape)
+    own, weight = make_contiguous(convert.native(data)), None if weights is None else convert.native(weights)
+    flat = None if weight is None else make_contiguous(weight).reshape(-1)
+    empty = make_contiguous(convert.native(empty))
+    made = _core.reduce_bags(own, starts, rows, flat, empty, reduction, accumulate, mode == "fill", num_threads)
+    if made is NotImplemented:
+        reduction_fault(op, reduction, data.dtype)
+    if made is None:
+        return None
+    return np.asarray(made) if data.dtype.isnative else made.astype(data.dtype)
+
+
+class _Bags(NamedTuple):
+    """Where bags begin among the members, and which members to take in that order; None: all, as they are."""
+
+    shape: tuple[int, ...]
+    starts: np.ndarray
+    order: np.ndarray | None = None
+
+
+def check_choices(op: str, reduction: str, accumulate: str) -> None:
+    """Refuse what is no reduction of bags, and no way to accumulate."""
+    if reduction not in _REDUCTIONS:
+        raise make_choice_error(op, "reduction", reduction, _REDUCTIONS)
+    if accumulate not in ACCUMULATE:
+        choice_fault(op, "accumulate", accumulate, scatter=False)
+
+
+def _find_bags(
+    members: tuple[int, ...],
+    has_indices: bool,
+    offsets: ArrayLike | None,
+    segment_ids: ArrayLike | None,
+    num_segments: int | None,
+) -> _Bags:
+    given = [
+        name
+        for name, there in (
+            (f"indices of {len(members)} dimensions", has_indices and len(members) > 1),
+            ("offsets", offsets is not None),
+            ("segment_ids", segment_ids is not None),
+        )
+        if there
+    ]
+    if len(given) != 1:
+        raise make_error("bags_missing", _OP, given=" and ".join(given) or "none")
+    if num_segments is not None and segment_ids is None:
+        raise make_error("num_segments_alone", _OP)
+    if len(members) == 0:
+        raise make_error("bags_rank", _OP, input="indices", shape=members)
+    if offsets is not None:
+        return _find_bags_by_offsets(members[0], _as_line("offsets", offsets))
+    if segment_ids is not None:
+        return _find_bags_by_segments(members, _as_line("segment_ids", segment_ids), num_segments)
+    count = math.prod(members[:-1])
+    return _Bags(members[:-1], np.arange(count + 1, dtype=np.int64) * members[-1])
+
+
+def _as_line(name: str, value: ArrayLike) -> np.ndarray:
+    array = convert.as_indices(_OP, name, value)
+    if array.ndim != 1:
+        raise make_error("bags_rank", _OP, input=name, shape=array.shape)
+    return array
+
+
+def _find_bags_by_offsets(count: int, offsets: np.ndarray) -> _Bags:
+    starts = _resolve_in_range("offsets", offsets, count + 1, "members", count)
+    if len(starts) == 0 and count > 0:
+        raise make_error("no_offsets", _OP, count=count)
+    if len(starts) and starts[0] != 0:
+        raise make_error("offsets_start", _OP, value=int(starts[0]), count=int(starts[0]))
+    for part in pieces(max(len(starts) - 1, 0)):
+        descents = np.flatnonzero(starts[1:][part] < starts[:-1][part])
+        if descents.size:
+            place = part.start + int(descents[0]) + 1
+            raise make_error("offsets_order", _OP, place=place, value=int(starts[place]), before=int(starts[place - 1]))
+    return _Bags((len(starts),), np.append(starts, count))
+
+
+def _find_bags_by_segments(members: tuple[int, ...], ids: np.ndarray, num_segments: int | None) -> _Bags:
+    if not isinstance(num_segments, int | np.integer | None):
+        integer_fault(_OP, "num_segments", num_segments)
+    if num_segments is not None and num_segments < 0:
+        raise make_error("num_segments", _OP, value=num_segments)
+    if ids.shape != members:
+        raise make_error("members_shape", _OP, input="segment_ids", shape=ids.shape, members=members, member="member")
+    count = int(num_segments) if num_segments is not None else max(extremes(ids)[1] + 1, 0) if ids.size else 0
+    numbers = _resolve_in_range("segment_ids", ids, count, "segments", count)
+    is_sorted = all(bool((numbers[1:][part] >= numbers[:-1][part]).all()) for part in pieces(max(len(ids) - 1, 0)))
+    starts, order = _core.group(numbers, count)
+    return _Bags((count,), starts, None if is_sorted else order)
+
+
+def _resolve_in_range(name: str, values: np.ndarray, size: int, what: str, shown: int) -> np.ndarray:
+    """Values in [0, size-1] as int64."""
+    numbers = _core.resolve_indices(values[:, np.newaxis], (size,), "raise", False)
+    if numbers is None:
+        bad = concatenate_lines(
+            [
+                np.flatnonzero((values[part] < 0) | (values[part] > size - 1)) + part.start
+                for part in pieces(len(values))
+            ],
+            np.dtype(np.int64),
+        )
+        if bad.size == 0:
+            raise make_error("changed_indices", _OP)
+        subject = format_sentence("parts", what, size=shown)
+        raise_index_error(_OP, name, values, bad, subject=subject, axis=None, allowed=(0, size - 1))
+    return numbers
+
+
+def _resolve(data: np.ndarray, indices: np.ndarray, mode: str) -> np.ndarray:
+    """The row of data of each member; -1: none."""
+    flat = indices.reshape(-1)
+    rows = _core.resolve_indices(flat[:, np.newaxis], data.shape[:1], "skip" if mode == "fill" else mode, True)
+    if rows is None:
+        probe = np.broadcast_to(np.uint8(0), data.shape[:1])  # no memory
+        convert.execute(_OP, "gather", probe, indices, mode=mode)  # says which index is out of range
+        raise make_error("changed_indices", _OP)
+    return rows

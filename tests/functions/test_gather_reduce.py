@@ -1,0 +1,247 @@
+"""Gather and reduce in one pass: the bits of the oracle and of the two steps, for any number of threads."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from gatherscatter.oracle import oracle
+
+REDUCTIONS = ("add", "mul", "min", "max", "mean")
+DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64", "complex64"]
+TABLE = np.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+
+
+def as_dtype(name: str) -> np.dtype:
+    return np.dtype(getattr(ml_dtypes, name, None) or name)
+
+
+def values(rng: np.random.Generator, shape: Any, dtype: np.dtype) -> np.ndarray:
+    numbers = rng.standard_normal(shape) * 8
+    made = np.asarray(abs(numbers) if dtype.kind == "u" else numbers).astype(dtype)
+    if dtype.kind in "fV" and made.size > 4:
+        made.reshape(-1)[rng.integers(0, made.size, 2)] = [np.nan, -0.0]
+    return made
+
+
+def is_defined(dtype: np.dtype, reduction: str, accumulate: str) -> bool:
+    if accumulate == "exact" and (dtype.kind == "c" or (reduction == "mul" and dtype.kind not in "biu")):
+        return False
+    return oracle.is_reducible(reduction, oracle.element_type(dtype))
+
+
+def same(a: np.ndarray, b: np.ndarray) -> None:
+    assert a.dtype == b.dtype
+    assert a.shape == b.shape
+    assert a.tobytes() == b.tobytes()
+
+
+def two_steps(data: Any, rows: Any, bag_of: Any, bags: int, weights: Any, default: Any = 0, **how: Any) -> np.ndarray:
+    gathered = gs.gather(data, rows)
+    if weights is not None:
+        with np.errstate(all="ignore"):
+            gathered = (gathered * weights.reshape(-1, *(1,) * (gathered.ndim - 1))).astype(data.dtype)
+    start = np.full((bags, *data.shape[1:]), default, data.dtype)
+    return gs.scatter_update(start, bag_of, gathered, include_self=False, **how)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_the_oracle_agrees(name: str) -> None:
+    rng, dtype = np.random.default_rng(1), as_dtype(name)
+    for trial in range(24):
+        data = values(rng, (7, *((), (1,), (3,), (2, 2))[trial % 4]), dtype)
+        n, bags = int(rng.integers(0, 12)), int(rng.integers(1, 6))
+        rows, bag_of = rng.integers(-7, 7, n), rng.integers(0, bags, n)
+        weights = values(rng, n, dtype) if trial % 3 else None
+        mode = ("raise", "wrap", "clip", "fill")[trial // 2 % 4]
+        if mode != "raise":
+            rows = rows * 3
+        default = values(rng, (1,), dtype)[0]
+        for reduction in REDUCTIONS:
+            for accumulate in ("step", "wide", "exact"):
+                if not is_defined(dtype, reduction, accumulate):
+                    continue
+                if accumulate == "wide" and dtype.kind in "fc" and dtype.itemsize > 2:
+                    continue  # the oracle has no wide sums of these; test_the_bits_of_two_steps has
+                expected = oracle.gather_reduce(
+                    data, rows.tolist(), bag_of.tolist(), bags, None if weights is None else list(weights), reduction,
+                    default, accumulate, mode,
+                )  # fmt: skip
+                got = gs.gather_reduce(
+                    data, rows, segment_ids=bag_of, num_segments=bags, weights=weights, reduction=reduction,
+                    default=default, accumulate=accumulate, mode=mode,
+                )  # fmt: skip
+                oracle.assert_same(got, expected, data, zero_sign=reduction not in ("min", "max"))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_the_bits_of_two_steps(name: str) -> None:
+    """On arrays that are large enough for threads, with one bag that has most members."""
+    rng, dtype = np.random.default_rng(2), as_dtype(name)
+    for width in (1, 5, 64, 130):
+        sizes = rng.integers(0, 8, 300)
+        sizes[7], sizes[200] = 0, 3000
+        n = int(sizes.sum())
+        data, rows, bag_of = values(rng, (400, width), dtype), rng.integers(0, 400, n), np.repeat(np.arange(300), sizes)
+        for reduction, weighted in zip((*REDUCTIONS, *REDUCTIONS), [True] * 5 + [False] * 5, strict=True):
+            for accumulate in ("step", "wide", "exact"):
+                if not is_defined(dtype, reduction, accumulate) or (name == "bool" and weighted):
+                    continue
+                weights = values(rng, n, dtype) if weighted else None
+                how: dict[str, Any] = {"reduction": reduction, "accumulate": accumulate}
+                one = np.ones((), dtype)
+                expected = two_steps(data, rows, bag_of, 300, weights, one, **how)
+                offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+                how |= {"offsets": offsets, "weights": weights, "default": one}
+                got = [gs.gather_reduce(data, rows, num_threads=threads, **how) for threads in (1, 2, 3, 7)]
+                for each in got:
+                    same(each, got[0])
+                # Of two NaN, either may stay.
+                both = [np.where(a == a, a, np.zeros((), dtype)) for a in (got[0], expected)]
+                same(*both)
+                assert ((got[0] == got[0]) == (expected == expected)).all()
+
+
+def test_all_ways_to_give_bags_agree() -> None:
+    rng = np.random.default_rng(3)
+    data, indices = rng.standard_normal((50, 6)), rng.integers(-50, 50, (4, 5, 3))
+    weights = rng.standard_normal((4, 5, 3))
+    packed = gs.gather_reduce(data, indices, weights=weights)
+    flat, flat_weights, order = indices.reshape(-1), weights.reshape(-1), rng.permutation(60)
+    same(gs.gather_reduce(data, flat, offsets=np.arange(0, 60, 3), weights=flat_weights).reshape(4, 5, 6), packed)
+    ids = np.repeat(np.arange(20), 3)
+    same(gs.gather_reduce(data, flat, segment_ids=ids, weights=flat_weights).reshape(4, 5, 6), packed)
+    shuffled = gs.gather_reduce(data, flat[order], segment_ids=ids[order], weights=flat_weights[order], reduction="max")
+    same(shuffled, gs.gather_reduce(data, flat, segment_ids=ids, weights=flat_weights, reduction="max"))
+    # Without indices, the members are 0, 1, 2, ...
+    same(gs.gather_reduce(data, offsets=[0, 10, 10]), gs.gather_reduce(data, np.arange(50), offsets=[0, 10, 10]))
+    one = gs.gather_reduce(data, segment_ids=np.arange(50) % 7, num_segments=9)
+    assert one.shape == (9, 6)
+    assert not one[7:].any()
+
+
+def test_layouts_types_and_out() -> None:
+    rng = np.random.default_rng(4)
+    data, indices = rng.standard_normal((20, 12)), rng.integers(0, 20, (8, 3))
+    expected = gs.gather_reduce(data[:, ::2].copy(), indices)
+    same(gs.gather_reduce(data[:, ::2], indices), expected)
+    same(gs.gather_reduce(np.asfortranarray(data[:, ::2]), indices.T.copy().T), expected)
+    swapped = gs.gather_reduce(data[:, ::2].astype(">f8"), indices.astype(">i4"))
+    assert swapped.dtype == np.dtype(">f8")
+    assert (swapped == expected).all()
+    out = np.empty((8, 6))
+    assert gs.gather_reduce(data[:, ::2], indices, out=out) is out
+    same(out, expected)
+    gs.gather_reduce(data, indices, out=data[:8])  # the result replaces data that it was made of
+    same(data[:8, ::2].copy(), expected)
+    assert gs.gather_reduce(TABLE, np.zeros((0, 3), int)).shape == (0, 2)
+    assert gs.gather_reduce(TABLE, np.zeros((2, 0), int), default=3).tolist() == [[3, 3], [3, 3]]
+    assert gs.gather_reduce(np.zeros((0, 2)), np.zeros((2, 0), int)).shape == (2, 2)
+    assert gs.gather_reduce(np.zeros((3, 0)), [[1, 2]]).shape == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "text"),
+    [
+        ({"indices": [[0, 3]]}, OpIndexError, "gather_reduce: indices[0, 1] = 3 is out of range for axis 0"),
+        ({"indices": [0, 1]}, OpValueError, "give the bags in one way"),
+        ({"indices": [[0]], "offsets": [0]}, OpValueError, "given: indices of 2 dimensions and offsets"),
+        ({"indices": [0], "offsets": [0], "segment_ids": [0]}, OpValueError, "given: offsets and segment_ids"),
+        ({"indices": [0, 1], "offsets": [0, 3]}, OpIndexError, "offsets[1] = 3 is out of range for 2 members"),
+        ({"indices": [0, 1], "offsets": [0, -1]}, OpIndexError, "offsets[1] = -1 is out of range"),
+        ({"indices": [0, 1], "offsets": [0, 2, 1]}, OpValueError, "offsets[2] = 1 comes after 2"),
+        ({"indices": [0, 1], "offsets": [1, 2]}, OpValueError, "offsets must begin with 0, not 1"),
+        ({"indices": [0, 1], "offsets": []}, OpValueError, "there are 2 members; they would be in no bag"),
+        ({"indices": [0, 1], "offsets": [[0]]}, OpValueError, "offsets must have one dimension"),
+        ({"indices": 0, "offsets": [0]}, OpValueError, "indices must have one dimension, not shape ()"),
+        ({"indices": [0, 1], "segment_ids": [0]}, OpValueError, "segment_ids has shape (1,), but must have (2,)"),
+        ({"indices": [0, 1], "segment_ids": [0, -1]}, OpIndexError, "segment_ids[1] = -1 is out of range for 1"),
+        (
+            {"indices": [0, 1], "segment_ids": [0, 2], "num_segments": 2},
+            OpIndexError,
+            "segment_ids[1] = 2 is out of range for 2 segments (valid: 0..1)",
+        ),
+        ({"segment_ids": [0, 0, 0], "num_segments": -1}, OpValueError, "num_segments must be at least 0"),
+        ({"segment_ids": [0, 0, 0], "num_segments": 1.0}, OpTypeError, "num_segments must be an integer"),
+        ({"indices": [[0]], "num_segments": 1}, OpValueError, "num_segments goes with segment_ids only"),
+        ({"indices": [[0, 1]], "weights": [1.0, 2.0]}, OpValueError, "weights has shape (2,), but must have (1, 2)"),
+        ({"indices": [[0, 1]], "weights": [[1j, 0]]}, OpTypeError, "weights of type complex128 can't be stored"),
+        ({"indices": [[0.5]]}, OpTypeError, "indices must be integers"),
+        ({"indices": [[0]], "default": [1, 2]}, OpValueError, "default must be a scalar, not of shape (2,)"),
+        ({"indices": [[0]], "reduction": "sub"}, OpValueError, "reduction must be one of 'add', 'mul'"),
+        ({"indices": [[0]], "mode": "drop"}, OpValueError, "mode must be one of"),
+        ({"indices": [[0]], "accumulate": "double"}, OpValueError, "accumulate must be one of"),
+        ({"indices": [[0]], "reduction": "mul", "accumulate": "exact"}, OpTypeError, "accumulate='exact' is not"),
+        ({"indices": [[0]], "out": np.zeros((2, 2))}, OpValueError, "out has shape (2, 2), but the result has (1, 2)"),
+        ({"indices": [[0]], "num_threads": 0}, OpValueError, "num_threads must be at least 1"),
+    ],
+)  # fmt: skip
+def test_mistakes(arguments: dict[str, Any], kind: type[Exception], text: str) -> None:
+    out = np.full((1, 2), 7.0)
+    with pytest.raises(kind) as caught:
+        gs.gather_reduce(TABLE, **({"out": out} | arguments))
+    assert text in str(caught.value)
+    assert (out == 7).all()
+    with pytest.raises(OpTypeError, match="not defined for elements of type"):
+        gs.gather_reduce(np.array(["a", "b"]), [[0]])
+    with pytest.raises(OpValueError, match="at least one dimension"):
+        gs.gather_reduce(np.array(1.0), [[0]])
+
+
+PEAK = """
+import resource, sys
+import numpy as np, gatherscatter as gs
+gs.set_pool_limit(0)
+gs.set_num_threads(2)
+data = np.ones((20_000, 128), np.float32)
+indices = np.random.default_rng(0).integers(0, 20_000, 400_000)
+offsets = np.arange(0, 400_000, 32)
+ids = np.random.default_rng(0).integers(0, 12_500, 400_000)
+gs.gather_reduce(data, [[0, 1]])
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+gs.gather_reduce(data, indices, **eval(sys.argv[1]))
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units elsewhere")
+@pytest.mark.parametrize(
+    "arguments", ["dict(offsets=offsets)", "dict(segment_ids=ids)", "dict(offsets=offsets, accumulate='wide')"]
+)
+def test_the_gathered_rows_are_not_stored(arguments: str) -> None:
+    """They would take 205 MB; the result takes 6.4 MB, twice that where sums are wide, and each index 8 bytes."""
+    done = subprocess.run([sys.executable, "-c", PEAK, arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 48 << 20
+
+
+def test_propagate_is_a_sparse_product() -> None:
+    rng = np.random.default_rng(5)
+    pairs = np.stack([rng.integers(0, 30, 200), rng.integers(0, 40, 200)], -1)
+    weights, x, y = rng.integers(-9, 9, 200), rng.integers(-9, 9, (40, 5)), rng.integers(-9, 9, (30, 5))
+    edges = pickle.loads(pickle.dumps(gs.prepare(pairs, (30, 40))))
+    matrix, ones = np.zeros((30, 40), int), np.zeros((30, 40), int)
+    np.add.at(matrix, tuple(pairs.T), weights)
+    np.add.at(ones, tuple(pairs.T), 1)
+    same(edges.propagate(x, weights), matrix @ x)
+    same(edges.propagate(y, weights, transpose=True), matrix.T @ y)
+    same(edges.propagate(x), ones @ x)
+    expected = gs.gather_reduce(x, pairs[:, 1], segment_ids=pairs[:, 0], num_segments=30, reduction="max", default=-100)
+    same(edges.propagate(x, reduction="max", default=-100), expected)
+    with pytest.raises(OpValueError, match="data must have 40 rows"):
+        edges.propagate(y)
+    with pytest.raises(OpValueError, match="weights must have the shape of the pairs"):
+        edges.propagate(x, weights[:5])
+    with pytest.raises(OpValueError, match="propagate needs pairs"):
+        gs.prepare([0, 1], 3).propagate(x)
+    with pytest.raises(OpValueError, match="reduction must be one of"):
+        edges.propagate(x, reduction="sum")
