@@ -70,7 +70,9 @@ GS_LOOP bool reduce_bag(std::byte* row, const BagPart& part, const Columns& colu
     constexpr auto one = std::make_index_sequence<1>();
     T* const sums = reinterpret_cast<T*>(row) + columns.first;
     const T* const data = reinterpret_cast<const T*>(columns.data) + columns.first;
-    const T* const weights = reinterpret_cast<const T*>(part.weights);
+    const auto weights_from = [&](int64_t i) {
+        return weighted ? reinterpret_cast<const T*>(part.weights) + i : nullptr;
+    };
     const auto is_row = [&](int64_t r) { return static_cast<uint64_t>(r) < static_cast<uint64_t>(columns.data_rows); };
     for (int64_t i = 0; i < part.n;) {
         const int64_t n = std::min(at_once, part.n - i);
@@ -85,15 +87,15 @@ GS_LOOP bool reduce_bag(std::byte* row, const BagPart& part, const Columns& colu
         }
         const bool begins = part.first && i == 0;
         if (n == at_once && begins)
-            reduce_rows<T, Op, weighted, true>(sums, rows, weights + i, columns.length, all);
+            reduce_rows<T, Op, weighted, true>(sums, rows, weights_from(i), columns.length, all);
         else if (n == at_once)
-            reduce_rows<T, Op, weighted, false>(sums, rows, weights + i, columns.length, all);
+            reduce_rows<T, Op, weighted, false>(sums, rows, weights_from(i), columns.length, all);
         else
             for (int64_t j = 0; j < n; ++j)
                 if (begins && j == 0)
-                    reduce_rows<T, Op, weighted, true>(sums, rows, weights + i, columns.length, one);
+                    reduce_rows<T, Op, weighted, true>(sums, rows, weights_from(i), columns.length, one);
                 else
-                    reduce_rows<T, Op, weighted, false>(sums, rows + j, weights + i + j, columns.length, one);
+                    reduce_rows<T, Op, weighted, false>(sums, rows + j, weights_from(i + j), columns.length, one);
         i += n;
     }
     return true;

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +19,15 @@ import pytest
 import gatherscatter as gs
 from gatherscatter.bench.bound import RANDOM, compute_bound
 from gatherscatter.bench.case import BenchCase, build
-from gatherscatter.bench.contenders import AGAIN, PEERS, by_numba, make_contenders
+from gatherscatter.bench.contenders import AGAIN, OURS, PEERS, by_numba, make_contenders
 from gatherscatter.bench.contenders.by_numpy import NumpyContender
 from gatherscatter.bench.contenders.contender import Contender, TimedCall
 from gatherscatter.bench.contenders.ours import Ours
 from gatherscatter.bench.distributions import DISTRIBUTIONS
 from gatherscatter.bench.limits import Limits
 from gatherscatter.bench.markdown import write_markdown
-from gatherscatter.bench.measure import Effort, measure
+from gatherscatter.bench.measure import Effort, Timing, measure
+from gatherscatter.bench.overview import limit_of
 from gatherscatter.bench.page import page
 from gatherscatter.bench.reference import Reference
 from gatherscatter.bench.result_text import cells
@@ -317,6 +319,23 @@ def test_the_page_of_the_documentation_is_made_of_the_results_beside_it(tmp_path
     files = sorted((DOCS / "performance").glob("*.json"))
     write_markdown([read_json(file) for file in files], tmp_path / "performance.md")
     assert (tmp_path / "performance.md").read_text() == (DOCS / "performance.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changes", "peer", "limit"),
+    [
+        ({"data": (64,), "indices": (8,)}, ("numpy", "assign"), "the call"),
+        ({"out": True}, ("numpy", "ufunc.at"), "indices are read twice"),
+        ({"distribution": "permutation", "reduction": "none"}, ("numba", "parallel loop"), "no index repeats"),
+        ({}, ("torch", "scatter_add_"), "keep their order"),
+        ({"form": "gather", "reduction": "none"}, ("numba", "loop"), "does not check"),
+        ({"form": "gather", "reduction": "none", "data": (5000, 64)}, ("torch", "index"), "not explained"),
+    ],
+)
+def test_a_row_that_is_behind_says_why(changes: dict[str, Any], peer: tuple[str, str], limit: str) -> None:
+    workload = replace(ADD, **({"data": (5000,), "indices": (100_000,)} | changes))
+    ours, best = Timing(OURS, "ok", "", "", [2.0]), Timing(peer[0], "ok", peer[1], "", [1.0])
+    assert limit in limit_of(Row(workload, [ours, best], compute_bound(workload, LIMITS)))
 
 
 def test_a_page_has_the_tables_of_several_machines(tmp_path: Path) -> None:

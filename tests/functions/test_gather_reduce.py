@@ -170,6 +170,7 @@ def test_layouts_types_and_out() -> None:
             "segment_ids[1] = 2 is out of range for 2 segments (valid: 0..1)",
         ),
         ({"segment_ids": [0, 0, 0], "num_segments": -1}, OpValueError, "num_segments must be at least 0"),
+        ({"indices": [0], "segment_ids": np.array([2**63], np.uint64)}, OpValueError, "overflows 64 bits"),
         ({"segment_ids": [0, 0, 0], "num_segments": 1.0}, OpTypeError, "num_segments must be an integer"),
         ({"indices": [[0]], "num_segments": 1}, OpValueError, "num_segments goes with segment_ids only"),
         ({"indices": [[0, 1]], "weights": [1.0, 2.0]}, OpValueError, "weights has shape (2,), but must have (1, 2)"),

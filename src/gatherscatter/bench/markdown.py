@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from gatherscatter.bench.overview import overview
+from gatherscatter.bench.overview import limit_of, overview
 from gatherscatter.bench.result_text import cells, headers, heading, ratio_text, verdicts_text
 from gatherscatter.bench.results import Results, Row, geometric_mean
 from gatherscatter.bench.scaling import scaling_section
@@ -77,7 +77,7 @@ def _render_machine(results: Results) -> Iterator[str]:
         yield markdown_table(head, _groups(results))
     if behind:
         yield f"\n### Behind on {_machine(results)}\n"
-        yield _table(results, behind)
+        yield markdown_table((*headers(results), "limit"), ((*cells(results, row), limit_of(row)) for row in behind))
     if patterns := results.patterns():
         yield f"\n### Spatter on {_machine(results)}\n"
         yield "Useful bytes over time, GB/s, over all patterns, for contenders that are right on all of them:\n"

@@ -15,8 +15,8 @@ _SMALL = 1 << 13  # bytes moved, below which the call itself is what takes time
 _REASONS = {
     "Whole rows": "A row is one copy or one vector addition. Threads own destinations, so they divide rows without "
     "changing the order of additions.",
-    "Single elements, moved": "We check every index before we use it. A loop without that check saves time while data "
-    "is in the cache. Beyond the cache, the rate of random reads decides.",
+    "Single elements, moved": "We check every index before we use it. With `out=`, we read the indices twice, because "
+    "nothing is written before all are checked. Beyond the cache, the rate of random reads decides.",
     "Single elements, reduced": "Additions to one place keep their order, so in the cache one thread does all of them, "
     "and it checks indices.",
     "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
@@ -43,6 +43,23 @@ def overview(results: Results) -> Iterator[str]:
             line = f"**{kind}** ({len(some)} workloads): mean {ratio_text(mean_of_kind)}; {text}. {reason}"
             found.append((mean_of_kind, line))
     yield from (line for _, line in sorted(found, reverse=True))
+
+
+def limit_of(row: Row) -> str:
+    """Why a peer is ahead in a row, as far as the kind of work says."""
+    workload, best = row.workload, row.best
+    kind, way = _kind(workload), f"{best.contender}: {best.way}" if best else ""
+    if kind == "Small calls":
+        return "the call: reading arguments, planning, making the result"
+    if kind != "Whole rows" and workload.out:
+        return "indices are read twice: nothing is written before all are checked"
+    if way == "numba: parallel loop" and not workload.is_gather:
+        return "the peer's threads divide updates, which is right only while no index repeats"
+    if kind == "Single elements, reduced":
+        return "additions to one place keep their order; each index is checked"
+    if way.startswith("numba") or way in ("numpy: take clip", "jax: promise_in_bounds"):
+        return "the peer does not check indices"
+    return "not explained"
 
 
 def _leaders(results: Results, rows: Sequence[Row]) -> str:

@@ -257,6 +257,8 @@ def _find_bags_by_segments(members: tuple[int, ...], ids: np.ndarray, num_segmen
     if ids.shape != members:
         raise make_error("members_shape", _OP, input="segment_ids", shape=ids.shape, members=members, member="member")
     count = int(num_segments) if num_segments is not None else max(extremes(ids)[1] + 1, 0) if ids.size else 0
+    if count >= 2**63:
+        raise make_error("too_large", _OP, shapes=f"{count} segments")
     numbers = _resolve_in_range("segment_ids", ids, count, "segments", count)
     is_sorted = all(bool((numbers[1:][part] >= numbers[:-1][part]).all()) for part in pieces(max(len(ids) - 1, 0)))
     starts, order = _core.group(numbers, count)
