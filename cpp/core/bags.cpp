@@ -186,7 +186,7 @@ void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
     for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, element, static_cast<size_t>(size));
 }
 
-// Bags whose sums are made in the element type, in registers.
+// Bags whose sums are made in the element type.
 bool reduce_directly(const Bags& bags, const Columns& all, const std::byte* empty, std::byte* out,
                      const Combine& combine, ReduceBag reduce, int threads) {
     const int64_t size = combine.item_size, row_size = all.width * size;
