@@ -103,14 +103,18 @@ GS_LOOP bool reduce_bag(std::byte* row, const BagPart& part, const Columns& colu
 
 // Null: sums need another type than the elements have, or there is a faster way.
 ReduceBag bag_reducer(const Combine& combine, bool weighted) {
-    return visit_combine(
-        combine, ReduceBag{nullptr}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-            // Halves are faster when many are converted at a time.
-            if constexpr (!std::same_as<T, A> || std::same_as<Op, Sub> || Half<T>)
-                return ReduceBag{nullptr};
-            else
-                return weighted ? float_version<reduce_bag<T, Op, true>>() : version<reduce_bag<T, Op, false>>();
-        });
+    return visit_combine(combine, ReduceBag{nullptr},
+                         [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             // Halves are faster when many are converted at a time.
+                             if constexpr (!std::same_as<T, A> || std::same_as<Op, Sub> || Half<T>)
+                                 return ReduceBag{nullptr};
+                             else if (weighted)
+                                 return float_version<reduce_bag<T, Op, true>>();
+                             else if constexpr (std::same_as<Op, Mul>)
+                                 return float_version<reduce_bag<T, Op, false>>();
+                             else
+                                 return version<reduce_bag<T, Op, false>>();
+                         });
 }
 
 // Multiplies n rows by a weight each.
@@ -182,8 +186,17 @@ bool run_all(const std::vector<Task>& tasks, int threads, F&& f) {
     return good;
 }
 
+// Copies an element of at most 16 bytes to n places.
 void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
-    for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * size, element, static_cast<size_t>(size));
+    constexpr std::byte zeros[16] = {};
+    const auto all = static_cast<size_t>(n * size), one = static_cast<size_t>(size);
+    if (n == 0) return;
+    if (std::memcmp(element, zeros, one) == 0) {
+        std::memset(out, 0, all);
+        return;
+    }
+    std::memcpy(out, element, one);
+    for (size_t done = one; done < all; done *= 2) std::memcpy(out + done, out, std::min(done, all - done));
 }
 
 // Bags whose sums are made in the element type.

@@ -34,6 +34,7 @@ class Question:
 
 _ROW = tuple((1, column) for column in range(COLUMNS))
 _EACH = ((2, 0), (0, 1), (1, 2), (0, 3))
+_BAG = tuple((0, column) for column in range(COLUMNS)) + _ROW
 _TUPLES = ((0, 1), (2, 3))
 QUESTIONS = (
     Question(
@@ -42,6 +43,7 @@ QUESTIONS = (
             Answer("a whole slice along an axis", "gather", _ROW),
             Answer("one element: each its own, along an axis", "gather_elements", _EACH),
             Answer("an element or a slice, by coordinates", "gather_nd", _TUPLES),
+            Answer("a row of a bag, which is reduced to one", "gather_reduce", _BAG),
             Answer("the parent of a beam", "gather_tree", ((0, 1), (1, 2), (2, 2))),
         ),
     ),
@@ -80,8 +82,7 @@ def _page() -> Iterator[str]:
         yield "\n".join(f"- {answer.want}: {_links(answer)}" for answer in question.answers)
     yield (
         "A scatter has `reduction=` none (the last update wins), add, sub, mul, min, max or mean, and "
-        "`include_self=False` to leave data out of it. A gather whose rows are reduced at once: "
-        "{py:func}`~gatherscatter.gather_reduce`. The same indices again and again: [`gs.prepare`](api/again.md)."
+        "`include_self=False` to leave data out of it. The same indices again and again: [`gs.prepare`](api/again.md)."
     )
 
 

@@ -84,6 +84,7 @@ LIBRARIES = (
         (
             ("torch.index_select(x, 0, i)", "gs.gather(x, i, 0)"),
             ("torch.nn.functional.embedding(i, x)", "gs.gather(x, i, 0)"),
+            ('torch.nn.functional.embedding_bag(i2, x, mode="sum")', "gs.gather_reduce(x, i2)"),
             ("torch.gather(x, 0, e)", "gs.gather_elements(x, e, 0)"),
             ("torch.take_along_dim(x, e, 0)", "gs.gather_elements(x, e, 0)"),
             ("torch.take(x, f)", "gs.gather(x.ravel(), f)"),

@@ -21,9 +21,10 @@ from site_pages.markdown import plain, session, slug
 Rows = list[OpVersion]
 
 SPECIFICATIONS = {"onnx": "ONNX", "openvino": "OpenVINO"}
-KINDS = {"data": "data, of the element type T", "indices": "integers", "axis": "one integer"}
+KINDS = {"data": "data, of the element type T", "indices": "integers", "scalar": "one integer", "axis": "one integer"}
 # In which of its cases a call of an operator shows best what it does.
-TELLING = ("example", "ring", "beams", "plain")
+TELLING = ("example", "ring", "beams", "bags", "plain")
+SEMANTICS = (*(f"2.{n}" for n in range(2, 10)), "2.12")  # sections of docs/specification.md about one kernel each
 TYPES = ("int64", "int32", "float32")
 
 
@@ -67,7 +68,7 @@ def _line(rows: Rows) -> str:
 def _semantics(row: OpVersion) -> str:
     """What the operator does: the ruling of the section that its cases cite."""
     cited = {rule for case in corpus.cases(op=row.name) for rule in case.rules}
-    return next(RULES[f"2.{n}"].ruling for n in range(2, 10) if f"2.{n}" in cited)
+    return next(RULES[section].ruling for section in SEMANTICS if section in cited)
 
 
 def _page(rows: Rows) -> str:

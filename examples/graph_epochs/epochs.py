@@ -1,8 +1,8 @@
 """Train a small graph network, once with plain indices and once with prepared ones, and compare.
 
-Two layers: the features of each node's neighbours are gathered along the edges and added up, and a matrix makes new
-features of the sums. Gradients go back the same way: what was gathered is added up, what was added up is gathered. The
-edges stay the same in every epoch, so they are worth preparing: `gs.prepare` checks them once and groups them by node.
+Two layers: each node adds up the features of its neighbours, and a matrix makes new features of the sums. Gradients go
+back along the same edges. `gs.gather_reduce` does such a step in one pass. The edges are the same in every epoch, so it
+pays to prepare them: `gs.prepare` checks them once and groups them by node, for both directions.
 
     python epochs.py [--nodes N] [--edges N] [--features N] [--epochs N]
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -40,20 +41,16 @@ class Layer:
 def plain(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Move, Move]:
     """Both directions with the array functions."""
 
-    def along(start: np.ndarray, end: np.ndarray) -> Move:
-        def move(features: np.ndarray) -> np.ndarray:
-            nothing = np.zeros((nodes, features.shape[1]), features.dtype)
-            return gs.scatter_update(nothing, end, gs.gather(features, start), reduction="add", out=nothing)
+    def move(features: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return gs.gather_reduce(features, start, segment_ids=end, num_segments=nodes)
 
-        return move
-
-    return along(source, target), along(target, source)
+    return partial(move, start=source, end=target), partial(move, start=target, end=source)
 
 
 def prepared(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Move, Move]:
-    """Both directions with indices that are prepared once."""
-    starts, ends = gs.prepare(source, nodes), gs.prepare(target, nodes)
-    return lambda features: ends.sum(starts.gather(features)), lambda features: starts.sum(ends.gather(features))
+    """Both directions with edges that are prepared once."""
+    edges = gs.prepare(np.stack([target, source], axis=1), (nodes, nodes))
+    return edges.propagate, partial(edges.propagate, transpose=True)
 
 
 def train(features: np.ndarray, wanted: np.ndarray, moves: tuple[Move, Move], epochs: int) -> tuple[list[float], float]:

@@ -5,7 +5,7 @@ A club of 34 members fell out over its instructor (member 1) and its president (
 From these 78 friendships, and the sides of nobody but the two, the network says who goes with whom.
 
 Every layer gathers the features of both ends of each edge, weighs the edges of a member by a softmax
-(`scatter_softmax`), and adds up (`scatter`); gradients go back through all of it.
+(`scatter_softmax`), and adds up the weighed features (`gather_reduce`); gradients go back through all of it.
 
     python train.py [--epochs N]
 """
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import gatherscatter.torch as gst
-from gatherscatter.torch.segment import scatter, scatter_softmax
+from gatherscatter.torch.segment import scatter_softmax
 
 # For each member from the second on, friends of a lower number.
 FRIENDS = """1; 1 2; 1 2 3; 1; 1; 1 5 6; 1 2 3 4; 1 3; 3; 1 5 6; 1; 1 4; 1 2 3 4; ; ; 6 7; 1 2; ; 1 2; ; 1 2; ; ; ;
@@ -43,7 +43,8 @@ class Attention(nn.Module):
         sent, own = gst.gather(features, source), gst.gather(features, target)
         scores = functional.leaky_relu(self.weigh(torch.cat([sent, own], 1)), 0.2)
         weights = scatter_softmax(scores, target, dim=0, dim_size=MEMBERS)
-        return scatter(weights * sent, target, dim=0, dim_size=MEMBERS)
+        edges = {"segment_ids": target, "num_segments": MEMBERS, "weights": weights.squeeze(1)}
+        return gst.gather_reduce(features, source, **edges)
 
 
 class Network(nn.Module):

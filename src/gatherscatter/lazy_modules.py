@@ -24,6 +24,7 @@ MODULES: dict[str, dict[str, str]] = {
         "gather": "gatherscatter.dask:gather",
         "gather_elements": "gatherscatter.dask:gather_elements",
         "gather_nd": "gatherscatter.dask:gather_nd",
+        "gather_reduce": "gatherscatter.dask:gather_reduce",
         "scatter_elements": "gatherscatter.dask:scatter_elements",
         "scatter_nd": "gatherscatter.dask:scatter_nd",
         "scatter_update": "gatherscatter.dask:scatter_update",
@@ -54,6 +55,7 @@ MODULES: dict[str, dict[str, str]] = {
         "pyarrow": ".by_pyarrow:PyArrowContender",
         "scipy": ".by_scipy:SciPyContender",
         "torch": ".by_torch:TorchContender",
+        "two-steps": ".ours:TwoSteps",
     },
     "gatherscatter.conformance.exports": {
         "json": ".readable:write",

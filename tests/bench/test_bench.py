@@ -43,6 +43,7 @@ LEAST = Effort(rounds=8, seconds=0.0)
 LIMITS = Limits(
     (1 << 15, 1 << 20), (1e10, 1e10), (2e10, 1e10), (0.0, 1e-11), {4: (1e9, 1e8), 8: (1e9, 1e8), 64: (1e8, 1e7)}
 )
+BAGS = {"form": "gather_reduce", "data": (5000, 64), "grouping": "offsets", "bags": 50}
 ADD = Workload("test/add", "test", "add", "scatter_update", (50,), (400,), reduction="add")
 
 
@@ -62,7 +63,9 @@ def test_the_table_covers_what_it_claims() -> None:
     assert {*DISTRIBUTIONS, "pattern"} == {row.distribution for row in WORKLOADS}
     assert {"none", "add", "sub", "mul", "min", "max", "mean"} == {row.reduction for row in WORKLOADS}
     assert {"contiguous", "strided", "transposed", "expanded"} <= {row.layout for row in WORKLOADS}
-    assert {"float16", "bfloat16"} <= {row.dtype for row in WORKLOADS if row.reduction == "add"}
+    adding = [row for row in WORKLOADS if row.reduction == "add"]
+    for forms in (SCATTERS, ("gather_reduce",)):
+        assert {"float16", "bfloat16"} <= {row.dtype for row in adding if row.form in forms}
     sizes = [row.data_bytes for row in WORKLOADS if row.group == "sizes"]
     assert (min(sizes), max(sizes)) == (64, 1 << 32)
 
@@ -106,7 +109,7 @@ def test_our_result_has_the_bits_of_the_reference(row: Workload) -> None:
 
 def some_of_each() -> list[Workload]:
     """A workload of every combination of what the adapters look at."""
-    looks = ("form", "dtype", "reduction", "axis", "batch_dims", "out", "layout")
+    looks = ("form", "dtype", "reduction", "axis", "batch_dims", "out", "layout", "grouping", "weighted", "prepared")
     kinds = {(*(getattr(row, name) for name in looks), row.indices[-1:] > (1,)): row for row in small()}
     return list(kinds.values())
 
@@ -140,10 +143,10 @@ def check_parallel_loops() -> None:
     assert sum(timing.state == "ok" for timing in timings) > len(rows) / 4
 
 
-def in_another_process(call: str) -> None:
+def in_another_process(call: str, module: str = "test_bench") -> None:
     """Some libraries start threads, after which a fork, as in other tests, is not safe."""
     done = subprocess.run(
-        [sys.executable, "-c", f"from tests.bench import test_bench; test_bench.{call}"],
+        [sys.executable, "-c", f"from tests.bench import {module}; {module}.{call}"],
         cwd=ROOT,
         env=os.environ | {"NUMBA_NUM_THREADS": "2"},  # on one processor, too
         capture_output=True,
@@ -153,7 +156,7 @@ def in_another_process(call: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("peer", [name for name in PEERS if name != "onnxruntime-1"])
+@pytest.mark.parametrize("peer", [name for name in PEERS if name not in ("onnxruntime-1", "two-steps")])
 def test_a_peer_is_right_or_refuses(peer: str) -> None:
     if find_spec(peer.replace("-", "_")) is None:
         pytest.skip(f"{peer} is not installed")
@@ -329,6 +332,13 @@ def test_the_page_of_the_documentation_is_made_of_the_results_beside_it(tmp_path
         ({"distribution": "permutation", "reduction": "none"}, ("numba", "parallel loop"), "no index repeats"),
         ({}, ("torch", "scatter_add_"), "keep their order"),
         ({"form": "gather", "reduction": "none"}, ("numba", "loop"), "does not check"),
+        (BAGS, ("torch", "embedding_bag"), "not explained"),
+        (BAGS, ("scipy", "csr @ data"), "not explained"),
+        (BAGS | {"data": (5000, 16)}, ("scipy", "csr @ data"), "does not check"),
+        (BAGS | {"dtype": "float16"}, ("torch", "embedding_bag"), "rounded"),
+        (BAGS | {"grouping": "segments"}, ("numba", "loop over members"), "grouped"),
+        (BAGS | {"grouping": "segments"}, ("numba", "loop"), "not explained"),
+        (BAGS | {"grouping": "segments", "prepared": True}, ("torch", "embedding_bag"), "not explained"),
         ({"form": "gather", "reduction": "none", "data": (5000, 64)}, ("torch", "index"), "not explained"),
     ],
 )

@@ -125,7 +125,7 @@ def tasks(array: Any, *sources: Any) -> int:
     return len(dict(array.__dask_graph__())) - sum(len(dict(source.__dask_graph__())) for source in sources)
 
 
-VERSIONS = [row for row in oracle.ROWS.values() if row.kernel != "gather_tree"]
+VERSIONS = [row for row in oracle.ROWS.values() if row.kernel not in ("gather_tree", "gather_reduce")]
 
 
 @pytest.mark.filterwarnings("ignore:onnx.Scatter-11 is deprecated")
@@ -433,6 +433,9 @@ REFUSED: dict[str, Any] = {
     "data is a Dask array, but indices is an array with __dlpack__": lambda: gs.gather(da.ones(3), Foreign()),
     "step_ids is a Dask array, and this is not lazy; use .compute()": lambda: gs.gather_tree(da.ones(3), [0], [0], 0),
     "openvino.GatherTree-1 is not lazy": lambda: gs.openvino.GatherTree(da.ones((1, 1, 1)), [[[0]]], [1], 0),
+    "openvino.EmbeddingBagPacked-15 is not lazy; use gatherscatter.gather_reduce": lambda: (
+        gs.openvino.EmbeddingBagPacked(da.ones((3, 2)), np.array([[0, 1]]))
+    ),
     "axis is a Dask array, but the graph depends on": lambda: gs.openvino.Gather(
         da.ones(3), [0], da.zeros(1, dtype=int)
     ),

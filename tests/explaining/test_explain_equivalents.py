@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,6 +24,7 @@ TOLD = ("leaves open which update remains", "rounds once; here every step", "sum
 def _cases(library: str) -> Iterator[Case]:
     for case in corpus.cases()[:: EVERY[library]]:
         subnormal = library == "jax" and "underflow" in case.id  # XLA makes zeros of them
+        subnormal |= library == "jax" and "SegmentMax" in case.op and case.kind == "nan"  # one of its numbers is, too
         if case.expected is not None and not subnormal:
             yield case
 
@@ -72,12 +73,24 @@ OUT_OF: dict[str, Callable[[Any, np.dtype[Any]], np.ndarray]] = {
 }
 
 
+@pytest.fixture
+def wide_jax() -> Iterator[None]:
+    """JAX with 64 bits, if it is installed; the setting of other tests comes back."""
+    if importlib.util.find_spec("jax") is None:
+        yield
+        return
+    config = importlib.import_module("jax").config
+    before = config.jax_enable_x64
+    config.update("jax_enable_x64", True)
+    yield
+    config.update("jax_enable_x64", before)
+
+
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("wide_jax")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_code_for_a_library_does_the_same_on_the_corpus(library: str) -> None:
     pytest.importorskip(PACKAGES[library])
-    if library == "jax":
-        importlib.import_module("jax").config.update("jax_enable_x64", True)
     ran = 0
     for case in _cases(library):
         explanation = gs.explain(case.op, *case.inputs, **case.attributes)
@@ -153,6 +166,7 @@ def test_a_library_that_has_nothing_like_it_says_why() -> None:
     assert others["einx"].reason == "einx has no mul_at"
 
 
+@pytest.mark.usefixtures("wide_jax")
 @pytest.mark.parametrize("library", ["numpy", "jax"])
 def test_a_sum_without_data_keeps_the_sign_of_zero(library: str) -> None:
     pytest.importorskip(PACKAGES[library])

@@ -25,7 +25,7 @@ from tests.support.command_line import INPUTS, MODEL, fail, succeed
 from tests.support.judge import outcome
 from tests.support.onnx_graphs import function, node
 from tests.support.onnx_graphs import model as small_model
-from tests.support.openvino_package import run_in_openvino
+from tests.support.openvino_package import as_ports, run_in_openvino
 
 ERRORS = (TypeError, ValueError, IndexError)
 
@@ -126,7 +126,7 @@ def ir_refusal(row: oracle.OracleRow, inputs: Sequence[Any], attributes: dict, c
     """What has no exact counterpart in ONNX."""
     data = inputs[0]
     return (
-        row.kernel == "gather_tree"
+        row.kernel in ("gather_tree", "gather_reduce")
         or ("axis" in row.inputs and len(inputs) - 1 not in constants)
         or (attributes.get("reduction") == "mean" and data.dtype.name in ("int64", "uint64"))
         or (row.name == "openvino.Gather-8" and data.ndim > 0 and 0 in data.shape)
@@ -147,6 +147,8 @@ def random_call(c: Choices, row: oracle.OracleRow) -> tuple[list, dict, bool, se
     """A call of the op version, whether its shapes are declared, and which of its inputs are constants."""
     inputs, attributes = random_calls.version_call(c, row)
     inputs = [None if array is None else plain(np.asarray(array)) for array in inputs]
+    if row.kernel == "gather_reduce":
+        inputs = as_ports(inputs)
     static = c.pick((True, False))
     constants = {i for i in range(len(inputs)) if c.pick((False, False, True))}
     return inputs, attributes, static, constants
@@ -257,6 +259,14 @@ FAULTS_OF_OPENVINO = {
     "scalar indices of ScatterUpdate": lambda row, inputs, attributes: (
         row.kernel == "scatter_update" and not inputs[1].ndim
     ),
+    "num_segments and default_index must be scalars": lambda row, inputs, attributes: (
+        row.kernel == "gather_reduce"
+        and any(
+            x.shape == (1,)
+            for x, name in zip(inputs, row.inputs, strict=False)
+            if name in ("num_segments", "default_index")
+        )
+    ),
     "NaN in min and max": lambda row, inputs, attributes: (
         attributes.get("reduction") in ("min", "max") and any(x.dtype.kind == "f" and np.isnan(x).any() for x in inputs)
     ),
@@ -324,7 +334,7 @@ def check_their_ir(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
     openvino.serialize(openvino.Core().read_model(ours), folder / "theirs.xml")
     given, reduction = feed(inputs, constants), attributes.get("reduction", "none")
     check(run_one(folder / "theirs.xml", given), expected, inputs[0], reduction)
-    if row.kernel == "gather_tree":
+    if row.kernel in ("gather_tree", "gather_reduce"):
         return
     model = gs.openvino.convert(folder / "theirs.xml").model
     if model.graph.output[0].type.tensor_type.HasField("shape"):  # the checker knows no open ranks

@@ -21,6 +21,7 @@ from gatherscatter.openvino.extension_ops import LOSSY
 from gatherscatter.oracle import oracle
 from gatherscatter.specs.table import result_shape
 from tests.support.judge import outcome
+from tests.support.openvino_package import as_ports
 
 openvino: Any = pytest.importorskip("openvino")
 onnx: Any = pytest.importorskip("onnx")
@@ -91,6 +92,8 @@ ROWS = [row for row in oracle.ROWS.values() if not row.deprecated]
 def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
     """A call of an op version in OpenVINO: the oracle's result, or an error where it has one."""
     inputs, attributes = random_calls.version_call(c, row)
+    if row.kernel == "gather_reduce":
+        inputs = as_ports(inputs)
     types = {oracle.element_type(array.dtype) for array in inputs}
     static = c.pick((True, False))
     if attributes.keys() - row.attributes.keys() or not types <= set(TYPES) or not all(map(fits, inputs)):

@@ -15,9 +15,12 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import playground
-from gatherscatter.conformance import corpus
+from gatherscatter.conformance import build, corpus, random_calls
 from gatherscatter.conformance.case import Case, element_type, same
+from gatherscatter.conformance.random_source import ByteChoices
 from gatherscatter.conformance.store import dtype_of
+from gatherscatter.conformance.themes.draft import CaseDraft, DraftedCall
+from gatherscatter.oracle import oracle
 from tests.support import browser
 from tests.support.command_line import succeed
 
@@ -78,7 +81,7 @@ def link(op: str, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any
     names = [one.name for one in gs.op(op).inputs]
     parts = {"op": op}
     parts |= {name: written(array) for name, array in zip(names, inputs, strict=True) if array is not None}
-    parts |= {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in attributes.items()}
+    parts |= {name: json.dumps(value) for name, value in attributes.items()}
     return "&".join(f"{quote(name)}={quote(text)}" for name, text in parts.items())
 
 
@@ -140,9 +143,14 @@ CASES = spread()
 def test_it_agrees_with_the_corpus(window: browser.Browser) -> None:
     assert len(CASES) >= 300
     assert {case.op for case in CASES} == {row.name for row in gs.ops()}
+    assert find_faults(window, CASES) == []
+
+
+def find_faults(window: browser.Browser, cases: list[Case]) -> list[str]:
+    """What is wrong with the page's answers to cases."""
     answers = []
-    for start in range(0, len(CASES), 200):
-        links = [link_of(case) for case in CASES[start : start + 200]]
+    for start in range(0, len(cases), 200):
+        links = [link_of(case) for case in cases[start : start + 200]]
         answers += window.run(
             """
             return arguments[0].map((fragment) => {
@@ -152,8 +160,25 @@ def test_it_agrees_with_the_corpus(window: browser.Browser) -> None:
             });""",
             links,
         )
-    faults = [text for case, answer in zip(CASES, answers, strict=True) if (text := wrong(case, answer))]
-    assert faults == []
+    return [text for case, answer in zip(cases, answers, strict=True) if (text := wrong(case, answer))]
+
+
+def draw_bags(row: oracle.OracleRow, seed: int) -> Case:
+    """A random call of an operator that reduces bags, answered by the oracle. A link has values in native order."""
+    choices = ByteChoices(np.random.default_rng(seed).bytes(400))
+    inputs, attributes = random_calls.version_call(choices, row)
+    native = [None if array is None else array.astype(array.dtype.newbyteorder("=")) for array in inputs]
+    return build.make_case(CaseDraft(row.name, "bags", f"random {seed}", DraftedCall(native, attributes)))
+
+
+@pytest.mark.parametrize("row", [row for row in oracle.ROWS.values() if row.kernel == "gather_reduce"])
+def test_it_reduces_random_bags_as_the_library_does(window: browser.Browser, row: oracle.OracleRow) -> None:
+    drawn = [draw_bags(row, seed) for seed in range(200)]
+    # Python may name any of several unknown attributes.
+    cases = [case for case in drawn if len(case.attributes.keys() - row.attributes.keys()) < 2]
+    assert sum(case.error is None for case in cases) > 80
+    assert {case.error for case in cases} >= {"TypeError", "ValueError", "IndexError"}
+    assert find_faults(window, cases) == []
 
 
 SHOWN = """
@@ -450,6 +475,129 @@ def test_steps_build_the_result(window: browser.Browser) -> None:
         "2 of 2. indices[1] = [-2] (-2 counts from the end of axis 0: 2 - 2 = 0): "
         "updates[1] = 2 is added to output[0]: 11 + 2 = 13.",
     ]
+
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+TABLE = "emb_table=float32:[[1,2],[10,20],[100,200]]"
+BAGS = [
+    (
+        f"openvino.EmbeddingBagOffsets-15&{TABLE}&indices=int32:[0,2,1]&offsets=int32:[0,2,2]&default_index=int32:1"
+        "&per_sample_weights=float32:[0.5,-1,3]",
+        [
+            "1 of 4. indices[0] = 0, offsets[0] = 0, per_sample_weights[0] = 0.5: "
+            f"emb_table[0, :] {TIMES} 0.5 goes to output[0, :].",
+            "2 of 4. indices[1] = 2, offsets[0] = 0, per_sample_weights[1] = -1: "
+            f"emb_table[2, :] {TIMES} (-1) is added to output[0, :].",
+            "3 of 4. offsets[1] = 2, default_index = 1: emb_table[1, :] goes to output[1, :].",
+            "4 of 4. indices[2] = 1, offsets[2] = 2, per_sample_weights[2] = 3: "
+            f"emb_table[1, :] {TIMES} 3 goes to output[2, :].",
+        ],
+        "output.shape = offsets.shape + emb_table.shape[1:] = (3,) + (2,) = (3, 2)",
+    ),
+    (
+        "openvino.EmbeddingBagPacked-15&emb_table=int32:[-3,4]&indices=int64:[[0,1]]&reduction=mean",
+        [
+            "1 of 2. indices[0, 0] = 0: emb_table[0] = -3 goes to output[0].",
+            "2 of 2. indices[0, 1] = 1: emb_table[1] = 4 is one more contribution to output[0]: the mean is now 0.",
+        ],
+        "output.shape = indices.shape[:1] + emb_table.shape[1:] = (1,) + () = (1,)",
+    ),
+    (
+        "openvino.SegmentMax-16&data=int8:[3,7,-5]&segment_ids=int32:[0,0,2]&fill_mode=LOWEST",
+        [
+            "1 of 4. segment_ids[0] = 0: data[0] = 3 goes to output[0].",
+            "2 of 4. segment_ids[1] = 0: data[1] = 7 is compared with output[0]: max(3, 7) = 7.",
+            "3 of 4. output[1] is filled with -128.",
+            "4 of 4. segment_ids[2] = 2: data[2] = -5 goes to output[2].",
+        ],
+        "output.shape = (num_segments or max(segment_ids)+1,) + data.shape[1:] = (3,) + () = (3,)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fragment", "sentences", "rule"), BAGS, ids=[fragment for fragment, _, _ in BAGS])
+def test_steps_reduce_bags(window: browser.Browser, fragment: str, sentences: list[str], rule: str) -> None:
+    window.run("playground.show(`op=${arguments[0]}`)", fragment)
+    text = "return document.getElementById(arguments[0]).textContent"
+    found = []
+    for _ in sentences:
+        window.run("document.getElementById('forth').click()")
+        found.append(window.run(text, "sentence"))
+    assert found == sentences
+    assert window.run(text, "rule") == rule
+
+
+def test_the_picture_shows_bags(window: browser.Browser) -> None:
+    """A member's index, offset, weight, row and bag have its number; a row of zeros is filled in."""
+    fragment = f"{TABLE}&indices=int32:[2,0]&offsets=int32:[0,1,1]&per_sample_weights=float32:[3,4]"
+    window.run("playground.show(`op=openvino.EmbeddingBagOffsets-15&${arguments[0]}`)", fragment)
+    cells = """
+    const cells = [...document.querySelectorAll("#picture .cell")].filter((cell) => cell.querySelector(".ground"));
+    return cells.map((cell) => [cell.querySelector("title").textContent, cell.dataset.group ?? ""]);"""
+    found = {title: group for title, group in window.run(cells) if group}
+    assert found == {
+        "indices[0] = 2: read once": "0",
+        "indices[1] = 0: read once": "2",
+        "offsets[0] = 0: read once": "0",
+        "offsets[1] = 1: read once": "1",
+        "offsets[2] = 1: read once": "2",
+        "per_sample_weights[0] = 3: read once": "0",
+        "per_sample_weights[1] = 4: read once": "2",
+        "emb_table[2, 0] = 100: read once": "0",
+        "emb_table[2, 1] = 200: read once": "0",
+        "emb_table[0, 0] = 1: read once": "2",
+        "emb_table[0, 1] = 2: read once": "2",
+        "output[0, 0] = 300: written": "0",
+        "output[0, 1] = 600: written": "0",
+        "output[1, 0] = 0: filled in": "1",
+        "output[1, 1] = 0: filled in": "1",
+        "output[2, 0] = 4: written": "2",
+        "output[2, 1] = 8: written": "2",
+    }
+    assert window.run("return document.querySelectorAll('#picture .arrow').length") == 4
+
+
+@pytest.mark.parametrize(
+    ("fragment", "optional"),
+    [
+        (
+            f"openvino.EmbeddingSegmentsSum-3&{TABLE}&indices=int32:[0,2]&segment_ids=int32:[0,2]&num_segments=int32:4",
+            ["default_index", "per_sample_weights"],
+        ),
+        ("openvino.SegmentMax-16&data=int32:[3,7]&segment_ids=int64:[0,2]&fill_mode=ZERO", ["num_segments"]),
+        ("openvino.EmbeddingBagPackedSum-3&emb_table=bool:[true,false]&indices=int64:[[1,0]]", ["per_sample_weights"]),
+        ("onnx.TensorScatter-24&past_cache=int32:[[[1],[2]]]&update=int32:[[[3]]]", ["write_indices"]),
+    ],
+)
+def test_an_input_begins_with_values_that_change_nothing(
+    window: browser.Browser, fragment: str, optional: list[str]
+) -> None:
+    window.run("playground.show(`op=${arguments[0]}`)", fragment)
+    before = window.run("return playground.answer()")
+    for name in optional:
+        window.run("document.getElementById(`given-${arguments[0]}`).click()", name)
+        assert f"&{name}=" in window.run("return playground.fragment()")
+        assert window.run("return playground.answer()") == before
+
+
+def test_index_types_follow_that_of_the_indices(window: browser.Browser) -> None:
+    window.run("playground.show(`op=${arguments[0]}`)", BAGS[0][0])
+    before = window.run("return playground.answer()")
+    window.run(
+        """
+        const list = document.getElementById("type-indices");
+        list.value = "int64";
+        list.dispatchEvent(new Event("change"));"""
+    )
+    assert window.run("return playground.answer()") == before
+    assert re.findall(r"int\d+", window.run("return playground.fragment()")) == ["int64"] * 3
+
+
+def test_a_choice_that_must_be_made_is_empty_at_first(window: browser.Browser) -> None:
+    window.run("playground.show('op=openvino.SegmentMax-16&data=int32:[3]&segment_ids=int64:[0]')")
+    assert window.run("return playground.answer().error") == "TypeError"
+    chosen = "return document.getElementById('attribute-fill_mode').selectedOptions[0].textContent"
+    assert window.run(chosen) == "required"
 
 
 def test_a_telephone_shows_all_of_it(window: browser.Browser) -> None:

@@ -1,4 +1,4 @@
-"""One test per ruling of docs/rulings.md: O1..O27 (ONNX) and V1..V24 (OpenVINO), numbers written out."""
+"""One test per ruling of docs/rulings.md: O1..O27 (ONNX) and V1..V31 (OpenVINO), numbers written out."""
 
 from __future__ import annotations
 
@@ -768,3 +768,112 @@ def test_v24_scalar_indices_for_scatter_update_and_gather():
     for name in ("ScatterUpdate-3", "ScatterElementsUpdate-3", "ScatterElementsUpdate-12"):
         with pytest.raises(OpValueError):
             gs.op(f"openvino.{name}")(np.array(1), np.array(0), np.array(2), 0)
+
+
+OFFSETS = ["openvino.EmbeddingBagOffsets-15", "openvino.EmbeddingBagOffsetsSum-3"]
+PACKED = ["openvino.EmbeddingBagPacked-15", "openvino.EmbeddingBagPackedSum-3"]
+SEGMENTS = "openvino.EmbeddingSegmentsSum-3"
+ROWS_OF_TWO = f32([[1, 2], [10, 20], [100, 200]])
+
+
+def test_v25_embedding_operators_refuse_negative_and_too_large_indices():
+    for bad in (-1, 3, -3, 1 << 40):
+        for name in OFFSETS:
+            with pytest.raises(OpIndexError):
+                gs.op(name)(ROWS_OF_TWO, i64([0, bad]), i64([0]))
+        for name in PACKED:
+            with pytest.raises(OpIndexError):
+                gs.op(name)(ROWS_OF_TWO, i64([[0, bad]]))
+        with pytest.raises(OpIndexError):
+            gs.op(SEGMENTS)(ROWS_OF_TWO, i64([0, bad]), i64([0, 0]), i64(1))
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+def test_v26_offsets_ascend_and_what_is_before_the_first_is_in_no_bag(name):
+    embed = gs.op(name)
+    equal(embed(ROWS_OF_TWO, i64([2, 0, 1, 1]), i64([1, 3])), [[11, 22], [10, 20]])
+    equal(embed(ROWS_OF_TWO, i64([2, 0, 1]), i64([0, 0, 3])), [[0, 0], [111, 222], [0, 0]])
+    with pytest.raises(OpIndexError):  # an index that is in no bag is checked, too
+        embed(ROWS_OF_TWO, i64([7, 0, 1, 1]), i64([1, 3]))
+    with pytest.raises(OpValueError, match=r"offsets\[2\] = 1 comes after 2"):
+        embed(ROWS_OF_TWO, i64([2, 0, 1, 1]), i64([0, 2, 1]))
+    for bad in (-1, 5):
+        with pytest.raises(OpIndexError):
+            embed(ROWS_OF_TWO, i64([2, 0, 1, 1]), i64([0, bad]))
+
+
+def test_v27_empty_bags_are_zeros_or_the_row_of_default_index():
+    indices, offsets, weights = i64([1, 2]), i64([0, 2]), f32([2, 3])
+    for name in OFFSETS:
+        embed = gs.op(name)
+        equal(embed(ROWS_OF_TWO, indices, offsets), [[110, 220], [0, 0]])
+        equal(embed(ROWS_OF_TWO, indices, offsets, i64(-1)), [[110, 220], [0, 0]])
+        equal(embed(ROWS_OF_TWO, indices, offsets, i64(0), weights), [[320, 640], [1, 2]])
+        for bad in (-2, 3):  # also where no bag is empty
+            with pytest.raises(OpIndexError):
+                embed(ROWS_OF_TWO, indices, offsets[:1], i64(bad))
+    equal(gs.op(OFFSETS[0])(ROWS_OF_TWO, indices, offsets, reduction="mean"), [[55, 110], [0, 0]])
+    for name in PACKED:
+        equal(gs.op(name)(ROWS_OF_TWO, np.zeros((2, 0), np.int64)), [[0, 0], [0, 0]])
+    equal(gs.op(PACKED[0])(ROWS_OF_TWO, np.zeros((1, 0), np.int64), reduction="mean"), [[0, 0]])
+    equal(gs.op(SEGMENTS)(ROWS_OF_TWO, indices, i64([1, 1]), i64(2), i64(-1)), [[0, 0], [110, 220]])
+    equal(gs.op(SEGMENTS)(ROWS_OF_TWO, indices, i64([1, 1]), i64(2), i64(2)), [[100, 200], [110, 220]])
+
+
+def test_v28_segment_ids_must_be_sorted():
+    with pytest.raises(OpValueError, match=r"segment_ids\[2\] = 0 comes after 1"):
+        gs.op(SEGMENTS)(ROWS_OF_TWO, i64([0, 1, 2]), i64([0, 1, 0]), i64(2))
+    with pytest.raises(OpValueError, match=r"segment_ids\[1\] = 0 comes after 1"):
+        gs.op("openvino.SegmentMax-16")(ROWS_OF_TWO, i64([1, 0, 1]), fill_mode="ZERO")
+
+
+def test_v29_segments_are_as_many_as_num_segments_says():
+    segment_max = gs.op("openvino.SegmentMax-16")
+    equal(segment_max(ROWS_OF_TWO, i64([0, 0, 2]), fill_mode="ZERO"), [[10, 20], [0, 0], [100, 200]])
+    for number in (i64(4), i64([4])):
+        result = segment_max(ROWS_OF_TWO, i64([0, 0, 2]), number, fill_mode="ZERO")
+        equal(result, [[10, 20], [0, 0], [100, 200], [0, 0]])
+    with pytest.raises(OpIndexError):
+        segment_max(ROWS_OF_TWO, i64([0, 0, 2]), i64(2), fill_mode="ZERO")
+    with pytest.raises(OpIndexError):
+        gs.op(SEGMENTS)(ROWS_OF_TWO, i64([0]), i64([2]), i64(2))
+    for wrong in (i64(-1), i64([1, 2]), i64([[3]])):
+        with pytest.raises(OpValueError):
+            segment_max(ROWS_OF_TWO, i64([0, 0, 2]), wrong, fill_mode="ZERO")
+    with pytest.raises(OpValueError):
+        gs.op(OFFSETS[0])(ROWS_OF_TWO, i64([0]), i64([0]), i64([0, 1]))
+
+
+def test_v30_segment_max_fills_with_zeros_or_the_lowest_finite_number():
+    segment_max = gs.op("openvino.SegmentMax-16")
+    for name, lowest in (
+        ("float32", -3.4028234663852886e38),
+        ("float64", -1.7976931348623157e308),
+        ("float16", -65504.0),
+        ("bfloat16", -3.3895313892515355e38),
+        ("int8", -128),
+        ("uint8", 0),
+        ("bool", False),
+    ):
+        data = np.ones(1, np.dtype(getattr(ml_dtypes, name, None) or name))
+        assert segment_max(data, i64([1]), fill_mode="LOWEST")[0] == np.array(lowest, data.dtype)
+        assert segment_max(data, i64([1]), fill_mode="ZERO")[0] == 0
+    with pytest.raises(OpTypeError):
+        segment_max(ROWS_OF_TWO, i64([0, 0, 1]), empty_segment_value="ZERO")
+    with pytest.raises(OpTypeError):  # it must be given
+        segment_max(ROWS_OF_TWO, i64([0, 0, 1]))
+
+
+def test_v31_weights_and_means_of_integers():
+    hidden = f32([[NAN], [1]])
+    for name in OFFSETS:
+        equal(gs.op(name)(hidden, i64([0, 1]), i64([0]), None, f32([0, 1])), [[NAN]])
+    halves = np.array([[3], [1]], np.float16)  # 3 * 0.333 is rounded to 0.999, before it is added
+    third = np.array([1 / 3] * 2, np.float16)
+    expected = (np.float32(halves[0, 0] * third[0]) + np.float32(halves[1, 0] * third[1])).astype(np.float16)
+    equal(gs.op(PACKED[0])(halves, i64([[0, 1]]), third[None]), [[expected]])
+    for name in (OFFSETS[0], PACKED[0]):
+        indices, offsets = (i64([0, 1, 1]), (i64([0]),)) if name in OFFSETS else (i64([[0, 1, 1]]), ())
+        equal(gs.op(name)(i64([[-3], [-2]]), indices, *offsets, reduction="mean"), [[-3]])  # -7 / 3, rounded down
+    with pytest.raises(OpValueError):
+        gs.op(PACKED[0])(ROWS_OF_TWO, i64([[0]]), f32([[1]]), reduction="mean")

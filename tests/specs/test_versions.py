@@ -28,9 +28,9 @@ each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 # ------------------------------------------------------------------------------------------ the table, row by row
 
 
-def test_there_are_exactly_the_31_op_versions():
+def test_there_are_exactly_the_37_op_versions():
     assert sorted(version.name for version in gs.ops()) == sorted(oracle.ROWS)
-    assert len(gs.ops()) == len(oracle.ROWS) == 31
+    assert len(gs.ops()) == len(oracle.ROWS) == 37
 
 
 @each_row
@@ -39,11 +39,13 @@ def test_table_names_and_inputs(row):
     assert (version.domain, version.op_type, version.version) == (row.domain, row.op_type, row.version)
     assert version.name == row.name
     assert tuple(x.name for x in version.inputs) == row.inputs
-    assert [x.name for x in version.inputs if x.optional] == (["write_indices"] if "TensorScatter" in row.name else [])
+    optional = ["write_indices", "default_index", "per_sample_weights"]
+    optional += ["num_segments"] if "SegmentMax" in row.name else []
+    assert [x.name for x in version.inputs if x.optional] == [name for name in row.inputs if name in optional]
     kinds = {x.name: x.kind for x in version.inputs}
     assert kinds.get("indices", "indices") == kinds.get("write_indices", "indices") == "indices"
     assert kinds.get("axis", "axis") == "axis"
-    values = {"data", "updates", "past_cache", "update", "step_ids"}
+    values = {"data", "updates", "past_cache", "update", "step_ids", "emb_table", "per_sample_weights"}
     assert {kinds[name] for name in values & set(kinds)} == {"data"}
     assert version.deprecated is row.deprecated
     assert version.kernel == row.kernel
@@ -59,7 +61,7 @@ def test_table_attributes_and_defaults(row):
         found = attributes[name]
         if default is oracle.REQUIRED:
             assert found.default is table.REQUIRED
-            assert found.type == "int"
+            assert found.type == ("string" if name in row.choices else "int")
         else:
             assert found.default == default
             assert found.type == {int: "int", str: "string", bool: "bool"}[type(default)]
@@ -76,7 +78,7 @@ def test_table_element_types(row):
 @each_row
 def test_table_storage_types(row):
     """8-bit and 4-bit types; u1 and u2 exist in OpenVINO, but not in every ml_dtypes, so they may be there or not."""
-    if row.domain == "openvino":
+    if row.domain == "openvino" and row.kernel != "gather_reduce":
         found = {name for name in gs.op(row.name).element_types if name in (*oracle.T24, "int2", "uint1", "uint2")}
         assert found - set(oracle.T16) - {"uint1", "uint2"} == set(oracle.OV_STORAGE)
 
@@ -147,6 +149,16 @@ def small_case(row: oracle.OracleRow, element: str, index: str) -> tuple[list[np
         made = [elements(2, 3), positions([2, 0, 2], 2), elements(2, 3, start=6)], {"axis": 1}
     elif row.kernel == "tensor_scatter":
         made = [elements(2, 3, 2), elements(2, 2, 2, start=5), positions([0, 1], -1)], {}
+    elif row.kernel == "gather_reduce":
+        table, weights = elements(3, 2), elements(4, start=6)
+        line, ids, scalar = positions([0, 2, 2, 1], -1), positions([0, 0, 0, 1], -1), positions([2], -1)[0]
+        packed = "offsets" not in row.inputs and "segment_ids" not in row.inputs
+        given = {"emb_table": table, "data": elements(4, 2), "indices": line.reshape(2, 2) if packed else line,
+                 "offsets": positions([0, 3], -1), "segment_ids": ids, "num_segments": np.array(scalar),
+                 "default_index": np.array(scalar), "per_sample_weights": weights.reshape(2, 2) if packed else weights,
+                 }  # fmt: skip
+        fill = {"fill_mode": "LOWEST"} if "fill_mode" in row.attributes else {}
+        made = [given[name] for name in row.inputs], fill
     else:  # gather_tree: one and two are numbers in every element type
         ones, twos = np.ones((3, 2, 3)), np.full((3, 2, 3), 2.0)
         steps = np.where(np.arange(18).reshape(3, 2, 3) % 5, ones, twos)
@@ -169,6 +181,7 @@ def test_each_type_with_each_reduction_and_index_type(row, element):
     for attributes in attribute_combinations(row):
         for n, index in enumerate(row.index_types or ("int64",)):
             inputs, more = small_case(row, element, index)
+            more = {name: value for name, value in more.items() if name not in attributes}
             if "axis" in row.inputs:
                 inputs.append(np.array([more.pop("axis")], oracle.IX[n]))  # and so each axis type as well
             check_version(row.name, inputs, {**attributes, **more})
@@ -194,7 +207,7 @@ def test_index_types_that_the_version_does_not_have(row):
         return
     for name in sorted({*oracle.IX, "bool", "float32", "float64"} - set(row.index_types)):
         inputs, attributes = small_case(row, "float32", row.index_types[0])
-        n = row.inputs.index("write_indices" if "write_indices" in row.inputs else "indices")
+        n = next(n for n, each in enumerate(gs.op(row.name).inputs) if each.kind == "indices")
         inputs[n] = np.zeros(inputs[n].shape, name)
         if "axis" in row.inputs:
             inputs.append(np.array(attributes.pop("axis")))

@@ -30,6 +30,10 @@ def tensor_scatter(c: Choices, mode: str) -> None:
     judge.check_tensor_scatter(random_calls.kernel_call(c, traits), mode)
 
 
+def gather_reduce(c: Choices, many: bool) -> None:
+    judge.check_gather_reduce(random_calls.bags_call(c, many), c.pick(THREADS))
+
+
 def into_out(c: Choices, kernel: str) -> None:
     call = random_calls.array_call(c, kernel, random_calls.FIXED)
     judge.check_out(kernel, call, c.pick(OUT_LAYOUTS), c.pick(THREADS))
@@ -60,6 +64,8 @@ CASES: dict[str, Callable[[Choices], None]] = {
     **{f"version {row.name}": partial(version, row=row) for row in oracle.ROWS.values()},
     **{f"array {kernel}": partial(array_call, kernel=kernel) for kernel in random_calls.ARRAY_KERNELS},
     **{f"tensor_scatter {mode}": partial(tensor_scatter, mode=mode) for mode in ("linear", "circular")},
+    "gather_reduce": partial(gather_reduce, many=False),
+    "gather_reduce of many": partial(gather_reduce, many=True),
     **{f"out {kernel}": partial(into_out, kernel=kernel) for kernel in random_calls.ARRAY_KERNELS},
     **{
         f"in place {kernel}": partial(in_place, kernel=kernel)

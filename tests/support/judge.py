@@ -39,6 +39,8 @@ def check_error(error: Any, name: str, expected: Exception) -> None:
 
 
 def content(array: np.ndarray) -> Any:
+    if array is None:
+        return None
     return array.tolist() if array.dtype.kind in "OT" else (array.dtype, array.strides, array.tobytes())
 
 
@@ -55,7 +57,7 @@ def run_version(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
 def check_version(name: str, inputs: list, attributes: dict) -> None:
     """A call of an op version; its inputs stay as they were."""
     before = [content(array) for array in inputs]
-    zero_sign = attributes.get("reduction") not in ("min", "max")
+    zero_sign = attributes.get("reduction", oracle.ROWS[name].fixed_reduction) not in ("min", "max")
     expected = outcome(oracle.call, name, *inputs, **attributes)
     result = outcome(run_version, name, *inputs, **attributes)
     if isinstance(expected, Exception):
@@ -64,7 +66,7 @@ def check_version(name: str, inputs: list, attributes: dict) -> None:
         raise AssertionError(f"expected\n{expected}") from result
     else:
         oracle.assert_same(result, expected, inputs[0], zero_sign)
-        assert not any(np.shares_memory(result, array) for array in inputs)
+        assert not any(np.shares_memory(result, array) for array in inputs if array is not None)
     assert [content(array) for array in inputs] == before
 
 
@@ -100,6 +102,38 @@ def check_tensor_scatter(call: RandomCall, mode: str) -> None:
     expected = outcome(oracle.tensor_scatter, past, update, write, keywords["axis"], mode)
     result = outcome(gs.tensor_scatter, past, update, write, **keywords, mode=mode)
     _compare(result, expected, "tensor_scatter", [past], keywords)
+
+
+def check_gather_reduce(call: RandomCall, num_threads: int | None) -> None:
+    """A call of ``gs.gather_reduce`` whose bags are legal."""
+    (data, indices), keywords = call
+    before = [content(data), content(indices)]
+    expected = outcome(_gather_reduce_literally, data, indices, **keywords)
+    result = outcome(gs.gather_reduce, data, indices, **keywords, num_threads=num_threads)
+    _compare(result, expected, "gather_reduce", [data], keywords)
+    assert [content(data), content(indices)] == before
+
+
+def _gather_reduce_literally(data: Any, indices: Any, *, offsets: Any = None, segment_ids: Any = None,
+                             num_segments: int = 0, weights: Any = None, reduction: str, default: Any = 0,
+                             accumulate: str = "step", mode: str) -> Any:  # fmt: skip
+    """The oracle's form: for each member its row, its bag and its weight."""
+    rows = [int(index) for index in indices.reshape(-1)]
+    shape = (num_segments,)
+    if offsets is not None:
+        shape = offsets.shape
+        bag_of = [sum(int(offset) <= m for offset in offsets) - 1 for m in range(len(rows))]
+    elif segment_ids is not None:
+        bag_of = [int(each) for each in segment_ids]
+    else:
+        shape = indices.shape[:-1]
+        bag_of = [m // indices.shape[-1] for m in range(len(rows))]
+    oracle.check_reduction(reduction, oracle.element_type(data.dtype))
+    if accumulate == "exact" and (data.dtype.kind == "c" or (reduction == "mul" and data.dtype.kind not in "biu")):
+        raise TypeError(reduction)
+    flat = None if weights is None else list(weights.reshape(-1))
+    made = oracle.gather_reduce(data, rows, bag_of, math.prod(shape), flat, reduction, default, accumulate, mode)
+    return made.reshape(shape + data.shape[1:])
 
 
 def check_out(kernel: str, call: RandomCall, layout: str, num_threads: int | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,15 @@ def run_in_openvino(path: Path, inputs: Mapping[str, np.ndarray]) -> list[np.nda
     request.start_async({by_name[name]: np.array(array, order="C") for name, array in inputs.items()})
     request.wait()
     return [np.array(tensor.data) for tensor in request.output_tensors]
+
+
+def as_ports(inputs: Sequence[Any]) -> list[Any]:
+    """Inputs of a layer: none can be left out before one that is there, and -1 stands for no default_index."""
+    given = list(inputs)
+    while given and given[-1] is None:
+        given.pop()
+    minus_one = np.array(-1).astype(given[1].dtype if len(given) > 1 else np.int64)
+    return [minus_one if array is None else array for array in given]
 
 
 def assert_same(ours: Mapping[str, np.ndarray], theirs: list[np.ndarray]) -> None:

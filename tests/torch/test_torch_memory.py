@@ -46,6 +46,18 @@ def box() -> Any:
     return torch.zeros((64, 64), dtype=torch.int64)
 
 
+def starts() -> Any:
+    return torch.arange(0, 300, 4)
+
+
+def ones() -> Any:
+    return torch.ones(300)
+
+
+def embed(table: Any, rows: Any, starts: Any, weights: Any, **options: Any) -> Any:
+    return gst.EmbeddingBag.from_pretrained(table, mode="sum", **options)(rows, starts, weights)
+
+
 def tree(name: str) -> Any:
     shape = {"step_ids": (8, 16, 4), "parent_ids": (8, 16, 4), "max_seq_len": (16,), "end_token": ()}[name]
     return torch.zeros(shape, dtype=torch.int64)
@@ -70,6 +82,17 @@ ENTRANCES: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] =
     "gst.scatter_nd": (lambda d, i, u: gst.scatter_nd(d, i.reshape(-1, 1), u), (table, rows, updates)),
     "gst.gather, out": (lambda d, i, out: gst.gather(d, i, out=out), (table, rows, updates)),
     "gst.gather, gradient": (lambda d, i: gst.gather(d.requires_grad_(), i), (table, rows)),
+    "gst.gather_reduce": (
+        lambda d, i, w: gst.gather_reduce(d, i.reshape(-1, 3), weights=w.reshape(-1, 3)),
+        (table, rows, ones),
+    ),
+    "gst.gather_reduce, offsets": (lambda d, o: gst.gather_reduce(d, offsets=o), (table, pointers)),
+    "gst.gather_reduce, gradient": (
+        lambda d, i, s: gst.gather_reduce(d.requires_grad_(), i, segment_ids=s),
+        (table, rows, rows),
+    ),
+    "gst.EmbeddingBag": (embed, (table, rows, starts, ones)),
+    "gst.EmbeddingBag, padding": (lambda *a: embed(*a, padding_idx=1), (table, rows, starts, ones)),
     "torch.ops.gather": (lambda d, i: torch.ops.gatherscatter.gather(d, i), (table, rows)),
     "torch.ops.scatter_update": (lambda *a: torch.ops.gatherscatter.scatter_update(*a), (table, rows, updates)),
     "torch.ops.reduce": (lambda u, i: torch.ops.gatherscatter.reduce(u, i, 4, ["sum", "max"]), (updates, rows)),

@@ -25,12 +25,15 @@ def compute_bound(workload: Workload, limits: Limits) -> Bound:
 
     Reads and writes at random places count as random reads. Indices that repeat or come in order are no random
     access: their bound is the stream.
+
+    A gather_reduce reads each member's row once and writes the result. Uniform members lie anywhere in data. All others
+    may lie in the fastest cache.
     """
     moved = traffic(workload)
     if moved < _CALL or workload.form == "gather_tree":
         return Bound("call", 0.0)
     fresh = 0.0 if workload.out else limits.fresh_seconds(_output(workload))
-    stream = limits.stream_seconds(moved)
+    stream = _stream_seconds(workload, limits, moved)
     reads, width, reach = _places(workload)
     random = limits.random_seconds(reads, min(width, 64), reach) if workload.distribution in RANDOM else 0.0
     if random > stream:
@@ -38,11 +41,25 @@ def compute_bound(workload: Workload, limits: Limits) -> Bound:
     return Bound("stream", stream + fresh)
 
 
+def _stream_seconds(workload: Workload, limits: Limits, moved: int) -> float:
+    if workload.form != "gather_reduce":
+        return limits.stream_seconds(moved)
+    rows = workload.useful_bytes
+    within = workload.data_bytes if workload.distribution in RANDOM else 0
+    return limits.stream_seconds(rows, within) + limits.stream_seconds(moved - rows)
+
+
 def traffic(workload: Workload) -> int:
     """Bytes that must be read or written, each once."""
     slots = workload.useful_bytes
     column = prod(workload.indices[:1]) if workload.layout == "expanded" else prod(workload.indices)
     indices = column * numpy_dtype(workload.index_dtype).itemsize
+    if workload.form == "gather_reduce":
+        members = prod(workload.indices)
+        named = {"packed": 0, "offsets": workload.bags, "segments": members}[workload.grouping]
+        bags = named * numpy_dtype(workload.index_dtype).itemsize
+        weights = members * workload.itemsize if workload.weighted else 0
+        return indices + bags + weights + slots + _output(workload)
     if workload.is_gather:
         return indices + min(slots, workload.data_bytes) + slots
     if workload.out:
@@ -51,7 +68,7 @@ def traffic(workload: Workload) -> int:
 
 
 def _output(workload: Workload) -> int:
-    return workload.useful_bytes if workload.is_gather else workload.data_bytes
+    return prod(workload.result) * workload.itemsize
 
 
 def _places(workload: Workload) -> tuple[int, int, int]:

@@ -6,23 +6,34 @@ import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
-from gatherscatter.bench.distributions import DISTRIBUTIONS
+from gatherscatter.bench.distributions import DISTRIBUTIONS, ordered
 from gatherscatter.bench.workload import HALVES, LANES, TUPLES, Shape, Workload, numpy_dtype, row_view
 
 _BLOCK = 1 << 20
 
 
+class GroupedMembers(NamedTuple):
+    """The members of gather_reduce, bag after bag."""
+
+    starts: np.ndarray  # where each bag begins, and where the last one ends
+    rows: np.ndarray  # the row of data of each member
+    weights: np.ndarray | None
+
+
 @dataclass(frozen=True)
 class BenchCase:
-    """A workload in memory; gathers have no updates."""
+    """A workload in memory; gathers have no updates, and only gather_reduce has bags and weights."""
 
     workload: Workload
     data: np.ndarray
     indices: np.ndarray
     updates: np.ndarray | None
+    bags: np.ndarray | None = None  # offsets or segment ids
+    weights: np.ndarray | None = None
 
     @property
     def new(self) -> np.ndarray:
@@ -36,6 +47,36 @@ class BenchCase:
         """A copy of data for all who work in place, one at a time: large data is not to be there once for each."""
         return self.data.copy(order="C")
 
+    @cached_property
+    def segment_ids(self) -> np.ndarray:
+        """The bag of each member of gather_reduce."""
+        if self.workload.grouping == "segments" and self.bags is not None:
+            return self.bags
+        return np.repeat(np.arange(self.workload.bags), np.diff(self._starts))
+
+    @cached_property
+    def grouped(self) -> GroupedMembers:
+        """The members of gather_reduce in the order of their bags. Those of a bag keep their order."""
+        rows, weights = self.indices.reshape(-1), self.weights
+        if weights is not None:
+            weights = weights.reshape(-1)
+        if self.workload.grouping == "segments":
+            order = np.argsort(self.segment_ids, kind="stable")
+            rows, weights = rows[order], None if weights is None else weights[order]
+        return GroupedMembers(self._starts, rows, weights)
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        """Of the type of the indices, which some libraries demand."""
+        workload = self.workload
+        if self.bags is None:
+            starts = np.arange(workload.bags + 1) * workload.indices[1]
+        elif workload.grouping == "offsets":
+            starts = np.append(self.bags, self.indices.size)
+        else:
+            starts = np.append(0, np.cumsum(np.bincount(self.bags, minlength=workload.bags)))
+        return starts.astype(self.indices.dtype, copy=False)
+
 
 def build(workload: Workload, seed: int = 0) -> BenchCase:
     """Make the arrays; the same seed gives the same arrays, whatever else is made before."""
@@ -44,7 +85,24 @@ def build(workload: Workload, seed: int = 0) -> BenchCase:
         return _tree(workload, rng)
     indices = _indices(workload, rng).astype(workload.index_dtype, copy=False)
     updates = None if workload.is_gather else _values(workload.slots, workload, rng, update=True)
+    if workload.form == "gather_reduce":
+        bags = _bags(workload, rng)
+        weights = _values(workload.indices, workload, rng, update=True) if workload.weighted else None
+        return BenchCase(workload, _data(workload, rng), indices, None, bags, weights)
     return BenchCase(workload, _data(workload, rng), indices, updates)
+
+
+def _bags(workload: Workload, rng: np.random.Generator) -> np.ndarray | None:
+    """Offsets at random places, so that bags differ and some are empty; or segment ids distributed as indices are."""
+    count, bags = prod(workload.indices), workload.bags
+    if workload.grouping == "packed":
+        return None
+    if workload.grouping == "offsets":
+        made = ordered(bags, count + 1, rng, 0.0)
+        made[0] = 0
+    else:
+        made = DISTRIBUTIONS[workload.distribution](count, bags, rng, workload.parameter)
+    return made.astype(workload.index_dtype)
 
 
 def _tree(workload: Workload, rng: np.random.Generator) -> BenchCase:

@@ -31,9 +31,9 @@ class Limits:
     fresh: tuple[float, ...]  # seconds a byte, for memory that is touched for the first time
     random: dict[int, tuple[float, ...]]  # reads a second by bytes per read
 
-    def stream_seconds(self, traffic: float) -> float:
-        """The least time for so many bytes read and written in order."""
-        size = traffic / 2
+    def stream_seconds(self, traffic: float, within: float | None = None) -> float:
+        """The least time for so many bytes read and written in order, again and again ``within`` as few, if given."""
+        size = (traffic if within is None else within) / 2
         return traffic / max(self._at(self.copy_one, size), self._at(self.copy_all, size))
 
     def fresh_seconds(self, size: float) -> float:

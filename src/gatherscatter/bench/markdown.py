@@ -16,7 +16,7 @@ from gatherscatter.text import markdown_table
 _HOW = """\
 `gatherscatter bench` writes this page: `--json` keeps the results of a run, and
 `gatherscatter bench --from results.json --markdown docs/performance.md` makes the page of them. `--all` measures all
-workloads, the default is about 100, `--quick` 27. `--html` gives a page with plots, and `--against COMMIT` compares
+workloads, the default is about 120, `--quick` 27. `--html` gives a page with plots, and `--against COMMIT` compares
 with an earlier commit.
 
 - **Checked before timed.** The result of each contender is compared with a plain one made by NumPy, in up to three

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from gatherscatter.bench.result_text import ratio_text, verdicts_text
 from gatherscatter.bench.results import Results, Row, geometric_mean
-from gatherscatter.bench.workload import LANES, Workload, row_view
+from gatherscatter.bench.workload import HALVES, LANES, Workload, row_view
 
 _SMALL = 1 << 13  # bytes moved, below which the call itself is what takes time
+_NARROW = 64  # bytes of a row, up to which checking its index takes time that can be measured
 
 # kind of work: why it is as fast as it is
 _REASONS = {
@@ -19,8 +20,13 @@ _REASONS = {
     "nothing is written before all are checked. Beyond the cache, the rate of random reads decides.",
     "Single elements, reduced": "Additions to one place keep their order, so in the cache one thread does all of them, "
     "and it checks indices.",
+    "Rows, gathered and reduced": "Gathered rows are not stored. The members of a bag are reduced in their order. "
+    "Segment ids are grouped in each call by one thread, or once by `prepare`.",
     "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
 }
+
+# Ways of peers that take members in any order and group none.
+_UNGROUPED = ("numba: loop over members", "scipy: coo @ data")
 
 
 def overview(results: Results) -> Iterator[str]:
@@ -51,6 +57,8 @@ def limit_of(row: Row) -> str:
     kind, way = _kind(workload), f"{best.contender}: {best.way}" if best else ""
     if kind == "Small calls":
         return "the call: reading arguments, planning, making the result"
+    if kind == "Rows, gathered and reduced":
+        return _limit_of_bags(workload, way)
     if kind != "Whole rows" and workload.out:
         return "indices are read twice: nothing is written before all are checked"
     if way == "numba: parallel loop" and not workload.is_gather:
@@ -58,6 +66,17 @@ def limit_of(row: Row) -> str:
     if kind == "Single elements, reduced":
         return "additions to one place keep their order; each index is checked"
     if way.startswith("numba") or way in ("numpy: take clip", "jax: promise_in_bounds"):
+        return "the peer does not check indices"
+    return "not explained"
+
+
+def _limit_of_bags(workload: Workload, way: str) -> str:
+    if way in _UNGROUPED and not workload.is_grouped:
+        return "members are grouped by segment first; the peer adds them as they come, on one thread"
+    if workload.dtype in HALVES and workload.reduction != "max" and way.startswith("torch"):
+        return "sums of halves are rounded at each step; the peer rounds once"
+    narrow = row_view(workload)[3] * workload.itemsize <= _NARROW
+    if narrow and way.startswith(("numba", "scipy", "torch: sparse.mm")):
         return "the peer does not check indices"
     return "not explained"
 
@@ -71,6 +90,8 @@ def _leaders(results: Results, rows: Sequence[Row]) -> str:
 def _kind(workload: Workload) -> str:
     if workload.form == "gather_tree" or workload.useful_bytes < _SMALL:
         return "Small calls"
+    if workload.form == "gather_reduce":
+        return "Rows, gathered and reduced"
     if workload.form == "tensor_scatter" or workload.layout in ("expanded", "repeated"):
         return "Whole rows"
     if workload.form not in LANES and row_view(workload)[3] > 1:

@@ -74,25 +74,42 @@ class Reference:
         numbers, width = find_lines(case)
         self._width = width
         if workload.is_gather:
-            self.expected = case.data.reshape(-1, width)[numbers].reshape(workload.slots)
+            gathered = case.data.reshape(-1, width)[numbers]
+            if workload.form == "gather_reduce":
+                self._reduce_bags(gathered)
+            else:
+                self.expected = gathered.reshape(workload.slots)
             return
         self.expected = case.data.copy(order="C")
         if workload.reduction == "none":
             self.expected.reshape(-1, width)[numbers] = case.new.reshape(-1, width)
             return
-        self._reduce(numbers, width)
-        self._hits = np.bincount(numbers, minlength=self.expected.size // width)
+        self._reduce(numbers, case.new, counted=1)
 
-    def _reduce(self, numbers: np.ndarray, width: int) -> None:
-        flat, new = self.expected.reshape(-1), self._case.new.reshape(-1)
+    def _reduce_bags(self, rows: np.ndarray) -> None:
+        """What a scatter makes of the weighed rows; bags without members are zeros."""
+        case = self._case
+        if case.weights is not None:
+            rows *= case.weights.reshape(-1, 1)
+        self.expected = np.zeros(case.workload.result, rows.dtype)
+        if case.workload.reduction in ("min", "max"):
+            # One member of each bag, whichever: it may count twice.
+            self.expected.reshape(-1, self._width)[case.segment_ids] = rows
+        self._reduce(case.segment_ids, rows, counted=0)
+
+    def _reduce(self, numbers: np.ndarray, updates: np.ndarray, counted: int) -> None:
+        """Combine updates with what is expected so far, which a mean has counted so many times."""
+        flat, new, width = self.expected.reshape(-1), updates.reshape(-1), self._width
+        self._largest = float(np.abs(updates[:1000]).max())
         at = getattr(np, _UFUNCS[self._case.workload.reduction]).at
         step = max(_STEP // width, 1)
         for first in range(0, numbers.size, step):
             some = (numbers[first : first + step, np.newaxis] * width + np.arange(width)).reshape(-1)
             at(flat, some, new[first * width : first * width + some.size])
+        self._hits = np.bincount(numbers, minlength=flat.size // width)
         if self._case.workload.reduction == "mean":
             rows = self.expected.reshape(-1, width)
-            counts = np.asarray(np.bincount(numbers, minlength=len(rows)) + 1, flat.dtype)[:, np.newaxis]
+            counts = np.maximum(self._hits + counted, 1).astype(flat.dtype)[:, np.newaxis]
             rows[...] = rows // counts if flat.dtype.kind in "iu" else rows / counts
 
     def same_bits(self, result: np.ndarray) -> bool:
@@ -122,8 +139,7 @@ class Reference:
     def _close(self, result: np.ndarray) -> bool:
         assert self._hits is not None
         wide = np.complex128 if self.expected.dtype.kind == "c" else np.float64
-        width = self._width
-        largest = float(np.abs(self._case.new[:1000]).max())
+        width, largest = self._width, self._largest
         mine, theirs = self.expected.reshape(-1, width), result.reshape(-1, width)
         for first in range(0, len(mine), step := max(_STEP // width, 1)):
             a, b = mine[first : first + step].astype(wide), theirs[first : first + step].astype(wide)

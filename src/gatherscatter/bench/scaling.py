@@ -25,7 +25,7 @@ class Kernel:
 
 
 def _moves_rows(workload: Workload) -> bool:
-    if workload.form in (*LANES, "gather_tree"):
+    if workload.form in (*LANES, "gather_tree", "gather_reduce"):
         return False
     return workload.form == "tensor_scatter" or row_view(workload)[3] > 1
 
@@ -78,6 +78,13 @@ KERNELS = (
         "The bandwidth of memory.",
     ),
     Kernel(
+        "reduce_bags",
+        lambda w: w.form == "gather_reduce",
+        "Each thread has bags with about as many members. Bags with very many members are divided by columns.",
+        "The bandwidth of memory. With segment ids: grouping the members, which one thread does.",
+        "The same.",
+    ),
+    Kernel(
         "gather_tree",
         lambda w: w.form == "gather_tree",
         "One thread does all.",
@@ -97,7 +104,9 @@ def scaling_section(results: Sequence[Results]) -> Iterator[str]:
     yield "What bounds each kernel on larger machines. The column for 64 cores is reasoned from how a kernel divides"
     yield "its work; it is not measured.\n"
     head = ["kernel", "division of the work", "bound at 16 cores", "bound at 64 cores"]
-    yield markdown_table(head, ([one.name, one.division, one.at_16, one.at_64] for one in KERNELS))
+    workloads = [row.workload for one in results for row in one.rows]
+    measured = [one for one in KERNELS if any(map(one.matches, workloads))]
+    yield markdown_table(head, ([one.name, one.division, one.at_16, one.at_64] for one in measured))
 
 
 def _render_scaling(results: Results) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 Shape = tuple[int, ...]
 
-GATHERS = ("gather", "gather_elements", "gather_nd", "gather_tree")
+GATHERS = ("gather", "gather_elements", "gather_nd", "gather_tree", "gather_reduce")
 SCATTERS = ("scatter_update", "scatter_elements", "scatter_nd", "tensor_scatter")
 LANES = ("gather_elements", "scatter_elements")
 TUPLES = ("gather_nd", "scatter_nd")
@@ -46,6 +46,10 @@ class Workload:
     axis: int = 0
     batch_dims: int = 0
     window: int = 1  # positions that tensor_scatter writes per batch entry
+    grouping: str = ""  # of gather_reduce: "packed" (indices have a row for each bag), "offsets" or "segments"
+    bags: int = 0  # of gather_reduce: rows of the result
+    weighted: bool = False
+    prepared: bool = False  # what follows from indices alone is made before the call
     out: bool = False  # into an array that exists: a gather's out=, a scatter's out=data
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     huge: bool = False
@@ -62,7 +66,7 @@ class Workload:
 
     @property
     def slots(self) -> Shape:
-        """Shape of a gather's output and of a scatter's updates."""
+        """Shape of a gather's output, of the rows that gather_reduce reduces, and of a scatter's updates."""
         if self.form in LANES:
             return self.indices
         if self.form == "gather_tree":
@@ -74,8 +78,20 @@ class Workload:
         return self.data[: self.axis] + self.indices[self.batch_dims :] + self.data[self.axis + 1 :]
 
     @property
+    def result(self) -> Shape:
+        """Shape of the result."""
+        if self.form == "gather_reduce":
+            return (self.bags, *self.data[1:])
+        return self.slots if self.is_gather else self.data
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether contenders may have the members of gather_reduce bag after bag: as they come, or prepared."""
+        return self.prepared or self.grouping in ("packed", "offsets")
+
+    @property
     def useful_bytes(self) -> int:
-        """Bytes that the call is about: the elements it moves."""
+        """Bytes that the call is about: the elements it moves or reduces."""
         return prod(self.slots) * self.itemsize
 
     @property
@@ -89,7 +105,7 @@ class Workload:
             count = min(self.indices[0], size * len(self.pattern))
             return replace(self, indices=(count,), data=(pattern_size(self.pattern, self.delta, count),))
         data, indices = _shrink(self.data, size), _shrink(self.indices, size)
-        return replace(self, data=data, indices=indices, window=min(self.window, size // 2))
+        return replace(self, data=data, indices=indices, window=min(self.window, size // 2), bags=min(self.bags, size))
 
 
 def _shrink(shape: Shape, size: int) -> Shape:

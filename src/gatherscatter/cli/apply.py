@@ -199,9 +199,10 @@ def command() -> None:
 
 
 def operator_command(row: OpVersion) -> click.Command:
-    """The command of one row: its inputs are arguments, its attributes options."""
-    files = [_argument(one) for one in row.inputs]
-    options = [attribute_option(attribute) for attribute in row.attributes]
+    """The command of one row: its inputs are arguments, its attributes and inputs of one number are options."""
+    files = [_argument(one) for one in row.inputs if one.kind != "scalar"]
+    options = [_number_option(one) for one in row.inputs if one.kind == "scalar"]
+    options += [attribute_option(attribute) for attribute in row.attributes]
     if any(one.kind == "axis" for one in row.inputs):
         options.append(
             click.Option(
@@ -236,17 +237,18 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
         first, *others = row.inputs
         lazy = [_array(first, values, partial(apply_dask.read_lazily, chunks=terms.pop("chunks")))]
         lazy += [_array(one, values, apply_dask.read_if_small) for one in others]
+        lazy = _give_types(row, lazy)
         apply_dask.apply_with_dask(row, lazy, attributes, output, scheduler, **terms)
         return
     if is_zarr(data):
-        inputs = [_array(one, values, read_mapped) for one in row.inputs[1:]]
-        apply_to_zarr(row, Path(data), inputs, attributes, output, **terms)
+        inputs = [None, *(_array(one, values, read_mapped) for one in row.inputs[1:])]
+        apply_to_zarr(row, Path(data), _give_types(row, inputs)[1:], attributes, output, **terms)
         return
     if any(terms.values()):
         raise click.UsageError("--memory-limit, --resume, --dry-run and --chunks are for data in a .zarr array")
     if output is not None:
         check_suffix(output)
-    arrays = [_array(one, values, read_one) for one in row.inputs]
+    arrays = _give_types(row, [_array(one, values, read_one) for one in row.inputs])
     result = row(*arrays, **attributes)
     _print_or_write(row, result, output)
 
@@ -254,6 +256,13 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
 def _argument(one: Input) -> click.Argument:
     required = not (one.optional or one.kind == "axis")
     return click.Argument([f"input_{one.name}"], metavar=_metavar(one), type=InputText(), required=required)
+
+
+def _number_option(one: Input) -> click.Option:
+    names = [f"--{one.name}", f"--{one.name.replace('_', '-')}", f"input_{one.name}"]
+    return click.Option(
+        names, metavar="INT|FILE", type=InputText(), required=not one.optional, help="An integer, or a file with one."
+    )
 
 
 def attribute_option(attribute: Attribute) -> click.Option:
@@ -267,25 +276,36 @@ def attribute_option(attribute: Attribute) -> click.Option:
 
 
 def _array(one: Input, values: dict[str, Any], read: Callable[[Path], Any]) -> Any:
-    """The array of an input: from its file, or for an axis from a number."""
+    """The array of an input: from its file, or for an axis and a scalar from a number."""
     text: str | None = values[f"input_{one.name}"]
     if one.kind == "axis":
-        return _axis(text, values[AXIS_OPTION])
-    return None if text is None else read(Path(text))
+        option: str | None = values[AXIS_OPTION]
+        if (text is None) == (option is None):
+            raise click.UsageError("give the axis once: as the last file, or as --axis INT")
+        text = text or option
+    if text is None:
+        return None
+    return read(Path(text)) if one.kind in ("data", "indices") else _read_number(text)
 
 
-def _axis(argument: str | None, option: str | None) -> np.ndarray:
-    import numpy as np
-
+def _read_number(text: str) -> Any:
+    """An integer, or the array in a file."""
     from gatherscatter.cli.input_files import read_one
 
-    if (argument is None) == (option is None):
-        raise click.UsageError("give the axis once: as the last file, or as --axis INT")
-    text = argument or option or ""
     try:
-        return np.array(int(text), dtype=np.int64)
+        return int(text)
     except ValueError:
         return read_one(Path(text))
+
+
+def _give_types(row: OpVersion, arrays: list[Any]) -> list[Any]:
+    """Numbers of the command line as arrays: scalars have the type of the indices."""
+    import numpy as np
+
+    of_indices = next((a.dtype for one, a in zip(row.inputs, arrays, strict=True) if one.name == "indices"), np.int64)
+    types = [of_indices if one.kind == "scalar" else np.int64 for one in row.inputs]
+    return [np.array(array, kind) if isinstance(array, int) else array
+            for array, kind in zip(arrays, types, strict=True)]  # fmt: skip
 
 
 def _metavar(one: Input) -> str:
@@ -302,13 +322,21 @@ def _help(row: OpVersion) -> str:
     meaning = {
         "data": f"files of one of the types {', '.join(row.element_types)}",
         "indices": f"a file {index_types}in {INDEX_RANGES[row.index_range]}",
+        "scalar": "an integer or a file",
         "axis": "an integer or a file",
     }
     return "\n\n".join([f"{row.source}.", *(f"{', '.join(names)}: {meaning[kind]}." for kind, names in kinds.items())])
 
 
 def _example(row: OpVersion) -> str:
-    files = " ".join(f"{one.name}.npy" for one in row.inputs if not (one.optional or one.kind == "axis"))
-    options = [f"--{one.name} {0 if one.is_required else one.default_text}" for one in row.attributes]
+    files = " ".join(f"{one.name}.npy" for one in row.inputs if not one.optional and one.kind in ("data", "indices"))
+    options = [f"--{one.name} 3" for one in row.inputs if one.kind == "scalar" and not one.optional]
+    options += [f"--{one.name} {_example_value(one)}" for one in row.attributes]
     axis = " --axis 0" if any(one.kind == "axis" for one in row.inputs) else ""
     return f"{row.name} {files}{axis}{''.join(' ' + option for option in options)} -o out.npy"
+
+
+def _example_value(attribute: Attribute) -> str:
+    if not attribute.is_required:
+        return attribute.default_text
+    return attribute.choices[0] if attribute.choices else "0"

@@ -37,7 +37,7 @@ Examples:
 """,
 )
 @click.option("--quick", "among", flag_value="quick", help="27 workloads, with fewer rounds.")
-@click.option("--all", "among", flag_value="all", help="Every workload. The default is about 100, some of each group.")
+@click.option("--all", "among", flag_value="all", help="Every workload. The default is about 120, some of each group.")
 @click.option(
     "--only",
     "patterns",

@@ -86,7 +86,12 @@ def _print_row(row: OpVersion) -> None:
     from gatherscatter.cli.tables import print_table
     from gatherscatter.specs.table import INDEX_RANGES
 
-    kinds = {"data": "one of the element types", "indices": "one of the index types", "axis": "one integer"}
+    kinds = {
+        "data": "one of the element types",
+        "indices": "one of the index types",
+        "scalar": "one element of an index type",
+        "axis": "one integer",
+    }
     lines = [(f"input {one}", kinds[one.kind]) for one in row.inputs]
     lines += [(f"attribute {one.name}", _attribute_line(one)) for one in row.attributes]
     lines += [

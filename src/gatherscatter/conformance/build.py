@@ -12,6 +12,7 @@ from gatherscatter.conformance import corpus, store, unspecified
 from gatherscatter.conformance.case import KINDS, Case, element_type
 from gatherscatter.conformance.themes import (
     axis_shapes,
+    bags,
     beams,
     caches,
     element_shapes,
@@ -26,7 +27,20 @@ from gatherscatter.conformance.themes import (
 from gatherscatter.conformance.themes.draft import CaseDraft
 from gatherscatter.oracle import oracle
 
-THEMES = (examples, moves, indices, reductions, axis_shapes, element_shapes, tuple_shapes, caches, beams, faults, races)
+THEMES = (
+    examples,
+    moves,
+    indices,
+    reductions,
+    axis_shapes,
+    element_shapes,
+    tuple_shapes,
+    caches,
+    beams,
+    bags,
+    faults,
+    races,
+)
 
 
 def build() -> list[Case]:
@@ -41,7 +55,7 @@ def build() -> list[Case]:
 def make_case(draft: CaseDraft) -> Case:
     """The case: what the oracle answers, and whether the text leaves another answer open."""
     row = oracle.ROWS[draft.op]
-    given = draft.call.attributes.get("reduction", "none")
+    given = draft.call.attributes.get("reduction", row.attributes.get("reduction", "none"))
     expected, error = answer(draft)
     if draft.stated is not None and (expected is None or expected[0].tolist() != draft.stated):
         raise ValueError(f"{draft.op}, {draft.name}: the oracle gives {expected or error}, not {draft.stated}")
@@ -68,9 +82,7 @@ def make_case(draft: CaseDraft) -> Case:
 
 def _both_zeros(draft: CaseDraft) -> bool:
     row = oracle.ROWS[draft.op]
-    return row.kernel.startswith("scatter") and unspecified.has_both_zeros(
-        row, draft.call.inputs, draft.call.attributes
-    )
+    return unspecified.reduces(row) and unspecified.has_both_zeros(row, draft.call.inputs, draft.call.attributes)
 
 
 def answer(draft: CaseDraft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:

@@ -32,6 +32,7 @@ KINDS = {
     "slices": "whole slices moved or combined",
     "ring": "write positions of a cache",
     "beams": "beam search: lengths, end tokens, parents",
+    "bags": "bags of rows: offsets, segments, weights, empty bags",
     "shape": "shapes that do not fit together",
     "attribute": "attributes, and values of them, that the version has not",
     "type": "element types that the version or the reduction has not, and mixed ones",

@@ -18,7 +18,7 @@ from gatherscatter.conformance.case import KINDS, Case, same
 
 __all__ = ["FILE", "KINDS", "VERSION", "Case", "case", "cases", "export", "same"]
 
-VERSION = "1.0"
+VERSION = "1.1"
 """Goes up with every change of an answer; a new case alone changes the part after the dot."""
 
 FILE = "corpus.zip"

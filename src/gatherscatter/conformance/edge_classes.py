@@ -24,8 +24,9 @@ def kind_of(row: OracleRow, call: DraftedCall) -> str:
         oracle.call(row.name, *call.inputs, **call.attributes)
     except tuple(_OF_ERRORS) as error:
         return next(kind for error_type, kind in _OF_ERRORS.items() if isinstance(error, error_type))
-    if row.kernel in ("gather_tree", "tensor_scatter"):
-        return "empty" if _has_empty(call) else {"gather_tree": "beams", "tensor_scatter": "ring"}[row.kernel]
+    special = {"gather_tree": "beams", "tensor_scatter": "ring", "gather_reduce": "bags"}
+    if row.kernel in special:
+        return "empty" if _has_empty(call) else special[row.kernel]
     return _of_values(row, call, given)
 
 

@@ -216,9 +216,9 @@ def draw_many_tuples(c: Choices, t: Traits, bad: bool, leading: tuple[int, ...],
 
 
 class RandomCall(NamedTuple):
-    """Inputs in spec order, and what is passed by keyword."""
+    """Inputs in spec order, and what is passed by keyword. An optional input that is left out is None."""
 
-    inputs: list[np.ndarray]
+    inputs: list[Any]
     attributes: dict[str, Any]
 
 
@@ -235,6 +235,7 @@ class Traits(NamedTuple):
     mode: str = "linear"  # TensorScatter: with a ring buffer every write index is legal
     many: bool = False  # a long axis and many indices
     plain: bool = False  # legal indices in C-contiguous arrays, for laws that have no room for more
+    inputs: tuple[str, ...] = ()  # of the operators that reduce bags, which differ in these
 
 
 def kernel_call(c: Choices, traits: Traits) -> RandomCall:
@@ -243,7 +244,8 @@ def kernel_call(c: Choices, traits: Traits) -> RandomCall:
     made: RandomCall = globals()[f"_{traits.kernel}"](c, traits, bad)
     if traits.plain:
         return made
-    return RandomCall([change_layout(array, draw_layout(c)) for array in made.inputs], made.attributes)
+    inputs = [None if array is None else change_layout(array, draw_layout(c)) for array in made.inputs]
+    return RandomCall(inputs, made.attributes)
 
 
 def _some_axis(c: Choices, r: int, low: int = 0) -> int:
@@ -367,6 +369,70 @@ def _gather_tree(c: Choices, t: Traits, bad: bool) -> RandomCall:
     return RandomCall([numbers(shape, low, high), parents, lengths, numbers((), low, high)], {})
 
 
+def _gather_reduce(c: Choices, t: Traits, bad: bool) -> RandomCall:
+    """Members and bags for the inputs that an operator has; one of these holds a bad value."""
+    shape, names = draw_shape(c, 1, 3), t.inputs[1:]
+    data, rows = draw_array(c, t.element, shape), shape[0]
+    given: dict[str, Any] = {}
+    faulty = c.pick([name for name in names if name != "per_sample_weights"]) if bad else ""
+
+    def draw(name: str, shape: tuple[int, ...], size: int) -> np.ndarray:
+        return index_array(c, shape, lambda p: size, t.index, t.signed, name == faulty)
+
+    members: tuple[int, ...] = (rows,)
+    if "indices" in names:
+        packed = "offsets" not in names and "segment_ids" not in names
+        members = (c.pick((3, 2, 5, 1, 4, 0)), *((c.pick((2, 3, 1, 0)),) if packed else ()))
+        given["indices"] = draw("indices", members if rows else (0, *members[1:]), rows)
+        members = given["indices"].shape
+    if "offsets" in names:
+        given["offsets"] = np.sort(draw("offsets", (c.integer(0, 4),), members[0] + 1))
+    if "segment_ids" in names:
+        bags = c.integer(1, 4)
+        given["segment_ids"] = np.sort(draw("segment_ids", members, bags))
+        given["num_segments"] = np.array(-1 if faulty == "num_segments" else bags, t.index).reshape(c.pick(((), (1,))))
+        if "indices" not in names and faulty != "segment_ids" and c.pick((False, True)):
+            given["num_segments"] = None
+    if "default_index" in names and rows and c.pick((False, True)):
+        given["default_index"] = draw("default_index", (), rows) if c.pick((True, False)) else np.array(-1, t.index)
+    if "per_sample_weights" in names and c.pick((False, True)):
+        given["per_sample_weights"] = draw_array(c, t.element, members)
+    return RandomCall([data, *(given.get(name) for name in names)], {})
+
+
+def bags_call(c: Choices, many: bool = False) -> RandomCall:
+    """A call of `gather_reduce` whose bags are legal; one index may be bad."""
+    shape, _ = draw_long_shape(c) if many else (draw_shape(c, 1, 3), 0)
+    element, index, form = c.pick(REDUCED), c.pick(oracle.INTEGERS), c.pick(("rows", "offsets", "segment_ids"))
+    data, rows = draw_array(c, element, shape), shape[0]
+    count = c.pick(MANY_INDICES) if many else c.pick((3, 2, 5, 1, 4, 0))
+    bags = c.pick((1, 3, 40)) if many else c.integer(1, 4)
+    members = (bags, c.pick((2, 9, 1) if many else (2, 3, 0))) if form == "rows" else (count,)
+    bad, leading = c.pick((False,) * 5 + (True,)), members if rows else (0, *members[1:])
+    traits = Traits("gather_reduce", element, index)
+    if many:
+        indices = draw_many_tuples(c, traits, bad and math.prod(leading) > 0, leading, shape[:1])[..., 0]
+    else:
+        indices = index_array(c, leading, lambda p: rows, index, True, bad)
+    keywords: dict[str, Any] = {"reduction": c.pick(("add", "mul", "min", "max", "mean"))}
+    count = indices.shape[0]
+    if form == "offsets":
+        offsets = np.sort(index_array(c, (bags,), lambda p: count + 1, index, False, False))
+        keywords["offsets"] = np.concatenate([offsets[:1] * 0, offsets[1:]])
+    if form == "segment_ids":
+        ids = index_array(c, (count,), lambda p: bags, index, False, False)
+        keywords |= {"segment_ids": np.sort(ids) if c.pick((False, True)) else ids, "num_segments": bags}
+    if c.pick((False, True)):
+        keywords["weights"] = draw_array(c, element, indices.shape)
+    if c.pick((False, True)):
+        keywords["default"] = draw_array(c, element, ())
+    keywords["mode"] = c.pick(oracle.GATHER_MODES)
+    if keywords["reduction"] in oracle.SUMS and element in oracle.FLOATS:
+        keywords["accumulate"] = c.pick(("step", "exact", *(["wide"] if element in oracle.HALVES else [])))
+    inputs = [change_layout(array, draw_layout(c)) for array in (data, indices)]
+    return RandomCall(inputs, keywords)
+
+
 # --------------------------------------------------------------------------------------- calls of the op versions
 
 # Element types that GatherTree is drawn with: the smallest storage types cannot hold a count.
@@ -382,9 +448,12 @@ def version_call(c: Choices, row: oracle.OracleRow) -> RandomCall:
         kernel=row.kernel, element=element, index=c.pick(row.index_types or ("int64",)),
         signed=row.rule == "negative", equal=row.name == "openvino.GatherElements-6",
         batches="batch_dims" in row.attributes, axis_limited=row.name == "openvino.ScatterElementsUpdate-3", mode=mode,
+        inputs=row.inputs,
     )  # fmt: skip
     inputs, attributes = kernel_call(c, traits)
     attributes.update({"mode": mode} if "mode" in row.choices else {})
+    if "fill_mode" in row.choices:
+        attributes["fill_mode"] = c.pick(row.choices["fill_mode"])
     if "reduction" in row.choices:
         attributes["reduction"] = c.pick(row.reductions)
     if "use_init_val" in row.attributes:
@@ -399,7 +468,7 @@ def version_call(c: Choices, row: oracle.OracleRow) -> RandomCall:
 
 def _wrong_type(c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], attributes: dict[str, Any]) -> RandomCall:
     """One input of a type that the version may not allow, or that differs from the data."""
-    n = c.integer(0, len(inputs) - 1)
+    n = c.pick([n for n, array in enumerate(inputs) if array is not None])
     shape, size = inputs[n].shape, inputs[n].size
     other = c.pick(("bool", "uint8", "int32", "uint64", "bfloat16", "float32", "complex64", "object"))
     changed = fill_from_bytes(other, shape, bytes(size))
@@ -408,7 +477,7 @@ def _wrong_type(c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], att
 
 def _wrong_shape(c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], attributes: dict[str, Any]) -> RandomCall:
     """One input longer by one entry, with one more axis, or without its first axis."""
-    n = c.integer(0, len(inputs) - 1)
+    n = c.pick([n for n, array in enumerate(inputs) if array is not None])
     array = inputs[n]
     kind = c.pick(("longer", "deeper", "flatter"))
     if kind == "deeper" or not array.size or not array.ndim:
@@ -431,7 +500,15 @@ def _wrong_attribute(
     return RandomCall(inputs, {**attributes, key: c.pick(values[key])})
 
 
-FAULTS = (_wrong_type, _wrong_shape, _wrong_attribute)
+def _wrong_order(c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], attributes: dict[str, Any]) -> RandomCall:
+    """Offsets or segment ids backwards; other operators have neither."""
+    ordered = ("offsets", "segment_ids")
+    turned = [array[::-1] if name in ordered and array.ndim else array
+              for name, array in zip(row.inputs, inputs, strict=False)]  # fmt: skip
+    return RandomCall(turned, attributes)
+
+
+FAULTS = (_wrong_type, _wrong_shape, _wrong_attribute, _wrong_order)
 
 # --------------------------------------------------------------------------------------- calls of the array functions
 
@@ -439,6 +516,7 @@ ARRAY_KERNELS = ("gather", "gather_elements", "gather_nd", "scatter_update", "sc
 
 
 EVERY_FORM = tuple(representations((*oracle.T16, "int4", "float8_e4m3fn")))
+REDUCED = ("bool", *oracle.INTEGERS, *oracle.FLOATS, *oracle.COMPLEX)
 FIXED = tuple(name for name in EVERY_FORM if name not in TEXT)  # elements that an array holds itself
 
 

@@ -186,7 +186,7 @@ def _hypothesis() -> Any:
 def _draw(choices: HypothesisChoices, rows: list[OracleRow]) -> Case:
     row = choices.pick(rows)
     call = version_call(choices, row)
-    inputs = [_plain(array) for array in call.inputs]
+    inputs = [None if array is None else _plain(array) for array in call.inputs]
     return case_of(row, DraftedCall([*inputs, *[None] * (len(row.inputs) - len(inputs))], call.attributes))
 
 

@@ -37,6 +37,8 @@ REASONS = {
     "broadcast": "V3: the text has batch dimensions broadcast",
     "tree": "V15: the text does not say what a length below one, or a parent that is no beam, means",
     "zero": "V22: the text does not say what the zero of strings is",
+    "bags": "V25 to V29: the text does not say what such indices, offsets, segment ids or defaults mean",
+    "integer mean": "V31: the text divides integers to floats, which are not of type T",
     "write index": "O23: the text does not say what a negative write index means",
 }
 """What is open, as a sentence of a case."""
@@ -63,11 +65,18 @@ def reason(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str
         return _classify_error(row, given, attributes, error)
     if found := _classify_call(row, given, attributes):
         return found
-    return _classify_contributions(row, inputs, attributes) if row.kernel.startswith("scatter") else ""
+    return _classify_contributions(row, inputs, attributes) if reduces(row) else ""
+
+
+def reduces(row: OracleRow) -> bool:
+    """Whether several values may go into one place."""
+    return row.kernel == "gather_reduce" or row.kernel.startswith("scatter")
 
 
 def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any], error: str) -> str:
     """Refused by this package's rulings, and the text does not say so."""
+    if row.kernel == "gather_reduce":
+        return "bags" if error == "IndexError" or (error == "ValueError" and _is_out_of_order(given)) else ""
     if error == "IndexError":
         if row.kernel == "tensor_scatter":
             return "write index" if int(given["write_indices"].min()) < 0 else ""
@@ -87,8 +96,21 @@ def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str,
     return ""
 
 
+def _is_out_of_order(given: dict[str, Any]) -> bool:
+    """Whether offsets or segment ids descend, or there are fewer than no segments."""
+    number = given.get("num_segments")
+    lines = [given[name] for name in ("offsets", "segment_ids") if given.get(name) is not None]
+    descends = any(line.ndim == 1 and bool((line[1:] < line[:-1]).any()) for line in lines)
+    return descends or (number is not None and number.size == 1 and int(number.reshape(())) < 0)
+
+
 def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any]) -> str:
     """With a result that is this package's ruling."""
+    if row.kernel == "gather_reduce":
+        scalars = [given[name] for name in ("num_segments", "default_index") if given.get(name) is not None]
+        by_default = row.op_type == "EmbeddingSegmentsSum" and given["default_index"] is not None
+        unnamed = by_default and int(given["default_index"].reshape(())) == -1
+        return "bags" if unnamed or any(scalar.ndim for scalar in scalars) else ""
     if row.kernel == "gather_tree":
         return "tree" if given["max_seq_len"].size and (given["max_seq_len"] < 1).any() else ""
     if row.kernel == "tensor_scatter":
@@ -111,8 +133,10 @@ def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, 
 def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> str:
     """Another order of the updates, or another precision, gives another result."""
     name = oracle.element_type(_array(inputs[0]).dtype)
-    given = attributes.get("reduction", "none")
+    given = attributes.get("reduction", row.fixed_reduction)
     reduction = GENERIC.get(given, given)
+    if row.kernel == "gather_reduce" and reduction == "mean" and name in INTEGERS:
+        return "integer mean"
     keeps_data = reduction != "none" and attributes.get("use_init_val", True)
     places = contributions(row, inputs, attributes, keeps_data)
     if reduction == "none":
@@ -127,7 +151,7 @@ def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], att
 
 def has_both_zeros(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> bool:
     """Whether a minimum or maximum is of zeros of both signs."""
-    if attributes.get("reduction") not in ("min", "max"):
+    if attributes.get("reduction", row.fixed_reduction) not in ("min", "max"):
         return False
     if oracle.element_type(_array(inputs[0]).dtype) not in FLOATS:
         return False
@@ -143,6 +167,8 @@ def contributions(
     The oracle itself says: it is given names of the elements instead of the elements, and adds up the names.
     """
     given = dict(zip(row.inputs, inputs, strict=True))
+    if row.kernel == "gather_reduce":
+        return _bag_contributions(row, given)
     data, updates = _array(given["data"]), _array(given["updates"])
     values = [*data.reshape(-1), *updates.reshape(-1)]
     named = given | {"data": _names(data, 0), "updates": _names(updates, data.size)}
@@ -154,8 +180,24 @@ def contributions(
     ]
 
 
+def _bag_contributions(row: OracleRow, given: dict[str, Any]) -> list[list[Any]]:
+    """The same for bags: each member has a row of its own, with its weight."""
+    data, indices, weights = given[row.inputs[0]], given.get("indices"), given.get("per_sample_weights")
+    name, members = oracle.element_type(data.dtype), data
+    if indices is not None:
+        members = data[indices.reshape(-1)]
+        with np.errstate(all="ignore"):
+            for m, *p in np.ndindex(members.shape if weights is not None else (0,)):
+                members[(m, *p)] = oracle.step("mul", members[(m, *p)], weights.reshape(-1)[m], name)
+        given = given | {"indices": np.arange(indices.size).reshape(indices.shape)}
+    named = given | {row.inputs[0]: _names(members, 0), "per_sample_weights": None, "default_index": None}
+    combined = oracle.dispatch(row, named, {}, Reduce("add", True, "step"))
+    values = members.reshape(-1)
+    return [[values[n] for n in names.numbers] for names in combined.reshape(-1) if isinstance(names, _Names)]
+
+
 class _Names:
-    """Numbers of elements, to which others are added."""
+    """Numbers of elements, to which others are added. Each element takes part in one sum."""
 
     def __init__(self, number: int) -> None:
         self.numbers = [number]

@@ -14,6 +14,7 @@ with require("dask", text="gatherscatter.dask needs Dask", install="gatherscatte
     import dask.array
 
 from gatherscatter.chunked import IndexRule, Options
+from gatherscatter.dask.bags import gather_reduce
 from gatherscatter.dask.caches import tensor_scatter
 from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
@@ -22,6 +23,7 @@ __all__ = [
     "gather",
     "gather_elements",
     "gather_nd",
+    "gather_reduce",
     "scatter_elements",
     "scatter_nd",
     "scatter_update",

@@ -14,6 +14,7 @@ from gatherscatter.chunked import Block, Options
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Part, RowsByBlock, route
 from gatherscatter.errors import OpIndexError
+from gatherscatter.functions.gather_reduce import gather_reduce
 
 # Rows and where they go in a chunk of output; None: they are all of it.
 TakenRows = tuple[np.ndarray, np.ndarray | None]
@@ -136,6 +137,32 @@ def scatter(
     data = as_rows(block, move, len(move.axes))
     out = convert.execute(move.rule.op, "scatter_update", data, rows, updates, axis=1, num_threads=1, **vars(options))
     return out.reshape(block.shape)
+
+
+def check_chunk(indices: np.ndarray, move: LazyMovement, block_info: Any) -> np.ndarray:
+    """A chunk of indices that are in range."""
+    indices = convert.as_indices(move.rule.op, "indices", indices)
+    try:
+        move.check(indices)
+    except OpIndexError:
+        start = tuple(begin for begin, _ in block_info[0]["array-location"])
+        move.raise_index_error(indices, start, block_info[0]["chunk-location"])  # the same with positions in the whole
+    return indices
+
+
+def reduce_chunk(
+    shape: tuple[int, ...],
+    offsets: np.ndarray | None,
+    how: dict[str, Any],
+    rows: np.ndarray,
+    indices: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """The reductions of a chunk of bags, whose members have a ``shape``; without indices, rows are those of members."""
+    if indices is None:
+        indices = np.arange(math.prod(shape)).reshape(shape)
+        rows = rows.reshape(indices.size, *rows.shape[len(shape) :])
+    return gather_reduce(rows, indices, offsets=offsets, weights=weights, num_threads=1, **how)
 
 
 def as_rows(block: np.ndarray, move: LazyMovement, rank: int) -> np.ndarray:

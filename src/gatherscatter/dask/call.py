@@ -111,26 +111,30 @@ def plan_call(
     batch_dims: int,
     options: Options,
     plan: str,
+    positions: Chunks | None = None,
 ) -> LazyCall:
-    """A call whose types, shapes and attributes fit; with batch dims of a single axis, data has it next to these."""
+    """A call whose types, shapes and attributes fit; with batch dims of a single axis, data has it next to these.
+
+    ``positions`` are the chunks of a gather's output along the indices, where they are given.
+    """
     if updates is not None:
         dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, options.reduction)
         data = data.astype(dtype)  # type: ignore[no-untyped-call]
     place = batch_dims if batch_dims and not rule.takes_tuples else axis
     move = LazyMovement.of(rule, data.shape, data.chunks, indices.shape, place, batch_dims)
     if updates is None:
-        positions = _output_chunks(move, data, indices)
+        positions = positions or _output_chunks(move, data, indices)
         name = f"{rule.op}-{tokenize(rule, data, indices, positions, axis, batch_dims, plan)}"
     else:
         positions = _update_chunks(move, indices, updates)
         name = f"{rule.op}-{tokenize(rule, data, indices, updates, positions, axis, plan, options)}"
         slots = move.slots_chunks(positions)
         if isinstance(updates, Array):
-            updates = _rechunk(updates, slots)
+            updates = rechunk(updates, slots)
         elif isinstance(indices, Array):
             updates = da.from_array(updates, chunks=slots)  # type: ignore[no-untyped-call]
     if isinstance(indices, Array):
-        indices = _rechunk(indices, (*positions, *((n,) for n in indices.shape[len(positions) :])))
+        indices = rechunk(indices, (*positions, *((n,) for n in indices.shape[len(positions) :])))
     routes = _find_routes(move, indices, positions, plan, name)
     return LazyCall(name, move, axis, data, indices, updates, positions, routes, options)
 
@@ -151,7 +155,7 @@ def _find_routes(
     return lazy
 
 
-def _rechunk(array: Array, chunks: Chunks) -> Array:
+def rechunk(array: Array, chunks: Chunks) -> Array:
     """The same in other chunks. Dask does not rechunk empty arrays well: chunks remain, or lose their type."""
     if array.chunks == chunks:
         return array

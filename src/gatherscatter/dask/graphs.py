@@ -138,12 +138,12 @@ class _ScatterGraph:
             for number in numbers:
                 function, *arguments = self._pick(tail, chunk, [number])
                 sent = function(*arguments)
-                parcels[number].append({number: [tuple(map(_copy_if_view, piece)) for piece in sent[number]]})
+                parcels[number].append({number: [tuple(map(copy_if_view, piece)) for piece in sent[number]]})
         return parcels
 
     def _pick(self, tail: Tail, chunk: Block, numbers: list[int]) -> tuple[Any, ...]:
         before, behind = tail
-        updates = _reference_block(self._updates, self._slots, (*before, *chunk, *behind))
+        updates = reference_block(self._updates, self._slots, (*before, *chunk, *behind))
         start = None if self._ordered else start_of(self._positions, chunk)
         return (
             apply.select_updates,
@@ -163,11 +163,11 @@ def _call_per_chunk(call: LazyCall) -> Array:
     chunks = call.slots
     for chunk in blocks_of(positions):
         block = tuple(0 if axis.along is None else chunk[axis.along] for axis in move.axes)
-        index = _copy_if_view(_reference_block(call.indices, positions, chunk))
+        index = copy_if_view(reference_block(call.indices, positions, chunk))
         for before, behind in move.iterate_outer_blocks():
             place = (*before, *chunk, *behind)
             key = (name, *(place if updates is None else (*before, *block, *behind)))
-            values = [] if updates is None else [_copy_if_view(_reference_block(updates, chunks, place))]
+            values = [] if updates is None else [copy_if_view(reference_block(updates, chunks, place))]
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
             graph[key] = Task(key, apply.call_on_chunk, move, call.options, start, chunk, source, index, *values)
@@ -178,21 +178,25 @@ def _call_per_chunk(call: LazyCall) -> Array:
     return _array(call, graph, chunks)
 
 
-def _reference_block(array: Array | np.ndarray, chunks: Chunks, block: Block) -> TaskRef | np.ndarray:
+def reference_block(array: Array | np.ndarray, chunks: Chunks, block: Block) -> TaskRef | np.ndarray:
     """A chunk of an array; what lies in memory is sent with the task. A last axis of index tuples is not cut."""
     if isinstance(array, np.ndarray):
         return part_of(array, chunks, block)
     return TaskRef((array.name, *block, *[0] * (array.ndim - len(block))))
 
 
-def _copy_if_view(value: Any) -> Any:
+def copy_if_view(value: Any) -> Any:
     """Memory of the caller, who may change it later, is copied."""
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.owndata else value
 
 
 def _array(call: LazyCall, graph: dict[Any, Any], chunks: Chunks) -> Array:
-    name, like = call.name, call.data
-    whole = HighLevelGraph.from_collections(name, graph, dependencies=call.sources)  # type: ignore[arg-type]
+    return make_array(call.name, graph, chunks, call.data, call.sources)
+
+
+def make_array(name: str, graph: dict[Any, Any], chunks: Chunks, like: Array, sources: list[Array]) -> Array:
+    """The Dask array of a graph that depends on ``sources``, of the type of ``like``."""
+    whole = HighLevelGraph.from_collections(name, graph, dependencies=sources)  # type: ignore[arg-type]
     shape = tuple(map(sum, chunks))
     return Array(whole, name, chunks, meta=like._meta, dtype=like.dtype, shape=shape)  # type: ignore[no-untyped-call]
 

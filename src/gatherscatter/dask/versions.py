@@ -23,7 +23,7 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
     Raises
     ------
     TypeError
-        Also for what is not lazy: GatherTree, and an axis in a Dask array.
+        Also for what is not lazy: GatherTree, the versions that gather and reduce, and an axis in a Dask array.
     """
     arrays, values = check_inputs(row, _make_placeholders(row, given), attributes)
     warn_if_deprecated(row, stacklevel=5)
@@ -57,6 +57,8 @@ def _make_placeholders(row: OpVersion, given: tuple[Any, ...]) -> tuple[Any, ...
     """The inputs as far as they can be checked now."""
     if row.kernel == "gather_tree":
         raise OpTypeError(f"{row.name} is not lazy: its steps depend on each other; use .compute()", op=row.name)
+    if row.kernel == "gather_reduce":
+        raise OpTypeError(f"{row.name} is not lazy; use gatherscatter.gather_reduce, which is", op=row.name)
     return (
         tuple(
             _make_placeholder(row, known, value) if isinstance(value, Array) else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 from markupsafe import Markup
 
 from gatherscatter.explaining.call import ExplainedCall
@@ -44,18 +45,19 @@ def _move(
 ) -> tuple[Markup, Markup]:
     """The lines of a move, and its numbers."""
     turn = _choose_colour(call, move)
-    regions = (move.source, move.index, None if call.error else move.target)
+    target = None if call.error else move.target
+    regions = (move.source, move.index, target)
     ends = [(grids[region.array], frames[0]) for region in regions
             if region is not None and (frames := _frames(drawn, grids, region))]  # fmt: skip
     lines = [_curve(*start, *end, turn) for start, end in pairwise(ends)]
     badges = []
-    for region in regions:
+    for region in (*regions, move.bag, move.weight):
         for box in [] if region is None else _frames(drawn, grids, region):
             seen = taken.get((box.x, box.y), 0)
             taken[box.x, box.y] = seen + 1
             lines.append(_draw_frame(box, turn, seen))
             badges.append(_badge(box.x + 17 * seen, box.y, move.number, turn))
-    if regions[-1] is not None and call.reduction in SIGNS and len(ends) > 1:
+    if target is not None and call.reduction in SIGNS and len(ends) > 1 and not move.fills:
         badges.append(sign_element(_find_tip(*ends[-1]), ends[-1][0].anchor(ends[-1][1]), SIGNS[call.reduction], turn))
     return join(*lines), join(*badges)
 
@@ -66,9 +68,12 @@ def _frames(drawn: Drawing, grids: dict[str, PlacedGrid], region: Region) -> lis
 
 
 def _choose_colour(call: ExplainedCall, move: Move) -> int:
-    """Which colour: moves in turn; of GatherTree, beams in turn."""
+    """Which colour: moves in turn; of GatherTree, beams in turn; bags in turn."""
     if call.kernel == "gather_tree" and move.target is not None:
         return int(move.target.key[2] or 0) % HUES
+    if call.reduces_bags and move.target is not None:
+        bag = [n or 0 for n in move.target.key[: len(call.bags_shape)]]
+        return int(np.ravel_multi_index(bag, call.bags_shape)) % HUES
     return (move.number - 1) % HUES
 
 

@@ -16,7 +16,7 @@ from gatherscatter.errors import OpError, OpTypeError
 from gatherscatter.explaining.operators import resolve_operator
 from gatherscatter.library_code.call import LibraryCall
 from gatherscatter.specs import calls
-from gatherscatter.specs.table import REQUIRED, OpVersion
+from gatherscatter.specs.table import REQUIRED, Input, OpVersion
 
 Coordinates = tuple[int, ...]
 
@@ -71,10 +71,17 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     if function and len(inputs) > len(names) and names[-1] != "axis":
         inputs, attributes = inputs[: len(names)], attributes | {"axis": inputs[len(names)]}
     options = dict(attributes)
-    inputs = (*inputs, *(options.pop(each) for each in names[len(inputs) :] if each in options))
-    result, error, notes = _run(getattr(gs, function) if function else row, inputs, options)
-    arrays = {each: array.copy() for each, value in zip(names, inputs, strict=False)
-              if (array := _array(name, each, value)) is not None}  # fmt: skip
+    given = [*inputs, *(options.pop(each, None) for each in names[len(inputs) :])]
+    while len(given) > len(inputs) and given[-1] is None:
+        given.pop()  # what is left out, a call need not take
+    if function == "gather_reduce":  # bags are given by name
+        result, error, notes = _run(gs.gather_reduce, inputs, attributes)
+    else:
+        result, error, notes = _run(getattr(gs, function) if function else row, tuple(given), options)
+    arrays = {known.name: array.copy() for known, value in zip(row.inputs, given, strict=False)
+              if (array := _array(name, known, value)) is not None}  # fmt: skip
+    if function == "gather_reduce" and result is not None:  # which has cast them without loss
+        arrays |= {each: arrays[each].astype(result.dtype) for each in ("weights", "default") if each in arrays}
     values = _resolve_attributes(row, arrays, attributes, function is not None)
     arrays.pop("axis", None)
     if (
@@ -108,15 +115,15 @@ def _run(
     return result, None, tuple(str(one.message) for one in seen if issubclass(one.category, DeprecationWarning))
 
 
-def _array(op: str, name: str, value: Any) -> np.ndarray | None:
+def _array(op: str, known: Input, value: Any) -> np.ndarray | None:
     try:
-        if name in ("indices", "write_indices", "axis") and value is not None:
-            return convert.as_indices(op, name, value)
-        return convert.as_array(op, name, value)
+        if known.kind != "data" and value is not None:
+            return convert.as_indices(op, known.name, value)
+        return convert.as_array(op, known.name, value)
     except (TypeError, ValueError, OverflowError):
         pass
     try:
-        return None if value is None else convert.as_array(op, name, value)
+        return None if value is None else convert.as_array(op, known.name, value)
     except (TypeError, ValueError, OverflowError):
         return None
 
@@ -126,6 +133,7 @@ def _resolve_attributes(
 ) -> dict[str, Any]:
     """What the attributes of a call mean, in the words of the array functions; for a failing one as far as possible."""
     own = {one.name: one.default for one in row.attributes if one.default is not REQUIRED}
+    own |= {"reduction": row.reduction} if row.reduction else {}
     values: dict[str, Any] = DEFAULTS | own | given
     axis = arrays.get("axis")
     if axis is not None and axis.size == 1:
@@ -143,9 +151,10 @@ def _resolve_attributes(
         "axis": _integer(values["axis"]) % rank if rank else 0,
         "batch_dims": batch + (indices.ndim if batch < 0 and indices is not None else 0),
         "reduction": calls.REDUCTIONS.get(reduction, reduction),
-        "include_self": bool(values.get("use_init_val", values["include_self"])),
+        "include_self": row.kernel != "gather_reduce" and bool(values.get("use_init_val", values["include_self"])),
         "accumulate": "wide" if wide else str(values["accumulate"]),
         "rule": rule,
+        "fill_mode": str(values.get("fill_mode", "ZERO")),
     }
 
 

@@ -25,6 +25,8 @@ class Counts:
         numbers = np.zeros(0, np.int64)
         if call.kernel == "gather_tree" and call.is_clear:
             numbers = self._follow_sequences()
+        elif call.reduces_bags and call.is_clear:
+            numbers = _read_rows(call)
         elif call.is_clear:
             numbers = self._numbers(_columns(call))
         self.numbers = np.sort(numbers)
@@ -40,6 +42,8 @@ class Counts:
     def is_filled(self, at: Coordinates) -> bool:
         """Whether an element of a gather's output comes from nowhere: its index is out of range, or its beam over."""
         call, indices = self._call, self._call.indices
+        if call.reduces_bags:
+            return call.error is None and bool(call.empty_bags[at[: len(call.bags_shape)]])
         if call.rule not in ("zeros", "fill") or indices is None:
             return at in self._ended
         batch, axis = call.batch_dims, call.axis
@@ -76,6 +80,8 @@ def _total(call: ExplainedCall) -> int:
     """How many indices, or index tuples, there are."""
     if call.kernel == "tensor_scatter" and call.updates is not None and call.updates.ndim > 1:
         return math.prod((call.updates.shape[0], call.updates.shape[call.axis]))
+    if call.reduces_bags and call.is_clear:
+        return _count_bag_moves(call)
     if call.indices is None:
         return 0
     return math.prod(call.indices.shape[:-1] if call.by_tuple else call.indices.shape)
@@ -85,6 +91,8 @@ def _named_axes(call: ExplainedCall) -> tuple[int, ...]:
     """The axes of data on which an index names one position; of the others it names all."""
     if call.by_tuple:
         return tuple(range(call.batch_dims + call.k))
+    if call.reduces_bags:
+        return (0,)
     if call.kernel in ("gather", "scatter_update"):
         return (*range(call.batch_dims), call.axis)
     if call.kernel == "tensor_scatter":
@@ -107,6 +115,30 @@ def _columns(call: ExplainedCall) -> list[np.ndarray]:
     if call.kernel.endswith("elements"):
         return [own if axis == call.axis else column for axis, column in enumerate(grid)]
     return [*grid[: call.batch_dims], own]
+
+
+def _count_bag_moves(call: ExplainedCall) -> int:
+    """Members and bags without members; of a call that fails, what is checked."""
+    if call.error is None:
+        return math.prod(call.members) + int(call.empty_bags.sum())
+    try:
+        _ = call.bags
+    except IndexError:
+        assert call.bag_input is not None
+        return call.arrays[call.bag_input].size
+    return math.prod(call.members) + (call.default_row is not None)
+
+
+def _read_rows(call: ExplainedCall) -> np.ndarray:
+    """The row of data that each member of a bag reads, and each bag without members."""
+    try:
+        starts, order = call.bags.starts, call.bags.order
+    except IndexError:
+        return np.zeros(0, np.int64)
+    rows = np.arange(len(call.data)) if call.indices is None else _positions(call, call.indices, len(call.data))
+    members = rows.reshape(-1)[starts[0] :] if order is None else rows.reshape(-1)[order]
+    filled = int(call.empty_bags.sum()) if call.error is None and call.default_row is not None else 0
+    return np.append(members[members >= 0], np.full(filled, call.default_row or 0))
 
 
 def _windows(call: ExplainedCall) -> list[np.ndarray]:

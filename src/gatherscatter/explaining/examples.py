@@ -48,6 +48,7 @@ class Example:
 def _examples() -> tuple[Example, ...]:
     gather_nd = (_TABLE, [[0, 1], [2, 0], [-1, 0]])
     scatter_nd = ([1, 2, 3, 4, 5, 6, 7, 8], [[4], [3], [4], [-1]], [9, 10, 11, 12])
+    pairs, half = [[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]], [1.0, 0.5, 1.0, 1.0]
     elements = (_ZEROS, [[1, 0, 2], [0, 2, 1]], [[10, 11, 12], [20, 21, 22]])
     return (
         Example("onnx.Gather", (_TABLE, [2, 0, -1])),
@@ -57,6 +58,11 @@ def _examples() -> tuple[Example, ...]:
         Example("onnx.ScatterElements", elements),
         Example("onnx.ScatterND", scatter_nd, {"reduction": "add"}),
         Example("onnx.TensorScatter", ([[[1], [2], [0], [0]], [[3], [0], [0], [0]]], [[[8]], [[9]]], [2, 1])),
+        Example("openvino.EmbeddingBagOffsets", (pairs, [0, 2, 1, 2], [0, 2, 2], 0, half)),
+        Example("openvino.EmbeddingBagOffsetsSum", (_TABLE, [0, 2, 1, 2], [0, 2, 2])),
+        Example("openvino.EmbeddingBagPacked", (_TABLE, [[0, 2], [1, 1]]), {"reduction": "mean"}),
+        Example("openvino.EmbeddingBagPackedSum", (pairs, [[0, 2], [1, 2]], [[1.0, 0.5], [1.0, 1.0]])),
+        Example("openvino.EmbeddingSegmentsSum", (_TABLE, [0, 2, 1, 2], [0, 0, 2, 2], 3, 1)),
         Example("openvino.Gather", (_TABLE, [2, 0, 1], 1)),
         Example("openvino.Gather-8", (_TABLE, [2, -3, 5], 1)),
         Example("openvino.GatherElements", (_TABLE, [[1, 2, 0], [2, 0, 0]]), {"axis": 0}),
@@ -65,6 +71,7 @@ def _examples() -> tuple[Example, ...]:
             "openvino.GatherTree",
             ([[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]], [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]], [3], 5),
         ),
+        Example("openvino.SegmentMax", ([[3, 1], [2, 5], [4, 0]], [0, 0, 2], 3), {"fill_mode": "ZERO"}),
         Example("openvino.ScatterUpdate", (_ZEROS, [2, 0], [[1, 2, 3], [4, 5, 6]], 0)),
         Example("openvino.ScatterElementsUpdate", ([1, 2, 3, 4], [1, 3, 1], [6, 7, 10], 0), {"reduction": "mean"}),
         Example("openvino.ScatterNDUpdate", (_TABLE, [[1], [0]], [[1, 2, 3], [4, 5, 6]]), {"reduction": "sub"}),

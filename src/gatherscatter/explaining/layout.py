@@ -107,7 +107,7 @@ def arrange_grids(call: ExplainedCall, drawn: Drawing, top: float, left: float) 
     """All grids: what is read on the left, indices in the middle, the output on the right."""
     grids = {name: _place_grid(grid) for name, grid in drawn.grids.items()}
     columns = [[g for g in grids.values() if g.grid.role in roles] for roles in
-               (("data", "updates", "other"), ("indices",), ("output",))]  # fmt: skip
+               (("data", "updates", "weights", "other"), ("indices", "bags"), ("output",))]  # fmt: skip
     deepest = max((_middle(c[0]) for c in columns if len(c) == 1), default=0)
     made: dict[str, PlacedGrid] = {}
     x = left

@@ -38,6 +38,9 @@ class Move:
     place : the positions they mean; None for one out of range
     source, target : the elements read and written; a source of None stands for zeros or the end token
     bad : whether the call fails because of it
+    bag : the offset or segment id that puts the index into its bag
+    weight : what the source is multiplied by
+    fills : whether it fills the row of a bag without members
     """
 
     number: int
@@ -47,6 +50,15 @@ class Move:
     source: Region | None
     target: Region | None
     bad: bool = False
+    bag: Region | None = None
+    weight: Region | None = None
+    fills: bool = False
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """All elements that it has to do with."""
+        found = (self.source, self.index, self.bag, self.weight, self.target)
+        return tuple(region for region in found if region is not None)
 
     @property
     def is_negative(self) -> bool:
@@ -58,9 +70,8 @@ def list_moves(call: ExplainedCall) -> Iterator[Move]:
     """All moves of a call whose shapes fit; nothing where they don't."""
     if not call.is_clear or call.data.ndim == 0:
         return iter(())
-    made = {"gather_tree": _list_tree_moves, "tensor_scatter": _list_window_moves}.get(call.kernel, _list_index_moves)(
-        call
-    )
+    special = {"gather_tree": _list_tree_moves, "tensor_scatter": _list_window_moves, "gather_reduce": _list_bag_moves}
+    made = special.get(call.kernel, _list_index_moves)(call)
     return (replace(move, number=number) for number, move in enumerate(made, 1))
 
 
@@ -154,3 +165,67 @@ def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
         first = min((t for t, ends in tokens.items() if ends), default=length)
         for t in range(first + 1, length):
             yield Move(0, None, (), (), None, Region("output", (t, n, w)))
+
+
+def is_bad_bag_value(call: ExplainedCall, name: str, value: int) -> bool:
+    """Whether an offset, a segment id or a default_index is out of range. A default_index of -1 is none."""
+    if name == "default_index":
+        return value != -1 and not 0 <= value < len(call.data)
+    return not 0 <= value < (call.members[0] + 1 if name == "offsets" else call.bags_shape[0])
+
+
+def _list_bag_moves(call: ExplainedCall) -> Iterator[Move]:
+    """Bag by bag its members, or what fills its row; before them the members that are in no bag."""
+    try:
+        shape, starts, order = call.bags
+    except IndexError:
+        yield from _list_bag_values(call)
+        return
+    yield from (_take_member(call, n, None, None) for n in range(starts[0]))
+    for number, bag in enumerate(np.ndindex(shape)):
+        members = range(starts[number], starts[number + 1])
+        yield from (_take_member(call, n if order is None else int(order[n]), number, bag) for n in members)
+        if not members and call.error is None:
+            yield _fill_bag(call, bag)
+    if call.error is not None and call.default_row is not None:
+        yield _read_bag_value(call, "default_index", (), call.default_row)
+
+
+def _list_bag_values(call: ExplainedCall) -> Iterator[Move]:
+    """The offsets or segment ids of a call that fails because of one."""
+    assert call.bag_input is not None
+    for n, value in enumerate(call.arrays[call.bag_input].tolist()):
+        yield _read_bag_value(call, call.bag_input, (n,), value)
+
+
+def _read_bag_value(call: ExplainedCall, name: str, at: Coordinates, value: int) -> Move:
+    bad = is_bad_bag_value(call, name, value)
+    return Move(0, Region(name, at), (value,), (None if bad else value,), None, None, bad)
+
+
+def _take_member(call: ExplainedCall, n: int, number: int | None, bag: Coordinates | None) -> Move:
+    """Member ``n`` in row-major order goes into bag ``number``, which is row ``bag`` of the output."""
+    at = tuple(int(i) for i in np.unravel_index(n, call.members))
+    rest, name = (None,) * (call.data.ndim - 1), call.bag_input
+    where = None if name is None or number is None else Region(name, at if name == "segment_ids" else (number,))
+    weight = None if call.weights_input is None else Region(call.weights_input, at)
+    target = None if bag is None else Region("output", (*bag, *rest))
+    if call.indices is None:  # all rows as they are, which the offset or segment id alone puts somewhere
+        assert where is not None
+        value = int(call.arrays[where.array][at if name == "segment_ids" else number])
+        return Move(0, where, (value,), (value,), Region(call.name("data"), (*at, *rest)), target, weight=weight)
+    value = int(call.indices[at])
+    place, bad = resolve_position(call, value, len(call.data))
+    source = None if place is None else Region(call.name("data"), (place, *rest))
+    return Move(0, Region(call.name("indices"), at), (value,), (place,), source, target, bad, where, weight)
+
+
+def _fill_bag(call: ExplainedCall, bag: Coordinates) -> Move:
+    """The row of a bag without members."""
+    rest = (None,) * (call.data.ndim - 1)
+    target, row, default = Region("output", (*bag, *rest)), call.default_row, call.arrays.get("default")
+    if row is not None:
+        source = Region(call.name("data"), (row, *rest))
+        return Move(0, Region("default_index", ()), (row,), (row,), source, target, fills=True)
+    given = None if default is None else Region("default", (None,) * default.ndim)
+    return Move(0, None, (), (), given, target, fills=True)

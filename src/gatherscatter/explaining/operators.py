@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import gatherscatter as gs
 from gatherscatter.errors import OpTypeError
-from gatherscatter.specs.table import OpVersion, find, op
+from gatherscatter.specs.table import Attribute, Input, OpVersion, find, op
 
 # The array functions, by the row of the table whose inputs have the same names and order; without its version.
 FUNCTIONS = {
@@ -20,6 +21,16 @@ FUNCTIONS = {
     "tensor_scatter": "onnx.TensorScatter",
     "gather_tree": "openvino.GatherTree",
 }
+# Of the array function that reduces bags. It takes them in the ways of several operators.
+_BAG_INPUTS = (
+    Input("data", "data"),
+    Input("indices", "indices", optional=True),
+    Input("offsets", "indices", optional=True),
+    Input("segment_ids", "indices", optional=True),
+    Input("num_segments", "scalar", optional=True),
+    Input("weights", "data", optional=True),
+    Input("default", "data", optional=True),
+)
 
 
 def resolve_operator(operator: Any, attributes: dict[str, Any]) -> tuple[OpVersion, str | None]:
@@ -30,9 +41,20 @@ def resolve_operator(operator: Any, attributes: dict[str, Any]) -> tuple[OpVersi
         operator = _name_of(operator, attributes)
     if not isinstance(operator, str):
         raise OpTypeError(f"explain: op must be a name or a function, not {operator!r}", op="explain", input="op")
+    if operator == "gather_reduce":
+        return _gather_reduce(attributes), operator
     if operator in FUNCTIONS:
         return op(FUNCTIONS[operator]), operator
     return op(operator), None
+
+
+def _gather_reduce(attributes: dict[str, Any]) -> OpVersion:
+    """A row for a call of the array function: its inputs, and the shape rule of the operator with bags like these."""
+    like = {"offsets": "openvino.EmbeddingBagOffsets", "segment_ids": "openvino.SegmentMax"}
+    row = op(next((like[name] for name in like if attributes.get(name) is not None), "openvino.EmbeddingBagPacked"))
+    rule = row.shape_rule.replace("emb_table", "data").replace("indices.shape[:1]", "indices.shape[:-1]")
+    return replace(row, inputs=_BAG_INPUTS, attributes=(Attribute("reduction", "string", "add"),), shape_rule=rule,
+                   reduction=None)  # fmt: skip
 
 
 def _name_of(function: Callable[..., Any], attributes: dict[str, Any]) -> str:

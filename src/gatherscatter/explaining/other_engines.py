@@ -97,6 +97,8 @@ def _newest(call: ExplainedCall) -> OpVersion | None:
     """The op version that stands for a call of an array function, of ONNX if there is one; None if none does that."""
     if call.op == call.row.name:
         return call.row
+    if call.reduces_bags:
+        return None
     fitting = [
         row for row in TABLE if row.kernel == call.kernel and not row.deprecated and _has_reduction(row, call.reduction)
     ]

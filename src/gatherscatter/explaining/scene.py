@@ -17,7 +17,7 @@ from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.counts import Counts
 from gatherscatter.explaining.cropping import MOST_COLUMNS, MOST_ROWS, Order, choose_positions, is_in_pane
 from gatherscatter.explaining.cropping import choose_panes as leads_of
-from gatherscatter.explaining.moves import Move, Region, list_moves, resolve_position
+from gatherscatter.explaining.moves import Move, Region, is_bad_bag_value, list_moves, resolve_position
 from gatherscatter.explaining.trace import shape_of
 from gatherscatter.explaining.wording import value_text
 from gatherscatter.pages.palette import CELL_STATES
@@ -55,7 +55,10 @@ class Pane:
 
 @dataclass(frozen=True)
 class Grid:
-    """An array: ``role`` is data, indices, updates, output or other. ``skipped`` panes come after those here."""
+    """An array; ``skipped`` panes come after those here.
+
+    ``role`` is data, indices, updates, bags (offsets and the like), weights, output or other.
+    """
 
     name: str
     role: str
@@ -100,13 +103,9 @@ def drawing(call: ExplainedCall, most: int = MOST_MOVES) -> Drawing:
     if call.is_clear and call.arrays:
         grids["output"] = _grid(call, "output", call.result, listed, counts)
     drawn = Drawing(grids, (), counts.total)
-    seen = tuple(move for move in listed if all(drawn.shows(each) for each in _regions(move)))
+    seen = tuple(move for move in listed if all(drawn.shows(each) for each in move.regions))
     states = {cell.state for grid in grids.values() for pane in grid.panes for cell in pane.cells.values()}
     return Drawing(grids, seen, counts.total, tuple(state for state in STATES if state in states))
-
-
-def _regions(move: Move) -> Iterable[Region]:
-    return [each for each in (move.source, move.index, move.target) if each is not None]
 
 
 def _grid(call: ExplainedCall, name: str, array: np.ndarray | None, listed: tuple[Move, ...], counts: Counts) -> Grid:
@@ -115,7 +114,7 @@ def _grid(call: ExplainedCall, name: str, array: np.ndarray | None, listed: tupl
     role = _role(call, name)
     order = _order(call, name, role, len(shape))
     twin = "output" if call.is_scatter and role == "data" else name  # the same places are shown of both
-    regions = [region for move in listed for region in _regions(move) if region.array == twin]
+    regions = [region for move in listed for region in move.regions if region.array == twin]
     leads = leads_of(shape, order, regions)
     panes = []
     for lead in leads:
@@ -143,6 +142,9 @@ def _type(array: np.ndarray) -> str:
 
 def _role(call: ExplainedCall, name: str) -> str:
     roles = {call.name(role): role for role in ("data", "indices", "updates")}
+    if call.reduces_bags:
+        roles |= {"offsets": "bags", "segment_ids": "bags", "default_index": "bags", "default": "bags"}
+        roles |= {"per_sample_weights": "weights", "weights": "weights"}
     return "output" if name == "output" else roles.get(name, "other")
 
 
@@ -205,16 +207,21 @@ def _cell(
     listed: tuple[Move, ...],
     counts: Counts,
 ) -> Cell:
-    touching = [m for m in listed if any(r.array == name and _is_within(at, r.key) for r in _regions(m))]
+    touching = [m for m in listed if any(r.array == name and _is_within(at, r.key) for r in m.regions)]
     numbers = () if array is None else tuple(move.number for move in touching)
     text = "" if array is None else value_text(array[at])
     before = value_text(call.data[at]) if role == "output" and call.is_scatter and array is not None else ""
-    return Cell(at, text, _state(call, role, array, at, counts), numbers, before)
+    return Cell(at, text, _state(call, name, role, array, at, counts), numbers, before)
 
 
-def _state(call: ExplainedCall, role: str, array: np.ndarray | None, at: Coordinates, counts: Counts) -> str:
+def _state(call: ExplainedCall, name: str, role: str, array: np.ndarray | None, at: Coordinates, counts: Counts) -> str:
     if role == "indices" and call.is_clear:
         return _index_state(call, at)
+    if role == "bags" and call.is_clear and name != "default":
+        assert array is not None
+        return "bad" if is_bad_bag_value(call, name, int(array[at])) else "index"
+    if role == "weights" and call.error is not None:
+        return "plain"
     if not call.is_clear or role == "other" or (role == "output" and array is None):
         return "plain"
     if call.is_scatter and role == "output" and array is not None:

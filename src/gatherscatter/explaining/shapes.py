@@ -12,6 +12,7 @@ from gatherscatter.specs.table import TABLE
 # A scatter's updates have the shape of what this gather would read from the same places.
 READS = {"scatter_nd": "gather_nd", "scatter_elements": "gather_elements", "scatter_update": "gather"}
 _TERM = re.compile(r"(\w+)\.shape(?:\[([^:\]]*):([^\]]*)\])?")
+_BAGS = re.compile(r"^\(.*,\)")  # the number of bags, where it is a value
 
 
 def shape_rules(call: ExplainedCall) -> tuple[str, ...]:
@@ -29,7 +30,7 @@ def _rule(kernel: str, call: ExplainedCall) -> str:
     """The plainest rule of a kernel in the table."""
     own = call.row.shape_rule if call.row.kernel == kernel else ""
     rules = [own, *(row.shape_rule for row in TABLE if row.kernel == kernel)]
-    rule = next((rule for rule in rules if _TERM.match(rule)), "")
+    rule = next((rule for rule in rules if _TERM.match(rule) or _BAGS.match(rule)), "")
     return rule if call.batch_dims else rule.replace("[batch_dims:]", "").replace("batch_dims+", "")
 
 
@@ -43,13 +44,16 @@ def _fill_in_rule(call: ExplainedCall, name: str, rule: str) -> str:
     except IndexError:
         return ""
     parts = [call.arrays[array].shape[start:stop] for array, start, stop in bounds]
+    texts = [_slice_text(*bound) for bound in bounds]
+    if number := _BAGS.match(rule):
+        parts, texts = [call.bags_shape, *parts], [number.group(), *texts]
     if len(terms) == 1 and not any(terms[0][1:]):
         return f"{name}.shape = {rule} = {shape_text(parts[0])}"
     made: Coordinates = sum(parts, ())
     used = [f"{key} = {number}" for key, number in numbers.items() if re.search(rf"\b{key}\b", rule)]
     lines = [
         f"{name}.shape = {rule}" + (f"    ({', '.join(used)})" if used else ""),
-        " + ".join(_slice_text(*bound) for bound in bounds),
+        *([written] if (written := " + ".join(texts)) != rule else ()),
         f"{' + '.join(map(shape_text, parts))} = {shape_text(made)}",
     ]
     if name == "output" and call.is_fused:

@@ -207,9 +207,10 @@ def _legend(call: ExplainedCall, drawn: Drawing, y: float) -> tuple[list[Markup]
         made.append(element("g", _draw_box(box), draw_pattern(state, box), words, class_=f"legend {state}"))
         x += width + 10
         right = max(right, x)
-    if call.reduction in SIGNS and call.is_scatter:
+    if call.reduction in SIGNS and (call.is_scatter or call.reduces_bags):
         sign = sign_element(x + 24, y + 8, SIGNS[call.reduction], 5)
-        text = f"{call.reduction}: {WORDS[call.reduction]}" + ("" if call.include_self else ", without data")
+        does = WORDS[call.reduction].replace("updates", "rows" if call.reduces_bags else "updates")
+        text = f"{call.reduction}: {does}" + (", without data" if call.is_scatter and not call.include_self else "")
         made.append(join(sign, element("text", text, class_="legend", x=x + 24, y=y + 12)))
         right = max(right, x + 34 + len(text) * 6.6)
     return made, y + 20, right

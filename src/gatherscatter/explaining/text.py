@@ -63,7 +63,7 @@ def _grids(drawn: Drawing) -> list[str]:
     """Grids side by side, as many as fit."""
     lines: list[str] = []
     row: list[list[str]] = []
-    for role in ("data", "updates", "indices", "output", "other"):
+    for role in ("data", "updates", "indices", "bags", "weights", "output", "other"):
         for grid in (grid for grid in drawn.grids.values() if grid.role == role):
             block = _block(grid)
             if row and sum(_width(each) + 4 for each in (*row, block)) > WIDTH:

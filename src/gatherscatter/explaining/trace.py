@@ -12,7 +12,7 @@ import numpy as np
 
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.moves import Move, Region, list_moves
-from gatherscatter.oracle.oracle import as_objects, fold, zero_of
+from gatherscatter.oracle.oracle import as_objects, fold, lowest, step, zero_of
 from gatherscatter.specs.table import slots_shape
 
 MOST_STEPS = 200
@@ -67,37 +67,51 @@ class OutputState:
             return Step(move, (), 0)
         pairs = islice(list_cells(self._call, move), MOST_CELLS)
         total = math.prod(self._size(move.target))
-        return Step(move, tuple(self._change(*pair) for pair in pairs), total)
+        return Step(move, tuple(self._change(move, *pair) for pair in pairs), total)
 
     def _size(self, region: Region) -> Iterable[int]:
         shape = shape_of(self._call, region.array)
         return (size for size, n in zip(shape, region.key, strict=True) if n is None)
 
-    def _change(self, source: Coordinates | None, target: Coordinates) -> CellChange:
-        read = self._read(source)
+    def _change(self, move: Move, source: Coordinates | None, target: Coordinates) -> CellChange:
+        read = self._contribution(move, source)
         before = self.value(target)
         seen = self._updates.setdefault(target, [])
         seen.append(read)
         return CellChange(source, target, read, before, self.value(target), len(seen))
 
-    def _read(self, source: Coordinates | None) -> Any:
+    def _contribution(self, move: Move, source: Coordinates | None) -> Any:
+        """What a move brings to an element: the element that it reads, times its weight if there are weights."""
+        read = self._read(move, source)
+        if move.weight is None:
+            return read
+        with np.errstate(all="ignore"):
+            return step("mul", read, self._arrays[move.weight.array][move.weight.key], self._call.type)
+
+    def _read(self, move: Move, source: Coordinates | None) -> Any:
         call = self._call
         if source is not None:
-            return self._arrays[call.name("updates" if call.is_scatter else "data")][source]
+            assert move.source is not None
+            return self._arrays[move.source.array][source]
         if call.kernel == "gather_tree":
             return self._arrays["end_token"][()]
+        if move.fills and call.fill_mode == "LOWEST":
+            return lowest(call.type, call.data.dtype)
         return zero_of(self._arrays[call.name("data")].dtype)
 
     def add(self, move: Move) -> None:
         """Take a step of which nobody asks what it changed."""
         if move.target is not None and not move.bad:
             for source, target in list_cells(self._call, move, range):
-                self._updates.setdefault(target, []).append(self._read(source))
+                self._updates.setdefault(target, []).append(self._contribution(move, source))
 
     def value(self, target: Coordinates) -> Any:
         """What an element of the output holds now."""
         call, seen = self._call, self._updates.get(target, [])
         data = self._arrays[call.name("data")]
+        if call.reduces_bags:
+            with np.errstate(all="ignore"):
+                return _fold_contributions(call, seen, data.dtype) if seen else None
         if not call.is_scatter:
             empty = self._arrays["end_token"][()] if call.kernel == "gather_tree" else None
             return seen[-1] if seen else empty
@@ -158,6 +172,8 @@ def shape_of(call: ExplainedCall, array: str) -> Coordinates:
         return call.arrays[array].shape
     if call.is_scatter or call.kernel == "gather_tree":
         return call.data.shape
+    if call.reduces_bags:
+        return (*call.bags_shape, *call.data.shape[1:])
     assert call.indices is not None
     batch = call.batch_dims
     slots = slots_shape(call.kernel, call.data.shape, call.indices.shape, call.axis, batch)

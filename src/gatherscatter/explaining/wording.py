@@ -76,7 +76,9 @@ def step_text(call: ExplainedCall, step: Step) -> str:
     if call.error is not None:
         return f"{head}in range"
     if move.target is None:
-        return f"{head}out of range; this update is dropped"
+        return f"{head}{'in no bag' if call.reduces_bags else 'out of range; this update is dropped'}"
+    if call.reduces_bags:
+        return head + _describe_bag_step(call, step)
     if move.source is None:
         what = "after the end token: the end token" if call.kernel == "gather_tree" else "out of range: zeros"
         return f"{head}{what} into {move.target}"
@@ -85,6 +87,25 @@ def step_text(call: ExplainedCall, step: Step) -> str:
     if not call.is_scatter:
         return f"{head}{move.source} \u2192 {move.target}: {_values([c.read for c in step.changes], step.total)}"
     return f"{head}{move.source} \u2192 {move.target}: {_describe_combination(call, step)}"
+
+
+def _describe_bag_step(call: ExplainedCall, step: Step) -> str:
+    """A row that goes into its bag, or the row of a bag without members."""
+    move, changes = step.move, step.changes
+    assert move.target is not None
+    if move.source is None:
+        what = "the lowest number" if move.fills and call.fill_mode == "LOWEST" else "zeros"
+        source = what if move.fills else f"out of range: {what}"
+    else:
+        source = str(move.source)
+    if move.weight is not None:
+        source += f" \u00d7 {value_text(call.arrays[move.weight.array][move.weight.key])}"
+    arrow = f"{'no members: ' if move.fills else ''}{source} \u2192 {move.target}"
+    if not changes:
+        return f"{arrow}: nothing, it has no elements"
+    first = changes[0].visits == 1
+    made = _values([c.read for c in changes], step.total) if first else _describe_combination(call, step)
+    return f"{arrow}: {made}"
 
 
 def _values(values: list[Any], total: int) -> str:
@@ -145,7 +166,7 @@ def _attribute_text(value: Any) -> str:
 
 def noun(call: ExplainedCall) -> str:
     """What is counted."""
-    if call.kernel in ("gather_tree", "tensor_scatter"):
+    if call.kernel in ("gather_tree", "tensor_scatter", "gather_reduce"):
         return "step"
     return "index tuple" if call.by_tuple else "index"
 
@@ -163,6 +184,7 @@ SENTENCES = {
     "element's coordinate along the axis, and the other coordinates are those of the update itself.",
     "scatter_nd": "Each row along the last dimension of indices is an address in data: {what}. The update at the same "
     "place {does}.",
+    "gather_reduce": "{members} {bags}. The rows of a bag {reduced}. A bag without members gives {filled}.",
     "tensor_scatter": "Each batch entry of update is written into the cache, one position after the other, from the "
     "entry's write index on.",
     "gather_tree": "Each beam is read from its last step back: the token there, then the parent's token one step "
@@ -179,13 +201,47 @@ DOES = {
 }
 
 
+REDUCED = {
+    "add": "are added up",
+    "mul": "are multiplied with each other",
+    "min": "are compared, and the least of each column remains",
+    "max": "are compared, and the greatest of each column remains",
+    "mean": "become their mean",
+}
+BAGS = {
+    "offsets": "Each offset says where in the {indices} a bag begins",
+    "segment_ids": "The segment id at the same place is the number of its bag",
+    None: "A bag is a row along the last dimension of indices",
+}
+
+
+def _bag_words(call: ExplainedCall) -> dict[str, str]:
+    """What members, bags, reduction and empty bags are in this call."""
+    data = call.row.inputs[0].name
+    picks = f"Each index picks a row of {data}" if call.indices is not None else f"Each row of {data} is a member"
+    weighed = f", times its weight in {call.weights_input}" if call.weights_input else ""
+    filled = "the lowest number" if call.fill_mode == "LOWEST" else "zeros"
+    if "default" in call.arrays:
+        filled = "default"
+    if call.default_row is not None:
+        filled = f"row {call.default_row} of {data}, which default_index names"
+    bags = BAGS[call.bag_input].format(indices="indices" if call.indices is not None else "rows")
+    return {
+        "members": f"{picks}{weighed}.",
+        "bags": bags,
+        "reduced": REDUCED.get(call.reduction, REDUCED["add"]),
+        "filled": filled,
+    }
+
+
 def sentence(call: ExplainedCall) -> str:
     """What the operator does, in a sentence or two."""
     what = "the coordinates of an element"
     if call.by_tuple and call.arrays.get("data") is not None:
         rest = call.data.ndim - call.batch_dims - call.k
         what = "empty, so it names all of data" if call.k == 0 else "the coordinates of a slice" if rest else what
-    text = SENTENCES[call.kernel].format(what=what, does=DOES.get(call.reduction, DOES["none"]))
+    bag = _bag_words(call) if call.reduces_bags and call.arrays else {}
+    text = SENTENCES[call.kernel].format(what=what, does=DOES.get(call.reduction, DOES["none"]), **bag)
     if call.kernel == "gather_nd" and call.batch_dims:
         text += " Addresses are within their own batch entry."
     return text

@@ -327,7 +327,8 @@ def malformed(values: NodeValues) -> Count:
         return 1
     for known in values.row.inputs:
         name = values.types.get(known.name)
-        allowed = {"data": values.row.element_types, "indices": values.row.index_types}.get(known.kind)
+        index_types = values.row.index_types
+        allowed = {"data": values.row.element_types, "indices": index_types, "scalar": index_types}.get(known.kind)
         if name is not None and allowed is not None and name not in allowed:
             return 1
     has_axis = "axis" in values.attributes or "axis" in values.arrays
@@ -343,6 +344,8 @@ def empty_result(values: NodeValues) -> Count:
         return None
     if values.row.kernel == "gather" and values.axis is not None:
         data = data[: values.axis] + data[values.axis + 1 :]
+    elif values.row.kernel == "gather_reduce":
+        data = data[1:]
     elif values.row.kernel == "gather_nd":
         if values.k is None:
             return None

@@ -64,7 +64,7 @@ class Site:
     def reduction(self) -> str | None:
         """In the names of this package; None where it is not known before the model runs."""
         if all(known.name != "reduction" for known in self.row.attributes):
-            return "none"
+            return self.row.reduction or "none"
         value = self.attributes.get("reduction")
         return None if value is None else REDUCTIONS.get(value, value)
 
@@ -122,6 +122,8 @@ class NodeValues:
             return None if self.k is None else list(shape[batch : batch + self.k])
         if self.row.kernel == "gather_tree":
             return list(shape[2:3])
+        if self.row.kernel == "gather_reduce":
+            return list(shape[:1])
         if self.row.kernel == "tensor_scatter":
             return [self._cache_positions(shape)]
         return None if self.axis is None else [shape[self.axis]]
@@ -142,8 +144,9 @@ class NodeValues:
         found = next((self.arrays[role] for role in INDEX_ROLES if role in self.arrays), None)
         if found is None or found.dtype.kind in "iu":
             return found
-        # A GatherTree may have its parents as floats.
-        return found.astype(np.int64) if found.dtype.kind == "f" and np.all(np.abs(found) < 2**53) else None
+        # A GatherTree may have its parents as floats. A float16 can't be compared with a limit that it doesn't hold.
+        is_whole = found.dtype.kind == "f" and np.all(np.abs(found.astype(np.float64)) < 2**53)
+        return found.astype(np.int64) if is_whole else None
 
     @cached_property
     def columns(self) -> np.ndarray | None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
 from gatherscatter.errors import (
     ACCUMULATE,
     MODES,
@@ -63,8 +63,8 @@ def gather_reduce(
     weights : array of data's type, the shape of indices, optional
         What each member's row is multiplied by before it is reduced.
     reduction : {'add', 'mul', 'min', 'max', 'mean'}
-    default : scalar of data's type
-        What a bag without members gives.
+    default : scalar of data's type, or array of shape data.shape[1:]
+        What a bag without members gives. ``default=data[i]`` does what ``default_index=i`` does in OpenVINO.
     accumulate : {'step', 'wide', 'exact'}
         The type in which members add up, as for `scatter_update`.
     mode : {'raise', 'wrap', 'clip', 'fill'}
@@ -106,26 +106,28 @@ def gather_reduce(
                                "accumulate": accumulate, "mode": mode, "num_threads": num_threads}  # fmt: skip
     arrays = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights,
               "out": out}  # fmt: skip
+    if lazy := lazy_function(_OP, arrays):
+        return lazy(**arrays, **options)  # type: ignore[no-any-return]
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(gather_reduce(**converted.values, **options))  # type: ignore[no-any-return]
     check_choices(_OP, reduction, accumulate)
     if mode not in MODES[False]:
         choice_fault(_OP, "mode", mode, scatter=False)
     table = convert.as_array(_OP, "data", data)
+    check_type(_OP, reduction, accumulate, table.dtype)
     if table.ndim == 0:
         raise make_error("data_rank", _OP, shapes=f"data {table.shape}")
     index = None if indices is None else convert.as_indices(_OP, "indices", indices)
     members = table.shape[:1] if index is None else index.shape
-    bags = _find_bags(members, index is not None, offsets, segment_ids, num_segments)
+    bags = find_bags(members, index is not None, offsets, segment_ids, num_segments)
     weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", table)
-    if weight is not None and weight.shape != members:
-        raise make_error("members_shape", _OP, input="weights", shape=weight.shape, members=members, member="member")
-    if bags.order is not None and weight is not None:
-        weight = weight[bags.order]
+    if weight is not None:
+        check_members_shape(_OP, "weights", weight.shape, members)
 
     def reduce(rows: np.ndarray, mode: str) -> np.ndarray | None:
-        rows = rows if bags.order is None else rows[bags.order]
-        return reduce_bags(_OP, table, bags.starts, rows, weight, reduction, default, accumulate, mode, num_threads)
+        return reduce_members(
+            _OP, table, rows, bags, weight, reduction, default, accumulate, mode=mode, num_threads=num_threads
+        )
 
     # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
     result = None
@@ -137,13 +139,40 @@ def gather_reduce(
         result = reduce(_resolve(table, index, mode), mode)
     if result is None:
         raise make_error("changed_indices", _OP)
-    shape = bags.shape + table.shape[1:]
     if out is None:
-        return result.reshape(shape)
+        return result
     convert.check_out(_OP, out, table, None)
-    if out.shape != shape:
-        raise make_error("result_shape", _OP, out=out.shape, result=shape)
-    return convert.copy_into(_OP, out, result.reshape(shape))
+    if out.shape != result.shape:
+        raise make_error("result_shape", _OP, out=out.shape, result=result.shape)
+    return convert.copy_into(_OP, out, result)
+
+
+class Bags(NamedTuple):
+    """Where bags begin among the members, and which members to take in that order; None: all, as they are."""
+
+    shape: tuple[int, ...]
+    starts: np.ndarray
+    order: np.ndarray | None = None
+
+
+def reduce_members(
+    op: str,
+    data: np.ndarray,
+    rows: np.ndarray,
+    bags: Bags,
+    weights: np.ndarray | None,
+    reduction: str,
+    default: Any,
+    accumulate: str,
+    *,
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> np.ndarray | None:
+    """The rows of data, an int64 for each member, reduced to the bags that were found; None: one is out of range."""
+    if bags.order is not None:
+        rows, weights = rows[bags.order], None if weights is None else weights[bags.order]
+    result = reduce_bags(op, data, bags.starts, rows, weights, reduction, default, accumulate, mode, num_threads)
+    return None if result is None else result.reshape(bags.shape + data.shape[1:])
 
 
 def reduce_bags(
@@ -162,32 +191,19 @@ def reduce_bags(
 
     With ``mode="fill"``, row -1 is zeros.
     """
-    kind = data.dtype.kind
-    if accumulate == "exact" and (kind == "c" or (reduction == "mul" and kind not in "biu")):
-        accumulate_fault(op, reduction, data.dtype)
-    if kind in "OSTU":
-        reduction_fault(op, reduction, data.dtype)
     is_zero = type(default) is int and default == 0  # which booleans have, too
-    empty = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
-    if empty.ndim:
-        raise make_error("default_shape", op, shape=empty.shape)
+    fill = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
+    if fill.ndim and fill.shape != data.shape[1:]:
+        raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])
     own, weight = make_contiguous(convert.native(data)), None if weights is None else convert.native(weights)
     flat = None if weight is None else make_contiguous(weight).reshape(-1)
-    empty = make_contiguous(convert.native(empty))
+    empty = make_contiguous(convert.native(np.zeros((), data.dtype) if fill.ndim else fill))
     made = _core.reduce_bags(own, starts, rows, flat, empty, reduction, accumulate, mode == "fill", num_threads)
-    if made is NotImplemented:
-        reduction_fault(op, reduction, data.dtype)
     if made is None:
         return None
+    if fill.ndim:
+        made[starts[1:] == starts[:-1]] = fill
     return np.asarray(made) if data.dtype.isnative else made.astype(data.dtype)
-
-
-class _Bags(NamedTuple):
-    """Where bags begin among the members, and which members to take in that order; None: all, as they are."""
-
-    shape: tuple[int, ...]
-    starts: np.ndarray
-    order: np.ndarray | None = None
 
 
 def check_choices(op: str, reduction: str, accumulate: str) -> None:
@@ -198,13 +214,28 @@ def check_choices(op: str, reduction: str, accumulate: str) -> None:
         choice_fault(op, "accumulate", accumulate, scatter=False)
 
 
-def _find_bags(
+def check_type(op: str, reduction: str, accumulate: str, dtype: np.dtype[Any]) -> None:
+    """Refuse elements that the reduction is not defined for."""
+    if accumulate == "exact" and (dtype.kind == "c" or (reduction == "mul" and dtype.kind not in "biu")):
+        accumulate_fault(op, reduction, dtype)
+    if not _core.supports(dtype, reduction):
+        reduction_fault(op, reduction, dtype)
+
+
+def check_members_shape(op: str, name: str, shape: tuple[int, ...], members: tuple[int, ...]) -> None:
+    """Refuse an array that has not one element for each member."""
+    if shape != members:
+        raise make_error("members_shape", op, input=name, shape=shape, members=members, member="member")
+
+
+def find_bags(
     members: tuple[int, ...],
     has_indices: bool,
     offsets: ArrayLike | None,
     segment_ids: ArrayLike | None,
     num_segments: int | None,
-) -> _Bags:
+) -> Bags:
+    """The bags of ``members``, which is the shape of the indices, or of the rows of data where there are none."""
     given = [
         name
         for name, there in (
@@ -221,65 +252,77 @@ def _find_bags(
     if len(members) == 0:
         raise make_error("bags_rank", _OP, input="indices", shape=members)
     if offsets is not None:
-        return _find_bags_by_offsets(members[0], _as_line("offsets", offsets))
+        line = as_line(_OP, "offsets", offsets)
+        if len(line) == 0 and members[0] > 0:
+            raise make_error("no_offsets", _OP, count=members[0])
+        bags = find_bags_by_offsets(_OP, line, members[0])
+        if bags.starts[0] != 0:
+            raise make_error("offsets_start", _OP, value=int(line[0]), count=int(line[0]))
+        return bags
     if segment_ids is not None:
-        return _find_bags_by_segments(members, _as_line("segment_ids", segment_ids), num_segments)
-    count = math.prod(members[:-1])
-    return _Bags(members[:-1], np.arange(count + 1, dtype=np.int64) * members[-1])
+        if not isinstance(num_segments, int | np.integer | None):
+            integer_fault(_OP, "num_segments", num_segments)
+        line = as_line(_OP, "segment_ids", segment_ids)
+        check_members_shape(_OP, "segment_ids", line.shape, members)
+        return find_bags_by_segments(_OP, line, num_segments)
+    return find_bags_by_rows(members)
 
 
-def _as_line(name: str, value: ArrayLike) -> np.ndarray:
-    array = convert.as_indices(_OP, name, value)
+def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:
+    """Integers of one dimension."""
+    array = convert.as_indices(op, name, value)
     if array.ndim != 1:
-        raise make_error("bags_rank", _OP, input=name, shape=array.shape)
+        raise make_error("bags_rank", op, input=name, shape=array.shape)
     return array
 
 
-def _find_bags_by_offsets(count: int, offsets: np.ndarray) -> _Bags:
-    starts = _resolve_in_range("offsets", offsets, count + 1, "members", count)
-    if len(starts) == 0 and count > 0:
-        raise make_error("no_offsets", _OP, count=count)
-    if len(starts) and starts[0] != 0:
-        raise make_error("offsets_start", _OP, value=int(starts[0]), count=int(starts[0]))
-    for part in pieces(max(len(starts) - 1, 0)):
-        descents = np.flatnonzero(starts[1:][part] < starts[:-1][part])
-        if descents.size:
-            place = part.start + int(descents[0]) + 1
-            raise make_error("offsets_order", _OP, place=place, value=int(starts[place]), before=int(starts[place - 1]))
-    return _Bags((len(starts),), np.append(starts, count))
+def find_bags_by_rows(members: tuple[int, ...]) -> Bags:
+    """The last dimension is the bag."""
+    count = math.prod(members[:-1])
+    return Bags(members[:-1], np.arange(count + 1, dtype=np.int64) * members[-1])
 
 
-def _find_bags_by_segments(members: tuple[int, ...], ids: np.ndarray, num_segments: int | None) -> _Bags:
-    if not isinstance(num_segments, int | np.integer | None):
-        integer_fault(_OP, "num_segments", num_segments)
+def find_bags_by_offsets(op: str, offsets: np.ndarray, count: int) -> Bags:
+    """Each bag begins at its offset, the last one ends with the last of ``count`` members."""
+    starts = resolve_in_range(op, "offsets", offsets, count + 1, format_sentence("parts", "members", size=count))
+    if (place := find_descent(starts)) is not None:
+        raise make_error("offsets_order", op, place=place, value=int(starts[place]), before=int(starts[place - 1]))
+    return Bags((len(starts),), np.append(starts, count))
+
+
+def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) -> Bags:
+    """Each member belongs to the bag of its id; None: there are as many bags as the ids need."""
     if num_segments is not None and num_segments < 0:
-        raise make_error("num_segments", _OP, value=num_segments)
-    if ids.shape != members:
-        raise make_error("members_shape", _OP, input="segment_ids", shape=ids.shape, members=members, member="member")
+        raise make_error("num_segments", op, value=num_segments)
     count = int(num_segments) if num_segments is not None else max(extremes(ids)[1] + 1, 0) if ids.size else 0
     if count >= 2**63:
-        raise make_error("too_large", _OP, shapes=f"{count} segments")
-    numbers = _resolve_in_range("segment_ids", ids, count, "segments", count)
-    is_sorted = all(bool((numbers[1:][part] >= numbers[:-1][part]).all()) for part in pieces(max(len(ids) - 1, 0)))
+        raise make_error("too_large", op, shapes=f"{count} segments")
+    numbers = resolve_in_range(op, "segment_ids", ids, count, format_sentence("parts", "segments", size=count))
     starts, order = _core.group(numbers, count)
-    return _Bags((count,), starts, None if is_sorted else order)
+    return Bags((count,), starts, None if find_descent(numbers) is None else order)
 
 
-def _resolve_in_range(name: str, values: np.ndarray, size: int, what: str, shown: int) -> np.ndarray:
-    """Values in [0, size-1] as int64."""
-    numbers = _core.resolve_indices(values[:, np.newaxis], (size,), "raise", False)
+def find_descent(numbers: np.ndarray) -> int | None:
+    """The first place whose number is less than the one before it."""
+    for part in pieces(max(len(numbers) - 1, 0)):
+        descents = np.flatnonzero(numbers[1:][part] < numbers[:-1][part])
+        if descents.size:
+            return int(part.start) + int(descents[0]) + 1
+    return None
+
+
+def resolve_in_range(op: str, name: str, values: np.ndarray, size: int, subject: str) -> np.ndarray:
+    """Values in [0, size-1] as a line of int64."""
+    flat = values.reshape(-1)
+    numbers = _core.resolve_indices(flat[:, np.newaxis], (size,), "raise", False)
     if numbers is None:
         bad = concatenate_lines(
-            [
-                np.flatnonzero((values[part] < 0) | (values[part] > size - 1)) + part.start
-                for part in pieces(len(values))
-            ],
+            [np.flatnonzero((flat[part] < 0) | (flat[part] > size - 1)) + part.start for part in pieces(flat.size)],
             np.dtype(np.int64),
         )
         if bad.size == 0:
-            raise make_error("changed_indices", _OP)
-        subject = format_sentence("parts", what, size=shown)
-        raise_index_error(_OP, name, values, bad, subject=subject, axis=None, allowed=(0, size - 1))
+            raise make_error("changed_indices", op)
+        raise_index_error(op, name, values, bad, subject=subject, axis=None, allowed=(0, size - 1))
     return numbers
 
 

@@ -15,7 +15,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpTypeError, OpValueError, make_error
-from gatherscatter.functions.gather_reduce import check_choices, reduce_bags
+from gatherscatter.functions.gather_reduce import check_choices, check_type, reduce_bags
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
@@ -340,6 +340,7 @@ class Prepared:
             text = f"{_OP}: propagate needs pairs of indices, not {len(self.dims)} an entry"
             raise OpValueError(text, op=_OP, input="indices")
         array = convert.as_array(_OP, "data", data)
+        check_type(_OP, reduction, accumulate, array.dtype)
         source = self.dims[0 if transpose else 1]
         if array.shape[:1] != (source,):
             text = f"{_OP}: data must have {source} rows, but has shape {array.shape}"

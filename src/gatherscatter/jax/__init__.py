@@ -14,9 +14,18 @@ from gatherscatter.jax.functions import (
     gather,
     gather_elements,
     gather_nd,
+    gather_reduce,
     scatter_elements,
     scatter_nd,
     scatter_update,
 )
 
-__all__ = ["gather", "gather_elements", "gather_nd", "scatter_elements", "scatter_nd", "scatter_update"]
+__all__ = [
+    "gather",
+    "gather_elements",
+    "gather_nd",
+    "gather_reduce",
+    "scatter_elements",
+    "scatter_nd",
+    "scatter_update",
+]

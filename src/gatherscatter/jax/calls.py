@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -104,13 +105,13 @@ def execute(call: TracedCall, data: Any, indices: Any, *updates: Any) -> Any:
     """The result, or what stands for it in the program that is being traced; nothing of it can be transformed."""
     arrays = (data, indices, *updates)
     if not is_traced(*arrays):
-        return _run_immediately(call, *arrays)
+        return run_immediately(call.op, call.on_numpy, _name_inputs(arrays))
     check_types(call, data.dtype)
     slots = call.slots(*(array.shape for array in arrays))
     traced = jax.ShapeDtypeStruct(data.shape if updates else slots, data.dtype)  # type: ignore[no-untyped-call]
     if ffi.is_available():
         return _varying_like(arrays, _by_ffi(call, traced, arrays))
-    return _varying_like(arrays, jax.pure_callback(partial(_from_callback, call), traced, *arrays))
+    return call_back(call, traced, _name_inputs(arrays))
 
 
 def _by_ffi(call: TracedCall, result: Any, arrays: tuple[Any, ...]) -> Any:
@@ -145,16 +146,32 @@ def _find_varying_axes(array: Any) -> frozenset[str]:
     return found
 
 
-def _run_immediately(call: TracedCall, *arrays: Any) -> jax.Array:
-    names = ("data", "indices", "updates")
-    plain = (
-        interop.JAX.take(call.op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
-        for name, array in zip(names, arrays, strict=False)
-    )
-    result = call.on_numpy(*plain)
+def _name_inputs(arrays: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(("data", "indices", "updates"), arrays, strict=False))
+
+
+def run_immediately(op: str, on_numpy: Callable[..., np.ndarray], arrays: dict[str, Any]) -> jax.Array:
+    """The result of a function on NumPy's arrays, which takes them by their names."""
+    plain = {
+        name: interop.JAX.take(op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
+        for name, array in arrays.items()
+    }
+    result = on_numpy(**plain)
     # The memory is taken over as it is; copying small arrays is faster.
     return jax.device_put(result) if result.nbytes > 1 << 16 else jnp.asarray(result)
 
 
-def _from_callback(call: TracedCall, *arrays: Any) -> np.ndarray:
-    return call.on_numpy(*map(np.asarray, arrays))
+def call_back(call: Any, result: Any, arrays: dict[str, Any]) -> Any:
+    """The result of ``call.on_numpy`` in the program that is being traced: it calls Python back."""
+    return _varying_like(tuple(arrays.values()), jax.pure_callback(_Callback(call), result, arrays))
+
+
+@dataclass(frozen=True)
+class _Callback:
+    """JAX finds compiled programs again by functions that are equal; those of equal calls are."""
+
+    call: Any
+
+    def __call__(self, arrays: dict[str, Any]) -> np.ndarray:
+        result: np.ndarray = self.call.on_numpy(**{name: np.asarray(array) for name, array in arrays.items()})
+        return result

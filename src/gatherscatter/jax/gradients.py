@@ -1,8 +1,10 @@
 """``grad``: what the cotangent of a result says of data and updates. Written with the functions themselves, so that
-second derivatives come by themselves, and once for all kinds of scatters: each reads with its gather."""
+second derivatives come by themselves, and once for all kinds of scatters: each reads with its gather. Bags are reduced
+by gathers and scatters, too."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gatherscatter.jax import bags
+from gatherscatter.jax.bags import BagReduction, MemberNumbering
 from gatherscatter.jax.batching import run
 from gatherscatter.jax.calls import Shape, TracedCall
 
@@ -41,10 +45,13 @@ def _gather_forward(call: TracedCall, shape: Shape, data: Any, indices: Any) -> 
 
 
 def _gather_backward(call: TracedCall, shape: Shape, indices: Any, cotangent: Any) -> tuple[Any, None]:
-    # A sum of many 16-bit floats would soon stand still.
-    accumulate = "wide" if cotangent.dtype.itemsize == 2 else "step"
-    call = reverse_call(call, "add", accumulate)
+    call = reverse_call(call, "add", _choose_accumulate(cotangent))
     return scatter(call, jnp.zeros(shape, cotangent.dtype), indices, cotangent), None
+
+
+def _choose_accumulate(values: Any) -> str:
+    """A sum of many 16-bit floats would soon stand still."""
+    return "wide" if values.dtype.itemsize == 2 else "step"
 
 
 gather.defvjp(_gather_forward, _gather_backward)
@@ -197,3 +204,97 @@ _RULES: dict[str, Callable[..., tuple[Any, Any]]] = {
     "max": _extreme,
     "mean": _mean,
 }
+
+# ----------------------------------------------------------------------------------------------------------- bags
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def reduce(call: BagReduction, arrays: dict[str, Any]) -> Any:
+    """The rows of data, each multiplied by its weight, reduced to bags."""
+    return bags.run(call, arrays)
+
+
+def _reduce_forward(call: BagReduction, arrays: dict[str, Any]) -> tuple[Any, Any]:
+    return reduce(call, arrays), arrays
+
+
+def _reduce_backward(call: BagReduction, arrays: dict[str, Any], cotangent: Any) -> tuple[dict[str, Any]]:
+    data, weights = arrays["data"], arrays.get("weights")
+    members = _Members(call, arrays)
+    of_bags = cotangent.reshape(members.bags, *data.shape[1:])
+    if call.reduction in ("add", "mean"):
+        of_data, of_weights = _add_members(members, of_bags, data, weights)
+    else:
+        _, pull = jax.vjp(partial(_reduce_in_two_steps, members, arrays.get("default", 0)), data, weights)
+        of_data, of_weights = pull(of_bags)
+    return ({name: {"data": of_data, "weights": of_weights}.get(name) for name in arrays},)
+
+
+reduce.defvjp(_reduce_forward, _reduce_backward)
+
+
+class _Members:
+    """The members of bags: which rows of data they take, and which bag each belongs to."""
+
+    def __init__(self, call: BagReduction, arrays: dict[str, Any]) -> None:
+        self.call = call
+        self.bags = math.prod(call.bags(arrays))
+        self.rows = arrays["data"].shape[0]
+        self.indices = arrays["indices"] if "indices" in arrays else jnp.arange(self.rows)
+        given = {name: array for name, array in arrays.items() if name in ("offsets", "segment_ids")}
+        if given:
+            self.bag_of = bags.run(MemberNumbering(self.indices.shape[0], call.num_segments), given)
+        else:
+            numbers = jnp.arange(self.bags).reshape(*self.indices.shape[:-1], 1)
+            self.bag_of = jnp.broadcast_to(numbers, self.indices.shape)
+
+    def take_rows(self, data: Any) -> Any:
+        return self._take(data, self.indices, self.call.mode)
+
+    def take_bags(self, values: Any) -> Any:
+        return self._take(values, self.bag_of, "raise")
+
+    def _take(self, values: Any, indices: Any, mode: str) -> Any:
+        call = TracedCall("gather", mode=mode, num_threads=self.call.num_threads, of=bags.OP)
+        return gather(call, values.shape, values, indices)
+
+    def scatter_to(self, start: Any, updates: Any, reduction: str) -> Any:
+        """Updates, one for each member, reduced to bags; those without members keep the start."""
+        call = TracedCall("scatter_update", reduction=reduction, include_self=False, of=bags.OP,
+                          accumulate=self.call.accumulate, num_threads=self.call.num_threads)  # fmt: skip
+        return scatter(call, start, self.bag_of, updates)
+
+    def count(self) -> Any:
+        return self.scatter_to(jnp.ones(self.bags, np.int32), jnp.ones(self.bag_of.shape, np.int32), "add")
+
+    def reduce_to_rows(self, values: Any, weights: Any) -> Any:
+        """The transposed bags: the members of a row of data are the bags that have taken it, each with its weight."""
+        none = int(self.call.mode == "fill")  # the first row then is where members belong that take no row
+        row_of = self.take_rows(jnp.arange(none, self.rows + none))
+        transposed = {"data": values, "indices": self.bag_of.reshape(-1), "segment_ids": row_of.reshape(-1)}
+        if weights is not None:
+            transposed["weights"] = weights.reshape(-1)
+        call = BagReduction(self.rows + none, accumulate=_choose_accumulate(values), num_threads=self.call.num_threads)
+        return reduce(call, transposed)[none:]
+
+
+def _add_members(members: _Members, of_bags: Any, data: Any, weights: Any) -> tuple[Any, Any]:
+    if members.call.reduction == "mean":
+        count = members.count().reshape(-1, *(1,) * (data.ndim - 1))
+        of_bags = (of_bags / count.astype(jnp.promote_types(of_bags.dtype, np.float32))).astype(of_bags.dtype)
+    of_data = members.reduce_to_rows(of_bags, weights)
+    if weights is None:
+        return of_data, None
+    products = members.take_bags(of_bags) * members.take_rows(data)
+    return of_data, products.sum(tuple(range(weights.ndim, products.ndim)))
+
+
+def _reduce_in_two_steps(members: _Members, default: Any, data: Any, weights: Any) -> Any:
+    rows = members.take_rows(data)
+    if weights is not None:  # with each row in a bag of its own, products are rounded as in the reduction
+        count = weights.size
+        alone = {"data": rows.reshape(count, *data.shape[1:]), "indices": jnp.arange(count)[:, np.newaxis],
+                 "weights": weights.reshape(count, 1)}  # fmt: skip
+        rows = reduce(BagReduction(num_threads=members.call.num_threads), alone).reshape(rows.shape)
+    start = jnp.broadcast_to(jnp.asarray(default, data.dtype), (members.bags, *data.shape[1:]))
+    return members.scatter_to(start, rows, members.call.reduction)

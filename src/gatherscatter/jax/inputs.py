@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gatherscatter.arrays import convert, interop
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.errors import OpTypeError, OpValueError, make_error
 
 _X64 = 'jax.config.update("jax_enable_x64", True)'
 
@@ -28,27 +28,27 @@ def as_data(op: str, value: Any) -> Any:
     return _convert_to_jax_type(op, "data", array)
 
 
-def as_indices(op: str, value: Any, traced: bool) -> Any:
+def as_indices(op: str, value: Any, traced: bool, name: str = "indices") -> Any:
     """Indices as an array of integers; where there are values all round, of NumPy, which loses none of them."""
     indices = _jax_array(value)
     if indices is None:
-        array = convert.as_indices(op, "indices", value)
-        return _convert_to_jax_type(op, "indices", array) if traced else array
+        array = convert.as_indices(op, name, value)
+        return _convert_to_jax_type(op, name, array) if traced else array
     if indices.dtype.kind not in "iu":
-        raise OpTypeError(f"{op}: indices must be integers, not {indices.dtype}", op=op, input="indices")
+        raise make_error("not_integers", op, input=name, type=indices.dtype)
     return indices
 
 
-def as_updates(op: str, value: Any, data: Any) -> Any:
+def as_updates(op: str, value: Any, data: Any, name: str = "updates") -> Any:
     """Updates in the type of data, if that can hold them."""
     updates = _jax_array(value)
     if updates is None:
-        return convert.cast(op, "updates", value, "data", np.empty(0, data.dtype))
+        return convert.cast(op, name, value, "data", np.empty(0, data.dtype))
     if updates.dtype == data.dtype:
         return updates
     if jnp.promote_types(updates.dtype, data.dtype) != data.dtype:
-        text = f"updates of type {updates.dtype} can't be stored in data of type {data.dtype}; convert one of them"
-        raise OpTypeError(f"{op}: {text}", op=op, input="updates")
+        text = f"{name} of type {updates.dtype} can't be stored in data of type {data.dtype}; convert one of them"
+        raise OpTypeError(f"{op}: {text}", op=op, input=name)
     return updates.astype(data.dtype)
 
 

@@ -11,6 +11,7 @@ _OWN = "ijklmnop"
 
 def code(call: LibraryCall) -> list[str]:
     """The call in einx."""
+    call.require(not call.reduces_bags, "einx has no reduction over bags of different sizes")
     call.require(call.kernel not in ("gather_tree", "tensor_scatter"), "einx has nothing of this kind")
     call.require(call.rule == "negative" or call.rule == "nonnegative" or not call.missing,
                   "einx does not define what happens to indices out of range")  # fmt: skip

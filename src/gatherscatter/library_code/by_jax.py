@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from gatherscatter.library_code.by_numpy import gather_expression, gather_with_empty_tuples, normalise_indices
+from gatherscatter.library_code.by_numpy import (
+    gather_expression,
+    gather_with_empty_tuples,
+    normalise_indices,
+    prepare_members,
+)
 from gatherscatter.library_code.call import LibraryCall
 from gatherscatter.library_code.parts import (
+    bag_count,
+    bag_default,
     clear_missing_starts,
     fuse_batch_dims,
     identity,
     index_lines,
+    limits,
     map_batches,
     negative_note,
+    new_axes,
+    overflow_note,
     repeated_note,
+    restore_bags,
+    sum_of,
+    weighted_rows,
     wrap_positions,
 )
 
@@ -23,6 +36,8 @@ def code(call: LibraryCall) -> list[str]:
     call.require(call.kernel != "gather_tree", "JAX has no beam search; a loop does it, as in NumPy")
     call.require(call.type != "string", "JAX has no strings")
     lines = ["import jax.numpy as jnp", *_notes(call)]
+    if call.reduces_bags:
+        return [*lines, *prepare_members(call, "jnp"), *_reduce_bags(call)]
     if call.kernel == "tensor_scatter":
         return ["import jax", *lines, *clear_missing_starts(call), *_scatter_windows(call)]
     lines += normalise_indices(call, "jnp", "indices = indices.astype(int)")
@@ -36,6 +51,8 @@ def plain_code(call: LibraryCall) -> list[str]:
     """take, take_along_axis, indexing, ``.at[]`` and dynamic_update_slice."""
     if call.kernel == "tensor_scatter":
         return _scatter_windows(call)
+    if call.reduces_bags:
+        return _plain_bags(call)
     if not call.is_scatter:
         return [f"{call.result_name} = {map_batches('jax', gather_expression(call, 'jnp'), call.batch_dims)}"]
     call.require(call.reduction in METHODS, f".at[] has no {call.reduction}")
@@ -53,7 +70,7 @@ def _notes(call: LibraryCall) -> list[str]:
         lines += repeated_note(call, "JAX")
     elif call.kernel in ("gather", "gather_elements"):
         lines.append("# JAX fills in NaN or the least integer for an index out of range, without an error")
-    elif not call.is_scatter:
+    elif not call.is_scatter and call.indices is not None:
         lines.append("# JAX takes the nearest element for an index out of range, without an error")
     return lines
 
@@ -105,14 +122,49 @@ def _mean(call: LibraryCall, at: str) -> list[str]:
     call.require(call.type != "uint64", "JAX has no wider type for the sum of uint64")
     mine = int(call.include_self)
     base = f"data.astype({kind})" + ("" if mine else f".at{at}.set({'0' if is_integer else '-0.0'})")
-    lines = ["# sums beyond 64 bits overflow in JAX; here they don't"] if call.type == "int64" else []
     return [
-        *lines,
+        *overflow_note(call, "JAX"),
         f"total = {base}.at{at}.add(updates)",
         f"count = jnp.full(data.shape, {mine}).at{at}.add(1)",
         f"output = jnp.where(count > {mine}, {divided.replace('count', 'jnp.maximum(count, 1)')}, data)"
         ".astype(data.dtype)",
     ]
+
+
+def _reduce_bags(call: LibraryCall) -> list[str]:
+    call.require(call.adds_stepwise, "JAX adds up in the type of the array only")
+    data, is_mean = call.name("data"), call.reduction == "mean"
+    is_integer = call.type.startswith(("int", "uint"))
+    call.require(not is_mean or call.type != "uint64", "JAX has no wider type for the sum of uint64")
+    kind = "int" if is_mean and is_integer else "jnp.float32" if call.is_wide else f"{data}.dtype"
+    first = "0" if kind == "int" else identity(sum_of(call), "jnp.inf", limits(call, "jnp"))
+    full = f"jnp.full(({bag_count(call)}, *{data}.shape[1:]), {first}, {kind})"
+    has_empty = bool(call.empty_bags.any())
+    lines = [*overflow_note(call, "JAX"), f"output = {full}.at[bags].{_method(sum_of(call))}(rows)"]
+    if is_mean or has_empty:
+        lines.append(f"count = jnp.bincount(bags, length=len(output)){new_axes(call)}")
+    if is_mean:
+        divided = "//" if is_integer else "/"
+        lines.append(f"output = output {divided} jnp.maximum(count, 1).astype({kind})")
+    if kind != f"{data}.dtype":
+        lines.append(f"output = output.astype({data}.dtype)")
+    if has_empty:
+        default = bag_default(call, f"{limits(call, 'jnp')}.min")
+        lines.append(f"output = jnp.where(count == 0, {default}, output).astype({data}.dtype)")
+    return [*lines, *restore_bags(call)]
+
+
+def _plain_bags(call: LibraryCall) -> list[str]:
+    """sum and mean along an axis, segment_sum and segment_max."""
+    data, result = call.name("data"), call.result_name
+    call.require(call.default_row is None, "JAX has no rows for empty bags")
+    lines = weighted_rows(call)
+    if call.bag_input is None:
+        return [*lines, f"{result} = rows.{'mean' if call.reduction == 'mean' else 'sum'}(axis=1, dtype={data}.dtype)"]
+    call.require(call.bag_input == "segment_ids", "JAX has no bags by offsets")
+    call.require(call.reduction != "max" or call.fill_mode == "LOWEST", "no maximum gives zeros for no rows")
+    name = {"add": "sum", "max": "max"}[call.reduction]
+    return [*lines, f"{result} = jax.ops.segment_{name}(rows, segment_ids, {bag_count(call)})"]
 
 
 def _scatter_windows(call: LibraryCall) -> list[str]:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from gatherscatter.library_code.call import LibraryCall
 from gatherscatter.library_code.parts import (
+    bag_count,
+    bag_default,
+    bags_by_repeat,
     clear_missing_starts,
     fuse_batch_dims,
     identity,
     index_lines,
     index_tuple,
+    limits,
+    member_rows,
     negative_note,
+    new_axes,
+    restore_bags,
+    sum_of,
+    weighted_rows,
     wrap_positions,
 )
 
@@ -33,6 +42,8 @@ def code(call: LibraryCall) -> list[str]:
         return [*lines, _TREE]
     if call.kernel == "tensor_scatter":
         return [*lines, *clear_missing_starts(call), *_scatter_windows(call)]
+    if call.reduces_bags:
+        return [*lines, *negative_note(call, "NumPy"), *prepare_members(call, "np"), *_reduce_bags(call)]
     lines += negative_note(call, "NumPy") + normalise_indices(call, "np", "indices = indices.astype(np.int64)")
     return [*lines, *(_scatter(call) if call.is_scatter else _gather(call))]
 
@@ -41,6 +52,8 @@ def plain_code(call: LibraryCall) -> list[str]:
     """take, take_along_axis, put_along_axis, indexing, and ``at`` of ufuncs."""
     if call.kernel == "tensor_scatter":
         return _scatter_windows(call)
+    if call.reduces_bags:
+        return _plain_bags(call)
     if not call.is_scatter:
         return [f"{call.result_name} = {_stack_batches(call, call.batch_dims, 'data', 'indices')}"]
     call.require(call.include_self or call.reduction == "none", "ufuncs reduce into what is there")
@@ -48,6 +61,64 @@ def plain_code(call: LibraryCall) -> list[str]:
     if call.reduction == "none":
         return _assign(call)
     return [*index_lines(call, "np"), _copy(call), _combine(call, UFUNCS[call.reduction])]
+
+
+def prepare_members(call: LibraryCall, library: str) -> list[str]:
+    """``rows`` and ``bags``, in what NumPy and JAX have in common."""
+    widen = "indices = indices.astype(int)"
+    lines = [] if call.indices is None else normalise_indices(call, library, widen)
+    return [*lines, *member_rows(call), bags_by_repeat(call, library)]
+
+
+def _reduce_bags(call: LibraryCall) -> list[str]:
+    call.require(call.adds_stepwise, "NumPy adds up in the type of the array only")
+    data, is_mean = call.name("data"), call.reduction == "mean"
+    is_integer = call.type.startswith(("int", "uint"))
+    kind = "object" if is_mean and is_integer else "np.float32" if call.is_wide else f"{data}.dtype"
+    first = "0" if kind == "object" else identity(sum_of(call), "np.inf", limits(call, "np"))
+    ufunc = "add" if is_mean else UFUNCS[call.reduction]
+    lines = [
+        f"output = np.full(({bag_count(call)}, *{data}.shape[1:]), {first}, {kind})",
+        f"np.{ufunc}.at(output, bags, rows)",
+    ]
+    has_empty = bool(call.empty_bags.any())
+    if is_mean or has_empty:
+        lines.append("count = np.bincount(bags, minlength=len(output))")
+    if is_mean:
+        divided = "//" if is_integer else "/"
+        lines.append(f"output = output {divided} np.maximum(count, 1){new_axes(call)}.astype({kind})")
+    if call.is_wide or kind == "object":
+        lines.append(f"output = output.astype({data}.dtype)")
+    if has_empty:
+        default = bag_default(call, _lowest(call))
+        lines += ["import ml_dtypes"] if "ml_dtypes" in default else []
+        lines.append(f"output[count == 0] = {default}")
+    return [*lines, *restore_bags(call)]
+
+
+def _lowest(call: LibraryCall) -> str:
+    return f"{limits(call, 'ml_dtypes' if call.type == 'bfloat16' else 'np')}.min"
+
+
+def _plain_bags(call: LibraryCall) -> list[str]:
+    """sum, mean and max along an axis, ``reduceat`` of ufuncs, and ``at``."""
+    data, result = call.name("data"), call.result_name
+    call.require(call.default_row is None, "NumPy has no rows for empty bags")
+    rows = weighted_rows(call)
+    if call.bag_input is None:
+        return [*rows, f"{result} = rows.{'mean' if call.reduction == 'mean' else 'sum'}(axis=1, dtype={data}.dtype)"]
+    call.require(call.reduction != "mean", "no ufunc gives a mean")
+    ufunc = UFUNCS[call.reduction]
+    if call.bag_input == "offsets":
+        return [*rows, f"{result} = np.{ufunc}.reduceat(rows, offsets, axis=0, dtype={data}.dtype)"]
+    call.require(call.reduction != "max" or call.fill_mode == "LOWEST", "no maximum gives zeros for no rows")
+    default = bag_default(call, _lowest(call))
+    return [
+        *(["import ml_dtypes"] if "ml_dtypes" in default else []),
+        *rows,
+        f"{result} = np.full(({bag_count(call)}, *{data}.shape[1:]), {default}, {data}.dtype)",
+        f"np.{ufunc}.at({result}, segment_ids, rows)",
+    ]
 
 
 def normalise_indices(call: LibraryCall, library: str, widen: str) -> list[str]:

@@ -6,15 +6,27 @@ import math
 
 from gatherscatter.library_code.call import ARITHMETIC, HALVES, LibraryCall
 from gatherscatter.library_code.parts import (
+    bag_count,
+    bag_default,
     clear_missing_starts,
     fuse_batch_dims,
+    identity,
+    limits,
     map_batches,
+    member_count,
+    member_rows,
     negative_note,
+    new_axes,
+    overflow_note,
     repeated_note,
+    restore_bags,
+    sum_of,
+    weighted_rows,
     wrap_positions,
 )
 
 REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
+_BOOLEAN = {"add": "amax", "mul": "amin", "min": "amin", "max": "amax"}  # of booleans as numbers
 WIDEN = "indices = indices.long()"
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "bfloat16", "complex64",
           "complex128")  # fmt: skip
@@ -27,6 +39,8 @@ def code(call: LibraryCall) -> list[str]:
     lines = ["import torch"]
     if call.kernel == "tensor_scatter":
         return [*lines, *clear_missing_starts(call), *_scatter_windows(call)]
+    if call.reduces_bags:
+        return [*lines, *_prepare_members(call), *_reduce_bags(call)]
     call.require(not call.missing or not call.is_scatter, "PyTorch has no scatter that drops indices")
     lines += _notes(call)
     if call.index_type != "int64":
@@ -39,6 +53,8 @@ def plain_code(call: LibraryCall) -> list[str]:
     """Indexing, gather, scatter, scatter_reduce, index_put."""
     if call.kernel == "tensor_scatter":
         return _scatter_windows(call)
+    if call.reduces_bags:
+        return _plain_bags(call)
     if not call.is_scatter:
         return [f"{call.result_name} = {_gather_expression(call, 'indices.long()')}"]
     if call.kernel == "scatter_elements" and call.reduction != "none":
@@ -53,17 +69,21 @@ def _notes(call: LibraryCall) -> list[str]:
     if call.is_scatter:
         lines = repeated_note(call, "PyTorch")
         stepwise = call.kernel == "scatter_nd" and _uses_index_put(call)
-        if call.type in HALVES and call.reduction in ARITHMETIC and not call.is_wide and not stepwise:
-            lines.append(f"# PyTorch computes {call.type} in float32 and rounds once; here every step is rounded")
-        if call.type == "int64" and call.reduction == "mean":
-            lines.append("# sums beyond 64 bits overflow in PyTorch; here they don't")
-        return lines
+        if not stepwise:
+            lines += _halves_note(call)
+        return lines + overflow_note(call, "PyTorch")
     return negative_note(call, "PyTorch") if _is_subscript(call) else []
+
+
+def _halves_note(call: LibraryCall) -> list[str]:
+    if call.type in HALVES and call.reduction in ARITHMETIC and not call.is_wide:
+        return [f"# PyTorch computes {call.type} in float32 and rounds once; here every step is rounded"]
+    return []
 
 
 def _is_subscript(call: LibraryCall) -> bool:
     """Whether the code is ``data[...]``, which knows negative indices; the functions don't."""
-    plain = call.kernel in ("gather", "gather_nd", "scatter_update")
+    plain = call.kernel in ("gather", "gather_nd", "gather_reduce", "scatter_update")
     return plain or (call.kernel == "scatter_nd" and _uses_index_put(call))
 
 
@@ -156,7 +176,7 @@ def _scatter_reduce(call: LibraryCall) -> list[str]:
     is_bool = call.type == "bool"
     call.require(call.reduction in REDUCTIONS or (call.reduction == "sub" and not is_bool and call.include_self),
                  f"scatter_reduce has no {call.reduction} like this")  # fmt: skip
-    name = {"add": "amax", "mul": "amin", "min": "amin", "max": "amax"}[call.reduction] if is_bool else \
+    name = _BOOLEAN[call.reduction] if is_bool else \
         REDUCTIONS[call.reduction if call.reduction != "sub" else "add"]  # fmt: skip
     working, back = _choose_casts(call)
     data, updates = f"data{working}", f"updates{working}"
@@ -173,14 +193,14 @@ def _scatter_reduce(call: LibraryCall) -> list[str]:
     ]
 
 
-def _choose_casts(call: LibraryCall) -> tuple[str, str]:
+def _choose_casts(call: LibraryCall, data: str = "data") -> tuple[str, str]:
     """To the type to compute in, and back: PyTorch has no sums of booleans, and means of integers overflow there."""
     if call.type == "bool":
         return ".byte()", ".bool()"
     if call.is_wide:
-        return ".float()", ".to(data.dtype)"
+        return ".float()", f".to({data}.dtype)"
     narrow = call.type.startswith(("int", "uint")) and call.type != "int64"
-    return (".long()", ".to(data.dtype)") if narrow and call.reduction == "mean" else ("", "")
+    return (".long()", f".to({data}.dtype)") if narrow and call.reduction == "mean" else ("", "")
 
 
 def _row_number(call: LibraryCall) -> str:
@@ -190,6 +210,72 @@ def _row_number(call: LibraryCall) -> str:
         stride = math.prod(call.sizes[j + 1 :])
         terms.append(f"indices[..., {j}]" + (f" * {stride}" if stride != 1 else ""))
     return " + ".join(terms)
+
+
+def _prepare_members(call: LibraryCall) -> list[str]:
+    """``rows`` and ``bags``."""
+    lines = negative_note(call, "PyTorch")
+    if call.indices is not None:
+        lines += ([WIDEN] if call.widens_indices else []) + _normalise_indices(call)
+    lines += member_rows(call)
+    if call.bag_input is None:
+        return [*lines, f"bags = torch.arange({bag_count(call)}).repeat_interleave(indices.shape[-1])"]
+    signed = ".long()" if call.arrays[call.bag_input].dtype.name not in ("int32", "int64") else ""
+    if call.bag_input == "segment_ids":
+        return [*lines, f"bags = segment_ids{signed}"]
+    ends = f"append=offsets{signed}.new_tensor([{member_count(call)}])"
+    return [*lines, f"bags = torch.repeat_interleave(torch.diff(offsets{signed}, {ends}))"]
+
+
+def _reduce_bags(call: LibraryCall) -> list[str]:
+    """index_add and index_reduce; booleans as numbers, as PyTorch has no sums of them."""
+    call.require(call.adds_stepwise, "PyTorch chooses the type of the sum itself")
+    complex_product = call.type.startswith("complex") and call.reduction != "add"
+    call.require(not complex_product, f"index_reduce has no {call.reduction} of complex numbers")
+    data, is_mean = call.name("data"), call.reduction == "mean"
+    working, back = _choose_casts(call, data)
+    is_sum = call.reduction in ("add", "mean") and call.type != "bool"
+    types = {".byte()": "torch.uint8", ".long()": "torch.int64", ".float()": "torch.float32"}
+    kind = types.get(working, f"{data}.dtype")
+    first = "0" if working == ".long()" else identity(sum_of(call), "torch.inf", limits(call, "torch"))
+    combined = f"index_add(0, bags, rows{working})"
+    if not is_sum:
+        name = _BOOLEAN[call.reduction] if call.type == "bool" else REDUCTIONS[call.reduction]
+        combined = f'index_reduce(0, bags, rows{working}, "{name}")'
+    lines = _halves_note(call) + overflow_note(call, "PyTorch")
+    full = f"torch.full(({bag_count(call)}, *{data}.shape[1:]), {first}, dtype={kind})"
+    lines.append(f"output = {full}.{combined}{'' if is_mean else back}")
+    has_empty = bool(call.empty_bags.any())
+    if is_mean or has_empty:
+        lines.append("count = torch.bincount(bags, minlength=len(output))")
+    if is_mean:
+        count = f"count.clamp(min=1){new_axes(call)}"
+        whole = call.type.startswith(("int", "uint"))
+        divided = f'torch.div(output, {count}, rounding_mode="floor")' if whole else f"output / {count}.to({kind})"
+        lines.append(f"output = ({divided}){back}" if back else f"output = {divided}")
+    if has_empty:
+        default = bag_default(call, f"{limits(call, 'torch')}.min")
+        lines.append(f"output[count == 0] = {default}")
+    return [*lines, *restore_bags(call)]
+
+
+def _plain_bags(call: LibraryCall) -> list[str]:
+    """embedding_bag, index_add and index_reduce."""
+    data, result = call.name("data"), call.result_name
+    call.require(call.default_row is None, "PyTorch has no rows for empty bags")
+    if call.bag_input != "segment_ids":
+        call.require(call.rank == 2, "embedding_bag takes tables of two dimensions")
+        offsets = ", offsets" if call.bag_input else ""
+        weights = f", per_sample_weights={call.weights_input}" if call.weights_input else ""
+        mode = "mean" if call.reduction == "mean" else "sum"
+        return [f'{result} = torch.nn.functional.embedding_bag(indices, {data}{offsets}, mode="{mode}"{weights})']
+    lines = weighted_rows(call)
+    shape = f"({bag_count(call)}, *{data}.shape[1:])"
+    if call.reduction == "add":
+        return [*lines, f"{result} = torch.zeros({shape}, dtype={data}.dtype).index_add(0, segment_ids, rows)"]
+    default = bag_default(call, f"{limits(call, 'torch')}.min")
+    full = f"torch.full({shape}, {default}, dtype={data}.dtype)"
+    return [*lines, f'{result} = {full}.index_reduce(0, segment_ids, rows, "amax", include_self=False)']
 
 
 def _scatter_windows(call: LibraryCall) -> list[str]:

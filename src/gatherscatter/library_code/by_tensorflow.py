@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from gatherscatter.library_code.call import LibraryCall
-from gatherscatter.library_code.parts import fused_shape, repeated_note
+from gatherscatter.library_code.parts import (
+    bag_count,
+    bag_default,
+    fused_shape,
+    identity,
+    member_count,
+    member_rows,
+    new_axes,
+    repeated_note,
+    sum_of,
+    weighted_rows,
+)
 from gatherscatter.specs.table import ONNX_13
 
 FUNCTIONS = {"none": "update", "add": "add", "sub": "sub", "min": "min", "max": "max"}
 TYPES = ONNX_13
+_TAKE, _FLATTEN, _GREATEST = "tf.gather({}, {})", "tf.reshape({}, [-1])", "tf.reduce_max(segment_ids)"
 WIDEN = "indices = tf.cast(indices, tf.int64)"
 
 
@@ -17,6 +29,8 @@ def code(call: LibraryCall) -> list[str]:
     call.require(call.kernel != "tensor_scatter", "TensorFlow has no scatter of windows")
     call.require(not call.missing, "TensorFlow refuses indices out of range on a CPU, and ignores them on a GPU")
     call.require(call.type in TYPES, f"TensorFlow does not index tensors of {call.type}")
+    if call.reduces_bags:
+        return ["import tensorflow as tf", *_reduce_bags(call)]
     full = call.kernel == "gather" or all(array.size for array in call.arrays.values())
     call.require(full, "TensorFlow refuses tensors without elements here")
     lines = ["import tensorflow as tf"]
@@ -33,6 +47,8 @@ def code(call: LibraryCall) -> list[str]:
 def plain_code(call: LibraryCall) -> list[str]:
     """gather, gather_nd, tensor_scatter_nd_update and its kin, and take_along_axis."""
     result = call.result_name
+    if call.reduces_bags:
+        return _plain_bags(call)
     if call.kernel == "gather_elements":
         return [f"{result} = tf.experimental.numpy.take_along_axis(data, indices, axis={call.axis})"]
     if not call.is_scatter:
@@ -99,6 +115,58 @@ def _scatter(call: LibraryCall) -> list[str]:
         f"moved = {function}(tf.transpose(data, {[axis, *rest]}), indices[..., None], tf.transpose(updates, {moved}))",
         f"output = tf.transpose(moved, {back})",
     ]
+
+
+def _reduce_bags(call: LibraryCall) -> list[str]:
+    """A scatter of the members into rows that change nothing."""
+    is_mean = call.reduction == "mean"
+    whole = call.type.startswith(("int", "uint", "bool"))
+    call.require(not is_mean or not whole, "TensorFlow has no rounded mean of integers")
+    call.require(is_mean or call.reduction in FUNCTIONS, f"TensorFlow has no tensor_scatter_nd for {call.reduction}")
+    call.require(call.type != "bool", "TensorFlow does not combine elements of type bool")
+    call.require(call.is_wide or call.accumulate == "step", "TensorFlow chooses the type of the sum")
+    call.require(call.rule in ("nonnegative", "negative") and not call.negative, "select the rows first")
+    call.require(all(array.size for array in call.arrays.values()), "TensorFlow refuses tensors without elements here")
+    data, kind = call.name("data"), "tf.float32" if call.is_wide else f"{call.name('data')}.dtype"
+    lines = ["# TensorFlow loses some NaN here"] if call.reduction in ("min", "max") and call.has_nan else []
+    lines += [*member_rows(call, _TAKE, _FLATTEN), f"bags = {_bags(call)}"]
+    if call.is_wide:
+        lines.append(f"rows = tf.cast(rows, {kind})")
+    first = identity(sum_of(call), "float('inf')", f"{data}.dtype")
+    full = f"tf.fill(({bag_count(call, _GREATEST)}, *{data}.shape[1:]), tf.constant({first}, {kind}))"
+    lines.append(f"output = {_function(sum_of(call))}({full}, bags[:, None], rows)")
+    has_empty = bool(call.empty_bags.any())
+    if is_mean or has_empty:
+        lines.append(f"count = tf.math.bincount(tf.cast(bags, tf.int32), minlength=len(output)){new_axes(call)}")
+    if is_mean:
+        lines.append(f"output = output / tf.cast(tf.maximum(count, 1), {kind})")
+    if call.is_wide:
+        lines.append(f"output = tf.cast(output, {data}.dtype)")
+    if has_empty:
+        default = bag_default(call, f"{data}.dtype.min", _TAKE)
+        lines.append(f"output = tf.where(count == 0, tf.cast({default}, {data}.dtype), output)")
+    return lines
+
+
+def _bags(call: LibraryCall) -> str:
+    if call.bag_input == "segment_ids":
+        return "segment_ids"
+    if call.bag_input is None:
+        return f"tf.repeat(tf.range({bag_count(call)}), indices.shape[-1])"
+    return f"tf.repeat(tf.range(len(offsets)), tf.concat([offsets[1:], [{member_count(call)}]], 0) - offsets)"
+
+
+def _plain_bags(call: LibraryCall) -> list[str]:
+    """reduce_sum and reduce_mean along an axis, unsorted_segment_sum and unsorted_segment_max."""
+    result = call.result_name
+    call.require(call.bag_input != "offsets", "TensorFlow has no bags by offsets")
+    call.require(call.default_row is None, "TensorFlow has no rows for empty bags")
+    lines = weighted_rows(call, _TAKE)
+    if call.bag_input is None:
+        return [*lines, f"{result} = tf.reduce_{'mean' if call.reduction == 'mean' else 'sum'}(rows, axis=1)"]
+    call.require(call.reduction != "max" or call.fill_mode == "LOWEST", "no maximum gives zeros for no rows")
+    name = {"add": "sum", "max": "max"}[call.reduction]
+    return [*lines, f"{result} = tf.math.unsorted_segment_{name}(rows, segment_ids, {bag_count(call, _GREATEST)})"]
 
 
 def _function(call: LibraryCall) -> str:

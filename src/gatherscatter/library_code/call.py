@@ -10,16 +10,22 @@ import numpy as np
 
 from gatherscatter import _core
 from gatherscatter.arrays.convert import element_type, number_elements
+from gatherscatter.functions.gather_reduce import (
+    Bags,
+    find_bags_by_offsets,
+    find_bags_by_rows,
+    find_bags_by_segments,
+)
 from gatherscatter.specs.table import OpVersion
 
 HALVES = ("float16", "bfloat16")
 ARITHMETIC = ("add", "sub", "mul", "mean")
 """Reductions that compute, as opposed to those that choose."""
 
-# Which input holds the data, the indices and the updates, where they have other names.
+# Which input holds the indices and the updates, where they have other names. The data come first.
 ROLES = {
-    "tensor_scatter": {"data": "past_cache", "indices": "write_indices", "updates": "update"},
-    "gather_tree": {"data": "step_ids", "indices": "parent_ids"},
+    "tensor_scatter": {"indices": "write_indices", "updates": "update"},
+    "gather_tree": {"indices": "parent_ids"},
 }
 
 
@@ -39,6 +45,7 @@ class LibraryCall:
     axis, batch_dims : counted from the front
     reduction, include_self, accumulate : as the array functions have them
     rule : what an index means: "negative", "nonnegative", "zeros", or a mode of the array functions or of TensorScatter
+    fill_mode : what a bag without members gives: "ZERO" or "LOWEST", as SegmentMax has it
     result_name : the variable that the code makes
     """
 
@@ -51,6 +58,7 @@ class LibraryCall:
     include_self: bool
     accumulate: str
     rule: str
+    fill_mode: str = "ZERO"
     result_name: str = "output"
 
     @property
@@ -60,7 +68,7 @@ class LibraryCall:
 
     def name(self, role: str) -> str:
         """What the input in a role is called."""
-        return ROLES.get(self.kernel, {}).get(role, role)
+        return self.row.inputs[0].name if role == "data" else ROLES.get(self.kernel, {}).get(role, role)
 
     @property
     def data(self) -> np.ndarray:
@@ -77,6 +85,67 @@ class LibraryCall:
     @property
     def is_scatter(self) -> bool:
         return "scatter" in self.kernel
+
+    @property
+    def reduces_bags(self) -> bool:
+        """Whether rows are gathered and those of each bag reduced."""
+        return self.kernel == "gather_reduce"
+
+    @property
+    def bag_input(self) -> str | None:
+        """The input that says which members a bag has; None where each row of indices is a bag."""
+        return next((name for name in ("offsets", "segment_ids") if name in self.arrays), None)
+
+    @property
+    def weights_input(self) -> str | None:
+        """The input that has a factor for each member; None where there is none."""
+        return next((name for name in ("per_sample_weights", "weights") if name in self.arrays), None)
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The shape of the members of all bags: that of indices, or that of all rows of data."""
+        return self.data.shape[:1] if self.indices is None else self.indices.shape
+
+    @property
+    def bags_shape(self) -> tuple[int, ...]:
+        """The leading dims of the output, one row for each bag."""
+        if self.bag_input is None:
+            return self.members[:-1]
+        if self.bag_input == "offsets":
+            return self.arrays["offsets"].shape
+        if "num_segments" in self.arrays:
+            return (int(self.arrays["num_segments"].reshape(())[()]),)
+        ids = self.arrays["segment_ids"]
+        return (max(int(ids.max()) + 1, 0) if ids.size else 0,)
+
+    @cached_property
+    def bags(self) -> Bags:
+        """Which members each bag has.
+
+        Raises
+        ------
+        IndexError
+            An offset or a segment id is out of range.
+        """
+        if self.bag_input is None:
+            return find_bags_by_rows(self.members)
+        numbers = self.arrays[self.bag_input]
+        if self.bag_input == "offsets":
+            return find_bags_by_offsets(self.op, numbers, self.members[0])
+        return find_bags_by_segments(self.op, numbers, self.bags_shape[0])
+
+    @property
+    def empty_bags(self) -> np.ndarray:
+        """For each bag whether it has no members."""
+        empty: np.ndarray = self.bags.starts[1:] == self.bags.starts[:-1]
+        return empty.reshape(self.bags.shape)
+
+    @property
+    def default_row(self) -> int | None:
+        """The row of data that a bag without members gives; None: there is none, as for -1."""
+        given = self.arrays.get("default_index")
+        row = -1 if given is None or given.size != 1 else int(given.reshape(())[()])
+        return None if row == -1 else row
 
     @property
     def by_tuple(self) -> bool:
@@ -161,7 +230,7 @@ class LibraryCall:
     @property
     def has_nan(self) -> bool:
         """Whether data or updates hold a NaN."""
-        moved = [array for name, array in self.arrays.items() if name in ("data", "updates")]
+        moved = [array for name, array in self.arrays.items() if name in (self.name("data"), "updates")]
         return any(array.dtype.kind not in "OSUTbiu" and bool((array != array).any()) for array in moved)
 
     @property

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from gatherscatter.library_code.call import LibraryCall
 
 
@@ -52,7 +55,7 @@ def clear_missing_starts(call: LibraryCall) -> list[str]:
 
 def negative_note(call: LibraryCall, library: str) -> list[str]:
     """A comment where the library takes indices that the op version refuses."""
-    if call.rule == "nonnegative":
+    if call.rule == "nonnegative" and call.indices is not None:
         return [f"# {library} would take negative indices from the end; {call.op} refuses them"]
     return []
 
@@ -62,6 +65,94 @@ def repeated_note(call: LibraryCall, library: str) -> list[str]:
     if call.reduction == "none" and call.repeated:
         return [f"# repeated indices: {library} leaves open which update remains, here it is the last one"]
     return []
+
+
+TAKE, FLATTEN = "{}[{}]", "{}.reshape(-1)"  # a row by its index, and a line of an array, as NumPy has them
+
+
+def member_rows(call: LibraryCall, take: str = TAKE, flatten: str = FLATTEN) -> list[str]:
+    """``rows``, the members of all bags one after the other, each times its weight."""
+    call.require(call.indices is None or not call.missing, "zeros for indices out of range take several steps here")
+    lines = weighted_rows(call, take, flatten if call.bag_input is None else "{}")
+    if first := int(call.bags.starts[0]):
+        last = "offsets[0]" if len(call.bags.starts) > 1 else str(first)
+        lines.append(f"rows = rows[{last}:]  # the others are in no bag")
+    return lines
+
+
+def weighted_rows(call: LibraryCall, take: str = TAKE, line: str = "{}") -> list[str]:
+    """``rows``, each times its weight; ``line``: what to do with indices and weights first."""
+    data = call.name("data")
+    lines = [f"rows = {data if call.indices is None else take.format(data, line.format('indices'))}"]
+    if call.weights_input:
+        lines.append(f"rows = rows * {line.format(call.weights_input)}{new_axes(call)}")
+    return lines
+
+
+def new_axes(call: LibraryCall) -> str:
+    """The subscript that gives one number for each row as many dims as a row has."""
+    return f"[...{', None' * (call.rank - 1)}]" if call.rank > 1 else ""
+
+
+def bag_count(call: LibraryCall, greatest: str = "segment_ids.max()") -> str:
+    """How many bags there are."""
+    if call.bag_input == "offsets":
+        return "len(offsets)"
+    if call.bag_input is None:
+        return "len(indices)" if len(call.members) == 2 else str(math.prod(call.bags_shape))
+    if "num_segments" in call.arrays:
+        return "int(num_segments[0])" if call.arrays["num_segments"].ndim else "int(num_segments)"
+    return f"int({greatest}) + 1" if call.arrays["segment_ids"].size else "0"
+
+
+def bags_by_repeat(call: LibraryCall, library: str) -> str:
+    """``bags``, the number of the bag of each member, in what NumPy and JAX have in common."""
+    if call.bag_input is None:
+        return f"bags = {library}.repeat({library}.arange({bag_count(call)}), indices.shape[-1])"
+    signed = ".astype(int)" if call.arrays[call.bag_input].dtype.name not in ("int32", "int64") else ""
+    if call.bag_input == "segment_ids":
+        return f"bags = segment_ids{signed}"
+    lengths = f"{library}.diff(offsets{signed}, append={member_count(call)})"
+    return f"bags = {library}.repeat({library}.arange(len(offsets)), {lengths})"
+
+
+def member_count(call: LibraryCall) -> str:
+    """How many members there are, for bags by offsets."""
+    return f"len({call.name('data') if call.indices is None else 'indices'})"
+
+
+def bag_default(call: LibraryCall, lowest: str, take: str = TAKE) -> str:
+    """What a bag without members gives; ``lowest``: the lowest number of a type of floats, or of integers."""
+    if call.default_row is not None:
+        return take.format(call.name("data"), "default_index")
+    if "default" in call.arrays:
+        return "default"
+    return lowest if call.fill_mode == "LOWEST" and call.type != "bool" else "0"
+
+
+def limits(call: LibraryCall, library: str) -> str:
+    """The limits of the type of data."""
+    kind = "iinfo" if call.type.startswith(("int", "uint")) else "finfo"
+    return f"{library}.{kind}({call.name('data')}.dtype)"
+
+
+def overflow_note(call: LibraryCall, library: str) -> list[str]:
+    """A comment where the library has no wider type for the sum of a mean."""
+    if call.type == "int64" and call.reduction == "mean":
+        return [f"# sums beyond 64 bits overflow in {library}; here they don't"]
+    return []
+
+
+def sum_of(call: LibraryCall) -> LibraryCall:
+    """The call whose reduction a mean begins with."""
+    return replace(call, reduction="add") if call.reduction == "mean" else call
+
+
+def restore_bags(call: LibraryCall) -> list[str]:
+    """The line that gives the output the leading dims of indices, where these are several."""
+    if len(call.bags_shape) < 2:
+        return []
+    return [f"output = output.reshape({call.bags_shape + call.data.shape[1:]})"]
 
 
 def identity(call: LibraryCall, infinity: str, limits: str) -> str:

@@ -5,6 +5,55 @@ from gatherscatter.openvino.conversion import convert as convert
 from gatherscatter.openvino.core_extensions import extensions as extensions
 from gatherscatter.openvino.extension_ops import op_class as op_class
 
+def EmbeddingBagOffsets(
+    emb_table: ArrayLike,
+    indices: ArrayLike,
+    offsets: ArrayLike,
+    default_index: ArrayLike | None = None,
+    per_sample_weights: ArrayLike | None = None,
+    *,
+    reduction: str = "sum",
+    opset: int | None = None,
+    accumulate: str | None = None,
+) -> np.ndarray: ...
+def EmbeddingBagOffsetsSum(
+    emb_table: ArrayLike,
+    indices: ArrayLike,
+    offsets: ArrayLike,
+    default_index: ArrayLike | None = None,
+    per_sample_weights: ArrayLike | None = None,
+    *,
+    opset: int | None = None,
+    accumulate: str | None = None,
+) -> np.ndarray: ...
+def EmbeddingBagPacked(
+    emb_table: ArrayLike,
+    indices: ArrayLike,
+    per_sample_weights: ArrayLike | None = None,
+    *,
+    reduction: str = "sum",
+    opset: int | None = None,
+    accumulate: str | None = None,
+) -> np.ndarray: ...
+def EmbeddingBagPackedSum(
+    emb_table: ArrayLike,
+    indices: ArrayLike,
+    per_sample_weights: ArrayLike | None = None,
+    *,
+    opset: int | None = None,
+    accumulate: str | None = None,
+) -> np.ndarray: ...
+def EmbeddingSegmentsSum(
+    emb_table: ArrayLike,
+    indices: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: ArrayLike,
+    default_index: ArrayLike | None = None,
+    per_sample_weights: ArrayLike | None = None,
+    *,
+    opset: int | None = None,
+    accumulate: str | None = None,
+) -> np.ndarray: ...
 def Gather(
     data: ArrayLike,
     indices: ArrayLike,
@@ -33,6 +82,14 @@ def GatherTree(
     max_seq_len: ArrayLike,
     end_token: ArrayLike,
     *,
+    opset: int | None = None,
+) -> np.ndarray: ...
+def SegmentMax(
+    data: ArrayLike,
+    segment_ids: ArrayLike,
+    num_segments: ArrayLike | None = None,
+    *,
+    fill_mode: str,
     opset: int | None = None,
 ) -> np.ndarray: ...
 def ScatterUpdate(

@@ -30,7 +30,8 @@ T16 = (*T15, "bfloat16")
 EIGHT_BIT = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 T24 = (*T16, *EIGHT_BIT, "int4", "uint4", "float4_e2m1fn")
 OV_STORAGE = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4", "float4_e2m1fn")
-OVNUM = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", *OV_STORAGE)
+OVRED = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64")
+OVNUM = (*OVRED, *OV_STORAGE)
 OVANY = (*OVNUM, "string")
 I2 = ("int32", "int64")
 IL = ("int64",)
@@ -108,6 +109,13 @@ class OracleRow:
     def reductions(self) -> tuple[str, ...]:
         return self.choices.get("reduction", NONE)
 
+    @property
+    def fixed_reduction(self) -> str:
+        """The reduction of an operator that has no attribute for it."""
+        if self.kernel != "gather_reduce":
+            return "none"
+        return "max" if self.op_type == "SegmentMax" else "sum"
+
 
 def _row(
     name: str,
@@ -127,6 +135,10 @@ def _row(
 _AXIS, _BATCH, _MUST = ("axis", 0), ("batch_dims", 0), ("axis", REQUIRED)
 _DI, _DIU, _DIA, _DIUA = "data indices", "data indices updates", "data indices axis", "data indices updates axis"
 _TREE = "step_ids parent_ids max_seq_len end_token"
+_BAG_OFFSETS = "emb_table indices offsets default_index per_sample_weights"
+_BAG_PACKED = "emb_table indices per_sample_weights"
+_SEGMENTS = "emb_table indices segment_ids num_segments default_index per_sample_weights"
+_SUM_MEAN = ("reduction", "sum", ("sum", "mean"))
 
 ROWS = {
     row.name: row
@@ -153,6 +165,11 @@ ROWS = {
         _row("onnx.ScatterND-18", "scatter_nd", _DIU, T16, IL, "negative", ("reduction", "none", ONNX_18)),
         _row("onnx.TensorScatter-24", "tensor_scatter", "past_cache update write_indices", T24, IL, "own",
              ("axis", -2), ("mode", "linear", ("linear", "circular"))),
+        _row("openvino.EmbeddingBagOffsets-15", "gather_reduce", _BAG_OFFSETS, OVRED, I2, "nonnegative", _SUM_MEAN),
+        _row("openvino.EmbeddingBagOffsetsSum-3", "gather_reduce", _BAG_OFFSETS, OVRED, I2, "nonnegative"),
+        _row("openvino.EmbeddingBagPacked-15", "gather_reduce", _BAG_PACKED, OVRED, I2, "nonnegative", _SUM_MEAN),
+        _row("openvino.EmbeddingBagPackedSum-3", "gather_reduce", _BAG_PACKED, OVRED, I2, "nonnegative"),
+        _row("openvino.EmbeddingSegmentsSum-3", "gather_reduce", _SEGMENTS, OVRED, I2, "nonnegative"),
         _row("openvino.Gather-1", "gather", _DIA, OVANY, IX, "nonnegative"),
         _row("openvino.Gather-7", "gather", _DIA, OVANY, IX, "nonnegative", _BATCH),
         _row("openvino.Gather-8", "gather", _DIA, OVANY, IX, "zeros", _BATCH),
@@ -160,6 +177,8 @@ ROWS = {
         _row("openvino.GatherND-5", "gather_nd", _DI, OVANY, IX, "nonnegative", _BATCH),
         _row("openvino.GatherND-8", "gather_nd", _DI, OVANY, IX, "negative", _BATCH),
         _row("openvino.GatherTree-1", "gather_tree", _TREE, OVNUM, (), "own"),
+        _row("openvino.SegmentMax-16", "gather_reduce", "data segment_ids num_segments", OVRED, I2, "nonnegative",
+             ("fill_mode", REQUIRED, ("ZERO", "LOWEST"))),
         _row("openvino.ScatterUpdate-3", "scatter_update", _DIUA, OVNUM, IX, "nonnegative"),
         _row("openvino.ScatterElementsUpdate-3", "scatter_elements", _DIUA, OVNUM, IX, "nonnegative"),
         _row("openvino.ScatterElementsUpdate-12", "scatter_elements", _DIUA, OVANY, IX, "negative",
@@ -488,6 +507,77 @@ def gather_tree(
     return out
 
 
+# ----------------------------------------------------------------------------------------------------- 2.12 bags
+
+
+def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: Reduce) -> np.ndarray:
+    """Embedding bags, embedding segments and SegmentMax."""
+    indices, offsets, ids = given.get("indices"), given.get("offsets"), given.get("segment_ids")
+    weights, number, default = given.get("per_sample_weights"), given.get("num_segments"), given.get("default_index")
+    require(data.ndim >= 1)
+    if indices is not None:
+        require(indices.ndim == (2 if offsets is None and ids is None else 1))
+    require(offsets is None or offsets.ndim == 1)
+    places = list(np.ndindex(data.shape[:1] if indices is None else indices.shape))
+    require(ids is None or (ids.ndim == 1 and len(ids) == len(places)))
+    require(weights is None or (indices is not None and weights.shape == indices.shape and how.reduction != "mean"))
+    fallback = -1 if default is None else axis_input(default)
+    if number is not None:
+        number = axis_input(number)
+        require(number >= 0)
+    if offsets is not None:
+        for b in range(len(offsets)):
+            if not 0 <= int(offsets[b]) <= len(places):
+                raise at_position(IndexError(int(offsets[b])), (b,))
+        require(all(int(offsets[b]) <= int(offsets[b + 1]) for b in range(len(offsets) - 1)))
+        ends = [*[int(each) for each in offsets[1:]], len(places)]
+        members = [places[int(offsets[b]) : ends[b]] for b in range(len(offsets))]
+    elif ids is not None:
+        if number is None:
+            number = max(int(each) for each in ids) + 1 if len(ids) else 0
+        for m in range(len(ids)):
+            if not 0 <= int(ids[m]) < number:
+                raise at_position(IndexError(int(ids[m])), (m,))
+        require(all(int(ids[m]) <= int(ids[m + 1]) for m in range(len(ids) - 1)))
+        members = [[places[m] for m in range(len(ids)) if int(ids[m]) == b] for b in range(number)]
+    else:
+        members = [[(b, m) for m in range(indices.shape[1])] for b in range(indices.shape[0])]  # type: ignore[union-attr]
+    s = data.shape[0]
+    row_of = {p: p[0] for p in places}
+    if indices is not None:
+        row_of = resolve_all(indices, lambda p: s, "nonnegative")
+    if fallback != -1:
+        fallback_row = resolve(fallback, s, "nonnegative")
+    name = element_type(data.dtype)
+    out = np.empty((len(members), *data.shape[1:]), data.dtype)
+    with np.errstate(all="ignore"):
+        for b, *q in np.ndindex(out.shape):
+            rows = [data[(row_of[p], *q)] for p in members[b]]
+            if weights is not None:
+                rows = [step("mul", row, weights[p], name) for row, p in zip(rows, members[b], strict=True)]
+            if rows:
+                out[(b, *q)] = fold(how.reduction, rows, data.dtype, how.accumulate)
+            elif fallback != -1:
+                out[(b, *q)] = data[(fallback_row, *q)]
+            else:
+                out[(b, *q)] = lowest(name, data.dtype) if values.get("fill_mode") == "LOWEST" else zero_of(data.dtype)
+    return out
+
+
+def lowest(name: str, dtype: np.dtype) -> Any:
+    """The lowest number of a type; of floats the lowest finite one (V30)."""
+    if name in ("bool", *INTEGERS):
+        unsigned = name == "bool" or name.startswith("u")
+        return 0 if unsigned else -(1 << (8 * dtype.itemsize - 1))
+    largest = {
+        "float16": (2 - 2**-10) * 2.0**15,
+        "bfloat16": (2 - 2**-7) * 2.0**127,
+        "float32": (2 - 2**-23) * 2.0**127,
+        "float64": (2 - 2**-52) * 2.0**1023,
+    }
+    return -largest[name]
+
+
 # ---------------------------------------------------------------------------------------- one row of the table
 
 
@@ -510,7 +600,8 @@ def call(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
         require(attribute in row.attributes)
         require(attribute not in row.choices or value in row.choices[attribute])
     values = {k: v for k, v in row.attributes.items() if v is not REQUIRED} | attributes
-    reduction = GENERIC.get(values.get("reduction", "none"), values.get("reduction", "none"))
+    reduction = values.get("reduction", row.fixed_reduction)
+    reduction = GENERIC.get(reduction, reduction)
     check_reduction(reduction, element_type(given[row.inputs[0]].dtype), text=row.domain == "onnx")
     accumulate = "wide" if row.domain == "openvino" else "step"
     return dispatch(row, given, values, Reduce(reduction, values.get("use_init_val", True), accumulate))
@@ -520,8 +611,8 @@ def check_types(row: OracleRow, given: dict[str, Any]) -> None:
     names = {key: element_type(value.dtype) for key, value in given.items() if value is not None}
     main = names[row.inputs[0]]
     for key, name in names.items():
-        if key in ("indices", "write_indices"):
-            allowed = name in row.index_types
+        if key in ("indices", "write_indices", "offsets", "segment_ids", "num_segments", "default_index"):
+            allowed = name in row.index_types and name == names.get("indices", name)  # one T_IND
         elif key == "axis":
             allowed = name in IX
         else:
@@ -536,12 +627,14 @@ def check_reduction(reduction: str, name: str, text: bool = True) -> None:
 
 
 def axis_input(axis: np.ndarray) -> int:
-    require(axis.ndim <= 1 and axis.size == 1)  # a scalar or one element (V16)
+    require(axis.ndim <= 1 and axis.size == 1)  # a scalar or one element (V16, V29)
     return int(axis.reshape(())[()])
 
 
 def dispatch(row: OracleRow, given: dict[str, Any], values: dict[str, Any], how: Reduce) -> np.ndarray:
     x = list(given.values())
+    if row.kernel == "gather_reduce":
+        return bags(x[0], given, values, how)
     if row.kernel == "gather_tree":
         return gather_tree(*x)
     axis = axis_input(given["axis"]) if "axis" in given else values.get("axis", 0)

@@ -34,7 +34,7 @@ def facts() -> dict[str, Any]:
 def _op(row: OpVersion) -> dict[str, Any]:
     plain = ("name", "domain", "op_type", "version", "kernel", "output", "element_types", "index_types", "index_range")
     return {
-        **{key: getattr(row, key) for key in (*plain, "shape_rule", "deprecated", "source")},
+        **{key: getattr(row, key) for key in (*plain, "shape_rule", "reduction", "deprecated", "source")},
         "inputs": [vars(one) for one in row.inputs],
         "attributes": [_attribute(one) for one in row.attributes],
         "prepare": row.prepare and row.prepare.__name__,
@@ -53,7 +53,7 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
 
 def _list_reductions(row: OpVersion) -> dict[str, list[str]]:
     """The element types that have each reduction of the version."""
-    choices = next((one.choices or () for one in row.attributes if one.name == "reduction"), ())
+    choices = next((one.choices or () for one in row.attributes if one.name == "reduction"), (row.reduction or "none",))
     reductions = [calls.REDUCTIONS.get(choice, choice) for choice in choices if choice != "none"]
     return {each: [name for name in row.element_types if _has_reduction(row, each, name)] for each in reductions}
 
@@ -82,14 +82,18 @@ def _type(name: str) -> dict[str, Any]:
 def _float(dtype: np.dtype[Any]) -> dict[str, Any]:
     """Digits of the significand, least and largest number, and what the type makes of the special ones."""
     limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    known: dict[str, Any] = {"digits": int(limits.nmant) + 1, "unsigned": bool(np.isnan(_cast(-1.0, dtype)))}
+    known: dict[str, Any] = {
+        "digits": int(limits.nmant) + 1,
+        "max": float(limits.max),
+        "unsigned": bool(np.isnan(_cast(-1.0, dtype))),
+    }
     if dtype.itemsize > 2:
         return known
     special = {"nan": np.nan, "zero": 0.0, "negativeZero": -0.0, "infinity": np.inf, "negativeInfinity": -np.inf}
     texts = {
         key: str(_cast(value, dtype)).replace("inf", "Infinity").replace("nan", "NaN") for key, value in special.items()
     }
-    return known | {"least": float(limits.smallest_subnormal), "max": float(limits.max)} | texts
+    return known | {"least": float(limits.smallest_subnormal)} | texts
 
 
 def _cast(value: float, dtype: np.dtype[Any]) -> float:

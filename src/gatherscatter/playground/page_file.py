@@ -14,8 +14,18 @@ from gatherscatter.playground.facts import facts
 # In the order in which they need each other.
 SCRIPTS = (
     *("dom.js", "svg.js", "clipboard.js", "tensors.js", "types.js", "literals.js", "arithmetic.js", "hints.js"),
-    *("faults.js", "checks.js", "kernels.js", "call.js", "state.js", "grids.js", "marks.js", "sentences.js"),
-    *("cells.js", "arrows.js", "picture.js", "python.js", "show.js", "inputs.js", "attributes.js", "picker.js"),
+    *("faults.js", "checks.js", "kernels.js", "bags.js", "call.js", "state.js", "grids.js", "marks.js"),
+    *(
+        "sentences.js",
+        "cells.js",
+        "arrows.js",
+        "picture.js",
+        "python.js",
+        "show.js",
+        "inputs.js",
+        "attributes.js",
+        "picker.js",
+    ),
     "main.js",
 )
 

@@ -29,6 +29,7 @@ from gatherscatter.errors import (
 )
 from gatherscatter.functions import gather_tree, tensor_scatter
 from gatherscatter.sentences import format_sentence
+from gatherscatter.specs import bags
 from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, TABLE, Attribute, Input, OpVersion, find
 
 # The two specifications' words for the same reductions.
@@ -68,6 +69,11 @@ def call(
         return tensor_scatter.run(row.name, *arrays, **values)
     if row.kernel == "gather_tree":
         return gather_tree.run(row.name, *arrays)
+    if row.kernel == "gather_reduce":
+        reduction = normalise_reduction(row, values)
+        check_reduction(row, reduction, arrays[0].dtype)
+        given = dict(zip((each.name for each in row.inputs), arrays, strict=False))
+        return bags.run(row.name, given, reduction, values, accumulate or default_accumulate(row, arrays[0]))
     inner, keywords = kernel_arguments(row, arrays, values, accumulate)
     result = convert.execute(row.name, row.kernel, *inner, **keywords)
     return result if row.finish is None else row.finish(tuple(inner), values, result)
@@ -94,12 +100,11 @@ def kernel_arguments(
     row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
     """Arrays and keywords with which the kernel of a version does what the version does."""
-    reduction = values.get("reduction", "none")
-    reduction = REDUCTIONS.get(reduction, reduction)
+    reduction = normalise_reduction(row, values)
     check_reduction(row, reduction, arrays[0].dtype)
     axis = values.get("axis", 0)
     if row.inputs[-1].kind == "axis":
-        axis = _axis_input(row, arrays.pop())
+        axis = bags.read_scalar(row.name, "axis", arrays.pop())
     rank = arrays[0].ndim
     accumulate = accumulate or default_accumulate(row, arrays[0])
     if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
@@ -114,6 +119,12 @@ def kernel_arguments(
         "accumulate": accumulate,
     }
     return arrays, keywords
+
+
+def normalise_reduction(row: OpVersion, values: dict[str, Any]) -> str:
+    """The reduction of a call in the names of this package."""
+    reduction = values.get("reduction", row.reduction or "none")
+    return REDUCTIONS.get(reduction, reduction)
 
 
 def default_accumulate(row: OpVersion, data: np.ndarray) -> str:
@@ -174,6 +185,7 @@ def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarr
 
 def _check_types(row: OpVersion, arrays: list[Any]) -> None:
     first: np.ndarray = arrays[0]
+    given = {known.name: array for known, array in zip(row.inputs, arrays, strict=False)}
     for known, array in zip(row.inputs, arrays, strict=False):
         if array is None or known.kind == "axis":
             continue
@@ -184,6 +196,9 @@ def _check_types(row: OpVersion, arrays: list[Any]) -> None:
             raise make_error("refused_type", row.name, input=known.name, type=array.dtype, allowed=listed)
         if known.kind == "data" and found != element_type(first.dtype):
             values = {"type": array.dtype, "first": row.inputs[0].name, "first_type": first.dtype}
+            raise make_error("mixed_types", row.name, input=known.name, **values)
+        if known.kind in ("indices", "scalar") and "indices" in given and found != element_type(given["indices"].dtype):
+            values = {"type": array.dtype, "first": "indices", "first_type": given["indices"].dtype}
             raise make_error("mixed_types", row.name, input=known.name, **values)
         if array.dtype.kind == "O" and not all(isinstance(element, str | bytes) for element in array.flat):
             text = f"{row.name}: an object array must hold strings only, {known.name} holds other things"
@@ -217,12 +232,6 @@ def _as_str(value: Any) -> str:
     raise TypeError
 
 
-def _axis_input(row: OpVersion, axis: np.ndarray) -> int:
-    if axis.ndim > 1 or axis.size != 1:
-        raise make_error("axis_shape", row.name, shape=axis.shape)
-    return int(axis.reshape(())[()])
-
-
 def make_domain_functions(domain: str) -> dict[str, Callable[..., np.ndarray]]:
     """The functions of a domain by operator name."""
     names = dict.fromkeys(row.op_type for row in TABLE if row.domain == domain)
@@ -249,7 +258,8 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
 
 
 def _reduces(rows: list[OpVersion]) -> bool:
-    return any(attribute.name == "reduction" for row in rows for attribute in row.attributes)
+    with_choice = any(attribute.name == "reduction" for row in rows for attribute in row.attributes)
+    return with_choice or any(row.reduction == "sum" for row in rows)
 
 
 def _find_version(newest: OpVersion, opset: int) -> OpVersion:

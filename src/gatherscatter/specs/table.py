@@ -30,7 +30,8 @@ ONNX_24 = (
 )
 # Of OpenVINO's narrow types, those that NumPy and ml_dtypes hold one element a slot; they are moved, not computed with.
 NARROW = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4")
-OPENVINO_NUMBERS = ("bool", *INTEGERS, *FLOATS, "bfloat16", *NARROW)
+OPENVINO_REDUCED = ("bool", *INTEGERS, *FLOATS, "bfloat16")
+OPENVINO_NUMBERS = (*OPENVINO_REDUCED, *NARROW)
 OPENVINO_ANY = (*OPENVINO_NUMBERS, "string")
 
 INDEX_RANGES = {
@@ -46,7 +47,11 @@ class REQUIRED:
 
 @dataclass(frozen=True)
 class Input:
-    """An input of an operator. ``kind`` is "data" (the element type T), "indices" (an index type) or "axis"."""
+    """An input of an operator.
+
+    ``kind`` is "data" (the element type T), "indices" (an index type), "scalar" (one element of an index type) or
+    "axis" (one element of any integer type).
+    """
 
     name: str
     kind: str
@@ -99,6 +104,7 @@ class OpVersion:
     index_types: tuple[str, ...]
     index_range: str
     shape_rule: str
+    reduction: str | None = None  # of operators that reduce and have no attribute for it
     deprecated: bool = False
     prepare: Callable[..., tuple[np.ndarray, ...]] | None = field(default=None, repr=False)
     finish: Callable[..., np.ndarray] | None = field(default=None, repr=False)
@@ -127,10 +133,18 @@ _AXIS = Attribute("axis", "int", 0)
 _AXIS_REQUIRED = Attribute("axis", "int")
 _BATCH_DIMS = Attribute("batch_dims", "int", 0)
 _USE_INIT_VAL = Attribute("use_init_val", "bool", True)
+_EMB_TABLE = Input("emb_table", "data")
+_OFFSETS = Input("offsets", "indices")
+_SEGMENT_IDS = Input("segment_ids", "indices")
+_DEFAULT_INDEX = Input("default_index", "scalar", optional=True)
+_SAMPLE_WEIGHTS = Input("per_sample_weights", "data", optional=True)
+_SUM_OR_MEAN = Attribute("reduction", "string", "sum", ("sum", "mean"))
 _INT32_64 = ("int32", "int64")
 _INT64 = ("int64",)
 
 _GATHER_SHAPE = "data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]"
+_OFFSETS_SHAPE = "offsets.shape + emb_table.shape[1:]"
+_PACKED_SHAPE = "indices.shape[:1] + emb_table.shape[1:]"
 _GATHER_ND_SHAPE = "indices.shape[:-1] + data.shape[batch_dims+k:]"
 
 
@@ -226,6 +240,30 @@ TABLE = (
         output="present_cache",
     ),
     *_operator(
+        "openvino.EmbeddingBagOffsets", "gather_reduce",
+        (_EMB_TABLE, _INDICES, _OFFSETS, _DEFAULT_INDEX, _SAMPLE_WEIGHTS), _OFFSETS_SHAPE,
+        _version(15, OPENVINO_REDUCED, _INT32_64, "nonnegative", _SUM_OR_MEAN),
+    ),
+    *_operator(
+        "openvino.EmbeddingBagOffsetsSum", "gather_reduce",
+        (_EMB_TABLE, _INDICES, _OFFSETS, _DEFAULT_INDEX, _SAMPLE_WEIGHTS), _OFFSETS_SHAPE,
+        _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
+    ),
+    *_operator(
+        "openvino.EmbeddingBagPacked", "gather_reduce", (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
+        _version(15, OPENVINO_REDUCED, _INT32_64, "nonnegative", _SUM_OR_MEAN),
+    ),
+    *_operator(
+        "openvino.EmbeddingBagPackedSum", "gather_reduce", (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
+        _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
+    ),
+    *_operator(
+        "openvino.EmbeddingSegmentsSum", "gather_reduce",
+        (_EMB_TABLE, _INDICES, _SEGMENT_IDS, Input("num_segments", "scalar"), _DEFAULT_INDEX, _SAMPLE_WEIGHTS),
+        "(num_segments,) + emb_table.shape[1:]",
+        _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
+    ),
+    *_operator(
         "openvino.Gather", "gather", (_DATA, _INDICES, _AXIS_INPUT), _GATHER_SHAPE,
         _version(1, OPENVINO_ANY, INTEGERS, "nonnegative"),
         _version(7, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS),
@@ -247,6 +285,13 @@ TABLE = (
         "step_ids.shape",
         _version(1, OPENVINO_NUMBERS, (), "nonnegative"),
         output="final_ids",
+    ),
+    *_operator(
+        "openvino.SegmentMax", "gather_reduce",
+        (_DATA, _SEGMENT_IDS, Input("num_segments", "scalar", optional=True)),
+        "(num_segments or max(segment_ids)+1,) + data.shape[1:]",
+        _version(16, OPENVINO_REDUCED, _INT32_64, "nonnegative",
+                 Attribute("fill_mode", "string", choices=("ZERO", "LOWEST")), reduction="max"),
     ),
     *_operator(
         "openvino.ScatterUpdate", "scatter_update", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
@@ -273,7 +318,7 @@ def ops() -> tuple[OpVersion, ...]:
     """All op versions there are, ONNX first.
 
     >>> len(ops())
-    31
+    37
     """
     return TABLE
 
@@ -362,6 +407,8 @@ def result_shape(
     data, indices = shapes[:2]
     if row.kernel == "gather_elements":
         return indices
+    if row.kernel == "gather_reduce":
+        return None if data is None else [_count_bags(row, shapes), *data[1:]]
     if row.kernel not in ("gather", "gather_nd"):
         return data  # scatters, caches and trees have the shape of what they begin with
     if data is None or indices is None:
@@ -370,6 +417,15 @@ def result_shape(
     if row.kernel == "gather":
         return _gather(row, data, indices, batch_dims, axis)
     return _gather_nd(row, data, indices, batch_dims)
+
+
+def _count_bags(row: OpVersion, shapes: Sequence[Dims | None]) -> Any:
+    """The number of bags, where a shape tells it."""
+    names = [known.name for known in row.inputs]
+    if "segment_ids" in names:
+        return None  # it is a value
+    bags = shapes[names.index("offsets" if "offsets" in names else "indices")]
+    return bags[0] if bags else None
 
 
 def _gather(row: OpVersion, data: Dims, indices: Dims, batch_dims: int, axis: int | None) -> Dims:

@@ -17,14 +17,18 @@ with require("torch", text="gatherscatter.torch needs PyTorch", install="gathers
 from torch import Tensor
 
 from gatherscatter import _core
+from gatherscatter.errors import OpTypeError
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.tensor_scatter import tensor_scatter
-from gatherscatter.torch import functions
+from gatherscatter.torch import bags, functions
+from gatherscatter.torch.embedding_bag import EmbeddingBag
 
 __all__ = [
+    "EmbeddingBag",
     "gather",
     "gather_elements",
     "gather_nd",
+    "gather_reduce",
     "gather_tree",
     "scatter_elements",
     "scatter_nd",
@@ -176,6 +180,55 @@ def scatter_nd(
     return _scatter("scatter_nd", data, indices, updates, out, how)
 
 
+def gather_reduce(
+    data: Tensor,
+    indices: Any = None,
+    *,
+    offsets: Any = None,
+    segment_ids: Any = None,
+    num_segments: int | None = None,
+    weights: Any = None,
+    reduction: str = "add",
+    default: complex = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> Tensor:
+    """Gather rows and reduce those of each bag to one row: `gatherscatter.gather_reduce`, whose arguments and errors it
+    has, but ``out``. Here ``default`` is a number.
+
+    Data and weights have the gradients of `gather` and of `scatter_update` with ``include_self=False``. Code that is
+    compiled, exported or batched over ``segment_ids`` needs ``num_segments``.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> table = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]], requires_grad=True)
+    >>> sums = gst.gather_reduce(table, [[0, 1], [2, 2]], weights=[[1.0, 0.5], [3.0, 4.0]])
+    >>> sums
+    tensor([[   6.,   12.],
+            [ 700., 1400.]], grad_fn=<_GatherReduceBackward>)
+    >>> sums.sum().backward()
+    >>> table.grad
+    tensor([[1.0000, 1.0000],
+            [0.5000, 0.5000],
+            [7.0000, 7.0000]])
+    """
+    default = default.item() if isinstance(default, np.generic) else default
+    if not isinstance(default, int | float | complex):
+        text = f"gather_reduce: default must be a number, not {default!r}"
+        raise OpTypeError(text, op="gather_reduce", input="default")
+    given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
+    return bags.gather_reduce(
+        _tensor("data", data),
+        **{name: None if value is None else _tensor(name, value) for name, value in given.items()},
+        num_segments=num_segments,
+        reduction=reduction,
+        default=default,
+        accumulate=accumulate,
+        mode=mode,
+        num_threads=num_threads,
+    )
+
+
 def _collect_scatter_options(
     reduction: str, include_self: bool, accumulate: str, mode: str, num_threads: int | None
 ) -> dict[str, Any]:
@@ -203,10 +256,13 @@ def _scatter(
     return functions.scatter(name, *tensors, **options)
 
 
+_INDEX_INPUTS = ("indices", "offsets", "segment_ids")
+
+
 def _tensor(name: str, value: Any) -> Tensor:
     """A tensor; of lists, numbers and arrays of NumPy a copy, since a backward pass may need it later."""
     if isinstance(value, Tensor):
         return value
     array = np.array(value)
     empty_list = array.size == 0 and not isinstance(value, np.ndarray)
-    return torch.from_numpy(array.astype(np.int64) if empty_list and name == "indices" else array)
+    return torch.from_numpy(array.astype(np.int64) if empty_list and name in _INDEX_INPUTS else array)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -29,24 +29,28 @@ _SCATTER_DEFAULTS = {"reduction": "none", "include_self": True, "accumulate": "s
 
 def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
     """Call a gather by name."""
-    return _call(_Gather, name, (data, indices), _GATHER_DEFAULTS | options)
+    return call(_Gather, name, {"data": data, "indices": indices}, _GATHER_DEFAULTS | options)
 
 
 def scatter(name: str, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> Tensor:
     """Call a scatter by name."""
-    return _call(_Scatter, name, (data, indices, updates), _SCATTER_DEFAULTS | options)
+    inputs = {"data": data, "indices": indices, "updates": updates}
+    return call(_Scatter, name, inputs, _SCATTER_DEFAULTS | options)
 
 
-def _call(function: Any, name: str, tensors: tuple[Tensor, ...], options: dict[str, Any]) -> Tensor:
+def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options: dict[str, Any]) -> Tensor:
+    """Call an operator. ``function`` has its gradients: a Function of the inputs, the name and the options."""
+    tensors = [tensor for tensor in inputs.values() if tensor is not None]
     try:
         if is_differentiated(*tensors):
-            return apply(function, name, *tensors, tuple(options.items()))  # type: ignore[no-any-return]
+            return apply(function, *inputs.values(), name, tuple(options.items()))  # type: ignore[no-any-return]
         if _is_unobserved(tensors):
-            return KERNELS[name](*tensors, **options)
-        return operator(name)(*tensors, **options)  # type: ignore[no-any-return]
+            return KERNELS[name](*inputs.values(), **options)
+        return operator(name)(*inputs.values(), **options)  # type: ignore[no-any-return]
     except NotImplementedError:  # there is a kernel for dense tensors on the CPU alone
-        for each, tensor in zip(("data", "indices", "updates"), tensors, strict=False):
-            check_tensor(name, each, tensor, on_cpu=tensor.device.type == "cpu")
+        for each, tensor in inputs.items():
+            if tensor is not None:
+                check_tensor(name, each, tensor, on_cpu=tensor.device.type == "cpu")
         raise
 
 
@@ -69,7 +73,7 @@ def check_memory(op: str, **tensors: Tensor | None) -> None:
             TORCH.take(op, name, tensor.detach())
 
 
-def _is_unobserved(tensors: tuple[Tensor, ...]) -> bool:
+def _is_unobserved(tensors: Sequence[Tensor]) -> bool:
     """Whether nothing could see, or is to take part in, a call of the operator; its dispatch takes 6 microseconds."""
     return torch._C._len_torch_dispatch_stack() == 0 and all(type(each) is Tensor and each.is_cpu for each in tensors)
 
@@ -102,19 +106,19 @@ class _Gather(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(name: str, data: Tensor, indices: Tensor, options: Options) -> Tensor:
+    def forward(data: Tensor, indices: Tensor, name: str, options: Options) -> Tensor:
         return operator(name)(data, indices, **dict(options))  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.name, data, indices, ctx.options = inputs
+        data, indices, ctx.name, ctx.options = inputs
         ctx.shape = data.shape
         ctx.save_for_backward(indices)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         (indices,) = ctx.saved_tensors
-        return None, _compute_gather_gradient(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None
+        return _compute_gather_gradient(ctx.name, ctx.shape, indices, grad, dict(ctx.options)), None, None, None
 
 
 @with_plain
@@ -122,12 +126,12 @@ class _Scatter(Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(name: str, data: Tensor, indices: Tensor, updates: Tensor, options: Options) -> Tensor:
+    def forward(data: Tensor, indices: Tensor, updates: Tensor, name: str, options: Options) -> Tensor:
         return operator(name)(data, indices, updates, **dict(options))  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.name, data, indices, updates, ctx.options = inputs
+        data, indices, updates, ctx.name, ctx.options = inputs
         ctx.data_shape, ctx.updates_shape, ctx.updates_type = data.shape, updates.shape, updates.dtype
         nonlinear = dict(ctx.options)["reduction"] in ("mul", "min", "max")
         ctx.save_for_backward(indices, *((data, updates, output) if nonlinear else ()))
@@ -136,10 +140,10 @@ class _Scatter(Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         indices, *saved = ctx.saved_tensors
         options = dict(ctx.options)
-        move = _movement(ctx.name, ctx.data_shape, indices, ctx.updates_shape, options)
+        move = make_movement(ctx.name, ctx.data_shape, indices, ctx.updates_shape, options)
         formula = FORMULAS[options["reduction"]]
         of_data, of_updates = formula(move, GradientInputs(*saved) if saved else None, grad)
-        return None, of_data, None, of_updates.to(ctx.updates_type), None
+        return of_data, None, of_updates.to(ctx.updates_type), None, None
 
 
 def _compute_gather_gradient(
@@ -149,7 +153,7 @@ def _compute_gather_gradient(
     axis, batch_dims, mode = options.get("axis", 0), options.get("batch_dims", 0), options["mode"]
     common = {
         "reduction": "add",
-        "accumulate": _choose_accumulate(grad),
+        "accumulate": choose_accumulate(grad),
         "mode": _SCATTER_MODE.get(mode, mode),
         "num_threads": options["num_threads"],
     }
@@ -168,7 +172,7 @@ def _compute_gather_gradient(
     return rows.movedim(batch_dims, axis)
 
 
-def _movement(
+def make_movement(
     name: str, data_shape: Sequence[int], indices: Tensor, updates_shape: Sequence[int], options: dict[str, Any]
 ) -> Movement:
     """The scatter of a call and its gather, on other values."""
@@ -179,7 +183,7 @@ def _movement(
         how = {
             "reduction": reduction,
             "include_self": include_self,
-            "accumulate": _choose_accumulate(data),
+            "accumulate": choose_accumulate(data),
             "mode": mode,
         }
         return scatter(name, data, indices, updates, **place, **how)
@@ -214,27 +218,30 @@ def _find_first_or_last(
     return found[(..., *(None,) * behind)] if behind >= 0 else found.squeeze(-1)
 
 
-def _choose_accumulate(values: Tensor) -> str:
+def choose_accumulate(values: Tensor) -> str:
     """Gradients of 16 bits are added up in a wider type: rounded after each, a sum would soon stand still."""
     return "wide" if values.dtype in HALVES else "step"
 
 
-def _register(name: str) -> None:
-    """Gradients of an operator that is called as such, as programs made by `torch.export` do."""
-    function: Any = _Gather if name in GATHERS else _Scatter
-    tensors = 2 if name in GATHERS else 3
+def register_gradients(name: str, function: Any, tensors: int) -> None:
+    """Gradients of an operator that is called as such, as programs made by `torch.export` do.
+
+    ``function`` is that of `call`. The first ``tensors`` inputs of the operator are tensors.
+    """
 
     def setup_context(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Tensor) -> None:
         ctx.attributes = len(inputs) - tensors
         axis = {"axis": inputs[tensors]} if ctx.attributes else {}
         options = tuple({**axis, **keyword_only_inputs}.items())
-        function.setup_context(ctx, (name, *inputs[:tensors], options), output)
+        function.setup_context(ctx, (*inputs[:tensors], name, options), output)
 
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return (*function.backward(ctx, grad)[1:-1], *(None,) * ctx.attributes)
+        return (*function.backward(ctx, grad)[:-2], *(None,) * ctx.attributes)
 
     torch.library.register_autograd(f"gatherscatter::{name}", backward, setup_context=setup_context)
 
 
-for _name in (*GATHERS, *SCATTERS):
-    _register(_name)
+for _name in GATHERS:
+    register_gradients(_name, _Gather, 2)
+for _name in SCATTERS:
+    register_gradients(_name, _Scatter, 3)

@@ -140,4 +140,4 @@ def same(values: Tensor, others: Tensor) -> Tensor:
 
 def _where(mask: Tensor, values: Tensor) -> Tensor:
     """Zeros but where the mask is."""
-    return torch.where(mask, values, torch.zeros_like(values))
+    return torch.where(mask, values, values.new_zeros(()))

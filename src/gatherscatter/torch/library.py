@@ -1,7 +1,7 @@
 """The movements as operators of ``torch.library``: ``torch.ops.gatherscatter.gather(data, indices, axis)`` and so on.
 
 The kernel for the CPU is the array function of the same name. A fake kernel tells shapes to the compiler. Gradients are
-in `functions`, what `torch.vmap` does in `batching`.
+in `functions`, what `torch.vmap` does in `batching`. `bags` has the operator that gathers and reduces.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from gatherscatter._core import tensor_array
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs.table import slots_shape
 from gatherscatter.torch import batching
+
+Kernel = Callable[..., Tensor]
+KERNELS: dict[str, Kernel] = {}
+"""What the operators do on the CPU."""
 
 _OF_GATHERS = "str mode='raise', int? num_threads=None) -> Tensor"
 _OF_SCATTERS = "str reduction='none', bool include_self=True, str accumulate='step', " + _OF_GATHERS
@@ -37,27 +41,39 @@ def operator(name: str) -> Any:
     return getattr(torch.ops.gatherscatter, name).default
 
 
-def _fake(name: str) -> Callable[..., Tensor]:
+def define(name: str, signature: str, kernel: Kernel, fake: Kernel, vmap_rule: Callable[..., Any]) -> None:
+    """Define the operator of a name. Its inputs are positional if they are tensors."""
+    qualified = f"gatherscatter::{name}"
+    torch.library.define(qualified, signature, tags=(torch.Tag.pt2_compliant_tag,))
+    torch.library.impl(qualified, "CPU", kernel)
+    torch.library.register_fake(qualified, fake)
+    torch.library.register_vmap(qualified, vmap_rule)
+    KERNELS[name] = kernel
+
+
+def check_devices(op: str, data: Tensor, *others: Tensor | None) -> None:
+    """Raise TypeError for an input that is not on the device of data."""
+    for other in others:
+        if other is not None and other.device != data.device:
+            text = f"{op}: data is on {data.device}, but another input on {other.device}"
+            raise OpTypeError(text, op=op, input="data")
+
+
+def _fake(name: str) -> Kernel:
     """What stands for the operator where there are shapes, but no values."""
 
-    def check_devices(data: Tensor, *others: Tensor) -> None:
-        for other in others:
-            if other.device != data.device:
-                text = f"{name}: data is on {data.device}, but another input on {other.device}"
-                raise OpTypeError(text, op=name, input="data")
-
     def gather(data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, **_: Any) -> Tensor:
-        check_devices(data, indices)
+        check_devices(name, data, indices)
         return data.new_empty(slots_shape(name, data.shape, indices.shape, axis, batch_dims))
 
     def scatter(data: Tensor, indices: Tensor, updates: Tensor, *_: Any, **__: Any) -> Tensor:
-        check_devices(data, indices, updates)
+        check_devices(name, data, indices, updates)
         return data.new_empty(data.shape)
 
     return scatter if name in SCATTERS else gather
 
 
-def _kernel(name: str) -> Callable[..., Tensor]:
+def _kernel(name: str) -> Kernel:
     """The array function, without a look at what its inputs are; whatever is unusual goes the long way."""
     call = getattr(_core, name)
     is_scatter = name in SCATTERS
@@ -74,12 +90,5 @@ def _kernel(name: str) -> Callable[..., Tensor]:
     return kernel
 
 
-KERNELS: dict[str, Callable[..., Tensor]] = {}
-
 for _name, _signature in _SIGNATURES.items():
-    _qualified = f"gatherscatter::{_name}"
-    torch.library.define(_qualified, _signature, tags=(torch.Tag.pt2_compliant_tag,))
-    KERNELS[_name] = _kernel(_name)
-    torch.library.impl(_qualified, "CPU", KERNELS[_name])
-    torch.library.register_fake(_qualified, _fake(_name))
-    torch.library.register_vmap(_qualified, batching.RULES[_name])
+    define(_name, _signature, _kernel(_name), _fake(_name), batching.RULES[_name])

@@ -24,6 +24,7 @@ _PEERS: dict[str, tuple[str, ...]] = {
     "scipy": ("scipy",),
     "numpy-groupies": ("numpy_groupies",),
     "pyarrow": ("pyarrow",),
+    "two-steps": (OURS,),
 }
 PEERS = tuple(_PEERS)
 

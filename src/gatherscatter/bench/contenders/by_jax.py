@@ -48,6 +48,8 @@ class JaxContender:
 
     def _call(self, case: BenchCase, mode: str | None) -> TimedCall:
         jax, put = self._jax, self._jnp.asarray
+        if case.workload.form == "gather_reduce":
+            return self._reduce(case, mode)
         function = self._function(case, mode)
         indices = put(case.indices[:, :1] if case.workload.layout == "expanded" else case.indices)
         if case.workload.is_gather:
@@ -72,6 +74,35 @@ class JaxContender:
             kept[0] = self._jnp.array(case.data, copy=True)
 
         return TimedCall(again, lambda result: np.array(result), reset)
+
+    def _reduce(self, case: BenchCase, mode: str | None) -> TimedCall:
+        """Rows are gathered and weighed, then reduced along an axis or by segment."""
+        jax, jnp, workload, how = self._jax, self._jnp, case.workload, case.workload.reduction
+        packed = workload.grouping == "packed"
+        options = {"num_segments": workload.bags, "indices_are_sorted": workload.is_grouped}
+
+        def reduce(data: Any, indices: Any, ids: Any, weights: Any) -> Any:
+            rows = data.at[indices].get(mode=mode)
+            if weights is not None:
+                rows = rows * weights[..., None]
+            if packed:
+                return getattr(rows, {"add": "sum"}.get(how, how))(1)
+            if how == "max":
+                found = jax.ops.segment_max(rows, ids, **options)
+                return jnp.where(jnp.isneginf(found), 0, found)
+            sums = jax.ops.segment_sum(rows, ids, **options)
+            if how == "add":
+                return sums
+            counts = jax.ops.segment_sum(jnp.ones(len(ids), data.dtype), ids, **options)
+            return sums / jnp.maximum(counts, 1)[:, None]
+
+        indices, ids, weights = case.indices, case.segment_ids, case.weights
+        if workload.is_grouped and not packed:
+            _, indices, weights = case.grouped
+            ids = np.sort(ids)
+        given = [None if array is None else self._jnp.asarray(array) for array in (case.data, indices, ids, weights)]
+        compiled = jax.jit(reduce)
+        return TimedCall(lambda: compiled(*given).block_until_ready())
 
     def _function(self, case: BenchCase, mode: str | None) -> Callable[..., Any]:
         method = METHODS[case.workload.reduction]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.bench.case import BenchCase
+from gatherscatter.bench.case import BenchCase, GroupedMembers
 from gatherscatter.bench.contenders.contender import TimedCall, make_copying_call, make_in_place_call
 from gatherscatter.bench.workload import HALVES, LANES, TUPLES, Shape, Workload, row_view
 
@@ -53,7 +53,11 @@ class NumbaContender:
         """The loops; arrays get the dimensions of the loop without being copied, or Numba does not take part."""
         workload = case.workload
         how = workload.reduction
-        if workload.dtype in HALVES or workload.form in ("gather_tree", "tensor_scatter") or how == "mean":
+        if workload.dtype in HALVES:
+            return {}
+        if workload.form == "gather_reduce":
+            return self._reductions(case)
+        if workload.form in ("gather_tree", "tensor_scatter") or how == "mean":
             return {}
         ways = {"loop": False}
         independent = (
@@ -88,6 +92,45 @@ class NumbaContender:
             loop(target.reshape(data_shape), indices, new, dims)
 
         return make_in_place_call(case, change) if case.workload.out else make_copying_call(case, change)
+
+    def _reductions(self, case: BenchCase) -> dict[str, TimedCall]:
+        """Loops over bags; members that are not grouped are grouped in the call, or added to their bags one by one."""
+        workload, data, indices, weights = case.workload, case.data, case.indices, case.weights
+        jit, prange, how = self._numba.njit, self._numba.prange, workload.reduction
+        combine, weigh = jit(_COMBINE["add" if how == "mean" else how]), jit(_take if weights is None else _weigh)
+        group: Callable[[], GroupedMembers] = (lambda: case.grouped) if workload.is_grouped else self._group(case)
+
+        def reduce_bags(loop: Any) -> np.ndarray:
+            starts, rows, values = group()
+            out = np.empty(workload.result, data.dtype)
+            loop(data, rows, starts, values, out, how == "mean")
+            return out
+
+        def add_members(loop: Any) -> np.ndarray:
+            out = np.zeros(workload.result, data.dtype)
+            loop(data, indices, case.segment_ids, weights, out)
+            return out
+
+        def make_call(run: Callable[[Any], np.ndarray], loop: Any, parallel: bool) -> TimedCall:
+            compiled = jit(loop, parallel=parallel)
+            return TimedCall(lambda: run(compiled), compiles=True)
+
+        over_bags = _reduce_bags(prange, combine, weigh)
+        calls = {"loop": make_call(reduce_bags, over_bags, False)}
+        if self._threads > 1 and prod(workload.slots) > _SMALL:
+            calls["parallel loop"] = make_call(reduce_bags, over_bags, True)
+        if how == "add" and not workload.is_grouped:
+            calls["loop over members"] = make_call(add_members, _add_members(weigh), False)
+        return calls
+
+    def _group(self, case: BenchCase) -> Callable[[], GroupedMembers]:
+        sort = self._numba.njit(_sort_by_counting)
+
+        def group() -> GroupedMembers:
+            starts, order = sort(case.segment_ids, case.workload.bags)
+            return GroupedMembers(starts, case.indices[order], None if case.weights is None else case.weights[order])
+
+        return group
 
     def _loop(self, kind: str, what: str, parallel: bool) -> Any:
         if (kind, what, parallel) not in self._compiled:
@@ -287,6 +330,55 @@ def _scatter_lanes(prange: Any, combine: Any) -> Loop:
                     data[o, place, j] = combine(data[o, place, j], new[o, i, j])
 
     return loop
+
+
+def _take(value: Any, weights: Any, member: int) -> Any:
+    return value
+
+
+def _weigh(value: Any, weights: Any, member: int) -> Any:
+    return value * weights[member]
+
+
+def _reduce_bags(prange: Any, combine: Any, weigh: Any) -> Callable[..., None]:
+    def loop(data: Any, rows: Any, starts: Any, weights: Any, out: Any, mean: bool) -> None:
+        for b in prange(out.shape[0]):
+            first, end = starts[b], starts[b + 1]
+            for w in range(out.shape[1]):
+                out[b, w] = weigh(data[rows[first], w], weights, first) if first < end else 0
+            for m in range(first + 1, end):
+                row = rows[m]
+                for w in range(out.shape[1]):
+                    out[b, w] = combine(out[b, w], weigh(data[row, w], weights, m))
+            if mean and first < end:
+                for w in range(out.shape[1]):
+                    out[b, w] /= end - first
+
+    return loop
+
+
+def _add_members(weigh: Any) -> Callable[..., None]:
+    def loop(data: Any, rows: Any, ids: Any, weights: Any, out: Any) -> None:
+        for m in range(rows.size):
+            row, bag = rows[m], ids[m]
+            for w in range(out.shape[1]):
+                out[bag, w] += weigh(data[row, w], weights, m)
+
+    return loop
+
+
+def _sort_by_counting(ids: Any, bags: int) -> Any:
+    """Where each bag begins, and the members in the order of their bags."""
+    starts = np.zeros(bags + 1, np.int64)
+    for bag in ids:
+        starts[bag + 1] += 1
+    for b in range(bags):
+        starts[b + 1] += starts[b]
+    next_place, order = starts.copy(), np.empty(ids.size, np.int64)
+    for m in range(ids.size):
+        order[next_place[ids[m]]] = m
+        next_place[ids[m]] += 1
+    return starts, order
 
 
 _GATHERS = {

@@ -33,6 +33,8 @@ class NumpyContender:
         """All recipes that fit."""
         if case.workload.form == "gather_tree":
             return {"loop over steps": TimedCall(lambda: follow_beams(case))}
+        if case.workload.form == "gather_reduce":
+            return _reductions(case)
         if case.workload.is_gather:
             return _gathers(case)
         changes = _changes(case)
@@ -75,6 +77,49 @@ def _gathers(case: BenchCase) -> dict[str, TimedCall]:
 
         calls["row numbers"] = TimedCall(numbered)
     return calls
+
+
+def _reductions(case: BenchCase) -> dict[str, TimedCall]:
+    """Rows are gathered and weighed, then reduced: along an axis, bag after bag, or by ``ufunc.at``."""
+    workload, data, how = case.workload, case.data, case.workload.reduction
+    ufunc: Any = {"add": np.add, "mean": np.add, "max": np.maximum}[how]
+
+    def gather(rows: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        taken = data.take(rows, 0)
+        return taken if weights is None else np.multiply(taken, weights[..., np.newaxis], out=taken)
+
+    def divide(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        if how == "mean":
+            sums /= np.maximum(counts, 1).astype(sums.dtype)[:, np.newaxis]
+        return sums
+
+    def reduceat(starts: np.ndarray, rows: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        counts = np.diff(starts)
+        filled = counts > 0  # reduceat has no empty groups
+        sums = np.zeros(workload.result, data.dtype)
+        sums[filled] = ufunc.reduceat(gather(rows, weights), starts[:-1][filled], axis=0)
+        return divide(sums, counts)
+
+    if workload.is_grouped:
+        calls = {"take, reduceat": TimedCall(lambda: reduceat(*case.grouped))}
+        if workload.grouping == "packed":
+            along: Any = {"add": np.sum, "mean": np.mean, "max": np.max}[how]
+            calls[f"take, {how}"] = TimedCall(lambda: along(gather(case.indices, case.weights), axis=1))
+        return calls
+    ids, indices = case.segment_ids, case.indices
+
+    def sort() -> np.ndarray:
+        order = np.argsort(ids, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(ids, minlength=workload.bags)))
+        return reduceat(starts, indices[order], None if case.weights is None else case.weights[order])
+
+    def add_at() -> np.ndarray:
+        sums = np.zeros(workload.result, data.dtype)
+        np.add.at(sums, ids, gather(indices, case.weights))
+        return divide(sums, np.bincount(ids, minlength=workload.bags))
+
+    calls = {"sort, take, reduceat": TimedCall(sort)}
+    return calls if how == "max" else calls | {"take, add.at": TimedCall(add_at)}
 
 
 def _takes(data: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | None) -> dict[str, TimedCall]:

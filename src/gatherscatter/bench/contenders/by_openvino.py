@@ -62,6 +62,8 @@ class OpenVinoContender:
         arrays = {"data": case.data, "indices": case.indices}
         if case.workload.form == "scatter_update" and self._as_tuples(case.workload):
             arrays["indices"] = case.indices[:, np.newaxis]
+        if case.workload.form == "gather_reduce":
+            arrays |= self._bags(case)
         if case.workload.form == "gather_tree":
             arrays["lengths"] = np.full(case.data.shape[1], case.data.shape[0], case.data.dtype)
             arrays["end"] = np.array(1, case.data.dtype)
@@ -69,7 +71,23 @@ class OpenVinoContender:
             arrays["updates"] = case.updates
         if case.data.dtype.name == "bfloat16":  # Python's bfloat16 is none of OpenVINO's types
             bits = {name: array.view(np.float16) for name, array in arrays.items() if name != "indices"}
-            return {**arrays, **bits} if case.workload.is_gather else {}
+            return {**arrays, **bits} if case.workload.is_gather and case.workload.reduction == "none" else {}
+        return arrays
+
+    @staticmethod
+    def _bags(case: BenchCase) -> dict[str, np.ndarray]:
+        """Indices, offsets or segment ids, and weights, as far as there are any."""
+        starts, rows, weights = case.grouped
+        arrays = {
+            "packed": {"indices": case.indices},
+            "offsets": {"indices": rows, "offsets": starts[:-1]},
+            "segments": {"indices": rows, "segment_ids": np.sort(case.segment_ids)},  # no other order is allowed
+        }[case.workload.grouping]
+        if case.workload.grouping == "offsets" and starts[-2] == starts[-1]:
+            # 2026.4.1 reads memory outside the indices: it raises, gives a wrong result, or the process crashes.
+            raise NotImplementedError("an empty last bag")
+        if weights is not None:
+            arrays["weights"] = weights.reshape(arrays["indices"].shape)
         return arrays
 
     @staticmethod
@@ -91,6 +109,14 @@ class OpenVinoContender:
             return ops.gather_nd(nodes[0], nodes[1], workload.batch_dims)
         if form == "gather_tree":
             return ops.gather_tree(*nodes)
+        if form == "gather_reduce" and workload.is_grouped and how in ("add", "mean"):
+            weights = nodes[-1] if workload.weighted else None
+            if workload.grouping == "packed":
+                return ops.embedding_bag_packed(nodes[0], nodes[1], weights, _ELEMENTS[how])
+            if workload.grouping == "offsets":
+                return ops.embedding_bag_offsets(nodes[0], nodes[1], nodes[2], None, weights, _ELEMENTS[how])
+            if how == "add" and weights is None:  # weights come with a default index, and empty segments refuse -1
+                return ops.embedding_segments_sum(*nodes[:3], ops.constant(workload.bags, np.int64))
         if form == "scatter_elements" and how in _ELEMENTS:
             axis = ops.constant(workload.axis, np.int64)
             return ops.scatter_elements_update(nodes[0], nodes[1], nodes[2], axis, _ELEMENTS[how], True)

@@ -1,4 +1,4 @@
-"""SciPy: gathers and sums as products with a sparse matrix, which is made in the call."""
+"""SciPy: gathers and sums as products with a sparse matrix, which is made in the call unless its parts are given."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ class SciPyContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """One product, for rows along the first axis and numbers of 4 bytes or more."""
+        """Products, for rows along the first axis and numbers of 4 bytes or more."""
         workload = case.workload
+        if workload.form == "gather_reduce":
+            return self._reductions(case)
         rows = workload.form in ("gather", "scatter_update") and workload.axis == 0 and not workload.batch_dims
         if not rows or case.indices.ndim != 1 or case.data.dtype.itemsize < 4 or workload.dtype in HALVES:
             return {}
@@ -57,6 +59,34 @@ class SciPyContender:
         if workload.reduction == "mean" and not workload.out:
             return {"matrix.T @ updates": TimedCall(lambda: self._mean(case, data, new).reshape(case.data.shape))}
         return {}
+
+    def _reductions(self, case: BenchCase) -> dict[str, TimedCall]:
+        workload, data = case.workload, case.data
+        if workload.reduction not in ("add", "mean") or workload.dtype in HALVES:
+            return {}
+        shape = (workload.bags, len(data))
+
+        def finish(sums: np.ndarray) -> np.ndarray:
+            if workload.reduction == "mean":
+                counts = np.bincount(case.segment_ids, minlength=workload.bags)
+                sums /= np.maximum(counts, 1).astype(sums.dtype)[:, np.newaxis]
+            return sums
+
+        def values(weights: np.ndarray | None) -> np.ndarray:
+            return np.ones(case.indices.size, data.dtype) if weights is None else weights
+
+        if workload.is_grouped:
+            starts, rows, weights = case.grouped
+            matrix = self._sparse.csr_array((values(weights), rows, starts), shape)
+            return {"csr @ data": TimedCall(lambda: finish(matrix @ data))}
+
+        def make() -> Any:
+            return self._sparse.coo_array((values(case.weights), (case.segment_ids, case.indices)), shape)
+
+        return {
+            "coo @ data": TimedCall(lambda: finish(make() @ data)),
+            "coo to csr @ data": TimedCall(lambda: finish(make().tocsr() @ data)),
+        }
 
     def _matrix(self, case: BenchCase) -> Any:
         count = len(case.indices)

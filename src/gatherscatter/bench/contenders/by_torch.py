@@ -25,7 +25,8 @@ class TorchContender:
     def __init__(self, threads: int) -> None:
         self._torch: Any = import_module("torch")
         self._torch.set_num_threads(threads)
-        warnings.filterwarnings("ignore", message="index_reduce", category=UserWarning)
+        for message in ("index_reduce", "Sparse CSR tensor support", "Sparse invariant checks"):
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
 
     def version(self) -> str:
         """PyTorch's version."""
@@ -39,7 +40,8 @@ class TorchContender:
         data = self._borrow(case.data)
         indices = self._borrow(case.indices)
         if case.workload.is_gather:
-            ways = self._gathers(case, data, indices)
+            reduces = case.workload.form == "gather_reduce"
+            ways = (self._reductions if reduces else self._gathers)(case, data, indices)
             return {name: TimedCall(run, self._give_back) for name, run in ways.items()}
         new = self._borrow(case.new)
         return {name: self._scatter(case, data, change) for name, change in self._changes(case, indices, new).items()}
@@ -96,6 +98,55 @@ class TorchContender:
             ways["row numbers"] = lambda: torch.index_select(rows, 0, self._numbers(case, indices), out=flat_out).view(
                 workload.slots
             )
+        return ways
+
+    def _reductions(self, case: BenchCase, data: Any, indices: Any) -> dict[str, Callable[[], Any]]:
+        """embedding_bag, products with a CSR matrix, and rows that are gathered and added.
+
+        Where members are not grouped, sorting them is part of the call.
+        """
+        torch, workload, how = self._torch, case.workload, case.workload.reduction
+        bag, mode = torch.nn.functional.embedding_bag, {"add": "sum"}.get(how, how)
+        weights = None if case.weights is None else self._borrow(case.weights)
+        ids = self._borrow(case.segment_ids)
+        kept = [None if array is None else self._borrow(array) for array in case.grouped]
+
+        def group() -> list[Any]:
+            if workload.is_grouped:
+                return kept
+            starts = torch.zeros(workload.bags + 1, dtype=ids.dtype)
+            torch.cumsum(torch.bincount(ids, minlength=workload.bags), 0, out=starts[1:])
+            order = torch.argsort(ids, stable=True)
+            return [starts, indices[order], None if weights is None else weights[order]]
+
+        def make_matrix() -> Any:
+            starts, rows, values = group()
+            values = torch.ones(len(rows), dtype=data.dtype) if values is None else values
+            return torch.sparse_csr_tensor(starts, rows, values, (workload.bags, len(data)), check_invariants=False)
+
+        def reduce_bags() -> Any:
+            starts, rows, values = group()
+            return bag(rows, data, starts, mode=mode, per_sample_weights=values, include_last_offset=True)
+
+        matrix = make_matrix()
+        get_matrix: Callable[[], Any] = (lambda: matrix) if workload.is_grouped else make_matrix
+        ways: dict[str, Callable[[], Any]] = {"embedding_bag": reduce_bags}
+        if workload.grouping == "packed":
+            ways["embedding_bag"] = lambda: bag(indices, data, mode=mode, per_sample_weights=weights)
+        if how == "add":
+            ways["sparse.mm"] = lambda: torch.sparse.mm(get_matrix(), data)
+        ways["sparse.mm, reduce"] = lambda: torch.sparse.mm(get_matrix(), data, REDUCTIONS[how])
+        if not workload.is_grouped:
+
+            def add() -> Any:
+                rows = data.index_select(0, indices)
+                rows = rows if weights is None else rows.mul_(weights[:, None])
+                sums = torch.zeros(workload.result, dtype=data.dtype)
+                if how == "add":
+                    return sums.index_add_(0, ids, rows)
+                return sums.index_reduce_(0, ids, rows, REDUCTIONS[how], include_self=False)
+
+            ways["index_select, index_add_"] = add
         return ways
 
     def _key(self, case: BenchCase, indices: Any) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +30,11 @@ class Ours:
         self._package.gs.set_num_threads(self._threads)
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """One: the function of the workload's name."""
+        """One: the function of the workload's name, or what it is called once prepared."""
         self.prepare()
         workload = case.workload
+        if workload.form == "gather_reduce":
+            return {"propagate": self._propagate(case)} if workload.prepared else {workload.form: self._reduce(case)}
         if workload.form == "gather_tree":
             return {"gather_tree": TimedCall(self._tree(case))}
         if not workload.is_gather:
@@ -52,6 +55,24 @@ class Ours:
         lengths = np.full(data.shape[1], data.shape[0], data.dtype)
         end = np.array(1, data.dtype)
         return lambda: gs.gather_tree(data, indices, lengths, end)
+
+    def _reduce(self, case: BenchCase) -> TimedCall:
+        gs, data, indices, weights = self._package.gs, case.data, case.indices, case.weights
+        how = case.workload.reduction
+        forms: dict[str, dict[str, Any]] = {
+            "packed": {},
+            "offsets": {"offsets": case.bags},
+            "segments": {"segment_ids": case.bags, "num_segments": case.workload.bags},
+        }
+        bags = forms[case.workload.grouping]
+        return TimedCall(lambda: gs.gather_reduce(data, indices, weights=weights, reduction=how, **bags))
+
+    def _propagate(self, case: BenchCase) -> TimedCall:
+        data, weights, how = case.data, case.weights, case.workload.reduction
+        pairs = np.stack([case.segment_ids, case.indices.reshape(-1)], axis=1)
+        prepared = self._package.gs.prepare(pairs, (case.workload.bags, len(data)))
+        flat = None if weights is None else weights.reshape(-1)
+        return TimedCall(lambda: prepared.propagate(data, flat, how), compiles=True)  # the first call groups the pairs
 
     def _gather(self, case: BenchCase, out: np.ndarray | None) -> Callable[[], np.ndarray]:
         """Keywords are written out as a user writes them: a call on a tiny array is timed with them."""
@@ -80,3 +101,34 @@ class Ours:
         if case.workload.form == "scatter_nd":
             return lambda data, out: gs.scatter_nd(data, indices, new, reduction=how, out=out)
         return lambda data, out: gs.scatter_update(data, indices, new, axis=axis, reduction=how, out=out)
+
+
+class TwoSteps(Ours):
+    """A gather, then a scatter: what gather_reduce does in one pass."""
+
+    name = "two-steps"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads, self.name)
+
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """The functions on arrays, or the methods of prepared indices."""
+        workload, how = case.workload, case.workload.reduction
+        if workload.form != "gather_reduce":
+            return {}
+        self.prepare()
+        gs, data, indices, bags = self._package.gs, case.data, case.indices.reshape(-1), case.segment_ids
+        weights = None if case.weights is None else case.weights.reshape(-1, 1)
+
+        def weigh(rows: np.ndarray) -> np.ndarray:
+            return rows if weights is None else np.multiply(rows, weights, out=rows)
+
+        if workload.prepared:
+            source, target = gs.prepare(indices, len(data), axis=0), gs.prepare(bags, workload.bags, axis=0)
+            name = "sum" if how == "add" else how
+            call = TimedCall(lambda: target.reduce(weigh(source.gather(data)), name)[0], compiles=True)
+            return {"prepared gather, reduce": call}
+        zeros = np.broadcast_to(np.zeros((), data.dtype), workload.result)  # no memory
+        options = {"reduction": how, "include_self": False}
+        call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
+        return {"gather, scatter_update": call}

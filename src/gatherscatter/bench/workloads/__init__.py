@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 
 from gatherscatter.bench.workload import Workload
-from gatherscatter.bench.workloads import applications, grid, main_table, science, sets, sizes, spatter, tiny
+from gatherscatter.bench.workloads import applications, bags, grid, main_table, science, sets, sizes, spatter, tiny
 
 WORKLOADS: tuple[Workload, ...] = (
     *main_table.ROWS,
@@ -14,6 +14,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *sizes.ROWS,
     *spatter.ROWS,
     *applications.ROWS,
+    *bags.ROWS,
     *science.ROWS,
     *tiny.ROWS,
 )

@@ -47,8 +47,12 @@ def model(case: Case) -> IRWriter:
     row = op(case.op)
     writer = IRWriter(case.id)
     inputs = []
-    for one, array in zip(row.inputs, case.inputs, strict=True):
-        assert array is not None
+    given = list(case.inputs)
+    while given and given[-1] is None:
+        given.pop()
+    for one, array in zip(row.inputs, given, strict=False):
+        if array is None:
+            raise UnsupportedCase("an input is left out before one that is there")
         try:
             kind = from_dtype(array.dtype).name
         except ValueError:

@@ -51,10 +51,13 @@ class OpenVino(Runtime):
         ]
         listed = ",\n         ".join(nodes)
         last = ", ops.constant(axis)" if axis is not None else ""
+        inputs = "*nodes"
+        if any(array is None for array in case.inputs):
+            inputs = ", ".join(f"{name}=nodes[{n}]" for n, name in enumerate(given))
         return f"""\
 import openvino.opset{opset} as ops
 nodes = [{listed}]
-layer = ops.{_snake(row.op_type)}(*nodes{last}{arguments(case.attributes)})
+layer = ops.{_snake(row.op_type)}({inputs}{last}{arguments(case.attributes)})
 compiled = core.compile_model(ov.Model([layer], nodes), "CPU", {_CONFIG})
 got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
 {_write_numpy_conversion(next(iter(given.values())))}"""

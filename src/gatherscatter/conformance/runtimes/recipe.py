@@ -60,7 +60,7 @@ def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
     axis = axis + rank if -rank <= axis < 0 else axis
     if row.kernel == "tensor_scatter" and not 0 < axis < rank:
         raise NotAskedError("a subscript can't be written for an axis that is not there")
-    reduction = values.get("reduction", "none")
+    reduction = values.get("reduction", row.reduction or "none")
     named = zip(names_of(case), case.inputs, strict=False)
     return LibraryCall(
         op=case.op,
@@ -69,9 +69,10 @@ def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
         axis=axis,
         batch_dims=_batch_dims(case, values.get("batch_dims", 0), axis),
         reduction=REDUCTIONS.get(reduction, reduction),
-        include_self=values.get("use_init_val", True),
+        include_self=row.kernel != "gather_reduce" and values.get("use_init_val", True),
         accumulate="step",
         rule=values.get("mode", row.index_range),
+        fill_mode=values.get("fill_mode", "ZERO"),
         result_name="got",
     )
 

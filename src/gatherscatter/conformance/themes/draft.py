@@ -15,9 +15,10 @@ from gatherscatter.oracle.oracle import ROWS, OracleRow
 SECTIONS = {
     "gather": "2.2", "gather_elements": "2.3", "gather_nd": "2.4", "scatter_elements": "2.5", "scatter_nd": "2.6",
     "scatter_update": "2.7", "tensor_scatter": "2.8", "gather_tree": "2.9",
+    "gather_reduce": "2.12",
 }  # fmt: skip
 # Operators that can name any elements of a 1-D tensor.
-LINES = tuple(row for row in ROWS.values() if row.kernel not in ("tensor_scatter", "gather_tree"))
+LINES = tuple(row for row in ROWS.values() if row.kernel not in ("tensor_scatter", "gather_tree", "gather_reduce"))
 GATHERS = tuple(row for row in LINES if row.kernel.startswith("gather"))
 SCATTERS = tuple(row for row in LINES if row.kernel.startswith("scatter"))
 

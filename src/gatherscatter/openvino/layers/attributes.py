@@ -64,10 +64,11 @@ def parse(text: str, hint: Any, name: str) -> Any:
 
 
 def choice(text: str, choices: tuple[str, ...], name: str) -> str:
-    """The text, if it is one of the choices."""
-    if text not in choices:
-        raise ValueError(f"attribute {name} is {quote(text)}, not one of {', '.join(choices)}")
-    return text
+    """The choice that the text names. Its case does not matter: OpenVINO writes "zero" where the text says "ZERO"."""
+    for one in choices:
+        if one.lower() == text.lower():
+            return one
+    raise ValueError(f"attribute {name} is {quote(text)}, not one of {', '.join(choices)}")
 
 
 def _float(text: str, name: str) -> float:

@@ -8,12 +8,13 @@ function arrowsOf(plan, blocks, step, focus) {
   if (plan.row.kernel === "gather_tree") return shown.flatMap((number) => pathOf(plan.groups[number], number, blocks, focus));
   const source = blocks.get(plan.updates ? "updates" : "data");
   const [output, indices] = [blocks.get("output"), blocks.get("indices")];
+  const { pointsAt = plan.updates ? "output" : "data" } = plan; // whose places the indices name
   return shown.flatMap((number) => {
     const { moves, at } = plan.groups[number];
     const kind = `hue${number % HUES}${focus === undefined ? "" : " focus"}`;
     const real = moves.filter(([from]) => from !== null);
     const arrows = pairs(source, output, real, focus !== undefined).map(([from, to]) => arrow(from, to, kind, blocks.vertical));
-    const [block, flats] = plan.updates ? [output, moves.map(([, to]) => to)] : [source, real.map(([from]) => from)];
+    const [block, flats] = pointsAt === "output" ? [output, moves.map(([, to]) => to)] : [source, real.map(([from]) => from)];
     if (at.length && flats.length)
       arrows.push(arrow(end(indices, at), end(block, isCompact(block.grid, flats) ? flats : flats.slice(0, 1)), `${kind} pointer`, blocks.vertical));
     return arrows;

@@ -42,9 +42,11 @@ function flagField({ name, default: fallback }) {
 function choiceField(row, { name, choices, default: fallback }) {
   const value = state.attributes.get(name) ?? fallback;
   const later = relatives(row).flatMap((other) => other.attributes.find((one) => one.name === name)?.choices ?? []);
-  const refused = [...new Set([...later, String(value)])].filter((choice) => !choices.includes(choice));
+  const given = value === null ? [] : [String(value)];
+  const refused = [...new Set([...later, ...given])].filter((choice) => !choices.includes(choice));
   const option = (choice) => h("option", { value: choice, selected: choice === String(value) }, choice);
   return h("select", { id: `attribute-${name}`, onchange: (event) => setAttribute(name, event.target.value) },
+    value === null ? h("option", { value: "", selected: true, disabled: true }, "required") : "",
     h("optgroup", { label: "Of this version" }, choices.map(option)),
     refused.length ? h("optgroup", { label: "Refused by it" }, refused.map(option)) : "");
 }

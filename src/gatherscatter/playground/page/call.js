@@ -5,22 +5,20 @@ function evaluate({ row, tensors, attributes }) {
   const valuesOf = checkedAttributes(row, attributes);
   checkTypes(row, tensors);
   const values = valuesOf();
-  const given = { ...roles(row, tensors), row, tensors, values, warning: deprecation(row) };
+  const { type } = tensors[0];
+  const given = { ...roles(row, tensors), row, tensors, values, fill: zeroOf(type), warning: deprecation(row) };
   if (row.kernel === "gather_tree") return { ...given, ...planTree(given) };
   if (row.kernel === "tensor_scatter") {
     const call = { ...given, axis: values.axis, mode: values.mode };
     return { ...call, ...planCache(call) };
   }
-  const { type } = tensors[0];
-  const reduction = checkedReduction(row, values, type);
-  const axis = axisOf(row, values, tensors);
+  const reducing = { ...given, reduction: checkedReduction(row, values, type), wide: row.wide.includes(type) };
+  if (row.kernel === "gather_reduce") return { ...reducing, ...planBags(reducing) };
   const call = {
-    ...given,
-    axis,
+    ...reducing,
+    axis: axisOf(row, values, tensors),
     batchDims: values.batch_dims ?? 0,
-    reduction,
     initial: values.use_init_val ?? true,
-    wide: row.wide.includes(type),
   };
   Object.assign(call, prepared(call));
   return { ...call, ...KERNELS[row.kernel](call) };
@@ -29,6 +27,7 @@ function evaluate({ row, tensors, attributes }) {
 // The inputs by what they are for, whatever the version calls them.
 function roles(row, tensors) {
   if (row.kernel === "gather_tree") return { data: tensors[0], indices: tensors[1], updates: undefined };
+  if (row.kernel === "gather_reduce") return bagRoles(row, tensors);
   const [first, ...others] = row.inputs.map((input, i) => ({ ...input, tensor: tensors[i] }));
   return {
     data: first.tensor,
@@ -74,32 +73,38 @@ const FINISH = {
 // The result, or what it is after the first groups only: what no group has reached is what it was, or not there yet.
 function resultOf(plan, groups = plan.groups.length) {
   const moves = plan.groups.slice(0, groups).flatMap((group) => group.moves);
-  const { type } = plan.tensors[0];
-  if (plan.updates) return { type, shape: plan.data.shape, values: scattered(plan, moves) };
-  const fill = plan.row.kernel === "gather_tree" ? plan.tensors[3].values[0] : zeroOf(type);
-  const values = new Array(countOf(plan.slots)).fill(fill);
-  for (const [from, to] of moves) if (from !== null) values[to] = plan.data.values[from];
+  const { type } = plan.data;
+  if (plan.updates) return { type, shape: plan.data.shape, values: reduced(plan, moves, [...plan.data.values]) };
+  const values = reduced(plan, moves, new Array(countOf(plan.slots)).fill(plan.fill));
   const finish = FINISH[plan.row.finish];
   return { type, shape: finish ? finish(plan, plan.slots) : plan.slots, values };
 }
 
-// Data with all contributions to each place folded in order.
-function scattered({ data, updates, reduction = "none", initial, wide }, moves) {
-  const values = [...data.values];
+// All moves to each place folded in order. Without a reduction, the last one stays.
+function reduced(plan, moves, values) {
+  const { data, reduction = "none", initial, wide } = plan;
   for (const [place, sources] of contributions(moves)) {
-    const parts = sources.map((from) => updates.values[from]);
-    if (initial && reduction !== "none") parts.unshift(data.values[place]);
+    const parts = sources.map((move) => elementMoved(plan, move));
+    if (initial && reduction !== "none") parts.unshift(values[place]);
     values[place] = folded(reduction, data.type, parts, wide);
   }
   return values;
 }
 
-// For each place that is written: which updates go there, in order.
+// What a move brings to its place: an element, times its weight if it has one.
+function elementMoved({ data, updates, fill }, [from, , factor]) {
+  if (from === null) return fill;
+  const element = (updates ?? data).values[from];
+  return factor === undefined ? element : combined("mul", data.type, element, factor);
+}
+
+// For each place that is written: which moves go there, in order.
 function contributions(moves) {
   const found = new Map();
-  for (const [from, to] of moves) {
+  for (const move of moves) {
+    const [, to] = move;
     if (!found.has(to)) found.set(to, []);
-    found.get(to).push(from);
+    found.get(to).push(move);
   }
   return found;
 }

@@ -70,16 +70,22 @@ function checkTypes(row, tensors) {
     if (tensors[i] && kind !== "data" && !isIndexType(tensors[i].type))
       throw faultOf("not_integers", { ...at, type: dtypeOf(tensors[i].type) });
   });
-  const first = row.inputs[0].name;
+  const given = new Map(row.inputs.map(({ name }, i) => [name, tensors[i]]));
   row.inputs.forEach(({ name, kind }, i) => {
     if (!tensors[i] || kind === "axis") return;
     const { type } = tensors[i];
     const allowed = kind === "data" ? row.element_types : row.index_types;
     const at = { op: row.name, input: name, type: dtypeOf(type) };
     if (!allowed.includes(type)) throw faultOf("refused_type", { ...at, allowed: allowed.join(", ") });
-    if (kind === "data" && type !== tensors[0].type)
-      throw faultOf("mixed_types", { ...at, first, first_type: dtypeOf(tensors[0].type) });
+    const first = leaderOf(row, kind);
+    const leader = given.get(first);
+    if (leader && type !== leader.type) throw faultOf("mixed_types", { ...at, first, first_type: dtypeOf(leader.type) });
   });
+}
+
+// The input whose type all inputs of a kind have, where the version has it.
+function leaderOf(row, kind) {
+  return { data: row.inputs[0].name, indices: "indices", scalar: "indices" }[kind];
 }
 
 // The types that NumPy itself counts as integers.
@@ -89,7 +95,7 @@ function isIndexType(type) {
 
 // The reduction by the name that both specifications' names stand for.
 function checkedReduction(row, values, type) {
-  const named = values.reduction ?? "none";
+  const named = values.reduction ?? row.reduction ?? "none";
   const reduction = table.reductions[named] ?? named;
   if (reduction !== "none" && !row.reducible[reduction].includes(type))
     throw faultOf("reduction", { op: row.name, reduction, type: dtypeOf(type) });
@@ -99,7 +105,11 @@ function checkedReduction(row, values, type) {
 function axisOf(row, values, tensors) {
   const at = row.inputs.findIndex(({ kind }) => kind === "axis");
   if (at < 0) return values.axis ?? 0;
-  const { shape, values: elements } = tensors[at];
-  if (shape.length > 1 || elements.length !== 1) throw faultOf("axis_shape", { op: row.name, shape });
-  return argument(elements[0]);
+  return scalarOf(row.name, "axis", tensors[at]);
+}
+
+// The only element of an input that holds an integer.
+function scalarOf(op, input, { shape, values }) {
+  if (shape.length > 1 || values.length !== 1) throw faultOf("scalar_shape", { op, input, shape });
+  return argument(values[0]);
 }

@@ -17,11 +17,12 @@ function phrase(section, name, values = {}) {
   return formatted(table.sentences[section][name], values);
 }
 
-// A text whose {name} is replaced by a value, and {name!r} by a text as Python writes it.
+// A text whose {name} is replaced by a value, and {name!r} by a value as Python writes it.
 function formatted(text, values) {
   return text.replace(/\{(\w+)(!r)?\}/g, (_, name, quoted) => {
     const value = values[name];
-    return quoted ? pythonText(value) : Array.isArray(value) ? tupleText(value) : String(value);
+    if (quoted) return typeof value === "string" ? pythonText(value) : pythonNumber(value);
+    return Array.isArray(value) ? tupleText(value) : String(value);
   });
 }
 

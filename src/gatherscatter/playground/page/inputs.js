@@ -13,7 +13,7 @@ function showInputs() {
 function inputFields(row, input) {
   const { name, optional } = input;
   const tensor = state.inputs.get(name);
-  const legend = h("legend", null, h("span", { class: "name" }, name), optional ? h("label", null, presence(name, tensor), "given") : "", tensor && hasGrid(tensor) ? formSwitch(name) : "");
+  const legend = h("legend", null, h("span", { class: "name" }, name), optional ? h("label", null, presence(input, tensor), "given") : "", tensor && hasGrid(tensor) ? formSwitch(name) : "");
   if (!tensor) return h("fieldset", { "data-input": name }, legend, h("p", { class: "dim" }, "left out"));
   return h("fieldset", { "data-input": name },
     legend,
@@ -28,32 +28,38 @@ function hasGrid({ shape, values }) {
   return values.length > 0 && values.length <= MOST_FIELDS && (shape.at(-1) ?? 1) <= 10;
 }
 
-function presence(name, tensor) {
-  const toggle = (event) => change(() => state.inputs.set(name, event.target.checked ? initialWindow() : null));
+function presence(input, tensor) {
+  const { name } = input;
+  const toggle = (event) => change(() => state.inputs.set(name, event.target.checked ? initialTensor(input) : null));
   return h("input", { type: "checkbox", id: `given-${name}`, checked: Boolean(tensor), onchange: toggle });
 }
 
-// Positions for the batch entries of the first input, all 0.
-function initialWindow() {
+// An input that was left out, with values that mean the same: a weight of 1 for each index, a position of 0 for each
+// entry of the first input, and scalars that leave the result as it is.
+function initialTensor({ name, kind }) {
   const row = ops.get(state.op);
-  const count = state.inputs.get(row.inputs[0].name)?.shape[0] ?? 1;
-  return { type: row.index_types[0], shape: [count], values: new Array(count).fill(0n) };
+  const [first, indices] = [row.inputs[0].name, "indices"].map((other) => state.inputs.get(other));
+  const type = kind === "data" ? first.type : (indices?.type ?? row.index_types[0]);
+  const shape = { data: indices?.shape, indices: [first.shape[0] ?? 1], scalar: [] }[kind];
+  const scalars = { default_index: -1n, num_segments: BigInt(view.plan?.slots[0] ?? 0) };
+  const value = kind === "data" ? counted(type, 1) : (scalars[name] ?? 0n);
+  return { type, shape, values: new Array(countOf(shape)).fill(value) };
 }
 
 function typeChoice(row, { name, kind }, tensor) {
   const own = kind === "data" ? row.element_types : kind === "axis" ? table.index_types : row.index_types;
   const others = Object.keys(table.types).filter((type) => !own.includes(type));
   const option = (type) => h("option", { value: type, selected: type === tensor.type }, type);
-  const choose = (event) => change(() => retype(row, name, kind, event.target.value));
+  const choose = (event) => change(() => retype(row, name, event.target.value));
   return h("select", { id: `type-${name}`, onchange: choose },
     h("optgroup", { label: "Of this version" }, own.map(option)),
     h("optgroup", { label: "Refused by it" }, others.map(option)));
 }
 
-// All inputs that share the first one's type follow it.
-function retype(row, name, kind, type) {
+// Inputs whose type is that of another one follow it.
+function retype(row, name, type) {
   const before = state.inputs.get(name).type;
-  const follows = (input) => input.name === name || (name === row.inputs[0].name && input.kind === kind && state.inputs.get(input.name)?.type === before);
+  const follows = (input) => input.name === name || (name === leaderOf(row, input.kind) && state.inputs.get(input.name)?.type === before);
   for (const input of row.inputs.filter(follows)) state.inputs.set(input.name, converted(state.inputs.get(input.name), type));
 }
 

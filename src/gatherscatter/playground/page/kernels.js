@@ -181,7 +181,8 @@ function planCache({ row, data: past, updates: update, indices: window, axis: gi
   if (window && !sameShape(window.shape, batch)) throw faultOf("cache_starts", { op, batch, starts: window.shape });
   const [size, length] = [past.shape[axis], update.shape[axis]];
   const starts = window?.values ?? new Array(batch[0]).fill(0n);
-  if (mode === "linear") checkWindows(op, window, size, length);
+  const last = size - length;
+  if (window && mode === "linear") checkRange(op, "write_indices", window, last + 1, phrase("parts", "window", { length, size }));
   checkSize(past.values.length);
   checkSize(batch[0] * length);
   const strides = stridesOf(past.shape);
@@ -201,14 +202,10 @@ function planCache({ row, data: past, updates: update, indices: window, axis: gi
   return { slots: update.shape, groups, axes: [axis], batchDims: 1 };
 }
 
-function checkWindows(op, window, size, length) {
-  const bad = [];
-  window?.values.forEach((start, n) => {
-    if (start < 0n || start > BigInt(size - length)) bad.push(n);
-  });
-  if (bad.length === 0) return;
-  const subject = phrase("parts", "window", { length, size });
-  throw indexFault(op, "write_indices", window, bad, { subject, low: 0, high: size - length });
+// Refuse elements that are not in 0..size-1.
+function checkRange(op, name, tensor, size, subject) {
+  const bad = [...tensor.values.keys()].filter((flat) => !(0n <= tensor.values[flat] && tensor.values[flat] < size));
+  if (bad.length) throw indexFault(op, name, tensor, bad, { subject, low: 0n, high: BigInt(size) - 1n });
 }
 
 function floorModulo(integer, size) {
@@ -222,7 +219,8 @@ function planTree({ row, tensors: [steps, parents, lengths, end] }) {
   checkSize(steps.values.length);
   const [time, batches, beams] = steps.shape;
   const groups = [];
-  if (steps.values.length === 0) return { slots: steps.shape, groups, axes: [2], batchDims: 0 };
+  const plan = { slots: steps.shape, groups, fill: end.values[0], axes: [2], batchDims: 0 };
+  if (steps.values.length === 0) return plan;
   for (let n = 0; n < batches; n++) {
     const length = sequenceLength(lengths.values[n], time);
     const paths = Array.from({ length: beams }, (_, w) => ({ at: [], position: [], entry: n, beam: w, now: w, moves: [] }));
@@ -241,7 +239,7 @@ function planTree({ row, tensors: [steps, parents, lengths, end] }) {
     }
     groups.push(...paths);
   }
-  return { slots: steps.shape, groups, axes: [2], batchDims: 0 };
+  return plan;
 }
 
 function sequenceLength(length, time) {

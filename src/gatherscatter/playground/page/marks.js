@@ -7,7 +7,8 @@ const PATTERNS = { again: "stripes", repeated: "stripes", reduced: "dots", fille
 // For each tensor a list by flat position: { groups, state }, and what the output holds by then.
 function marksOf(plan, step) {
   const done = plan.groups.slice(0, step);
-  const marks = { data: new Map(), indices: new Map(), updates: new Map(), output: new Map() };
+  const inputs = ["data", "indices", "updates", ...Object.keys(plan.beside ?? {})];
+  const marks = Object.fromEntries([...inputs, "output"].map((role) => [role, new Map()]));
   const touch = (name, flat, group) => {
     if (!marks[name].has(flat)) marks[name].set(flat, { groups: [] });
     marks[name].get(flat).groups.push(group);
@@ -15,17 +16,21 @@ function marksOf(plan, step) {
   const source = plan.updates ? "updates" : "data";
   done.forEach((group, number) => {
     for (const flat of new Set(group.at)) touch("indices", flat, number);
+    for (const [name, flat] of group.read ?? []) if (marks[name]) touch(name, flat, number);
     for (const [from, to] of group.moves) {
       if (from !== null) touch(source, from, number);
       touch("output", to, number);
       if (from === null) marks.output.get(to).state = "filled";
     }
   });
-  const reduces = plan.updates && (plan.reduction ?? "none") !== "none";
-  for (const mark of marks.output.values())
-    mark.state ??= reduces ? "reduced" : mark.groups.length > 1 ? "repeated" : "written";
-  for (const name of ["data", "updates", "indices"])
-    for (const mark of marks[name].values()) mark.state = mark.groups.length > 1 ? "again" : "read";
+  const reduces = (plan.reduction ?? "none") !== "none";
+  for (const mark of marks.output.values()) {
+    const again = mark.groups.length > 1;
+    mark.state ??= reduces && (plan.updates || again) ? "reduced" : again ? "repeated" : "written";
+  }
+  // All members of a bag share its offset.
+  for (const name of inputs)
+    for (const mark of marks[name].values()) mark.state = mark.groups.length > 1 && name !== "offsets" ? "again" : "read";
   if (plan.row.kernel === "gather_tree") markTree(plan, marks, step);
   markNegatives(plan, marks);
   return marks;

@@ -12,7 +12,8 @@ const LARGEST_SCALE = 1.3;
 // The tensors to draw, in columns from left to right: their roles.
 function columnsOf(plan) {
   if (plan.row.kernel === "gather_tree") return [["indices"], ["data"], ["output"]];
-  if (!plan.updates) return [["indices"], ["data"], ["output"]];
+  if (!plan.updates && plan.pointsAt === "output") return [["indices", "data"], ["output"]];
+  if (!plan.updates) return [["indices"], [...Object.keys(plan.beside ?? {}), "data"], ["output"]];
   return [["data"], ["indices", "updates"], ["output"]];
 }
 
@@ -20,7 +21,7 @@ function columnsOf(plan) {
 function pictureOf(plan, step, focus, width) {
   const output = resultOf(plan, step);
   const marks = marksOf(plan, step);
-  const tensors = { data: plan.data, indices: plan.indices, updates: plan.updates && shapedAs(plan.updates, plan.slots), output };
+  const tensors = { data: plan.data, indices: plan.indices, updates: plan.updates && shapedAs(plan.updates, plan.slots), ...plan.beside, output };
   const columns = columnsOf(plan).map((roles) => roles.filter((role) => tensors[role]));
   const stacked = plan.row.kernel === "gather_tree"; // time runs down
   const blocks = placed(columns, tensors, width, (role) => nameOf(plan, role), stacked);

@@ -3,11 +3,13 @@
 function sentenceOf(plan, number) {
   const group = plan.groups[number];
   if (plan.row.kernel === "gather_tree") return treeSentence(plan, group);
+  if (plan.row.kernel === "gather_reduce") return bagSentence(plan, group, number);
   return [indexPart(plan, group), plan.updates ? scatterPart(plan, group, number) : gatherPart(plan, group)].join(" ");
 }
 
 function nameOf({ row }, role) {
   if (role === "output") return row.output;
+  if (row.inputs.some(({ name }) => name === role)) return role;
   if (row.kernel === "gather_tree") return row.inputs[role === "data" ? 0 : 1].name;
   const kind = role === "indices" ? "indices" : "data";
   const named = row.inputs.filter((input) => input.kind === kind);
@@ -52,32 +54,63 @@ function outputPlace(plan, inSlots) {
   return [flatOf(inSlots.slice(0, b), stridesOf(plan.slots.slice(0, b))), ...inSlots.slice(b)];
 }
 
-function gatherPart(plan, { inData, inSlots, position }) {
+function gatherPart(plan, { inData, inSlots, position, moves }) {
   const target = placeText(plan.row.output, outputPlace(plan, inSlots));
+  if (position.includes(null)) return phrase("steps", "filled", { target, value: wordText(plan.data.type, plan.fill) });
+  return phrase("steps", "gathered", { source: sourceText(plan, inData, moves), target });
+}
+
+// "data[1, 0] = 7", or with a weight "emb_table[1, :] × 0.5".
+function sourceText(plan, inData, moves) {
   const { type } = plan.data;
-  if (position.includes(null)) return phrase("steps", "filled", { target, value: wordText(type, zeroOf(type)) });
-  return phrase("steps", "gathered", { source: partText("data", inData, plan.data), target });
+  const [name, factor] = [nameOf(plan, "data"), moves[0]?.[2]];
+  if (factor === undefined) return partText(name, inData, plan.data);
+  const product = moves.length === 1 ? ` = ${wordText(type, elementMoved(plan, moves[0]))}` : "";
+  return `${placeText(name, inData)} ${SIGNS.mul} ${bracketed(wordText(type, factor))}${product}`;
 }
 
 const SIGNS = { add: "+", sub: "-", mul: "×" };
 
-function scatterPart(plan, { inData, inSlots, moves }, number) {
-  const { row, data, updates } = plan;
+function scatterPart(plan, group, number) {
+  const { row, updates, reduction = "none" } = plan;
+  const { inData, inSlots, moves } = group;
   const source = partText(nameOf(plan, "updates"), inSlots, { ...updates, shape: plan.slots });
-  const target = placeText(row.output, inData);
-  const reduction = plan.reduction ?? "none";
-  const said = { source, target, verb: reduction === "none" ? "" : phrase("verbs", reduction) };
-  if (moves.length !== 1) return phrase("steps", reduction === "none" ? "written" : "combined", said);
-  const [from, to] = moves[0];
-  const earlier = plan.groups.slice(0, number).some((group) => group.moves.some(([, other]) => other === to));
-  const text = (value) => wordText(data.type, value);
-  const value = text(resultOf(plan, number + 1).values[to]);
+  const said = { source, target: placeText(row.output, inData) };
+  const earlier = moves.length === 1 && isReached(plan, group, number);
   if (reduction === "none") return phrase("steps", earlier ? "overwritten" : "written", said);
-  if (!earlier && !plan.initial) return phrase("steps", "replaced", said);
-  const [held, update] = [text(resultOf(plan, number).values[to]), text(updates.values[from])];
+  if (moves.length === 1 && !earlier && !plan.initial) return phrase("steps", "replaced", said);
+  return combinedPart(plan, said, moves, number);
+}
+
+// Whether an earlier group went to the same places.
+function isReached(plan, { moves }, number) {
+  return plan.groups.slice(0, number).some((group) => group.moves.some(([, to]) => to === moves[0]?.[1]));
+}
+
+function combinedPart(plan, { source, target }, moves, number) {
+  const { data, reduction } = plan;
+  const said = { source, target, verb: phrase("verbs", reduction) };
+  if (moves.length !== 1) return phrase("steps", "combined", said);
+  const text = (value) => wordText(data.type, value);
+  const [held, value] = [number, number + 1].map((step) => text(resultOf(plan, step).values[moves[0][1]]));
   if (reduction === "mean") return phrase("steps", "mean", { ...said, value });
+  const update = text(elementMoved(plan, moves[0]));
   const terms = SIGNS[reduction] ? `${held} ${SIGNS[reduction]} ${bracketed(update)}` : `${reduction}(${held}, ${update})`;
   return phrase("steps", "combined_elements", { ...said, terms, value });
+}
+
+// "indices[2] = 4, per_sample_weights[2] = 0.5: emb_table[4, :] × 0.5 is added to output[1, :]."
+function bagSentence(plan, group, number) {
+  const { row, tensors } = plan;
+  const { at, inData, inSlots, read, moves } = group;
+  const places = [...at.map((flat) => [nameOf(plan, "indices"), flat]), ...read];
+  const shown = places.map(([name, flat]) => {
+    const tensor = tensors[row.inputs.findIndex((input) => input.name === name)];
+    return partText(name, coordinatesOf(flat, tensor.shape), tensor);
+  });
+  const said = { source: sourceText(plan, inData, moves), target: placeText(row.output, inSlots) };
+  const action = isReached(plan, group, number) ? combinedPart(plan, said, moves, number) : gatherPart(plan, group);
+  return shown.length ? `${shown.join(", ")}: ${action}` : action;
 }
 
 function bracketed(text) {
@@ -102,7 +135,8 @@ function shapeSentence(plan, shape) {
     const bound = (text) => (text ? number(text) : undefined);
     return tupleText(given.get(name).shape.slice(bound(from) ?? 0, bound(to)));
   });
-  const known = new Set([...filled.matchAll(/\(.*?\)/g)]).size;
-  const result = known === 1 && filled === tupleText(shape) ? "" : ` = ${tupleText(shape)}`;
-  return `${plan.row.output}.shape = ${plan.row.shape_rule} = ${filled}${result}`;
+  const counted = filled.replace(/^\(num_segments.*?,\)/, tupleText(shape.slice(0, 1)));
+  const known = new Set([...counted.matchAll(/\(.*?\)/g)]).size;
+  const result = known === 1 && counted === tupleText(shape) ? "" : ` = ${tupleText(shape)}`;
+  return `${plan.row.output}.shape = ${plan.row.shape_rule} = ${counted}${result}`;
 }

@@ -83,13 +83,15 @@ function sample(state) {
 
 // Steps.
 
+const NOUNS = { gather_tree: "beam", gather_reduce: "member" };
+
 function showStep(plan, done) {
   const count = plan.groups.length;
   const slider = byId("step");
   slider.max = count;
   slider.value = view.step ?? count;
   const all = view.step === null;
-  const noun = plan.row.kernel.endsWith("nd") ? "index tuple" : plan.row.kernel === "gather_tree" ? "beam" : "index";
+  const noun = plan.row.kernel.endsWith("nd") ? "index tuple" : (NOUNS[plan.row.kernel] ?? "index");
   const text = all
     ? `All ${count} at once. Step through them, or point at one.`
     : done === 0 ? `Before the first ${noun}.` : `${done} of ${count}. ${sentenceOf(plan, done - 1)}`;

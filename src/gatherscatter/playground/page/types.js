@@ -64,6 +64,12 @@ function zeroOf(type) {
   return { integer: 0n, float: 0, bool: false, string: "", complex: { re: 0, im: 0 } }[familyOf(type)];
 }
 
+// The lowest finite number of a type.
+function lowestOf(type) {
+  const { family, max, bits, signed } = table.types[type];
+  return { integer: () => (signed ? -(1n << BigInt(bits - 1)) : 0n), float: () => -max, bool: () => false }[family]();
+}
+
 // The element that a word of the text means; throws a Mistake when it means none.
 function readElement(type, word) {
   const family = familyOf(type);

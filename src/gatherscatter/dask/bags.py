@@ -1,0 +1,275 @@
+"""gather_reduce for Dask: bags are put in chunks, and a task reduces those of one chunk."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+from dask import config
+from dask._task_spec import Task, TaskRef
+from dask.array import Array
+from dask.array.core import normalize_chunks
+from dask.base import compute, tokenize
+from dask.utils import parse_bytes
+
+from gatherscatter.arrays import convert
+from gatherscatter.chunked import Block, Chunks, IndexRule, Options
+from gatherscatter.dask import apply, graphs, inputs
+from gatherscatter.dask.call import plan_call, rechunk
+from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, shape_of, start_of
+from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
+from gatherscatter.functions.gather_reduce import gather_reduce as gather_reduce_in_memory
+from gatherscatter.pieces import pieces
+
+OP = "gather_reduce"
+_INDEX_BYTES = 8
+
+MemberArray = Array | np.ndarray  # indices or weights
+
+
+def gather_reduce(
+    data: Any,
+    indices: Any = None,
+    *,
+    offsets: Any = None,
+    segment_ids: Any = None,
+    num_segments: int | None = None,
+    weights: Any = None,
+    reduction: str = "add",
+    default: Any = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    plan: str = "lazy",
+    out: None = None,
+    num_threads: int | None = None,
+) -> Array:
+    """Gather rows and reduce each bag, lazily: `gatherscatter.gather_reduce`, whose arguments and errors it has.
+
+    Where ``data`` has one chunk along axis 0, each task is a call in memory, which does not store the gathered rows.
+    Several chunks are put together if they are no larger than ``array.chunk-size`` of Dask's configuration and no more
+    rows than there are members. Otherwise a task for each chunk of bags gets the rows of its members from other tasks.
+
+    Parameters
+    ----------
+    data, indices, weights : Dask arrays, or what `gatherscatter.gather_reduce` takes, in any mix
+    offsets, segment_ids : the same
+        Dask arrays are computed at once, because the graph depends on their values. They must fit in memory.
+    plan : {'lazy', 'eager'}
+        For indices that are a Dask array. 'lazy': they are not computed now. 'eager': they are computed now, and go on
+        as indices in memory, so that only the chunks of data that they touch have tasks.
+    out, num_threads : see `gather`
+
+    Returns
+    -------
+    Dask array, behind the bags in the chunks of ``data``
+        Along the bags it has the chunks of lazy indices. A bag belongs to the chunk in which it begins. Chunks are cut
+        where a task would need more than ``array.chunk-size`` for its indices, weights, gathered rows and results. A
+        single bag is never cut.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range: at once for indices in memory, when the result is computed for lazy ones. An offset or
+        segment id is out of range: at once.
+    ValueError, TypeError
+        At once: shapes, bags, attributes or types don't fit.
+
+    Source: as `gatherscatter.gather_reduce`.
+
+    >>> import dask.array as da, gatherscatter as gs
+    >>> gs.gather_reduce(da.arange(6, chunks=4), [[0, 1], [5, 5]]).compute()
+    array([ 1, 10])
+    >>> gs.gather_reduce(da.arange(6, chunks=4), offsets=[0, 3, 3], default=-1).compute()
+    array([ 3, -1, 12])
+    """
+    inputs.check_plan(OP, plan, out)
+    if not isinstance(data, Array):
+        data = da.from_array(convert.as_array(OP, "data", data), chunks=-1)  # type: ignore[no-untyped-call]
+    data = inputs.as_dask(OP, "data", data)
+    how: dict[str, Any] = {"reduction": reduction, "accumulate": accumulate, "mode": mode}
+    # What does not depend on the members is checked by a call that has none.
+    empty = np.empty((0, *data.shape[1:]) if data.ndim else (), data.dtype)
+    gather_reduce_in_memory(empty, np.empty((0, 0), np.int64), default=default, num_threads=num_threads, **how)
+    if np.ndim(default):
+        default = convert.cast(OP, "default", default, "data", empty)
+    given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids}
+    indices, offsets, segment_ids = (
+        None if value is None else inputs.as_indices(OP, value, name) for name, value in given.items()
+    )
+    offsets, segment_ids = compute(offsets, segment_ids, traverse=False)  # type: ignore[no-untyped-call]
+    members = data.shape[:1] if indices is None else indices.shape
+    # Bags in the last dim of indices follow from the shape. Only whether others are given too is checked.
+    line = members if len(members) == 1 else (0,) * len(members)
+    bags = find_bags(line, indices is not None, offsets, segment_ids, num_segments)
+    if weights is not None:
+        weights = inputs.as_updates(OP, weights, data, "weights")
+        check_members_shape(OP, "weights", weights.shape, members)
+    stored = indices is None and bags.order is None  # the members are the rows of data as they are
+    table = data if stored else _merge_rows(data, math.prod(members))
+    move = LazyMovement.of(IndexRule(OP, "gather", mode), table.shape, table.chunks, members, 0, 0)
+    if indices is not None:
+        indices = _check_indices(move, indices, plan)
+    chunks = _choose_chunks(data, indices, weights, bags, stored or len(table.chunks[0]) > 1)
+    if bags.order is not None:
+        indices = bags.order if indices is None else _take(indices, bags.order, chunks)
+        weights = None if weights is None else _take(weights, bags.order, chunks)
+    rows = _find_rows(move, table, indices, chunks)
+    return _reduce(rows, indices if rows is table else None, weights, chunks, how, default)
+
+
+def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> MemberArray:
+    """Indices that are in range. Lazy ones are checked in the chunks that they have, which errors name."""
+    if isinstance(indices, Array) and plan == "lazy":
+        dtype = indices.dtype.newbyteorder("=")
+        facts = {"dtype": dtype, "meta": np.empty((0,) * indices.ndim, dtype)}
+        return da.map_blocks(apply.check_chunk, indices, move, **facts)  # type: ignore[no-any-return, no-untyped-call]
+    if isinstance(indices, Array):
+        indices = convert.as_indices(OP, "indices", indices.compute())  # type: ignore[no-untyped-call]
+    move.check(indices)
+    return indices
+
+
+# ------------------------------------------------------------------------------------------------------- chunks
+
+
+class _BagChunks(NamedTuple):
+    """The chunks of bags, and those of indices and weights, which have the members of the same bags."""
+
+    bags: Chunks
+    members: Chunks
+    starts: np.ndarray | None = None  # where bags begin in a line of members; None: the last dim of members is the bag
+
+    def find_offsets(self, block: Block) -> np.ndarray | None:
+        """Where the bags of a chunk begin among its members."""
+        if self.starts is None:
+            return None
+        (first,), (count,) = start_of(self.bags, block), shape_of(self.bags, block)
+        offsets: np.ndarray = self.starts[first : first + count] - self.starts[first]
+        return offsets
+
+
+def _merge_rows(data: Array, members: int) -> Array:
+    """Data in one chunk along axis 0, unless that is too large for a chunk, or larger than the gathered rows."""
+    rows = data.shape[0]
+    fits = rows * _find_row_bytes(data) <= _find_limit() and rows <= members
+    return rechunk(data, ((rows,), *data.chunks[1:])) if fits else data
+
+
+def _find_row_bytes(data: Array) -> int:
+    """The size of a row in the widest chunk."""
+    return int(data.dtype.itemsize * math.prod(map(max, data.chunks[1:])))
+
+
+def _find_limit() -> int:
+    """How many bytes a chunk may have."""
+    return int(parse_bytes(config.get("array.chunk-size")))
+
+
+def _choose_chunks(
+    data: Array, indices: MemberArray | None, weights: MemberArray | None, bags: Bags, is_gathered: bool
+) -> _BagChunks:
+    """Chunks whose tasks need no more memory than a chunk may have, unless a single bag needs more.
+
+    ``is_gathered``: the rows of the members are in chunks of their own.
+    """
+    row_bytes = _find_row_bytes(data)
+    member_bytes = _INDEX_BYTES + (weights is not None) * data.dtype.itemsize + is_gathered * row_bytes
+    like = data if indices is None else indices
+    if indices is not None and indices.ndim > 1:
+        outer, size = indices.shape[:-1], indices.shape[-1]
+        own = indices.chunks[:-1] if isinstance(indices, Array) else tuple((n,) for n in outer)
+        cut = _cut_chunks(own, row_bytes + size * member_bytes)
+        return _BagChunks(cut, (*cut, (size,)))
+    own = like.chunks[0] if isinstance(like, Array) else like.shape
+    ends = _cut_line(bags.starts, np.cumsum(own), row_bytes, member_bytes)
+    return _BagChunks((_sizes_between(ends),), (_sizes_between(bags.starts[ends]),), bags.starts)
+
+
+def _cut_chunks(chunks: Chunks, bag_bytes: int) -> Chunks:
+    """Chunks of bags of one size, cut where they need too much."""
+    largest = tuple(map(max, chunks))
+    if 0 in largest:
+        return chunks
+    bags = max(_find_limit() // max(bag_bytes, 1), 1)
+    fitting = normalize_chunks("auto", largest, limit=bags, dtype=np.uint8)  # type: ignore[no-untyped-call]
+    return tuple(
+        tuple(part.stop - part.start for n in sizes for part in pieces(n, max(most)))
+        for sizes, most in zip(chunks, fitting, strict=True)
+    )
+
+
+def _cut_line(starts: np.ndarray, edges: np.ndarray, row_bytes: int, member_bytes: int) -> list[int]:
+    """Where chunks of bags begin, and the last one ends.
+
+    ``starts`` are where bags begin in a line of members, and ``edges`` where the chunks of that line end.
+    """
+    limit, count = _find_limit(), len(starts) - 1
+    needed = starts * member_bytes + np.arange(count + 1) * row_bytes
+    edges = np.append(np.searchsorted(starts[:-1], edges[:-1]), count)
+    ends = [0]
+    while ends[-1] < count:
+        first = ends[-1]
+        fitting = int(np.searchsorted(needed, needed[first] + limit, "right")) - 1
+        edge = int(edges[np.searchsorted(edges, first, "right")])
+        ends.append(min(max(fitting, first + 1), edge))
+    return ends
+
+
+def _sizes_between(ends: Any) -> tuple[int, ...]:
+    return tuple(np.diff(ends).tolist()) or (0,)
+
+
+# ------------------------------------------------------------------------------------------------------- graphs
+
+
+def _take(array: MemberArray, order: np.ndarray, chunks: _BagChunks) -> MemberArray:
+    """Members in the order of their bags."""
+    if isinstance(array, Array):
+        rule = IndexRule(OP, "gather")
+        return graphs.build(plan_call(rule, array, order, None, 0, 0, Options(), "lazy", chunks.members))
+    taken: np.ndarray = array[order]
+    return taken
+
+
+def _find_rows(move: LazyMovement, data: Array, indices: MemberArray | None, chunks: _BagChunks) -> Array:
+    """The rows of the members, in their chunks; data itself if each of its chunks has all rows."""
+    if indices is None:
+        return rechunk(data, (*chunks.members, *data.chunks[1:]))
+    if len(data.chunks[0]) == 1:
+        return data
+    return graphs.build(plan_call(move.rule, data, indices, None, 0, 0, Options(), "lazy", chunks.members))
+
+
+def _reduce(
+    rows: Array,
+    indices: MemberArray | None,
+    weights: MemberArray | None,
+    chunks: _BagChunks,
+    how: dict[str, Any],
+    default: Any,
+) -> Array:
+    """A task for each chunk of bags and each chunk of rows behind them. Without indices, rows are those of members."""
+    indices, weights = (
+        rechunk(array, chunks.members) if isinstance(array, Array) else array for array in (indices, weights)
+    )
+    lead = len(chunks.bags)
+    inner = rows.chunks[1 if indices is not None else len(chunks.members) :]
+    name = f"{OP}-{tokenize(rows, indices, weights, chunks, how, default)}"
+    graph: dict[Any, Any] = {}
+    for block in blocks_of(chunks.bags):
+        shape = (*shape_of(chunks.members[:lead], block), *map(sum, chunks.members[lead:]))
+        offsets = chunks.find_offsets(block)
+        index, weight = (
+            None if array is None else graphs.copy_if_view(graphs.reference_block(array, chunks.members[:lead], block))
+            for array in (indices, weights)
+        )
+        source = (0,) if indices is not None else (*block, *(0 for _ in chunks.members[lead:]))
+        for behind in blocks_of(inner):
+            key = (name, *block, *behind)
+            fill = graphs.copy_if_view(part_of(default, inner, behind)) if np.ndim(default) else default
+            taken = TaskRef((rows.name, *source, *behind))
+            graph[key] = Task(key, apply.reduce_chunk, shape, offsets, {**how, "default": fill}, taken, index, weight)
+    sources = [array for array in (rows, indices, weights) if isinstance(array, Array)]
+    return graphs.make_array(name, graph, (*chunks.bags, *inner), rows, sources)

@@ -1,0 +1,167 @@
+"""Calls of ``gather_reduce``: immediately or from compiled programs, which call Python back, and under ``vmap``."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_batching import custom_vmap
+
+from gatherscatter.arrays import interop
+from gatherscatter.errors import OpIndexError, OpValueError, integer_fault
+from gatherscatter.functions.gather_reduce import gather_reduce
+from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately
+from gatherscatter.pieces import extremes
+
+OP = "gather_reduce"
+Arrays = dict[str, Any]
+
+
+class BagCall(Protocol):
+    """A function of NumPy's arrays, which have names. Static: JAX finds compiled programs by it."""
+
+    def on_numpy(self, **arrays: Any) -> np.ndarray: ...
+
+    def result(self, arrays: Arrays) -> Any:
+        """The shape and the type of the result, from those of the arrays."""
+
+
+@dataclass(frozen=True)
+class BagReduction:
+    """A call of `gatherscatter.gather_reduce` but for its arrays."""
+
+    num_segments: int | None = None
+    reduction: str = "add"
+    accumulate: str = "step"
+    mode: str = "raise"
+    num_threads: int | None = None
+
+    def on_numpy(self, **arrays: Any) -> np.ndarray:
+        return gather_reduce(**arrays, **vars(self))
+
+    def result(self, arrays: Arrays) -> Any:
+        data = arrays["data"]
+        return _describe(self.bags(arrays) + data.shape[1:], data.dtype)
+
+    def bags(self, arrays: Arrays) -> Shape:
+        """The dimensions of the result that are bags."""
+        if "segment_ids" in arrays:
+            assert self.num_segments is not None
+            return (self.num_segments,)
+        bags: Shape = arrays["offsets"].shape if "offsets" in arrays else arrays["indices"].shape[:-1]
+        return bags
+
+
+@dataclass(frozen=True)
+class MemberNumbering:
+    """Finds the number of the bag that each member belongs to, by ``offsets`` or ``segment_ids``."""
+
+    members: int
+    num_segments: int | None
+
+    def on_numpy(self, **bags: Any) -> np.ndarray:
+        ones = np.ones(self.members, np.int64)
+        counts = gather_reduce(ones, num_segments=self.num_segments, **bags)  # which checks the bags
+        if "segment_ids" in bags:
+            return np.asarray(bags["segment_ids"])
+        return np.repeat(np.arange(len(counts), dtype=_count_type(len(counts))), counts)
+
+    def result(self, arrays: Arrays) -> Any:
+        by_ids = "segment_ids" in arrays
+        dtype = arrays["segment_ids"].dtype if by_ids else _count_type(arrays["offsets"].shape[0])
+        return _describe((self.members,), dtype)
+
+
+@dataclass(frozen=True)
+class BatchOfCalls:
+    """Calls for the entries of a batch, one after the other. The arrays that are ``batched`` have a dim more."""
+
+    call: BagCall
+    size: int
+    batched: frozenset[str]
+
+    def on_numpy(self, **arrays: Any) -> np.ndarray:
+        expected = self.result(arrays)
+        made = np.empty(expected.shape, expected.dtype)
+        for entry in range(self.size):
+            taken = {name: array[entry] if name in self.batched else array for name, array in arrays.items()}
+            made[entry] = self.call.on_numpy(**taken)
+        return made
+
+    def result(self, arrays: Arrays) -> Any:
+        one = self.call.result(
+            {name: _describe(a.shape[name in self.batched :], a.dtype) for name, a in arrays.items()}
+        )
+        return _describe((self.size, *one.shape), one.dtype)
+
+
+def _describe(shape: Shape, dtype: Any) -> Any:
+    return jax.ShapeDtypeStruct(shape, dtype)  # type: ignore[no-untyped-call]
+
+
+def _count_type(size: int) -> Any:
+    """The type of numbers below a size; JAX has the longer one only if it was switched on."""
+    return np.int32 if size < 2**31 else np.int64
+
+
+def run(call: BagCall, arrays: Arrays) -> Any:
+    """The result of a call, on arrays with or without values."""
+    if not is_traced(*arrays.values()):
+        return run_immediately(OP, call.on_numpy, arrays)
+
+    @custom_vmap
+    def one(arrays: Arrays) -> Any:
+        return call_back(call, call.result(arrays), arrays)
+
+    @one.def_vmap
+    def many(size: int, batched: list[dict[str, bool]], arrays: Arrays) -> tuple[Any, bool]:
+        names = frozenset(name for name, is_batched in batched[0].items() if is_batched)
+        if isinstance(call, BagReduction) and _is_one_call(names, arrays):
+            # Bags of a batch are just more bags.
+            whole = {n: jnp.broadcast_to(arrays[n], (size, *arrays[n].shape)) for n in _MEMBERS & arrays.keys() - names}
+            return run(call, arrays | whole), True
+        return run(BatchOfCalls(call, size, names), arrays), True
+
+    return one(arrays)
+
+
+_MEMBERS = frozenset(("indices", "weights"))
+
+
+def _is_one_call(batched: frozenset[str], arrays: Arrays) -> bool:
+    """Whether all entries of a batch take rows from the same data, and the last dim of indices is the bag."""
+    return batched <= _MEMBERS and not arrays.keys() & {"offsets", "segment_ids"}
+
+
+def normalise(call: BagReduction, arrays: Arrays) -> BagReduction:
+    """The call with a number of segments, if there are any; raises what the array function would raise."""
+    if not isinstance(call.num_segments, int | np.integer | None):
+        integer_fault(OP, "num_segments", call.num_segments)
+    ids = arrays.get("segment_ids")
+    if ids is not None and call.num_segments is None:
+        if is_traced(ids):
+            text = "num_segments is missing; without values of segment_ids, shapes do not say how many bags there are"
+            raise OpValueError(f"{OP}: {text}", op=OP, input="num_segments")
+        line = (interop.JAX.take(OP, "segment_ids", ids) if isinstance(ids, jax.Array) else ids).reshape(-1)
+        call = replace(call, num_segments=max(extremes(line)[1] + 1, 0) if line.size else 0)
+    _check(call, arrays)
+    return replace(call, num_segments=None if call.num_segments is None else int(call.num_segments))
+
+
+def _check(call: BagReduction, arrays: Arrays) -> None:
+    """Whether types, attributes and shapes go together: asked of the array function, with zeros in place of values."""
+    data, default = arrays["data"], {name: array for name, array in arrays.items() if name == "default"}
+    rows = np.empty((0, *data.shape[1:]) if data.shape else (), data.dtype)
+    none = np.empty((0, 1), np.int32)
+    replace(call, num_segments=None).on_numpy(data=rows, indices=none, **_zeros(default))
+    bags = {name: array for name, array in arrays.items() if name not in ("data", "default")}
+    with suppress(OpIndexError):  # which the zeros can be, but not the values
+        call.on_numpy(data=np.empty((data.shape[0], 0), data.dtype), **_zeros(bags))
+
+
+def _zeros(arrays: Arrays) -> Arrays:
+    return {name: np.broadcast_to(np.zeros((), array.dtype), array.shape) for name, array in arrays.items()}

@@ -1,0 +1,92 @@
+"""The operators of OpenVINO that gather and reduce: embedding bags, embedding segments, SegmentMax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.errors import make_error
+from gatherscatter.functions.gather_reduce import (
+    Bags,
+    as_line,
+    check_members_shape,
+    check_type,
+    find_bags_by_offsets,
+    find_bags_by_rows,
+    find_bags_by_segments,
+    find_descent,
+    reduce_members,
+    resolve_in_range,
+)
+from gatherscatter.sentences import format_sentence
+
+Given = dict[str, np.ndarray | None]  # the inputs of a call by name
+
+
+def run(op: str, given: Given, reduction: str, attributes: dict[str, Any], accumulate: str) -> np.ndarray:
+    """Run the op version ``op`` on inputs of its types. It reduces in the type that ``accumulate`` names."""
+    data, weights = next(iter(given.values())), given.get("per_sample_weights")
+    assert data is not None
+    check_type(op, reduction, accumulate, data.dtype)
+    if data.ndim == 0:
+        raise make_error("data_rank", op, shapes=f"{next(iter(given))} {data.shape}")
+    indices = given.get("indices")
+    members = data.shape[:1] if indices is None else indices.shape
+    if weights is not None:
+        if reduction == "mean":
+            raise make_error("weighted_mean", op)
+        check_members_shape(op, "per_sample_weights", weights.shape, members)
+    scalars = {
+        name: read_scalar(op, name, array)
+        for name in ("num_segments", "default_index")
+        if (array := given.get(name)) is not None
+    }
+    bags = _find_bags(op, given, members, scalars.get("num_segments"))
+    rows = np.arange(len(data)) if indices is None else _resolve_rows(op, "indices", indices, data)
+    default: Any = _find_lowest(data.dtype) if attributes.get("fill_mode") == "LOWEST" else 0
+    if scalars.get("default_index", -1) != -1:
+        default = data[_resolve_rows(op, "default_index", np.array(scalars["default_index"]), data)[0]]
+    result = reduce_members(op, data, rows, bags, weights, reduction, default, accumulate)
+    if result is None:
+        raise make_error("changed_indices", op)
+    return result
+
+
+def read_scalar(op: str, name: str, value: np.ndarray) -> int:
+    """The only element of an input that holds a number (rulings V16 and V29)."""
+    if value.ndim > 1 or value.size != 1:
+        raise make_error("scalar_shape", op, input=name, shape=value.shape)
+    return int(value.reshape(())[()])
+
+
+def _find_bags(op: str, given: Given, members: tuple[int, ...], num_segments: int | None) -> Bags:
+    """Offsets may leave out the first members (V26), and segment ids must be sorted (V28)."""
+    if "offsets" not in given and "segment_ids" not in given:
+        if len(members) != 2:
+            raise make_error("packed_rank", op, shape=members)
+        return find_bags_by_rows(members)
+    if given.get("indices") is not None:
+        as_line(op, "indices", given["indices"])
+    if "offsets" in given:
+        return find_bags_by_offsets(op, as_line(op, "offsets", given["offsets"]), members[0])
+    ids = as_line(op, "segment_ids", given["segment_ids"])
+    check_members_shape(op, "segment_ids", ids.shape, members)
+    bags = find_bags_by_segments(op, ids, num_segments)
+    if (place := find_descent(ids)) is not None:
+        raise make_error("segments_order", op, place=place, value=int(ids[place]), before=int(ids[place - 1]))
+    return bags
+
+
+def _find_lowest(dtype: np.dtype[Any]) -> np.ndarray:
+    """The lowest finite number of a type (V30)."""
+    if dtype.kind == "b":
+        return np.zeros((), dtype)
+    if dtype.kind in "iu":
+        return np.array(np.iinfo(dtype).min, dtype)
+    return np.asarray(np.nextafter(np.array(-np.inf, dtype), np.zeros((), dtype)))
+
+
+def _resolve_rows(op: str, name: str, indices: np.ndarray, data: np.ndarray) -> np.ndarray:
+    subject = format_sentence("parts", "table_rows", size=len(data))
+    return resolve_in_range(op, name, indices, len(data), subject)

@@ -1,0 +1,225 @@
+"""Bags of rows, gathered and reduced in one pass: an operator of its own, with gradients.
+
+The gradient of data is the same operator with the bags transposed: each row of data is a bag, whose members are the
+bags that have it. So nothing is stored for each member where members add up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from gatherscatter.errors import OpValueError
+from gatherscatter.functions import gather_reduce as array_function
+from gatherscatter.torch import functions
+from gatherscatter.torch.gradients import FORMULAS, GradientInputs, divide_by_counts
+from gatherscatter.torch.library import check_devices, define, operator
+
+_OP = "gather_reduce"
+_NONLINEAR = ("mul", "min", "max")
+_DEFAULTS = {
+    "num_segments": None,
+    "reduction": "add",
+    "default": 0,
+    "accumulate": "step",
+    "mode": "raise",
+    "num_threads": None,
+}
+
+
+def gather_reduce(
+    data: Tensor,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    segment_ids: Tensor | None = None,
+    weights: Tensor | None = None,
+    **options: Any,
+) -> Tensor:
+    """Call the operator."""
+    inputs = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
+    return functions.call(_GatherReduce, _OP, inputs, _DEFAULTS | options)
+
+
+def find_member_bags(indices: Tensor | None, offsets: Tensor | None, segment_ids: Tensor | None, count: int) -> Tensor:
+    """The bag of each of ``count`` members. Offsets that are not valid raise the errors of `gather_reduce`."""
+    if segment_ids is not None:
+        return segment_ids
+    if offsets is not None:
+        sizes = gather_reduce(torch.ones(count, dtype=torch.int64, device=offsets.device), offsets=offsets)
+        ends = sizes.cumsum(0)
+        ended = functions.scatter(
+            "scatter_update", ends.new_zeros(count + 1), ends, torch.ones_like(ends), reduction="add"
+        )
+        return ended[:-1].cumsum(0)  # how many bags end before a member
+    assert indices is not None
+    *bags, size = indices.shape
+    numbers = torch.arange(math.prod(bags), device=indices.device)
+    return numbers.unsqueeze(-1).expand(-1, size).flatten()
+
+
+def _kernel(
+    data: Tensor,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    segment_ids: Tensor | None = None,
+    weights: Tensor | None = None,
+    **options: Any,
+) -> Tensor:
+    bags = {"offsets": offsets, "segment_ids": segment_ids}
+    return array_function.gather_reduce(data, indices, weights=weights, **bags, **options)  # type: ignore[arg-type, return-value]
+
+
+def _fake(
+    data: Tensor,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    segment_ids: Tensor | None = None,
+    weights: Tensor | None = None,
+    *,
+    num_segments: int | None = None,
+    **_: Any,
+) -> Tensor:
+    check_devices(_OP, data, indices, offsets, segment_ids, weights)
+    bags: tuple[int, ...] = () if indices is None else indices.shape[:-1]
+    if offsets is not None:
+        bags = offsets.shape
+    elif segment_ids is not None:
+        bags = (_require_num_segments(num_segments),)
+    return data.new_empty((*bags, *data.shape[1:]))
+
+
+def _reduce_batch(info: Any, in_dims: Any, data: Tensor, *members: Tensor | None, **options: Any) -> tuple[Tensor, int]:
+    """One call for a batch of data. Where members differ, one for each entry."""
+    if all(dim is None for dim in in_dims[1:]):
+        packed = members[0].ndim - 1 if members and members[0] is not None else 0
+        return operator(_OP)(data.movedim(in_dims[0], 1), *members, **options), max(packed, 1)
+    if len(in_dims) > 3 and in_dims[3] is not None:
+        _require_num_segments(options.get("num_segments"))
+    tensors: tuple[Any, ...] = (data, *members)
+    entries = [
+        [tensor if dim is None else tensor.select(dim, entry) for tensor, dim in zip(tensors, in_dims, strict=True)]
+        for entry in range(info.batch_size)
+    ]
+    return torch.stack([operator(_OP)(*inputs, **options) for inputs in entries]), 0
+
+
+def _require_num_segments(num_segments: int | None) -> int:
+    if num_segments is None:
+        text = f"{_OP}: code that is compiled, exported or batched over segment_ids needs num_segments: else the shape "
+        raise OpValueError(text + "of the result depends on the values of segment_ids", op=_OP, input="num_segments")
+    return num_segments
+
+
+@functions.with_plain
+class _GatherReduce(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        data: Tensor,
+        indices: Tensor | None,
+        offsets: Tensor | None,
+        segment_ids: Tensor | None,
+        weights: Tensor | None,
+        name: str,
+        options: functions.Options,
+    ) -> Tensor:
+        return operator(name)(data, indices, offsets, segment_ids, weights, **dict(options))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        data, indices, offsets, segment_ids, weights, _, ctx.options = inputs
+        ctx.shape, ctx.bag_rank = data.shape, output.ndim - data.ndim + 1
+        nonlinear = dict(ctx.options)["reduction"] in _NONLINEAR
+        kept = data if nonlinear or _needs_weights(ctx, weights) else None
+        ctx.save_for_backward(indices, offsets, segment_ids, weights, kept, output if nonlinear else None)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        indices, offsets, segment_ids, weights, data, out = ctx.saved_tensors
+        options = dict(ctx.options)
+        reduction, mode, threads = options["reduction"], options["mode"], {"num_threads": options["num_threads"]}
+        bags = find_member_bags(indices, offsets, segment_ids, ctx.shape[0] if indices is None else indices.numel())
+        named = None if indices is None else indices.flatten()
+        factors = None if weights is None else weights.flatten().to(grad.dtype)
+        members = None if data is None else _take(data, named, mode=mode, **threads)
+        grad = grad.flatten(0, ctx.bag_rank - 1)
+
+        # The gradient of what member m adds to its bag is source[which[m]].
+        source = grad
+        which: Tensor | None = bags
+        if reduction == "mean":
+            source = _divide_by_sizes(grad, bags, threads)
+        elif reduction in _NONLINEAR:
+            assert members is not None
+            products = members if factors is None else members * _as_column(factors, members)
+            source = _differentiate_scatter(reduction, products, bags, out.flatten(0, ctx.bag_rank - 1), grad, threads)
+            which = None
+
+        of_data = of_weights = None
+        if ctx.needs_input_grad[0]:
+            # With mode="fill", the first segment is that of members without a row.
+            extra = int(mode == "fill")
+            numbers = torch.arange(extra, ctx.shape[0] + extra, device=grad.device)
+            of_data = gather_reduce(
+                source,
+                which,
+                segment_ids=_take(numbers, named, mode=mode, **threads),
+                num_segments=ctx.shape[0] + extra,
+                weights=None if factors is None else factors.conj(),
+                accumulate=functions.choose_accumulate(grad),
+                **threads,
+            )[extra:]
+        if _needs_weights(ctx, weights):
+            assert members is not None
+            products = _take(source, which, **threads) * members.conj()
+            sums = products.unsqueeze(-1).flatten(1).sum(1).reshape(weights.shape)
+            of_weights = (sums.real if sums.is_complex() and not weights.is_complex() else sums).to(weights.dtype)
+        return of_data, None, None, None, of_weights, None, None
+
+
+def _divide_by_sizes(grad: Tensor, bags: Tensor, threads: dict[str, Any]) -> Tensor:
+    """The gradient of a mean, for each of its members."""
+    ones = torch.ones(bags.shape, dtype=torch.int64, device=grad.device)
+    sizes = gather_reduce(ones, segment_ids=bags, num_segments=grad.shape[0], **threads)
+    return divide_by_counts(grad, _as_column(sizes.clamp(min=1), grad))
+
+
+def _differentiate_scatter(
+    reduction: str, products: Tensor, bags: Tensor, out: Tensor, grad: Tensor, threads: dict[str, Any]
+) -> Tensor:
+    """The gradient of each member's product: members that were gathered go into bags as updates of a scatter do."""
+    # Data that takes no part: the factor 1, or what is not the extremum.
+    data = torch.ones_like(out) if reduction == "mul" else (out == 0).to(out.dtype)
+    options = {"axis": 0, "include_self": True, "mode": "raise", **threads}
+    move = functions.make_movement("scatter_update", out.shape, bags, products.shape, options)
+    return FORMULAS[reduction](move, GradientInputs(data, products, out), grad)[1]
+
+
+def _needs_weights(ctx: Any, weights: Tensor | None) -> bool:
+    return weights is not None and ctx.needs_input_grad[4]  # the dispatcher leaves out what is None
+
+
+def _take(values: Tensor, rows: Tensor | None, **options: Any) -> Tensor:
+    """Rows by number; None: all."""
+    return values if rows is None else functions.gather("gather", values, rows, **options)
+
+
+def _as_column(values: Tensor, like: Tensor) -> Tensor:
+    return values.reshape(-1, *(1,) * (like.ndim - 1))
+
+
+define(
+    _OP,
+    "(Tensor data, Tensor? indices=None, Tensor? offsets=None, Tensor? segment_ids=None, Tensor? weights=None, *, "
+    "SymInt? num_segments=None, str reduction='add', Scalar default=0, str accumulate='step', str mode='raise', "
+    "int? num_threads=None) -> Tensor",
+    _kernel,
+    _fake,
+    _reduce_batch,
+)
+functions.register_gradients(_OP, _GatherReduce, 5)

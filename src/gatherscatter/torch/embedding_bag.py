@@ -1,0 +1,119 @@
+"""EmbeddingBag on the operator that gathers and reduces."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gatherscatter.errors import make_choice_error
+from gatherscatter.functions.gather_reduce import check_members_shape
+from gatherscatter.torch.bags import find_member_bags, gather_reduce
+from gatherscatter.torch.functions import check_memory, choose_accumulate, gather
+
+_OP = "EmbeddingBag"
+_REDUCTIONS = {"sum": "add", "mean": "mean", "max": "max"}
+
+
+class EmbeddingBag(torch.nn.EmbeddingBag):
+    """Sums, means or maxima of bags of embeddings: takes the place of `torch.nn.EmbeddingBag`.
+
+    Arguments, initialisation and state dict are those of `torch.nn.EmbeddingBag`, which documents them. Different are:
+
+    - The result has the same bits for any number of threads. Sums of 16-bit floats are rounded once.
+    - Second derivatives exist, for every mode.
+    - With ``mode="max"``, equal maxima share the gradient in equal parts. PyTorch gives it to one of them.
+    - The offsets are checked: they begin with 0 and do not descend. Negative indices count from the end.
+
+    Raises
+    ------
+    NotImplementedError
+        When it is made: ``max_norm``, ``scale_grad_by_freq`` or ``sparse`` is set. When it is called:
+        ``per_sample_weights`` go with ``mode="sum"`` only, as in PyTorch.
+    ValueError
+        ``mode`` is not "sum", "mean" or "max". Shapes or offsets do not fit.
+    IndexError
+        An index or an offset is out of range. The message says where.
+
+    >>> import torch, gatherscatter.torch as gst
+    >>> table = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+    >>> bag = gst.EmbeddingBag.from_pretrained(table, mode="sum", padding_idx=0)
+    >>> bag
+    EmbeddingBag(3, 2, mode='sum', padding_idx=0)
+    >>> bag(torch.tensor([[1, 2], [2, 0]]))
+    tensor([[110., 220.],
+            [100., 200.]])
+    >>> bag(torch.tensor([1, 2, 2]), torch.tensor([0, 2]), per_sample_weights=torch.tensor([1.0, 0.5, 2.0]))
+    tensor([[ 60., 120.],
+            [200., 400.]])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        refused = {"max_norm": max_norm is not None, "scale_grad_by_freq": scale_grad_by_freq, "sparse": sparse}
+        for name, is_set in refused.items():
+            if is_set:
+                raise NotImplementedError(f"{_OP}: {name} is not supported; use torch.nn.EmbeddingBag for it")
+        if mode not in _REDUCTIONS:
+            raise make_choice_error(_OP, "mode", mode, _REDUCTIONS)
+        super().__init__(
+            num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, mode, sparse, _weight,
+            include_last_offset, padding_idx, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """The bags of ``input``, reduced.
+
+        Parameters
+        ----------
+        input : tensor of integers, shape (B, N) or (N,)
+            Rows of the table. With one dimension, ``offsets`` says where bags begin.
+        offsets : tensor of integers, shape (B,), or (B + 1,) with ``include_last_offset``
+        per_sample_weights : tensor of the table's type, shape of input
+            What each row is multiplied by before it is added.
+
+        Returns
+        -------
+        tensor of the table's type, shape (B, embedding_dim)
+            A bag without members, or with padding alone, gives zeros.
+        """
+        if per_sample_weights is not None:
+            if self.mode != "sum":
+                raise NotImplementedError(f"{_OP}: per_sample_weights go with mode='sum' only, not {self.mode!r}")
+            check_members_shape(_OP, "per_sample_weights", tuple(per_sample_weights.shape), tuple(input.shape))
+        how = {"reduction": _REDUCTIONS[self.mode], "accumulate": choose_accumulate(self.weight)}
+        has_bags = input.ndim > 1 if offsets is None else input.ndim == 1
+        if self.padding_idx is None or not has_bags:  # the operator says what is wrong
+            result = gather_reduce(self.weight, input, offsets, None, per_sample_weights, **how)
+        else:
+            result = self._reduce_without_padding(input, offsets, per_sample_weights, how)
+        # What comes after the last offset is a bag that does not count.
+        return result[:-1] if self.include_last_offset and offsets is not None else result
+
+    def _reduce_without_padding(
+        self, input: Tensor, offsets: Tensor | None, weights: Tensor | None, how: dict[str, str]
+    ) -> Tensor:
+        """All padding goes to one more bag, the first. So shapes do not depend on values."""
+        check_memory(_OP, input=input, per_sample_weights=weights)
+        is_padding: Any = torch.arange(self.num_embeddings, device=input.device) == self.padding_idx
+        padding = gather("gather", is_padding, input).flatten()
+        bags = input.shape[:-1] if offsets is None else offsets.shape
+        ids = (find_member_bags(input, offsets, None, input.numel()) + 1).masked_fill(padding, 0)
+        flat = None if weights is None else weights.flatten()
+        result = gather_reduce(self.weight, input.flatten(), None, ids, flat, num_segments=math.prod(bags) + 1, **how)
+        return result[1:].reshape(*bags, self.embedding_dim)
