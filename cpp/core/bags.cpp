@@ -35,6 +35,19 @@ struct Columns {
 // of threads: of two NaN, they decide which one stays.
 constexpr int64_t column_unit_bytes = 256;
 
+// Copies an element of at most 16 bytes to n places.
+void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
+    constexpr std::byte zeros[16] = {};
+    const auto all = static_cast<size_t>(n * size), one = static_cast<size_t>(size);
+    if (n == 0) return;
+    if (std::memcmp(element, zeros, one) == 0) {
+        std::memset(out, 0, all);
+        return;
+    }
+    std::memcpy(out, element, one);
+    for (size_t done = one; done < all; done *= 2) std::memcpy(out + done, out, std::min(done, all - done));
+}
+
 // The element of a member times its weight, rounded as an element.
 template <bool weighted, class T>
 GS_LOOP T times(T value, T weight) {
@@ -44,76 +57,108 @@ GS_LOOP T times(T value, T weight) {
         return value;
 }
 
-// Reduces `members` rows into one: a sum is read and written once for all of them. `begins`: it begins with them.
-template <class T, class Op, bool weighted, bool begins, size_t... member>
-GS_LOOP void reduce_rows(T* sums, const T* const* rows, const T* weights, int64_t length,
-                         std::index_sequence<member...>) {
+// Reduces n columns of all members, from `column` on. Their sums stay in registers, which is why n is a constant.
+template <class T, class Op, bool weighted, int64_t n>
+GS_LOOP bool reduce_block(T* sums, const BagPart& part, const Columns& columns, int64_t column) {
+    constexpr int64_t size = n * static_cast<int64_t>(sizeof(T));
+    constexpr int64_t ahead = std::clamp<int64_t>(4096 / size, 8, 32);  // members whose rows are prefetched
     const Op op;
-    const T weight[] = {(weighted ? weights[member] : T{})...};
-    const T* const row[] = {rows[member]...};
-    GS_INDEPENDENT
-    for (int64_t w = 0; w < length; ++w) {
-        const T values[] = {times<weighted>(row[member][w], weight[member])...};
-        T sum = begins ? values[0] : op(sums[w], values[0]);
-        ((sum = member == 0 ? sum : op(sum, values[member])), ...);
-        sums[w] = sum;
+    const T* const data = reinterpret_cast<const T*>(columns.data) + column;
+    const T* const weights = reinterpret_cast<const T*>(part.weights);
+    const auto is_row = [&](int64_t r) { return static_cast<uint64_t>(r) < static_cast<uint64_t>(columns.data_rows); };
+    // Null: the member is out of range. Prefetches the row of a later one.
+    const auto find_row = [&](int64_t i) -> const T* {
+        const int64_t member = read_once(part.rows[i]);
+        if (columns.prefetch) {
+            const int64_t next = part.rows[std::min(i + ahead, part.known - 1)];
+            if (is_row(next)) prefetch_row(reinterpret_cast<const std::byte*>(data + next * columns.width), size);
+        }
+        return is_row(member) ? data + member * columns.width : nullptr;
+    };
+    T sum[n];
+    int64_t i = 0;
+    if (part.first) {
+        const T* const row = find_row(0);
+        if (!row) return false;
+        const T weight = weighted ? weights[0] : T{};
+        for (int64_t w = 0; w < n; ++w) sum[w] = times<weighted>(row[w], weight);
+        i = 1;
+    } else
+        std::memcpy(sum, sums + column, size);
+    for (; i < part.n; ++i) {
+        const T* const row = find_row(i);
+        if (!row) return false;
+        const T weight = weighted ? weights[i] : T{};
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) sum[w] = op(sum[w], times<weighted>(row[w], weight));
     }
+    std::memcpy(sums + column, sum, size);
+    return true;
 }
 
-// Some members of a bag into a row.
-using ReduceBag = bool (*)(std::byte* row, const BagPart&, const Columns&);
+// Reduces columns from `column` on, n at a time, and what remains with ever smaller n.
+template <class T, class Op, bool weighted, int64_t n>
+GS_LOOP bool reduce_columns(T* sums, const BagPart& part, const Columns& columns, int64_t column) {
+    for (; columns.first + columns.length - column >= n; column += n)
+        if (!reduce_block<T, Op, weighted, n>(sums, part, columns, column)) return false;
+    if constexpr (n > 1)
+        return reduce_columns<T, Op, weighted, n / 2>(sums, part, columns, column);
+    else
+        return true;
+}
 
-template <class T, class Op, bool weighted>
-GS_LOOP bool reduce_bag(std::byte* row, const BagPart& part, const Columns& columns) {
-    constexpr int64_t at_once = 8, size = static_cast<int64_t>(sizeof(T));
-    constexpr auto all = std::make_index_sequence<at_once>();
-    constexpr auto one = std::make_index_sequence<1>();
-    T* const sums = reinterpret_cast<T*>(row) + columns.first;
-    const T* const data = reinterpret_cast<const T*>(columns.data) + columns.first;
-    const auto weights_from = [&](int64_t i) {
-        return weighted ? reinterpret_cast<const T*>(part.weights) + i : nullptr;
-    };
-    const auto is_row = [&](int64_t r) { return static_cast<uint64_t>(r) < static_cast<uint64_t>(columns.data_rows); };
-    for (int64_t i = 0; i < part.n;) {
-        const int64_t n = std::min(at_once, part.n - i);
-        const T* rows[at_once];
-        for (int64_t j = 0; j < n; ++j) {
-            const int64_t member = read_once(part.rows[i + j]);
-            if (!is_row(member)) return false;
-            rows[j] = data + member * columns.width;
-            const int64_t next = columns.prefetch ? part.rows[std::min(i + j + at_once, part.known - 1)] : -1;
-            if (is_row(next))
-                prefetch_row(reinterpret_cast<const std::byte*>(data + next * columns.width), columns.length * size);
-        }
-        const bool begins = part.first && i == 0;
-        if (n == at_once && begins)
-            reduce_rows<T, Op, weighted, true>(sums, rows, weights_from(i), columns.length, all);
-        else if (n == at_once)
-            reduce_rows<T, Op, weighted, false>(sums, rows, weights_from(i), columns.length, all);
-        else
-            for (int64_t j = 0; j < n; ++j)
-                if (begins && j == 0)
-                    reduce_rows<T, Op, weighted, true>(sums, rows, weights_from(i), columns.length, one);
-                else
-                    reduce_rows<T, Op, weighted, false>(sums, rows + j, weights_from(i + j), columns.length, one);
-        i += n;
+// Which bags of a call are reduced, and which members of these.
+struct Window {
+    int64_t begin, end;   // bags
+    int64_t first, last;  // members
+    int64_t known;        // members up to here are reduced next
+};
+
+// Reduces bags into rows of `out`; a bag without members gives `empty`. False: bags or rows are out of range.
+using ReduceWindow = bool (*)(const Bags&, const Window&, const Columns&, const std::byte* empty, std::byte* out);
+
+// `bytes` are those of the registers that hold sums.
+template <class T, class Op, bool weighted, int64_t bytes>
+GS_LOOP bool reduce_window(const Bags& bags, const Window& window, const Columns& columns, const std::byte* empty,
+                           std::byte* out) {
+    constexpr auto size = static_cast<int64_t>(sizeof(T));
+    for (int64_t b = window.begin; b < window.end; ++b) {
+        const int64_t start = read_once(bags.starts[b]), stop = read_once(bags.starts[b + 1]);
+        if (start < 0 || stop < start || stop > bags.members) return false;
+        const int64_t first = std::max(start, window.first), last = std::min(stop, window.last);
+        T* const row = reinterpret_cast<T*>(out) + b * columns.width;
+        if (start == stop) fill(reinterpret_cast<std::byte*>(row + columns.first), columns.length, empty, size);
+        if (first >= last) continue;
+        const BagPart part{bags.rows + first, last - first, std::max(window.known, last) - first,
+                           weighted ? bags.weights + first * size : nullptr, first == start};
+        if (!reduce_columns<T, Op, weighted, bytes / size>(row, part, columns, columns.first)) return false;
     }
     return true;
 }
 
+// The reducer for this processor: eight registers hold sums.
+template <class T, class Op, bool weighted>
+ReduceWindow reducer_of() {
+    // Compilers fuse only products of complex numbers against their orders (see float_version).
+    if constexpr (Complex<T>) return float_version<reduce_window<T, Op, weighted, 256>>();
+#ifdef GS_VERSIONS
+    if (instruction_set == InstructionSet::avx512) return Versions<reduce_window<T, Op, weighted, 512>>::avx512;
+    if (instruction_set == InstructionSet::avx2) return Versions<reduce_window<T, Op, weighted, 256>>::avx2;
+#endif
+    return Versions<reduce_window<T, Op, weighted, 128>>::baseline;
+}
+
 // Null: sums need another type than the elements have, or there is a faster way.
-ReduceBag bag_reducer(const Combine& combine, bool weighted) {
-    return visit_combine(combine, ReduceBag{nullptr},
+ReduceWindow bag_reducer(const Combine& combine, bool weighted) {
+    return visit_combine(combine, ReduceWindow{nullptr},
                          [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
                              // Halves are faster when many are converted at a time.
                              if constexpr (!std::same_as<T, A> || std::same_as<Op, Sub> || Half<T>)
-                                 return ReduceBag{nullptr};
-                             else if (weighted)
-                                 return float_version<reduce_bag<T, Op, true>>();
-                             else if constexpr (std::same_as<Op, Mul>)
-                                 return float_version<reduce_bag<T, Op, false>>();
+                                 return ReduceWindow{nullptr};
+                             else if constexpr (std::same_as<Op, Add>)
+                                 return weighted ? reducer_of<T, Op, true>() : reducer_of<T, Op, false>();
                              else
-                                 return version<reduce_bag<T, Op, false>>();
+                                 return weighted ? ReduceWindow{nullptr} : reducer_of<T, Op, false>();
                          });
 }
 
@@ -186,42 +231,32 @@ bool run_all(const std::vector<Task>& tasks, int threads, F&& f) {
     return good;
 }
 
-// Copies an element of at most 16 bytes to n places.
-void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
-    constexpr std::byte zeros[16] = {};
-    const auto all = static_cast<size_t>(n * size), one = static_cast<size_t>(size);
-    if (n == 0) return;
-    if (std::memcmp(element, zeros, one) == 0) {
-        std::memset(out, 0, all);
-        return;
-    }
-    std::memcpy(out, element, one);
-    for (size_t done = one; done < all; done *= 2) std::memcpy(out + done, out, std::min(done, all - done));
-}
-
-// Bags whose sums are made in the element type.
+// Bags whose sums are made in the element type, about a megabyte of members at a time.
 bool reduce_directly(const Bags& bags, const Columns& all, const std::byte* empty, std::byte* out,
-                     const Combine& combine, ReduceBag reduce, int threads) {
+                     const Combine& combine, ReduceWindow reduce, int threads) {
     const int64_t size = combine.item_size, row_size = all.width * size;
+    const int64_t piece = std::max<int64_t>(piece_bytes / row_size, 1);
     const auto finish = accumulator(combine).finish;
     const std::vector<Task> tasks = divide(bags, all.width, column_unit_bytes / size, threads);
     return run_all(tasks, threads, [&](int, const Task& task) {
         const Columns columns{all.data, all.data_rows, all.width, task.first, task.length, all.prefetch};
-        const int64_t last_member = bags.starts[task.end];
-        return each_bag(bags, task, [&](int64_t b, int64_t first, int64_t end) {
-            std::byte* const row = out + b * row_size;
-            if (first == end) fill(row + task.first * size, task.length, empty, size);
-            const bool reduced = in_pieces(first, end, row_size, [&](int64_t i, int64_t next) {
-                const int64_t known = std::max(std::min(last_member, bags.members), next) - i;
-                const std::byte* const weights = bags.weights ? bags.weights + i * size : nullptr;
-                return reduce(row, {bags.rows + i, next - i, known, weights, i == first}, columns);
-            });
-            if (!reduced) return false;
-            int64_t n = end - first;
-            std::byte* const begin = row + task.first * size;
-            if (finish && n > 0) finish({begin, begin, &n, 1, task.length}, combine);
-            return true;
-        });
+        const int64_t known = std::min(read_once(bags.starts[task.end]), bags.members);
+        for (int64_t begin = task.begin, end; begin < task.end; begin = end) {
+            const int64_t first = read_once(bags.starts[begin]);
+            for (end = begin + 1; end < task.end && end - begin < piece; ++end)
+                if (bags.starts[end + 1] - first > piece) break;
+            const int64_t last = read_once(bags.starts[end]);
+            for (int64_t i = first; i == first || i < last; i += piece) {
+                const Window window{begin, end, i, std::min(i + piece, last), known};
+                if (should_stop() || !reduce(bags, window, columns, empty, out)) return false;
+            }
+            for (int64_t b = begin; finish && b < end; ++b) {
+                int64_t n = bags.starts[b + 1] - bags.starts[b];
+                std::byte* const row = out + b * row_size + task.first * size;
+                if (n > 0) finish({row, row, &n, 1, task.length}, combine);
+            }
+        }
+        return true;
     });
 }
 
@@ -304,7 +339,7 @@ bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int
     const int64_t size = combine.item_size;
     const int threads = threads_for({bags.members + bags.count, width * size});
     const Columns all{data, data_rows, width, 0, width, data_rows * width * size > core_cache_bytes};
-    const ReduceBag reduce = bag_reducer(combine, bags.weights != nullptr);
+    const ReduceWindow reduce = bag_reducer(combine, bags.weights != nullptr);
     if (reduce && !bags.may_skip) return reduce_directly(bags, all, empty, out, combine, reduce, threads);
     for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
         fill(out + begin * width * size, (end - begin) * width, empty, size);

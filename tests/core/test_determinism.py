@@ -143,6 +143,27 @@ def test_every_op_version(row: Any) -> None:
                 every_number_of_threads(lambda: row(*inputs, **options, **more))  # noqa: B023
 
 
+def bag_arguments(row: Any, table: np.ndarray, weights: np.ndarray) -> tuple[list[Any], dict[str, Any]]:
+    """Bags of about 60 members, and one of a third of all."""
+    n, rng = len(weights), np.random.default_rng(0)
+    starts = np.sort(np.concatenate([[0], rng.integers(0, 2 * n // 3, 99)]))
+    given = {
+        "emb_table": table,
+        "data": table[rng.integers(0, SLOTS, n)],
+        "indices": rng.integers(0, SLOTS, n),
+        "offsets": starts,
+        "segment_ids": np.searchsorted(starts, np.arange(n), side="right") - 1,
+        "num_segments": np.array(100),
+        "default_index": np.array(1),
+        "per_sample_weights": None if row.attributes else weights,  # a mean has no weights
+    }
+    if "Packed" in row.op_type:
+        given |= {"indices": given["indices"].reshape(100, -1)}
+        given["per_sample_weights"] = None if row.attributes else weights.reshape(100, -1)
+    more = {"fill_mode": "ZERO"} if "fill_mode" in [each.name for each in row.attributes] else {}
+    return [given[each.name] for each in row.inputs], more
+
+
 def arguments(row: Any, dtype: np.dtype) -> tuple[list[np.ndarray], dict[str, Any]]:
     n, width = 6000, 24
     rng = np.random.default_rng(0)
@@ -153,6 +174,8 @@ def arguments(row: Any, dtype: np.dtype) -> tuple[list[np.ndarray], dict[str, An
                 np.array(1, dtype)], {}  # fmt: skip
     if row.kernel == "tensor_scatter":
         return [values((8, 4, 512, 16), dtype), values((8, 4, 64, 16), dtype), rng.integers(0, 448, 8)], {}
+    if row.kernel == "gather_reduce":
+        return bag_arguments(row, values((SLOTS, width), dtype), values((n, 1), dtype)[:, 0])
     many = values((n, width), dtype)
     data = many if row.kernel == "scatter_elements" else many[:SLOTS]  # a version wants indices no longer than data
     indices = rng.integers(0, SLOTS, (n, width)).astype(index)

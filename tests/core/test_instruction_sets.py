@@ -29,7 +29,10 @@ types = [np.dtype(getattr(ml_dtypes, name, None) or name) for name in (
     "complex64", "complex128")]
 
 def values(shape, dtype):
+    dtype = np.dtype(dtype)
     numbers = rng.standard_normal(shape) * 8
+    if dtype.kind == "c":
+        numbers = numbers + 1j * rng.standard_normal(shape)
     return (abs(numbers) if dtype in ("uint8", "uint64") else numbers).astype(dtype)
 
 def digest(name, *arrays):
@@ -60,6 +63,13 @@ for dtype, threads in itertools.product(types, (1, 2)):
                 result = gs.scatter_update(data, rows, values((300, width), dtype), reduction=reduction, mode=mode,
                                            num_threads=threads)
                 digest(f"scatter {dtype} {width} {reduction} {mode}", result)
+        members, weights = rng.integers(-m, m, (40, 17)), values((40, 17), dtype)
+        for reduction in ("add", "mul", "min", "max", "mean"):
+            if dtype.kind in "cb" and reduction in ("min", "max", "mean"):
+                continue
+            for weight in (None, weights):
+                result = gs.gather_reduce(data, members, weights=weight, reduction=reduction, num_threads=threads)
+                digest(f"bags {dtype} {width} {reduction} {weight is None}", result)
     box = rng.integers(-m, m, (50, 1003))
     digest(f"elements {dtype}", gs.gather_elements(values((50, m), dtype), box, 1, num_threads=threads))
     digest(f"elements {dtype}", gs.gather_elements(values((m, 1003), dtype), box, 0, num_threads=threads))

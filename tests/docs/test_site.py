@@ -84,7 +84,11 @@ def test_a_bad_link_is_found(text: str, fault: str, tmp_path: Path) -> None:
 @needs_browser
 @pytest.mark.parametrize(
     ("words", "title"),
-    [("ScatterNDUpdate", "OpenVINO ScatterNDUpdate"), ("torch_scatter", "From torch_scatter and pyg-lib"), ("einx", "From einx")],
+    [
+        ("ScatterNDUpdate", "OpenVINO ScatterNDUpdate"),
+        ("torch_scatter", "From torch_scatter and pyg-lib"),
+        ("einx", "From einx"),
+    ],
 )
 def test_search_finds_a_page_from_files_alone(site: Path, chromium: browser.Browser, words: str, title: str) -> None:
     chromium.open(site / "index.html")

@@ -182,12 +182,14 @@ def contributions(
 
 def _bag_contributions(row: OracleRow, given: dict[str, Any]) -> list[list[Any]]:
     """The same for bags: each member has a row of its own, with its weight."""
-    data, indices, weights = given[row.inputs[0]], given.get("indices"), given.get("per_sample_weights")
+    data: np.ndarray = given[row.inputs[0]]
+    weights: Any = given.get("per_sample_weights")
+    indices = given.get("indices")
     name, members = oracle.element_type(data.dtype), data
     if indices is not None:
         members = data[indices.reshape(-1)]
         with np.errstate(all="ignore"):
-            for m, *p in np.ndindex(members.shape if weights is not None else (0,)):
+            for m, *p in np.ndindex(members.shape) if weights is not None else ():
                 members[(m, *p)] = oracle.step("mul", members[(m, *p)], weights.reshape(-1)[m], name)
         given = given | {"indices": np.arange(indices.size).reshape(indices.shape)}
     named = given | {row.inputs[0]: _names(members, 0), "per_sample_weights": None, "default_index": None}

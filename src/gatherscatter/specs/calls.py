@@ -123,7 +123,7 @@ def kernel_arguments(
 
 def normalise_reduction(row: OpVersion, values: dict[str, Any]) -> str:
     """The reduction of a call in the names of this package."""
-    reduction = values.get("reduction", row.reduction or "none")
+    reduction: str = values.get("reduction", row.reduction or "none")
     return REDUCTIONS.get(reduction, reduction)
 
 

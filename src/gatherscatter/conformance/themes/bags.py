@@ -33,7 +33,7 @@ def make_call(
     row: OracleRow,
     data: np.ndarray,
     indices: Any,
-    starts: Sequence[int],
+    starts: Sequence[int] | np.ndarray,
     index: str = "int64",
     weights: np.ndarray | None = None,
     default: int | None = None,
@@ -124,7 +124,7 @@ def _empty(row: OracleRow, name: str) -> Iterator[CaseDraft]:
     packed = row.op_type.startswith("EmbeddingBagPacked")
     if packed:
         for reduction in row.choices.get("reduction", ("",)):
-            given = {"reduction": reduction} if reduction else {}
+            given: dict[str, Any] = {"reduction": reduction} if reduction else {}
             nothing = _change(row, make_call(row, data, [0], [0], **given), indices=np.zeros((3, 0), np.int64))
             yield _draft(row, "empty", f"bags of no members {reduction}".strip(), nothing, "V27")
         no_bags = _change(row, make_call(row, data, [0], [0]), indices=np.zeros((0, 3), np.int64))
