@@ -49,7 +49,8 @@ PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     const Combine combine{element_type(PyArray_DESCR(data)), PyArray_ITEMSIZE(data), static_cast<Reduction>(reduction),
                           false, static_cast<Accumulate>(accumulate)};
     const bool wanted = reduction > 0 && combine.reduction != Reduction::sub && accumulate >= 0;
-    if (!wanted || !supports(combine.dtype, combine.reduction)) Py_RETURN_NOTIMPLEMENTED;
+    if (!wanted || !supports(combine.dtype, combine.reduction))
+        return refuse("reduce_bags() wants a reduction and a way to accumulate that the elements have");
     Shape shape = shape_of(data);
     const int64_t data_rows = shape.dim[0];
     shape.dim[0] = count;

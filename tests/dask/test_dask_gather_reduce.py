@@ -284,7 +284,7 @@ LINE = da.from_array(np.array([0, 1]), chunks=1)
         ({"indices": [[0]], "plan": "maybe"}, OpValueError, "plan must be one of 'lazy', 'eager'"),
         ({"indices": [[0]], "out": np.zeros((1, 2))}, OpTypeError, "out can't be given with Dask arrays"),
         ({"indices": [[0]], "num_threads": 0}, OpValueError, "num_threads must be at least 1"),
-        ({"data": da.ones(()), "indices": [[0]]}, OpValueError, "data must have at least one dimension"),
+        ({"data": da.ones(()), "indices": [[0]]}, OpValueError, "data must have rows"),
         ({"data": da.from_array(np.array(["a"])), "indices": [[0]]}, OpTypeError, "not defined for elements of type"),
         ({"data": DATA[DATA[:, 0] > 0], "indices": [[0]]}, OpValueError, "data has chunks of unknown sizes"),
     ],

@@ -877,3 +877,10 @@ def test_v31_weights_and_means_of_integers():
         equal(gs.op(name)(i64([[-3], [-2]]), indices, *offsets, reduction="mean"), [[-3]])  # -7 / 3, rounded down
     with pytest.raises(OpValueError):
         gs.op(PACKED[0])(ROWS_OF_TWO, i64([[0]]), f32([[1]]), reduction="mean")
+
+
+def test_bags_accumulate_in_the_types_that_there_are():
+    with pytest.raises(OpValueError, match="accumulate must be one of"):
+        gs.openvino.EmbeddingBagPackedSum(ROWS_OF_TWO, i64([[0, 1]]), accumulate="twice")
+    for accumulate in ("step", "wide", "exact"):
+        equal(gs.openvino.EmbeddingBagPackedSum(ROWS_OF_TWO, i64([[0, 1]]), accumulate=accumulate), [[11, 22]])

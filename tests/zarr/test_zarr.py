@@ -746,6 +746,10 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: py
         (SCATTER.replace("add", "max").replace("-18", "-16"), "'--reduction': 'max' is not one of"),
         ("apply onnx.GatherND data.zarr indices.npy --resume", "--resume is for scatters"),
         ("apply openvino.GatherND-5 data.zarr indices.npy", "GatherND-5 can't be applied to an array of Zarr"),
+        (
+            "apply openvino.EmbeddingBagPackedSum-3 data.zarr indices.npy",
+            "EmbeddingBagPackedSum-3 can't be applied to an array of Zarr",
+        ),
         ("apply openvino.ScatterUpdate-3 data.zarr rows.npy data.zarr --axis 0", "updates has shape"),
         ("apply onnx.ScatterND indices.npy indices.npy updates.npy --resume", "are for data in a .zarr array"),
         (f"{SCATTER} --chunks 2", "--chunks is for a result that goes to a .zarr array"),

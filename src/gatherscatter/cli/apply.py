@@ -303,9 +303,14 @@ def _give_types(row: OpVersion, arrays: list[Any]) -> list[Any]:
     import numpy as np
 
     of_indices = next((a.dtype for one, a in zip(row.inputs, arrays, strict=True) if one.name == "indices"), np.int64)
-    types = [of_indices if one.kind == "scalar" else np.int64 for one in row.inputs]
-    return [np.array(array, kind) if isinstance(array, int) else array
-            for array, kind in zip(arrays, types, strict=True)]  # fmt: skip
+    typed = []
+    for one, array in zip(row.inputs, arrays, strict=True):
+        kind = np.dtype(of_indices if one.kind == "scalar" else np.int64)
+        try:
+            typed.append(np.array(array, kind) if isinstance(array, int) else array)
+        except OverflowError:
+            raise click.UsageError(f"--{one.name} {array} does not fit in {kind}") from None
+    return typed
 
 
 def _metavar(one: Input) -> str:

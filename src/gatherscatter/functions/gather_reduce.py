@@ -22,7 +22,7 @@ from gatherscatter.errors import (
     raise_index_error,
     reduction_fault,
 )
-from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
+from gatherscatter.pieces import concatenate_lines, convert_dtype, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence
 
 _OP = "gather_reduce"
@@ -59,7 +59,7 @@ def gather_reduce(
     segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
         The bag of each member, in any order.
     num_segments : int >= 0, optional
-        How many bags ``segment_ids`` can name. Default: the greatest one and 1.
+        How many bags ``segment_ids`` can name. Default: the greatest id plus 1.
     weights : array of data's type, the shape of indices, optional
         What each member's row is multiplied by before it is reduced.
     reduction : {'add', 'mul', 'min', 'max', 'mean'}
@@ -70,7 +70,7 @@ def gather_reduce(
     mode : {'raise', 'wrap', 'clip', 'fill'}
         What happens to an index out of range, as for `gather`. With 'fill', its row is zeros.
     out : array, optional
-        Where to write the result. Untouched when anything is wrong.
+        Where to write the result. It is made in an array of its own first, so nothing is written if anything is wrong.
     num_threads : int >= 1, optional
         At most so many threads for this call. The bits of the result do not depend on it.
 
@@ -78,8 +78,8 @@ def gather_reduce(
     -------
     array of data's type, shape ``bags + data.shape[1:]``
         ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). The bits are those of gathering, multiplying, and
-        `scatter_update` with ``include_self=False`` into an array full of ``default``, except that of two NaN either
-        may stay. Members are reduced in their order.
+        `scatter_update` with ``include_self=False`` into an array full of ``default``. If two NaN meet, the result may
+        be either. Members are reduced in their order.
 
     Raises
     ------
@@ -111,44 +111,52 @@ def gather_reduce(
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(gather_reduce(**converted.values, **options))  # type: ignore[no-any-return]
     check_choices(_OP, reduction, accumulate)
-    if mode not in MODES[False]:
+    if not isinstance(mode, str) or mode not in MODES[False]:
         choice_fault(_OP, "mode", mode, scatter=False)
     table = convert.as_array(_OP, "data", data)
     check_type(_OP, reduction, accumulate, table.dtype)
     if table.ndim == 0:
-        raise make_error("data_rank", _OP, shapes=f"data {table.shape}")
+        raise make_error("no_rows", _OP, input="data")
     index = None if indices is None else convert.as_indices(_OP, "indices", indices)
     members = table.shape[:1] if index is None else index.shape
     bags = find_bags(members, index is not None, offsets, segment_ids, num_segments)
     weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", table)
     if weight is not None:
         check_members_shape(_OP, "weights", weight.shape, members)
+    shape = bags.shape + table.shape[1:]
+    if out is not None:
+        convert.check_out(_OP, out, table, None)
+        if out.shape != shape:
+            raise make_error("result_shape", _OP, out=out.shape, result=shape)
 
-    def reduce(rows: np.ndarray, mode: str) -> np.ndarray | None:
+    def reduce_rows(rows: np.ndarray, mode: str) -> np.ndarray | None:
         return reduce_members(
             _OP, table, rows, bags, weight, reduction, default, accumulate, mode=mode, num_threads=num_threads
         )
 
-    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
+    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before. Rows
+    # without elements are not read.
     result = None
     if index is None:
-        result = reduce(np.arange(len(table)), "raise")
-    elif mode == "raise" and index.dtype == np.int64:
-        result = reduce(make_contiguous(index).reshape(-1), mode)
+        result = reduce_rows(np.arange(len(table)), "raise")
+    elif mode == "raise" and index.dtype == np.int64 and 0 not in table.shape:
+        result = reduce_rows(make_contiguous(index).reshape(-1), mode)
     if result is None and index is not None:
-        result = reduce(_resolve(table, index, mode), mode)
+        result = reduce_rows(_resolve(table, index, mode), mode)
     if result is None:
         raise make_error("changed_indices", _OP)
-    if out is None:
-        return result
-    convert.check_out(_OP, out, table, None)
-    if out.shape != result.shape:
-        raise make_error("result_shape", _OP, out=out.shape, result=result.shape)
-    return convert.copy_into(_OP, out, result)
+    return result if out is None else convert.copy_into(_OP, out, result)
 
 
 class Bags(NamedTuple):
-    """Where bags begin among the members, and which members to take in that order; None: all, as they are."""
+    """Where bags begin among the members.
+
+    Attributes
+    ----------
+    shape : the shape of the bags in the result
+    starts : where each bag begins, and where the last one ends
+    order : the members in the order of their bags; None: they are in that order already
+    """
 
     shape: tuple[int, ...]
     starts: np.ndarray
@@ -170,7 +178,8 @@ def reduce_members(
 ) -> np.ndarray | None:
     """The rows of data, an int64 for each member, reduced to the bags that were found; None: one is out of range."""
     if bags.order is not None:
-        rows, weights = rows[bags.order], None if weights is None else weights[bags.order]
+        rows = _core.gather(rows, bags.order)
+        weights = None if weights is None else _core.gather(weights, bags.order)
     result = reduce_bags(op, data, bags.starts, rows, weights, reduction, default, accumulate, mode, num_threads)
     return None if result is None else result.reshape(bags.shape + data.shape[1:])
 
@@ -195,22 +204,22 @@ def reduce_bags(
     fill = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
     if fill.ndim and fill.shape != data.shape[1:]:
         raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])
-    own, weight = make_contiguous(convert.native(data)), None if weights is None else convert.native(weights)
+    native, weight = make_contiguous(convert.native(data)), None if weights is None else convert.native(weights)
     flat = None if weight is None else make_contiguous(weight).reshape(-1)
     empty = make_contiguous(convert.native(np.zeros((), data.dtype) if fill.ndim else fill))
-    made = _core.reduce_bags(own, starts, rows, flat, empty, reduction, accumulate, mode == "fill", num_threads)
+    made = _core.reduce_bags(native, starts, rows, flat, empty, reduction, accumulate, mode == "fill", num_threads)
     if made is None:
         return None
-    if fill.ndim:
-        made[starts[1:] == starts[:-1]] = fill
-    return np.asarray(made) if data.dtype.isnative else made.astype(data.dtype)
+    for part in pieces(len(made)) if fill.ndim else ():
+        made[part][starts[1:][part] == starts[:-1][part]] = fill
+    return made if data.dtype.isnative else convert_dtype(made, data.dtype)
 
 
 def check_choices(op: str, reduction: str, accumulate: str) -> None:
     """Refuse what is no reduction of bags, and no way to accumulate."""
-    if reduction not in _REDUCTIONS:
+    if not isinstance(reduction, str) or reduction not in _REDUCTIONS:
         raise make_choice_error(op, "reduction", reduction, _REDUCTIONS)
-    if accumulate not in ACCUMULATE:
+    if not isinstance(accumulate, str) or accumulate not in ACCUMULATE:
         choice_fault(op, "accumulate", accumulate, scatter=False)
 
 
@@ -238,12 +247,12 @@ def find_bags(
     """The bags of ``members``, which is the shape of the indices, or of the rows of data where there are none."""
     given = [
         name
-        for name, there in (
+        for name, is_given in (
             (f"indices of {len(members)} dimensions", has_indices and len(members) > 1),
             ("offsets", offsets is not None),
             ("segment_ids", segment_ids is not None),
         )
-        if there
+        if is_given
     ]
     if len(given) != 1:
         raise make_error("bags_missing", _OP, given=" and ".join(given) or "none")
@@ -287,7 +296,7 @@ def find_bags_by_offsets(op: str, offsets: np.ndarray, count: int) -> Bags:
     starts = resolve_in_range(op, "offsets", offsets, count + 1, format_sentence("parts", "members", size=count))
     if (place := find_descent(starts)) is not None:
         raise make_error("offsets_order", op, place=place, value=int(starts[place]), before=int(starts[place - 1]))
-    return Bags((len(starts),), np.append(starts, count))
+    return Bags((len(starts),), concatenate_lines([starts, np.array([count])], np.dtype(np.int64)))
 
 
 def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) -> Bags:
@@ -295,7 +304,7 @@ def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) ->
     if num_segments is not None and num_segments < 0:
         raise make_error("num_segments", op, value=num_segments)
     count = int(num_segments) if num_segments is not None else max(extremes(ids)[1] + 1, 0) if ids.size else 0
-    if count >= 2**63:
+    if (count + 1) * 8 >= 2**63:  # bytes of where each bag begins
         raise make_error("too_large", op, shapes=f"{count} segments")
     numbers = resolve_in_range(op, "segment_ids", ids, count, format_sentence("parts", "segments", size=count))
     starts, order = _core.group(numbers, count)

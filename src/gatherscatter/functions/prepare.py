@@ -15,7 +15,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpTypeError, OpValueError, make_error
-from gatherscatter.functions.gather_reduce import check_choices, check_type, reduce_bags
+from gatherscatter.functions.gather_reduce import check_choices, check_members_shape, check_type, reduce_bags
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
@@ -346,9 +346,8 @@ class Prepared:
             text = f"{_OP}: data must have {source} rows, but has shape {array.shape}"
             raise OpValueError(text, op=_OP, input="data")
         weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", array)
-        if weight is not None and weight.shape != self.rows.shape:
-            text = f"{_OP}: weights must have the shape of the pairs {self.rows.shape}, not {weight.shape}"
-            raise OpValueError(text, op=_OP, input="weights")
+        if weight is not None:
+            check_members_shape(_OP, "weights", weight.shape, self.rows.shape)
         starts, order, rows = self._neighbours_before if transpose else self._neighbours
         flat = None if weight is None else make_contiguous(weight).reshape(-1)[order]
         made = reduce_bags(_OP, array, starts, rows, flat, reduction, default, accumulate, "raise", num_threads)
@@ -367,9 +366,12 @@ class Prepared:
         return self._group_pairs(1)
 
     def _group_pairs(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        places = np.divmod(self.rows.reshape(-1), self.dims[1])
-        starts, order = _core.group(make_contiguous(places[column]), self.dims[column])
-        return starts, order, places[1 - column][order]
+        flat = self.rows.reshape(-1)
+        places = np.empty((2, flat.size), np.int64)
+        for part in pieces(flat.size):
+            np.divmod(flat[part], self.dims[1], out=(places[0, part], places[1, part]))
+        starts, order = _core.group(places[column], self.dims[column])
+        return starts, order, _core.gather(places[1 - column], order)
 
     @cached_property
     def _is_balanced(self) -> bool:

@@ -10,6 +10,7 @@ from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import (
     Bags,
     as_line,
+    check_choices,
     check_members_shape,
     check_type,
     find_bags_by_offsets,
@@ -27,9 +28,10 @@ Given = dict[str, Any]  # the inputs of a call by name; None: left out
 def run(op: str, given: Given, reduction: str, attributes: dict[str, Any], accumulate: str) -> np.ndarray:
     """Run the op version ``op`` on inputs of its types. It reduces in the type that ``accumulate`` names."""
     data, weights = next(iter(given.values())), given.get("per_sample_weights")
+    check_choices(op, reduction, accumulate)
     check_type(op, reduction, accumulate, data.dtype)
     if data.ndim == 0:
-        raise make_error("data_rank", op, shapes=f"{next(iter(given))} {data.shape}")
+        raise make_error("no_rows", op, input=next(iter(given)))
     indices = given.get("indices")
     members = data.shape[:1] if indices is None else indices.shape
     if weights is not None:

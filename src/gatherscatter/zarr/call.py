@@ -303,7 +303,7 @@ def version_call(
         What the version raises for data of that shape and type. Two kinds of versions can't be called: those that are
         no gathers or scatters by index, and those that give their result another shape in the end (GatherND-5).
     """
-    if row.kernel in ("gather_tree", "tensor_scatter") or row.finish is not None:
+    if row.kernel in ("gather_tree", "gather_reduce", "tensor_scatter") or row.finish is not None:
         raise OpTypeError(f"{row.name} can't be applied to an array of Zarr", op=row.name, input=row.inputs[0].name)
     probe = np.broadcast_to(np.zeros((), np.dtype(array.dtype)), array.shape)  # no memory
     arrays, values = calls.check_inputs(row, (probe, *inputs), attributes)

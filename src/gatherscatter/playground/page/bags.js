@@ -14,7 +14,7 @@ function planBags({ row, tensors, data, values, reduction }) {
   const { name: op } = row;
   const given = Object.fromEntries(row.inputs.map(({ name }, i) => [name, tensors[i]]));
   const { indices, offsets, per_sample_weights: weights, default_index: fallback } = given;
-  if (data.shape.length === 0) throw faultOf("data_rank", { op, shapes: `${row.inputs[0].name} ${tupleText([])}` });
+  if (data.shape.length === 0) throw faultOf("no_rows", { op, input: row.inputs[0].name });
   const members = indices ? indices.shape : data.shape.slice(0, 1);
   if (weights && reduction === "mean") throw faultOf("weighted_mean", { op });
   if (weights) checkMembers(op, "per_sample_weights", weights, members);
