@@ -57,28 +57,32 @@ GS_LOOP T times(T value, T weight) {
         return value;
 }
 
+// The row of a member, from the column that `data` points to; null: it is out of range. Prefetches `size` bytes of the
+// row of a later member.
+template <int64_t size, class T>
+GS_LOOP const T* find_row(const T* data, const BagPart& part, const Columns& columns, int64_t i) {
+    constexpr int64_t ahead = std::clamp<int64_t>(4096 / size, 8, 32);
+    const auto rows = static_cast<uint64_t>(columns.data_rows);
+    if (columns.prefetch) {
+        const int64_t next = part.rows[std::min(i + ahead, part.known - 1)];
+        if (static_cast<uint64_t>(next) < rows)
+            prefetch_row(reinterpret_cast<const std::byte*>(data + next * columns.width), size);
+    }
+    const int64_t member = read_once(part.rows[i]);
+    return static_cast<uint64_t>(member) < rows ? data + member * columns.width : nullptr;
+}
+
 // Reduces n columns of all members, from `column` on. Their sums stay in registers, which is why n is a constant.
 template <class T, class Op, bool weighted, int64_t n>
 GS_LOOP bool reduce_block(T* sums, const BagPart& part, const Columns& columns, int64_t column) {
     constexpr int64_t size = n * static_cast<int64_t>(sizeof(T));
-    constexpr int64_t ahead = std::clamp<int64_t>(4096 / size, 8, 32);  // members whose rows are prefetched
     const Op op;
     const T* const data = reinterpret_cast<const T*>(columns.data) + column;
     const T* const weights = reinterpret_cast<const T*>(part.weights);
-    const auto is_row = [&](int64_t r) { return static_cast<uint64_t>(r) < static_cast<uint64_t>(columns.data_rows); };
-    // Null: the member is out of range. Prefetches the row of a later one.
-    const auto find_row = [&](int64_t i) -> const T* {
-        const int64_t member = read_once(part.rows[i]);
-        if (columns.prefetch) {
-            const int64_t next = part.rows[std::min(i + ahead, part.known - 1)];
-            if (is_row(next)) prefetch_row(reinterpret_cast<const std::byte*>(data + next * columns.width), size);
-        }
-        return is_row(member) ? data + member * columns.width : nullptr;
-    };
     T sum[n];
     int64_t i = 0;
     if (part.first) {
-        const T* const row = find_row(0);
+        const T* const row = find_row<size>(data, part, columns, 0);
         if (!row) return false;
         const T weight = weighted ? weights[0] : T{};
         for (int64_t w = 0; w < n; ++w) sum[w] = times<weighted>(row[w], weight);
@@ -86,11 +90,16 @@ GS_LOOP bool reduce_block(T* sums, const BagPart& part, const Columns& columns, 
     } else
         std::memcpy(sum, sums + column, size);
     for (; i < part.n; ++i) {
-        const T* const row = find_row(i);
+        const T* const row = find_row<size>(data, part, columns, i);
         if (!row) return false;
         const T weight = weighted ? weights[i] : T{};
-        GS_INDEPENDENT
-        for (int64_t w = 0; w < n; ++w) sum[w] = op(sum[w], times<weighted>(row[w], weight));
+        if constexpr (n <= 16) {
+            GS_UNROLL_ALL
+            for (int64_t w = 0; w < n; ++w) sum[w] = op(sum[w], times<weighted>(row[w], weight));
+        } else {
+            GS_INDEPENDENT
+            for (int64_t w = 0; w < n; ++w) sum[w] = op(sum[w], times<weighted>(row[w], weight));
+        }
     }
     std::memcpy(sums + column, sum, size);
     return true;

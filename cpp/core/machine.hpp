@@ -52,6 +52,15 @@ namespace gs {
 #define GS_UNROLL
 #endif
 
+// Replaces the loop that follows, of at most 16 steps, by its steps.
+#if defined(__GNUC__) && !defined(__clang__)
+#define GS_UNROLL_ALL _Pragma("GCC unroll 16")
+#elif defined(__clang__)
+#define GS_UNROLL_ALL _Pragma("unroll 16")
+#else
+#define GS_UNROLL_ALL
+#endif
+
 // Says of the loop that follows that it writes nothing that a later step of it reads.
 #if defined(__clang__)
 #define GS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
