@@ -32,7 +32,7 @@ class Limits:
     random: dict[int, tuple[float, ...]]  # reads a second by bytes per read
 
     def stream_seconds(self, traffic: float, within: float | None = None) -> float:
-        """The least time for so many bytes read and written in order, again and again ``within`` as few, if given."""
+        """The least time to read and write ``traffic`` bytes in order. They lie in ``within`` bytes, if given."""
         size = (traffic if within is None else within) / 2
         return traffic / max(self._at(self.copy_one, size), self._at(self.copy_all, size))
 

@@ -98,7 +98,7 @@ class Reference:
         self._reduce(case.segment_ids, rows, counted=0)
 
     def _reduce(self, numbers: np.ndarray, updates: np.ndarray, counted: int) -> None:
-        """Combine updates with what is expected so far, which a mean has counted so many times."""
+        """Combine updates with the values in ``expected``. A mean counts each of those values ``counted`` times."""
         flat, new, width = self.expected.reshape(-1), updates.reshape(-1), self._width
         self._largest = float(np.abs(updates[:1000]).max())
         at = getattr(np, _UFUNCS[self._case.workload.reduction]).at

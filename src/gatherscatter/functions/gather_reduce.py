@@ -72,7 +72,7 @@ def gather_reduce(
     out : array, optional
         Where to write the result. It is made in an array of its own first, so nothing is written if anything is wrong.
     num_threads : int >= 1, optional
-        At most so many threads for this call. The bits of the result do not depend on it.
+        The largest number of threads for this call. The bits of the result do not depend on it.
 
     Returns
     -------

@@ -41,7 +41,7 @@ def tensor_scatter(
         Where to write the result. ``out=past_cache`` updates in place, without a copy. Untouched when anything is
         wrong.
     num_threads : int >= 1, optional
-        At most so many threads for this call.
+        The largest number of threads for this call.
 
     Returns
     -------

@@ -32,7 +32,7 @@ class BagCall(Protocol):
 
 @dataclass(frozen=True)
 class BagReduction:
-    """A call of `gatherscatter.gather_reduce` but for its arrays."""
+    """The arguments of `gatherscatter.gather_reduce` that are not arrays."""
 
     num_segments: int | None = None
     reduction: str = "add"

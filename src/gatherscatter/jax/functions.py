@@ -33,7 +33,7 @@ def gather(
     mode : {'raise', 'wrap', 'clip', 'fill'}
         What becomes of a bad index. 'raise': an error, in compiled programs JaxRuntimeError; 'fill': zeros.
     num_threads : int >= 1, optional
-        At most so many threads for this call. Results do not depend on it.
+        The largest number of threads for this call. Results do not depend on it.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def scatter_update(
     mode : {'raise', 'wrap', 'clip', 'drop'}
         What becomes of a bad index: see `gather`; 'drop' skips its update.
     num_threads : int >= 1, optional
-        At most so many threads for this call. Results do not depend on it.
+        The largest number of threads for this call. Results do not depend on it.
 
     Returns
     -------
@@ -296,7 +296,7 @@ def gather_reduce(
     mode : {'raise', 'wrap', 'clip', 'fill'}
         What happens to an index out of range: see `gather`. With 'fill', its row is zeros and has no gradient.
     num_threads : int >= 1, optional
-        At most so many threads for this call. Results do not depend on it.
+        The largest number of threads for this call. Results do not depend on it.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Bags of rows, gathered and reduced in one pass: an operator of its own, with gradients.
 
 The gradient of data is the same operator with the bags transposed: each row of data is a bag, whose members are the
-bags that have it. So nothing of a row's width is stored for each member where
-members add up. Only the gradient of weights gathers the rows of all members.
+bags that have it. So sums and means store no row for each member. Gradients of weights, and of other reductions, gather
+the rows of all members.
 """
 
 from __future__ import annotations
