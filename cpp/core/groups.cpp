@@ -1,7 +1,6 @@
 #include "groups.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -58,29 +57,12 @@ bool supports_groups(const Combine& combine) {
 
 namespace {
 
-// Calls f(row, members) for every row and its updates, by several threads; false as soon as f says so, the groups are
-// not those of `group`, or the call is to stop.
+// Calls f(row, members) for every row and its updates, by several threads; false as for starts alone.
 template <class F>
 bool each_group(const Groups& groups, int64_t row_size, F f) {
-    const Work work{groups.rows + groups.count, row_size};
-    const int threads = threads_for(work);
-    // As many updates for each thread, and the rows that have none.
-    const auto bound = [&](int i) -> int64_t {
-        if (i == threads) return groups.rows;
-        return std::lower_bound(groups.starts, groups.starts + groups.rows, groups.count * i / threads) - groups.starts;
-    };
-    std::atomic<bool> sound = true;
-    run_tasks(threads, threads, [&](int i) {
-        const int64_t last = i + 1 == threads ? groups.rows : bound(i + 1);
-        for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
-            const int64_t first = read_once(groups.starts[r]), next = read_once(groups.starts[r + 1]);
-            // Compared before they are subtracted: whatever they are, nothing overflows.
-            if (first < 0 || next < first || next > groups.count || should_stop()) sound = false;
-            if (!sound) return;
-            if (!f(r, Members{groups.order + first, next - first, groups.count - first, groups.count})) sound = false;
-        }
+    return each_range(groups.starts, groups.rows, groups.count, row_size, [&](int64_t r, int64_t first, int64_t next) {
+        return f(r, Members{groups.order + first, next - first, groups.count - first, groups.count});
     });
-    return sound;
 }
 
 // The value of no updates.

@@ -1,6 +1,8 @@
-// Gather and reduce in one pass, on NumPy arrays.
+// Gather and reduce in one pass, and what its gradients need, on NumPy arrays.
+#include <algorithm>
 #include <new>
 
+#include "bag_gradients.hpp"
 #include "bags.hpp"
 #include "call.hpp"
 #include "numpy_arrays.hpp"
@@ -10,28 +12,50 @@
 namespace gs {
 namespace {
 
-PyObject* refuse(const char* text) {
-    PyErr_SetString(PyExc_TypeError, text);
-    return nullptr;
+bool are_rows(PyObject* object) {
+    return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO(array(object)) && PyArray_NDIM(array(object)) >= 1;
 }
 
-bool is_packed(PyObject* object, int rank) {
-    return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO(array(object)) && PyArray_NDIM(array(object)) == rank;
+// Whether two arrays of rows have the same type and the same row.
+bool have_same_rows(PyObject* a, PyObject* b) {
+    return same_type(array(a), array(b)) && PyArray_NDIM(array(a)) == PyArray_NDIM(array(b)) &&
+           std::equal(PyArray_DIMS(array(a)) + 1, PyArray_DIMS(array(a)) + PyArray_NDIM(array(a)),
+                      PyArray_DIMS(array(b)) + 1);
 }
 
-bool is_numbers(PyObject* object) {
-    return is_packed(object, 1) && element_type(PyArray_DESCR(array(object))) == DType::int64;
+int64_t row_width(PyArrayObject* rows) {
+    int64_t width = 1;
+    for (int i = 1; i < PyArray_NDIM(rows); ++i) width *= PyArray_DIM(rows, i);
+    return width;
 }
 
-const int64_t* numbers(PyObject* object) { return static_cast<const int64_t*>(PyArray_DATA(array(object))); }
+// Runs a kernel that fills `out`; None if it returns false.
+template <class F>
+PyObject* fill_by(Ref out, PyObject* num_threads, int64_t bytes_per_row, F&& kernel) {
+    const Ref op(PyUnicode_FromString("gather_reduce"));
+    int threads = 0;
+    if (!out || !op || !read_threads(op.get(), num_threads, threads)) return nullptr;
+    const ScopedThreadLimit limit(threads);
+    bool sound = true;
+    try {
+        GilRelease gil_release(true);
+        InterruptCheck interrupts(gil_release, bytes_per_row);
+        const ScopedStopToken scope(&interrupts);
+        sound = kernel(bytes(out.array()));
+        if (interrupts.interrupted()) return nullptr;
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+    if (sound) return out.release();
+    Py_RETURN_NONE;
+}
 
 }  // namespace
 
 // reduce_bags(data, starts, rows, weights, empty, reduction, accumulate, may_skip, num_threads)
 PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 9 || !PyBool_Check(arguments[7]) || !PyArray_CheckExact(arguments[0]) ||
-        !PyArray_ISCARRAY_RO(array(arguments[0])) || PyArray_NDIM(array(arguments[0])) < 1 ||
-        !is_numbers(arguments[1]) || !is_numbers(arguments[2]))
+    if (n != 9 || !PyBool_Check(arguments[7]) || !are_rows(arguments[0]) || !is_numbers(arguments[1]) ||
+        !is_numbers(arguments[2]))
         return refuse("reduce_bags() wants contiguous data, starts, rows and a bool");
     PyArrayObject* const data = array(arguments[0]);
     PyObject *const weights = arguments[3] == Py_None ? nullptr : arguments[3], *const empty = arguments[4];
@@ -43,9 +67,6 @@ PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
         return refuse("reduce_bags() wants an element of data's type for empty bags");
     const int reduction = find_name(arguments[5], reduction_names),
               accumulate = find_name(arguments[6], accumulate_names);
-    const Ref op(PyUnicode_FromString("gather_reduce"));
-    int threads = 0;
-    if (!op || !read_threads(op.get(), arguments[8], threads)) return nullptr;
     const Combine combine{element_type(PyArray_DESCR(data)), PyArray_ITEMSIZE(data), static_cast<Reduction>(reduction),
                           false, static_cast<Accumulate>(accumulate)};
     const bool wanted = reduction > 0 && combine.reduction != Reduction::sub && accumulate >= 0;
@@ -54,26 +75,58 @@ PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     Shape shape = shape_of(data);
     const int64_t data_rows = shape.dim[0];
     shape.dim[0] = count;
-    int64_t width = 1;
-    for (int i = 1; i < shape.rank; ++i) width *= shape[i];
-    const ScopedThreadLimit limit(threads);
-    bool sound = true;
-    Ref out = new_array(PyArray_DESCR(data), shape);
-    if (!out) return nullptr;
-    try {
-        const Bags bags{
-            numbers(arguments[1]),  count, numbers(arguments[2]), members, weights ? bytes(array(weights)) : nullptr,
-            arguments[7] == Py_True};
-        GilRelease gil_release(true);
-        InterruptCheck interrupts(gil_release, width * combine.item_size);
-        const ScopedStopToken scope(&interrupts);
-        sound = reduce_bags(bags, bytes(data), data_rows, width, bytes(array(empty)), bytes(out.array()), combine);
-        if (interrupts.interrupted()) return nullptr;
-    } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
-    }
-    if (sound) return out.release();
-    Py_RETURN_NONE;
+    const int64_t width = row_width(data);
+    const Bags bags{
+        numbers(arguments[1]),  count, numbers(arguments[2]), members, weights ? bytes(array(weights)) : nullptr,
+        arguments[7] == Py_True};
+    return fill_by(new_array(PyArray_DESCR(data), shape), arguments[8], width * combine.item_size, [&](std::byte* out) {
+        return reduce_bags(bags, bytes(data), data_rows, width, bytes(array(empty)), out, combine);
+    });
+}
+
+// sum_matches(values, keys, targets, starts, rows, num_threads)
+PyObject* sum_matches_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 6 || !are_rows(arguments[1]) || !are_rows(arguments[2]) || !is_numbers(arguments[3]) ||
+        !is_numbers(arguments[4]) || !have_same_rows(arguments[1], arguments[2]))
+        return refuse("sum_matches() wants contiguous keys and targets with the same rows, starts and row numbers");
+    PyObject* const values = arguments[0] == Py_None ? nullptr : arguments[0];
+    PyArrayObject *const keys = array(arguments[1]), *const targets = array(arguments[2]);
+    const Bags bags{numbers(arguments[3]), PyArray_SIZE(array(arguments[3])) - 1,
+                    numbers(arguments[4]), PyArray_SIZE(array(arguments[4])),
+                    nullptr,               false};
+    if (bags.count != PyArray_DIM(targets, 0)) return refuse("sum_matches() wants a target for each bag");
+    if (values && (!are_rows(values) || !have_same_rows(values, arguments[1]) ||
+                   PyArray_DIM(array(values), 0) != PyArray_DIM(keys, 0)))
+        return refuse("sum_matches() wants contiguous values of the shape of keys");
+    const DType dtype = element_type(PyArray_DESCR(keys));
+    if (!supports_matches(dtype)) return refuse("sum_matches() wants floats");
+    const Matches matches{values ? bytes(array(values)) : nullptr, bytes(keys), bytes(targets), dtype,
+                          PyArray_DIM(keys, 0), row_width(keys)};
+    PyArray_Descr* const type = PyArray_DESCR(values ? keys : array(arguments[4]));
+    return fill_by(new_array(type, shape_of(targets)), arguments[5], matches.width * PyArray_ITEMSIZE(keys),
+                   [&](std::byte* out) { return sum_matches(bags, matches, out); });
+}
+
+// dot_rows(a, b, rows_of_a, rows_of_b, num_threads)
+PyObject* dot_rows_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 5 || !are_rows(arguments[0]) || !are_rows(arguments[1]) || !have_same_rows(arguments[0], arguments[1]))
+        return refuse("dot_rows() wants two contiguous arrays with the same rows");
+    if (!is_numbers(arguments[2]) || !is_numbers(arguments[3]) ||
+        PyArray_SIZE(array(arguments[2])) != PyArray_SIZE(array(arguments[3])))
+        return refuse("dot_rows() wants as many row numbers of a as of b");
+    PyArrayObject *const a = array(arguments[0]), *const b = array(arguments[1]);
+    const RowPairs pairs{bytes(a),
+                         bytes(b),
+                         numbers(arguments[2]),
+                         numbers(arguments[3]),
+                         element_type(PyArray_DESCR(a)),
+                         PyArray_SIZE(array(arguments[2])),
+                         PyArray_DIM(a, 0),
+                         PyArray_DIM(b, 0),
+                         row_width(a)};
+    if (!supports_dots(pairs.dtype)) return refuse("dot_rows() wants floats or complex numbers");
+    return fill_by(new_array(PyArray_DESCR(a), Shape({pairs.count})), arguments[4], pairs.width * PyArray_ITEMSIZE(a),
+                   [&](std::byte* out) { return dot_rows(pairs, out); });
 }
 
 }  // namespace gs

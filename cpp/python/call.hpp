@@ -33,6 +33,12 @@ Outcome raise_accumulate(const Call&);
 // Has a function of errors.py raise. Takes the reference to its arguments, a tuple or null if there is an exception.
 void raise_fault(const char* function, PyObject* arguments);
 
+// Raises TypeError for arguments that the layers above do not give.
+inline PyObject* refuse(const char* text) {
+    PyErr_SetString(PyExc_TypeError, text);
+    return nullptr;
+}
+
 // Arguments as values; false: an exception is set, in the name of `op`. Absent ones leave the value alone.
 bool read_flag(PyObject* op, PyObject* value, bool& flag);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
@@ -50,7 +56,7 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 // layers above.
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
 Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, reduce_bags_call,
-    resolve_indices_call, copied_call, tensor_array_call, gather_tree_call;
+    sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, tensor_array_call, gather_tree_call;
 PyMethodDef* array_functions();  // and apply, describe_call, check_call
 
 // A function as an entry of a list of methods.

@@ -306,6 +306,15 @@ inline constexpr const char* reduce_bags =
     "stands\n"
     "for zeros. None if starts or rows are out of range; NotImplemented if elements have no such reduction.";
 
+inline constexpr const char* sum_matches =
+    "sum_matches($module, values, keys, targets, starts, rows, num_threads, /)\n--\n\n"
+    "For each element of targets, a row of which belongs to each bag: the sum of the values whose keys are equal to it "
+    "among the rows of the bag. Without values: how many these are. None if starts or rows are out of range.";
+
+inline constexpr const char* dot_rows =
+    "dot_rows($module, a, b, rows_of_a, rows_of_b, num_threads, /)\n--\n\n"
+    "The product of a row of a with a row of b, for each pair of row numbers. None if one is out of range.";
+
 inline constexpr const char* gather_tree = R"(gather_tree($module, step_ids, parent_ids, max_seq_len, end_token, out, /)
 --
 

@@ -13,18 +13,6 @@
 namespace gs {
 namespace {
 
-PyObject* refuse(const char* text) {
-    PyErr_SetString(PyExc_TypeError, text);
-    return nullptr;
-}
-
-bool is_numbers(PyObject* object) {
-    return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO(array(object)) && PyArray_NDIM(array(object)) == 1 &&
-           element_type(PyArray_DESCR(array(object))) == DType::int64;
-}
-
-const int64_t* numbers(PyObject* object) { return static_cast<const int64_t*>(PyArray_DATA(array(object))); }
-
 Shape row_shape(const Shape& shape, int64_t rows) {
     Shape result = shape;
     result.dim[0] = rows;

@@ -57,6 +57,15 @@ bool overlap(PyArrayObject*, PyArrayObject* contiguous);
 
 bool is_contiguous(PyObject* array);  // and aligned
 
+// An exact ndarray in C order of this many dimensions; one of int64 that has one.
+inline bool is_packed(PyObject* object, int rank) {
+    return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO(array(object)) && PyArray_NDIM(array(object)) == rank;
+}
+inline bool is_numbers(PyObject* object) {
+    return is_packed(object, 1) && element_type(PyArray_DESCR(array(object))) == DType::int64;
+}
+inline const int64_t* numbers(PyObject* object) { return static_cast<const int64_t*>(PyArray_DATA(array(object))); }
+
 // The array itself if kernels can read it, else a copy that they can.
 Ref contiguous(PyObject* array);
 Ref new_array(PyArray_Descr*, const Shape&);

@@ -155,6 +155,23 @@ def reduce_bags(
     num_threads: int | None,
     /,
 ) -> Any: ...
+def sum_matches(
+    values: np.ndarray | None,
+    keys: np.ndarray,
+    targets: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    num_threads: int | None,
+    /,
+) -> Any: ...
+def dot_rows(
+    a: np.ndarray,
+    b: np.ndarray,
+    rows_of_a: np.ndarray,
+    rows_of_b: np.ndarray,
+    num_threads: int | None,
+    /,
+) -> Any: ...
 def gather_tree(
     step_ids: np.ndarray,
     parent_ids: np.ndarray,

@@ -22,7 +22,9 @@ NAMES = ("baseline", "avx2", "avx512")
 CODE = """
 import hashlib, itertools
 import ml_dtypes, numpy as np, gatherscatter as gs
+from gatherscatter.functions.bag_gradients import dot_rows, sum_matches
 
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 rng = np.random.default_rng(0)
 types = [np.dtype(getattr(ml_dtypes, name, None) or name) for name in (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64",
@@ -70,6 +72,15 @@ for dtype, threads in itertools.product(types, (1, 2)):
             for weight in (None, weights):
                 result = gs.gather_reduce(data, members, weights=weight, reduction=reduction, num_threads=threads)
                 digest(f"bags {dtype} {width} {reduction} {weight is None}", result)
+        flat, owner = members.ravel() % m, np.repeat(np.arange(40), 17)
+        if dtype.name in FLOATS:
+            best = gs.gather_reduce(data, members, reduction="max")
+            for value in (None, data):
+                result = sum_matches(value, data, best, flat, owner, num_threads=threads)
+                digest(f"matches {dtype} {width} {value is None}", result)
+        if dtype.name in FLOATS or dtype.kind == "c":
+            result = dot_rows(data, data[:40], flat, owner, num_threads=threads)
+            digest(f"dots {dtype} {width}", result)
     box = rng.integers(-m, m, (50, 1003))
     digest(f"elements {dtype}", gs.gather_elements(values((50, m), dtype), box, 1, num_threads=threads))
     digest(f"elements {dtype}", gs.gather_elements(values((m, 1003), dtype), box, 0, num_threads=threads))

@@ -443,6 +443,45 @@ def test_vmap_of_gradients(form: str, reduction: str) -> None:
                 np.testing.assert_allclose(many[i], one, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("form", ["indices", "offsets", "segment_ids"])
+def test_vmap_of_gradients_of_extrema(form: str) -> None:
+    """Rows of whole numbers have ties."""
+    arrays, static = batch(form, (*(name for name in FORMS[form] if name != "num_segments"), "data"), np.float64)
+    arrays = {name: array for name, array in arrays.items() if name not in ("weights", "default")}
+    arrays["data"] = np.round(arrays["data"])
+
+    def pull(data: Any, members: Any) -> Any:
+        call = lambda data: gsj.gather_reduce(data, **members, **static, reduction="max")  # noqa: E731
+        result, pulled = jax.vjp(call, data)
+        return pulled(jnp.arange(1.0, result.size + 1).reshape(result.shape))[0]
+
+    data, members = arrays.pop("data"), arrays
+    expected = [pull(data[i], {name: array[i] for name, array in members.items()}) for i in range(BATCH)]
+    for mapped in (jax.vmap(pull), jax.jit(jax.vmap(pull))):
+        np.testing.assert_allclose(mapped(data, members), np.stack(expected), rtol=1e-12)
+
+
+def test_gradients_store_no_row_for_each_member() -> None:
+    """Nothing in their programs is as large as the rows of all members."""
+    data, rows, weights = jnp.ones((10, 50)), jnp.zeros((20, 30), int), jnp.ones((20, 30))
+    for reduction, given in (("add", weights), ("mean", weights), ("min", None), ("max", None)):
+        loss = lambda d, w, how=reduction: gsj.gather_reduce(d, rows, weights=w, reduction=how).sum()  # noqa: E731
+        program = jax.make_jaxpr(jax.grad(loss, (0, 1) if given is not None else 0))(data, given)
+        assert max(find_sizes(program.jaxpr)) < 20 * 30 * 50
+    assert max(find_sizes(jax.make_jaxpr(lambda d: d[rows])(data).jaxpr)) == 20 * 30 * 50
+
+
+def find_sizes(program: Any) -> Iterator[int]:
+    """How many elements each value in a program has, and in the programs within it."""
+    for step in program.eqns:
+        yield from (value.aval.size for value in step.outvars)
+        for parameter in step.params.values():
+            inner = getattr(parameter, "jaxpr", parameter)
+            if hasattr(inner, "eqns"):
+                yield from find_sizes(inner)
+
+
 # ------------------------------------------------------------------------------------------------------------ errors
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

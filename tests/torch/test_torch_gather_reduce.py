@@ -151,6 +151,28 @@ def test_ties_share_as_those_of_scatter_reduce(which: str) -> None:
     assert pair[0][2].tolist() == upstream[1].tolist()
 
 
+@pytest.mark.parametrize("mode", ["raise", "fill"])
+@pytest.mark.parametrize("which", ["min", "max"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_equal_members_share_the_gradient_of_their_bag(dtype: Any, which: str, mode: str) -> None:
+    """Members without a row, which are zeros, share it too: it is lost."""
+    values = torch.tensor([[0.0, -0.0, 3.0], [2.0, torch.nan, 3.0], [2.0, 1.0, torch.nan], [-1.0, 0.0, -torch.inf]])
+    rows = [[0, 1, 2], [0, 0, 3], [1, 2, 7 if mode == "fill" else 1]]
+    upstream = (randoms(3, 3) * 4).to(dtype)
+    (data,) = leaves(values.to(dtype))
+    gst.gather_reduce(data, rows, reduction=which, mode=mode).backward(upstream)
+    expected = np.zeros((5, 3))
+    padded = np.concatenate([values.numpy(), np.zeros((1, 3))])
+    for (bag, members), column in itertools.product(enumerate(rows), range(3)):
+        own = [min(row, 4) for row in members]
+        least = getattr(np, which)(padded[own, column])
+        ties = [row for row in own if np.array_equal(padded[row, column], least, equal_nan=True)]
+        for row in ties:
+            expected[row, column] += upstream[bag, column].item() / len(ties)
+    error = 1e-6 if dtype in FLOATS[:2] else 3e-2
+    np.testing.assert_allclose(data.grad.to(torch.float64).numpy(), expected[:4], rtol=error, atol=error)
+
+
 @pytest.mark.parametrize("dtype", HALVES)
 def test_many_gradients_of_16_bits_are_added_up(dtype: Any) -> None:
     for reduction in ("add", "max"):
@@ -191,17 +213,21 @@ table = torch.ones(20_000, 128, requires_grad=True)
 indices = torch.randint(0, 20_000, (12_500, 32))
 upstream = torch.ones(12_500, 128)
 torch.autograd.grad(gst.gather_reduce(table, indices[:2]).sum(), table)
+weights = torch.ones(12_500, 32, requires_grad=True) if weighted else None
+inputs = [table, weights] if weighted else [table]
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
-torch.autograd.grad(gst.gather_reduce(table, indices, reduction="mean"), table, upstream)
+torch.autograd.grad(gst.gather_reduce(table, indices, weights=weights, reduction=reduction), inputs, upstream)
 print(peak() - before)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units elsewhere")
-def test_no_row_is_stored_for_each_member() -> None:
+@pytest.mark.parametrize(("reduction", "weighted"), [("mean", False), ("max", False), ("min", False), ("add", True)])
+def test_no_row_is_stored_for_each_member(reduction: str, weighted: bool) -> None:
     """They would take 205 MB; the gradient takes 10 MB, and each member a few times 8 bytes."""
-    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=False)
+    code = f"reduction, weighted = {reduction!r}, {weighted}\n{PEAK}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 80 << 20
 
@@ -239,6 +265,26 @@ def test_vmap_and_its_gradients(form: str, reduction: str) -> None:
         for which in (0, 1):
             gradient = grad(lambda *inputs: call(*inputs).sin().sum(), argnums=which)
             assert torch.allclose(vmap(gradient, in_dims)(*inputs), one_by_one(gradient, in_dims, inputs))
+
+
+@pytest.mark.parametrize("form", ["packed", "offsets", "segment_ids"])
+def test_vmap_of_gradients_of_extrema(form: str) -> None:
+    """Rows of whole numbers have ties."""
+    bags, _, _ = BAGS[form]
+    others = {name: value for name, value in bags.items() if name != "indices"}
+    tables, upstream = randoms(BATCH, 5, 3).round(), randoms(BATCH, *gst.gather_reduce(randoms(5, 3), **bags).shape)
+    members = torch.stack([bags["indices"], bags["indices"].flip(0), (bags["indices"] + 1) % 5])
+
+    def pull(table: Any, indices: Any, upstream: Any) -> Any:
+        call = lambda table: gst.gather_reduce(table, indices, reduction="max", **others)  # noqa: E731
+        return torch.func.vjp(call, table)[1](upstream)[0]
+
+    single, batched = (tables[0], bags["indices"], upstream[0]), (tables, members, upstream)
+    for in_dims in list(itertools.product((None, 0), repeat=3))[1:]:
+        inputs = [b if dim == 0 else s for b, s, dim in zip(batched, single, in_dims, strict=True)]
+        entries = [[x if dim is None else x[i] for x, dim in zip(inputs, in_dims, strict=True)] for i in range(BATCH)]
+        expected = torch.stack([pull(*entry) for entry in entries])
+        assert torch.equal(vmap(pull, in_dims)(*inputs), expected)
 
 
 def test_a_batch_of_tables_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,9 +338,11 @@ def compiled_forms() -> list[tuple[tuple[Any, ...], Any]]:
 
 
 @pytest.mark.filterwarnings("ignore")  # the compiler's own
-@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize(("reduction", "weighted"), [*((how, True) for how in REDUCTIONS), ("max", False)])
 @pytest.mark.parametrize("form", range(3))
-def test_compiled_and_exported_code_has_the_same_values_and_gradients(form: int, reduction: str) -> None:
+def test_compiled_and_exported_code_has_the_same_values_and_gradients(
+    form: int, reduction: str, weighted: bool
+) -> None:
     torch._dynamo.reset()
     members, name = compiled_forms()[form]
 
@@ -302,8 +350,8 @@ def test_compiled_and_exported_code_has_the_same_values_and_gradients(form: int,
         bags = name(*members)
         if "segment_ids" in bags:
             bags["num_segments"] = data.shape[0]
-        weights = weights.reshape(bags["indices"].shape)
-        return gst.gather_reduce(data.sin(), weights=weights, reduction=reduction, default=1.5, **bags).cos()
+        bags["weights"] = weights.reshape(bags["indices"].shape) if weighted else None
+        return gst.gather_reduce(data.sin(), reduction=reduction, default=1.5, **bags).cos() + weights.sum()
 
     class Module(torch.nn.Module):  # type: ignore[misc]
         def forward(self, data: Any, weights: Any, rows: Any, bags: Any = None) -> Any:
@@ -357,6 +405,36 @@ def test_opcheck() -> None:
     for arguments, options in calls:
         checks = torch.library.opcheck(torch.ops.gatherscatter.gather_reduce.default, arguments, options)
         assert set(checks.values()) == {"SUCCESS"}
+
+
+def test_opcheck_of_what_gradients_are_made_of() -> None:
+    keys, targets, values = leaves(randoms(5, 3).round(), randoms(4, 3, seed=1).round(), randoms(5, 3, seed=2))
+    rows, bags = torch.tensor([0, 4, 1, 2, 2, 0]), torch.tensor([3, 0, 0, 3, 1, 0])
+    ops = torch.ops.gatherscatter
+    for operator, arguments in (
+        (ops.sum_matches, (values, keys, targets, rows, bags)),
+        (ops.sum_matches, (None, keys, targets, rows, bags)),
+        (ops.dot_rows, (values, targets, rows, bags)),
+    ):
+        checks = torch.library.opcheck(operator.default, arguments, {"num_threads": 2})
+        assert set(checks.values()) == {"SUCCESS"}
+
+
+def test_both_derivatives_of_what_gradients_are_made_of() -> None:
+    from gatherscatter.torch.bags import dot_rows
+    from gatherscatter.torch.matches import sum_matches
+
+    a, b, values = leaves(randoms(5, 3), randoms(4, 3, seed=1), randoms(5, 3, seed=2))
+    pairs = torch.tensor([0, 4, 1, 2, 2, 0]), torch.tensor([3, 0, 0, 3, 1, 0])
+    keys, targets = a.detach().round(), b.detach().round()
+    assert sum_matches(None, keys, targets, *pairs).any()
+    calls: list[tuple[Any, tuple[Any, ...]]] = [
+        (lambda values: sum_matches(values, keys, targets, *pairs).sin(), (values,)),
+        (lambda a, b: dot_rows(a, b, *pairs), (a, b)),
+    ]
+    for call, inputs in calls:
+        assert gradcheck(call, inputs)
+        assert gradgradcheck(call, inputs)
 
 
 def test_meta_tensors_have_shapes() -> None:

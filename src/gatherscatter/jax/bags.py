@@ -1,4 +1,5 @@
-"""Calls of ``gather_reduce``: immediately or from compiled programs, which call Python back, and under ``vmap``."""
+"""Calls of ``gather_reduce``, and of what its gradients are made of: immediately or from compiled programs, which call
+Python back, and under ``vmap``."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from jax.custom_batching import custom_vmap
 
 from gatherscatter.arrays import interop
 from gatherscatter.errors import OpIndexError, OpValueError, integer_fault
+from gatherscatter.functions import bag_gradients
 from gatherscatter.functions.gather_reduce import gather_reduce
 from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately
 from gatherscatter.pieces import extremes
@@ -74,6 +76,34 @@ class MemberNumbering:
         by_ids = "segment_ids" in arrays
         dtype = arrays["segment_ids"].dtype if by_ids else _count_type(arrays["offsets"].shape[0])
         return _describe((self.members,), dtype)
+
+
+@dataclass(frozen=True)
+class MatchSum:
+    """Adds up the ``values`` whose ``keys`` are equal to ``targets``, or counts them if there are no values."""
+
+    num_threads: int | None = None
+
+    def on_numpy(self, **arrays: Any) -> np.ndarray:
+        made = bag_gradients.sum_matches(**{"values": None} | arrays, num_threads=self.num_threads)
+        return made.astype(self.result(arrays).dtype, copy=False)
+
+    def result(self, arrays: Arrays) -> Any:
+        values, members = arrays.get("values"), arrays["rows"].shape[0]
+        return _describe(arrays["targets"].shape, _count_type(members + 1) if values is None else values.dtype)
+
+
+@dataclass(frozen=True)
+class RowDots:
+    """Multiplies and adds up pairs of rows of ``a`` and ``b``."""
+
+    num_threads: int | None = None
+
+    def on_numpy(self, **arrays: Any) -> np.ndarray:
+        return bag_gradients.dot_rows(**arrays, num_threads=self.num_threads)
+
+    def result(self, arrays: Arrays) -> Any:
+        return _describe(arrays["rows_of_a"].shape, arrays["a"].dtype)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """``grad``: what the cotangent of a result says of data and updates. Written with the functions themselves, so that
-second derivatives come by themselves, and once for all kinds of scatters: each reads with its gather. Bags are reduced
-by gathers and scatters, too."""
+second derivatives come by themselves, and once for all kinds of scatters: each reads with its gather. Gradients of bags
+add up transposed bags and what matches; those of products gather and scatter all members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gatherscatter.jax import bags
-from gatherscatter.jax.bags import BagReduction, MemberNumbering
+from gatherscatter.jax.bags import BagReduction, MatchSum, MemberNumbering, RowDots
 from gatherscatter.jax.batching import run
 from gatherscatter.jax.calls import Shape, TracedCall
 
@@ -215,15 +215,19 @@ def reduce(call: BagReduction, arrays: dict[str, Any]) -> Any:
 
 
 def _reduce_forward(call: BagReduction, arrays: dict[str, Any]) -> tuple[Any, Any]:
-    return reduce(call, arrays), arrays
+    result = reduce(call, arrays)
+    return result, (arrays, result if call.reduction in ("min", "max") else None)
 
 
-def _reduce_backward(call: BagReduction, arrays: dict[str, Any], cotangent: Any) -> tuple[dict[str, Any]]:
+def _reduce_backward(call: BagReduction, saved: Any, cotangent: Any) -> tuple[dict[str, Any]]:
+    arrays, result = saved
     data, weights = arrays["data"], arrays.get("weights")
     members = _Members(call, arrays)
     of_bags = cotangent.reshape(members.bags, *data.shape[1:])
     if call.reduction in ("add", "mean"):
         of_data, of_weights = _add_members(members, of_bags, data, weights)
+    elif result is not None and weights is None:
+        of_data, of_weights = _share_among_ties(members, of_bags, data, result.reshape(of_bags.shape)), None
     else:
         _, pull = jax.vjp(partial(_reduce_in_two_steps, members, arrays.get("default", 0)), data, weights)
         of_data, of_weights = pull(of_bags)
@@ -231,6 +235,54 @@ def _reduce_backward(call: BagReduction, arrays: dict[str, Any], cotangent: Any)
 
 
 reduce.defvjp(_reduce_forward, _reduce_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def sum_matches(call: MatchSum, values: Any, keys: Any, targets: Any, rows: Any, bags_of: Any) -> Any:
+    """The values whose keys are equal to the targets of their bags, added up; without values how many they are."""
+    arrays = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags_of}
+    return bags.run(call, {name: array for name, array in arrays.items() if array is not None})
+
+
+def _sum_matches_forward(
+    call: MatchSum, values: Any, keys: Any, targets: Any, rows: Any, bags_of: Any
+) -> tuple[Any, Any]:
+    saved = None if values is None else (keys, targets, rows, bags_of)
+    return sum_matches(call, values, keys, targets, rows, bags_of), saved
+
+
+def _sum_matches_backward(call: MatchSum, saved: Any, cotangent: Any) -> tuple[Any, None, None, None, None]:
+    if saved is None:  # counts have no derivative
+        return (None,) * 5
+    keys, targets, rows, bags_of = saved
+    return sum_matches(call, cotangent, targets, keys, bags_of, rows), None, None, None, None
+
+
+sum_matches.defvjp(_sum_matches_forward, _sum_matches_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def dot_rows(call: RowDots, a: Any, b: Any, rows_of_a: Any, rows_of_b: Any) -> Any:
+    """The products of pairs of rows, each added up."""
+    return bags.run(call, {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b})
+
+
+def _dot_rows_forward(call: RowDots, a: Any, b: Any, rows_of_a: Any, rows_of_b: Any) -> tuple[Any, Any]:
+    return dot_rows(call, a, b, rows_of_a, rows_of_b), (a, b, rows_of_a, rows_of_b)
+
+
+def _dot_rows_backward(call: RowDots, saved: Any, cotangent: Any) -> tuple[Any, Any, None, None]:
+    a, b, rows_of_a, rows_of_b = saved
+
+    def add_up(like: Any, rows: Any, others: Any, which: Any) -> Any:
+        """The rows of others that rows of an array were multiplied by, times the cotangents of the products."""
+        how = BagReduction(like.shape[0], accumulate=_choose_accumulate(cotangent), num_threads=call.num_threads)
+        return reduce(how, {"data": others, "indices": which, "segment_ids": rows, "weights": cotangent})
+
+    return add_up(a, rows_of_a, b, rows_of_b), add_up(b, rows_of_b, a, rows_of_a), None, None
+
+
+dot_rows.defvjp(_dot_rows_forward, _dot_rows_backward)
 
 
 class _Members:
@@ -267,26 +319,54 @@ class _Members:
     def count(self) -> Any:
         return self.scatter_to(jnp.ones(self.bags, np.int32), jnp.ones(self.bag_of.shape, np.int32), "add")
 
+    @property
+    def none(self) -> int:
+        """How many rows come before those of data: with mode "fill" one, of members that take no row."""
+        return int(self.call.mode == "fill")
+
+    def number_rows(self) -> tuple[Any, Any]:
+        """The row of each member, and its bag."""
+        rows = self.take_rows(jnp.arange(self.none, self.rows + self.none))
+        return rows.reshape(-1), self.bag_of.reshape(-1)
+
+    def with_none(self, data: Any) -> Any:
+        """Data with all rows: what takes no row takes zeros."""
+        return jnp.concatenate([jnp.zeros((1, *data.shape[1:]), data.dtype), data]) if self.none else data
+
     def reduce_to_rows(self, values: Any, weights: Any) -> Any:
         """The transposed bags: the members of a row of data are the bags that have taken it, each with its weight."""
-        none = int(self.call.mode == "fill")  # the first row then is where members belong that take no row
-        row_of = self.take_rows(jnp.arange(none, self.rows + none))
-        transposed = {"data": values, "indices": self.bag_of.reshape(-1), "segment_ids": row_of.reshape(-1)}
+        rows, bag_of = self.number_rows()
+        transposed = {"data": values, "indices": bag_of, "segment_ids": rows}
         if weights is not None:
             transposed["weights"] = weights.reshape(-1)
-        call = BagReduction(self.rows + none, accumulate=_choose_accumulate(values), num_threads=self.call.num_threads)
-        return reduce(call, transposed)[none:]
+        call = BagReduction(
+            self.rows + self.none, accumulate=_choose_accumulate(values), num_threads=self.call.num_threads
+        )
+        return reduce(call, transposed)[self.none :]
 
 
 def _add_members(members: _Members, of_bags: Any, data: Any, weights: Any) -> tuple[Any, Any]:
     if members.call.reduction == "mean":
-        count = members.count().reshape(-1, *(1,) * (data.ndim - 1))
-        of_bags = (of_bags / count.astype(jnp.promote_types(of_bags.dtype, np.float32))).astype(of_bags.dtype)
+        of_bags = _divide(of_bags, members.count().reshape(-1, *(1,) * (data.ndim - 1)))
     of_data = members.reduce_to_rows(of_bags, weights)
     if weights is None:
         return of_data, None
-    products = members.take_bags(of_bags) * members.take_rows(data)
-    return of_data, products.sum(tuple(range(weights.ndim, products.ndim)))
+    rows, bag_of = members.number_rows()
+    dots = dot_rows(RowDots(members.call.num_threads), of_bags, members.with_none(data), bag_of, rows)
+    return of_data, dots.reshape(weights.shape)
+
+
+def _share_among_ties(members: _Members, of_bags: Any, data: Any, result: Any) -> Any:
+    """Members that are equal to the result share its cotangent; NaN equals NaN."""
+    call, (rows, bag_of), keys = MatchSum(members.call.num_threads), members.number_rows(), members.with_none(data)
+    ties = sum_matches(call, None, keys, result, rows, bag_of)
+    share = _divide(of_bags, jnp.maximum(ties, 1))
+    return sum_matches(call, share, result, keys, bag_of, rows)[members.none :]
+
+
+def _divide(values: Any, counts: Any) -> Any:
+    """Counts can be larger than a half float."""
+    return (values / counts.astype(jnp.promote_types(values.dtype, np.float32))).astype(values.dtype)
 
 
 def _reduce_in_two_steps(members: _Members, default: Any, data: Any, weights: Any) -> Any:

@@ -1,8 +1,9 @@
 """Bags of rows, gathered and reduced in one pass: an operator of its own, with gradients.
 
 The gradient of data is the same operator with the bags transposed: each row of data is a bag, whose members are the
-bags that have it. So sums and means store no row for each member. Gradients of weights, and of other reductions, gather
-the rows of all members.
+bags that have it. That of weights multiplies pairs of rows (`dot_rows`); that of a minimum or maximum adds up what
+matches (`matches`). So no row is stored for each member. Products, and weighted minima and maxima, do gather the rows
+of all members.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gatherscatter.errors import OpValueError
+from gatherscatter.functions import bag_gradients
 from gatherscatter.functions import gather_reduce as array_function
-from gatherscatter.torch import functions
+from gatherscatter.torch import batching, functions
 from gatherscatter.torch.gradients import FORMULAS, GradientInputs, divide_by_counts
 from gatherscatter.torch.library import check_devices, define, operator
+from gatherscatter.torch.matches import differentiate_extremum_of_bags
 
 _OP = "gather_reduce"
+_DOT = "dot_rows"
 _NONLINEAR = ("mul", "min", "max")
 _DEFAULTS = {
     "num_segments": None,
@@ -100,12 +104,7 @@ def _reduce_batch(info: Any, in_dims: Any, data: Tensor, *members: Tensor | None
         return operator(_OP)(data.movedim(in_dims[0], 1), *members, **options), max(packed, 1)
     if len(in_dims) > 3 and in_dims[3] is not None:
         _require_num_segments(options.get("num_segments"))
-    tensors: tuple[Any, ...] = (data, *members)
-    entries = [
-        [tensor if dim is None else tensor.select(dim, entry) for tensor, dim in zip(tensors, in_dims, strict=True)]
-        for entry in range(info.batch_size)
-    ]
-    return torch.stack([operator(_OP)(*inputs, **options) for inputs in entries]), 0
+    return batching.call_for_each(info, in_dims, operator(_OP), (data, *members), options), 0
 
 
 def _require_num_segments(num_segments: int | None) -> int:
@@ -147,38 +146,41 @@ class _GatherReduce(Function):
         bags = find_member_bags(indices, offsets, segment_ids, ctx.shape[0] if indices is None else indices.numel())
         named = None if indices is None else indices.flatten()
         factors = None if weights is None else weights.flatten().to(grad.dtype)
-        members = None if data is None else _take(data, named, mode=mode, **threads)
         grad = grad.flatten(0, ctx.bag_rank - 1)
+        out = None if out is None else out.flatten(0, ctx.bag_rank - 1)
+        # With mode="fill", the first row is that of members without one: zeros.
+        extra = int(mode == "fill")
+        count = ctx.shape[0] + extra
+        rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, **threads)
+        if data is not None and extra:
+            data = torch.cat([data.new_zeros(1, *data.shape[1:]), data])
+        if factors is None and reduction in ("min", "max"):
+            of_data = differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:]
+            return of_data, None, None, None, None, None, None
 
         # The gradient of what member m adds to its bag is source[which[m]].
-        source = grad
-        which: Tensor | None = bags
+        source, which = grad, bags
         if reduction == "mean":
             source = _divide_by_sizes(grad, bags, threads)
         elif reduction in _NONLINEAR:
-            assert members is not None
+            members = _take(data, rows, **threads)
             products = members if factors is None else members * _as_column(factors, members)
-            source = _differentiate_scatter(reduction, products, bags, out.flatten(0, ctx.bag_rank - 1), grad, threads)
-            which = None
+            source = _differentiate_scatter(reduction, products, bags, out, grad, threads)
+            which = torch.arange(len(source), device=grad.device)
 
         of_data = of_weights = None
         if ctx.needs_input_grad[0]:
-            # With mode="fill", the first segment is that of members without a row.
-            extra = int(mode == "fill")
-            numbers = torch.arange(extra, ctx.shape[0] + extra, device=grad.device)
             of_data = gather_reduce(
                 source,
                 which,
-                segment_ids=_take(numbers, named, mode=mode, **threads),
-                num_segments=ctx.shape[0] + extra,
+                segment_ids=rows,
+                num_segments=count,
                 weights=None if factors is None else factors.conj(),
                 accumulate=functions.choose_accumulate(grad),
                 **threads,
             )[extra:]
         if _needs_weights(ctx, weights):
-            assert members is not None
-            products = _take(source, which, **threads) * members.conj()
-            sums = products.unsqueeze(-1).flatten(1).sum(1).reshape(weights.shape)
+            sums = dot_rows(source, data.conj(), which, rows, **threads).reshape(weights.shape)
             of_weights = (sums.real if sums.is_complex() and not weights.is_complex() else sums).to(weights.dtype)
         return of_data, None, None, None, of_weights, None, None
 
@@ -224,3 +226,66 @@ define(
     _reduce_batch,
 )
 functions.register_gradients(_OP, _GatherReduce, 5)
+
+# ---------------------------------------------------------------------------------------------------- pairs of rows
+
+
+def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None) -> Tensor:
+    """Call the operator, which does what `bag_gradients.dot_rows` does."""
+    inputs = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
+    return functions.call(_DotRows, _DOT, inputs, {"num_threads": num_threads})
+
+
+def _dot_kernel(a: Tensor, b: Tensor, *rows: Tensor, **options: Any) -> Tensor:
+    return bag_gradients.dot_rows(a, b, *rows, **options)  # type: ignore[arg-type, return-value]
+
+
+def _dot_fake(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None) -> Tensor:
+    check_devices(_DOT, a, b, rows_of_a, rows_of_b)
+    return a.new_empty(rows_of_a.shape)
+
+
+def _dot_batch(info: Any, in_dims: Any, *tensors: Tensor, **options: Any) -> tuple[Tensor, int]:
+    """One call for each entry of a batch."""
+    return batching.call_for_each(info, in_dims, operator(_DOT), tensors, options), 0
+
+
+@functions.with_plain
+class _DotRows(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, name: str, options: functions.Options
+    ) -> Tensor:
+        return operator(name)(a, b, rows_of_a, rows_of_b, **dict(options))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        *tensors, _, ctx.options = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        a, b, rows_of_a, rows_of_b = ctx.saved_tensors
+        options = dict(ctx.options)
+
+        def add_up(like: Tensor, rows: Tensor, others: Tensor, which: Tensor) -> Tensor:
+            """The rows of others that rows of an array were multiplied by, times the gradients of the products."""
+            accumulate = functions.choose_accumulate(grad)
+            bags = {"segment_ids": rows, "num_segments": like.shape[0]}
+            return gather_reduce(others.conj(), which, weights=grad, accumulate=accumulate, **bags, **options)
+
+        of_a = add_up(a, rows_of_a, b, rows_of_b) if ctx.needs_input_grad[0] else None
+        of_b = add_up(b, rows_of_b, a, rows_of_a) if ctx.needs_input_grad[1] else None
+        return of_a, of_b, None, None, None, None
+
+
+define(
+    _DOT,
+    "(Tensor a, Tensor b, Tensor rows_of_a, Tensor rows_of_b, *, int? num_threads=None) -> Tensor",
+    _dot_kernel,
+    _dot_fake,
+    _dot_batch,
+)
+functions.register_gradients(_DOT, _DotRows, 4)

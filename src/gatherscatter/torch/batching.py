@@ -15,9 +15,18 @@ def _ops() -> Any:
     return torch.ops.gatherscatter
 
 
-def _move_batch_first(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
+def move_batch_first(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
     """The tensor with the batch as its first axis; one that is the same for all is repeated without memory."""
     return tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+
+
+def call_for_each(info: Any, in_dims: Any, operator: Any, tensors: Any, options: dict[str, Any]) -> Tensor:
+    """The results of calls for the entries of a batch, one after the other; what has no batch is the same for all."""
+    entries = [
+        [tensor if dim is None else tensor.select(dim, entry) for tensor, dim in zip(tensors, in_dims, strict=True)]
+        for entry in range(info.batch_size)
+    ]
+    return torch.stack([operator(*inputs, **options) for inputs in entries])
 
 
 def with_batch_columns(indices: Tensor, batch_dims: int) -> Tensor:
@@ -43,13 +52,13 @@ def _gather(info: Any, in_dims: Any, data: Tensor, indices: Tensor, axis: int = 
         return _ops().gather(data, indices.movedim(in_indices, 0), axis, **options), axis
     if batch_dims < 0:
         batch_dims += indices.ndim - (in_indices is not None)
-    both = _move_batch_first(info, data, in_data), _move_batch_first(info, indices, in_indices)
+    both = move_batch_first(info, data, in_data), move_batch_first(info, indices, in_indices)
     return _ops().gather(*both, axis + 1, batch_dims=batch_dims + 1, **options), 0
 
 
 def _gather_elements(info: Any, in_dims: Any, data: Tensor, indices: Tensor, axis: int = 0, **options: Any) -> _Batched:
     axis %= data.ndim - (in_dims[0] is not None)
-    both = _move_batch_first(info, data, in_dims[0]), _move_batch_first(info, indices, in_dims[1])
+    both = move_batch_first(info, data, in_dims[0]), move_batch_first(info, indices, in_dims[1])
     return _ops().gather_elements(*both, axis + 1, **options), 0
 
 
@@ -57,14 +66,14 @@ def _gather_nd(info: Any, in_dims: Any, data: Tensor, indices: Tensor, **options
     batch_dims = options.pop("batch_dims", 0)
     if in_dims[0] is None and batch_dims == 0:
         return _ops().gather_nd(data, indices.movedim(in_dims[1], 0), **options), 0
-    both = _move_batch_first(info, data, in_dims[0]), _move_batch_first(info, indices, in_dims[1])
+    both = move_batch_first(info, data, in_dims[0]), move_batch_first(info, indices, in_dims[1])
     return _ops().gather_nd(*both, batch_dims=batch_dims + 1, **options), 0
 
 
 def _scatter_update(
     info: Any, in_dims: Any, data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, **options: Any
 ) -> _Batched:
-    data, updates = _move_batch_first(info, data, in_dims[0]), _move_batch_first(info, updates, in_dims[2])
+    data, updates = move_batch_first(info, data, in_dims[0]), move_batch_first(info, updates, in_dims[2])
     axis = axis % (data.ndim - 1) + 1
     if in_dims[1] is None:
         return _ops().scatter_update(data, indices, updates, axis, **options), 0
@@ -79,13 +88,13 @@ def _scatter_elements(
     info: Any, in_dims: Any, data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, **options: Any
 ) -> _Batched:
     axis %= data.ndim - (in_dims[0] is not None)
-    tensors = [_move_batch_first(info, *each) for each in zip((data, indices, updates), in_dims, strict=False)]
+    tensors = [move_batch_first(info, *each) for each in zip((data, indices, updates), in_dims, strict=False)]
     return _ops().scatter_elements(*tensors, axis + 1, **options), 0
 
 
 def _scatter_nd(info: Any, in_dims: Any, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> _Batched:
     data, indices, updates = (
-        _move_batch_first(info, *each) for each in zip((data, indices, updates), in_dims, strict=False)
+        move_batch_first(info, *each) for each in zip((data, indices, updates), in_dims, strict=False)
     )
     return _ops().scatter_nd(data, with_batch_columns(indices, 1), updates, **options), 0
 

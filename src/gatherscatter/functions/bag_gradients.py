@@ -1,0 +1,135 @@
+"""What the gradients of `gather_reduce` are made of, without a row for each member. Each is linear in its values, and
+the derivative of each is made of these and `gather_reduce`. The rows of all arrays have the same shape and type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.errors import make_error
+from gatherscatter.functions.gather_reduce import check_members_shape, find_bags_by_segments, resolve_in_range
+from gatherscatter.pieces import make_contiguous
+from gatherscatter.sentences import format_sentence
+
+_OP = "gather_reduce"
+
+
+def sum_matches(
+    values: ArrayLike | None,
+    keys: ArrayLike,
+    targets: ArrayLike,
+    rows: ArrayLike,
+    bags: ArrayLike,
+    *,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """Add up, for each element of ``targets``, the values of its bag whose keys are equal to it.
+
+    Member m has row ``rows[m]`` of keys and values, and belongs to bag ``bags[m]``, which has that row of targets. So
+    the derivative is the same function with keys and targets exchanged, and rows and bags.
+
+    Parameters
+    ----------
+    values : array of the shape and type of keys, or None
+        None counts the members.
+    keys : array of floats, shape (R, ...)
+    targets : array of floats, shape (B, ...)
+    rows, bags : arrays of integers in [0, R-1] and [0, B-1], shape (M,)
+    num_threads : int >= 1, optional
+        The largest number of threads for this call. The bits of the result do not depend on it.
+
+    Returns
+    -------
+    array of the shape of targets
+        The sums, in the type of values, or counts as int64. NaN equals NaN. Members are added up in their order, 16-bit
+        floats in float32.
+
+    Raises
+    ------
+    IndexError
+        A row or a bag is out of range.
+    ValueError, TypeError
+        Shapes or types don't fit.
+
+    >>> import numpy as np
+    >>> keys, targets = np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[3.0, 5.0]])
+    >>> sum_matches(None, keys, targets, rows=[0, 1], bags=[0, 0])
+    array([[1, 2]])
+    >>> sum_matches(keys * 10, keys, targets, rows=[0, 1], bags=[0, 0])
+    array([[ 30., 100.]])
+    """
+    arrays = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
+    if converted := to_numpy_arguments(_OP, arrays):
+        return converted.to_caller(sum_matches(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
+    key, target = _as_rows("keys", keys), _as_rows("targets", targets)
+    value = None if values is None else _as_rows("values", values)
+    row, bag = _as_pairs(key, target, {"rows": rows, "bags": bags})
+    _, starts, order = find_bags_by_segments(_OP, bag, len(target))
+    made = _core.sum_matches(
+        value, key, target, starts, row if order is None else _core.gather(row, order), num_threads
+    )
+    if made is None:
+        raise make_error("changed_indices", _OP)
+    return made
+
+
+def dot_rows(
+    a: ArrayLike, b: ArrayLike, rows_of_a: ArrayLike, rows_of_b: ArrayLike, *, num_threads: int | None = None
+) -> np.ndarray:
+    """Multiply and add up pairs of rows.
+
+    Parameters
+    ----------
+    a, b : arrays of floats or complex numbers, shapes (A, ...) and (B, ...)
+    rows_of_a, rows_of_b : arrays of integers in [0, A-1] and [0, B-1], shape (M,)
+    num_threads : int >= 1, optional
+        The largest number of threads for this call. The bits of the result do not depend on it.
+
+    Returns
+    -------
+    array of the type of a, shape (M,)
+        ``(a[rows_of_a] * b[rows_of_b]).sum()`` over all axes but the first; nothing is conjugated. 16-bit floats are
+        multiplied and added up in float32.
+
+    Raises
+    ------
+    IndexError
+        A row is out of range.
+    ValueError, TypeError
+        Shapes or types don't fit.
+
+    >>> import numpy as np
+    >>> dot_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[10.0, 1.0]]), rows_of_a=[1, 0, 1], rows_of_b=[0, 0, 0])
+    array([34., 12., 34.])
+    """
+    arrays = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
+    if converted := to_numpy_arguments(_OP, arrays):
+        return converted.to_caller(dot_rows(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
+    first, second = _as_rows("a", a), _as_rows("b", b)
+    pairs = _as_pairs(first, second, {"rows_of_a": rows_of_a, "rows_of_b": rows_of_b})
+    made = _core.dot_rows(first, second, *pairs, num_threads)
+    if made is None:
+        raise make_error("changed_indices", _OP)
+    return made
+
+
+def _as_rows(name: str, value: ArrayLike) -> np.ndarray:
+    """An array in the form that the core takes."""
+    return make_contiguous(convert.native(convert.as_array(_OP, name, value)))
+
+
+def _as_pairs(first: np.ndarray, second: np.ndarray, given: dict[str, ArrayLike]) -> list[np.ndarray]:
+    """For each pair the row of the first array and that of the second, as int64."""
+    found: list[np.ndarray] = []
+    for table, (name, value) in zip((first, second), given.items(), strict=True):
+        numbers = convert.as_indices(_OP, name, value)
+        size = len(table) if table.ndim else 0
+        row = resolve_in_range(_OP, name, numbers, size, format_sentence("parts", "axis", axis=0, size=size))
+        check_members_shape(_OP, name, row.shape, found[0].shape if found else row.shape)
+        found.append(row)
+    return found
