@@ -79,9 +79,9 @@ PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     const Bags bags{
         numbers(arguments[1]),  count, numbers(arguments[2]), members, weights ? bytes(array(weights)) : nullptr,
         arguments[7] == Py_True};
-    return fill_by(new_array(PyArray_DESCR(data), shape), arguments[8], width * combine.item_size, [&](std::byte* out) {
-        return reduce_bags(bags, bytes(data), data_rows, width, bytes(array(empty)), out, combine);
-    });
+    const std::byte *const table = bytes(data), *const none = bytes(array(empty));
+    return fill_by(new_array(PyArray_DESCR(data), shape), arguments[8], width * combine.item_size,
+                   [&](std::byte* out) { return reduce_bags(bags, table, data_rows, width, none, out, combine); });
 }
 
 // sum_matches(values, keys, targets, starts, rows, num_threads)
@@ -91,17 +91,20 @@ PyObject* sum_matches_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
         return refuse("sum_matches() wants contiguous keys and targets with the same rows, starts and row numbers");
     PyObject* const values = arguments[0] == Py_None ? nullptr : arguments[0];
     PyArrayObject *const keys = array(arguments[1]), *const targets = array(arguments[2]);
-    const Bags bags{numbers(arguments[3]), PyArray_SIZE(array(arguments[3])) - 1,
-                    numbers(arguments[4]), PyArray_SIZE(array(arguments[4])),
-                    nullptr,               false};
-    if (bags.count != PyArray_DIM(targets, 0)) return refuse("sum_matches() wants a target for each bag");
+    const int64_t count = PyArray_SIZE(array(arguments[3])) - 1, members = PyArray_SIZE(array(arguments[4]));
+    const Bags bags{numbers(arguments[3]), count, numbers(arguments[4]), members, nullptr, false};
+    if (count != PyArray_DIM(targets, 0)) return refuse("sum_matches() wants a target for each bag");
     if (values && (!are_rows(values) || !have_same_rows(values, arguments[1]) ||
                    PyArray_DIM(array(values), 0) != PyArray_DIM(keys, 0)))
         return refuse("sum_matches() wants contiguous values of the shape of keys");
     const DType dtype = element_type(PyArray_DESCR(keys));
     if (!supports_matches(dtype)) return refuse("sum_matches() wants floats");
-    const Matches matches{values ? bytes(array(values)) : nullptr, bytes(keys), bytes(targets), dtype,
-                          PyArray_DIM(keys, 0), row_width(keys)};
+    const Matches matches{values ? bytes(array(values)) : nullptr,
+                          bytes(keys),
+                          bytes(targets),
+                          dtype,
+                          PyArray_DIM(keys, 0),
+                          row_width(keys)};
     PyArray_Descr* const type = PyArray_DESCR(values ? keys : array(arguments[4]));
     return fill_by(new_array(type, shape_of(targets)), arguments[5], matches.width * PyArray_ITEMSIZE(keys),
                    [&](std::byte* out) { return sum_matches(bags, matches, out); });

@@ -3,8 +3,6 @@ the derivative of each is made of these and `gather_reduce`. The rows of all arr
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -70,12 +68,8 @@ def sum_matches(
     value = None if values is None else _as_rows("values", values)
     row, bag = _as_pairs(key, target, {"rows": rows, "bags": bags})
     _, starts, order = find_bags_by_segments(_OP, bag, len(target))
-    made = _core.sum_matches(
-        value, key, target, starts, row if order is None else _core.gather(row, order), num_threads
-    )
-    if made is None:
-        raise make_error("changed_indices", _OP)
-    return made
+    row = row if order is None else _core.gather(row, order)
+    return _check_made(_core.sum_matches(value, key, target, starts, row, num_threads))
 
 
 def dot_rows(
@@ -111,8 +105,12 @@ def dot_rows(
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(dot_rows(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
     first, second = _as_rows("a", a), _as_rows("b", b)
-    pairs = _as_pairs(first, second, {"rows_of_a": rows_of_a, "rows_of_b": rows_of_b})
-    made = _core.dot_rows(first, second, *pairs, num_threads)
+    row, other = _as_pairs(first, second, {"rows_of_a": rows_of_a, "rows_of_b": rows_of_b})
+    return _check_made(_core.dot_rows(first, second, row, other, num_threads))
+
+
+def _check_made(made: np.ndarray | None) -> np.ndarray:
+    """Refuse what the core gives if numbers were changed after they were checked."""
     if made is None:
         raise make_error("changed_indices", _OP)
     return made

@@ -147,7 +147,8 @@ class _GatherReduce(Function):
         named = None if indices is None else indices.flatten()
         factors = None if weights is None else weights.flatten().to(grad.dtype)
         grad = grad.flatten(0, ctx.bag_rank - 1)
-        out = None if out is None else out.flatten(0, ctx.bag_rank - 1)
+        if out is not None:
+            out = out.flatten(0, ctx.bag_rank - 1)
         # With mode="fill", the first row is that of members without one: zeros.
         extra = int(mode == "fill")
         count = ctx.shape[0] + extra
@@ -155,8 +156,7 @@ class _GatherReduce(Function):
         if data is not None and extra:
             data = torch.cat([data.new_zeros(1, *data.shape[1:]), data])
         if factors is None and reduction in ("min", "max"):
-            of_data = differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:]
-            return of_data, None, None, None, None, None, None
+            return differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:], *(None,) * 6
 
         # The gradient of what member m adds to its bag is source[which[m]].
         source, which = grad, bags
@@ -237,7 +237,7 @@ def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_thr
 
 
 def _dot_kernel(a: Tensor, b: Tensor, *rows: Tensor, **options: Any) -> Tensor:
-    return bag_gradients.dot_rows(a, b, *rows, **options)  # type: ignore[arg-type, return-value]
+    return bag_gradients.dot_rows(a, b, *rows, **options)  # type: ignore[return-value]
 
 
 def _dot_fake(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None) -> Tensor:
@@ -268,12 +268,12 @@ class _DotRows(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         a, b, rows_of_a, rows_of_b = ctx.saved_tensors
-        options = dict(ctx.options)
+        options: dict[str, Any] = dict(ctx.options)
 
         def add_up(like: Tensor, rows: Tensor, others: Tensor, which: Tensor) -> Tensor:
             """The rows of others that rows of an array were multiplied by, times the gradients of the products."""
             accumulate = functions.choose_accumulate(grad)
-            bags = {"segment_ids": rows, "num_segments": like.shape[0]}
+            bags: dict[str, Any] = {"segment_ids": rows, "num_segments": like.shape[0]}
             return gather_reduce(others.conj(), which, weights=grad, accumulate=accumulate, **bags, **options)
 
         of_a = add_up(a, rows_of_a, b, rows_of_b) if ctx.needs_input_grad[0] else None

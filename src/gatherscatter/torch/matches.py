@@ -1,4 +1,4 @@
-"""Sums of matches, an operator of which the gradients of minima and maxima of bags are made. It has gradients itself."""
+"""Sums of matches: an operator with gradients, which the gradients of minima and maxima of bags are made of."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def differentiate_extremum_of_bags(
 
 
 def _kernel(values: Tensor | None, keys: Tensor, *others: Any, **options: Any) -> Tensor:
-    return bag_gradients.sum_matches(values, keys, *others, **options)  # type: ignore[arg-type, return-value]
+    return bag_gradients.sum_matches(values, keys, *others, **options)  # type: ignore[return-value]
 
 
 def _fake(
