@@ -25,6 +25,7 @@ def load(model: ModelSource, *, engine: str = "gatherscatter", node_time_limit: 
 
     ``engine="gatherscatter"`` runs the gather and scatter nodes on this package's kernels;
     ``engine="openvino"`` runs the whole model in the ``openvino`` package. ``node_time_limit`` is as in `run`.
+    ``plan`` of a loaded ONNX model says which nodes run as one step.
     Raises `ModelError` when the model can't be used.
     """
     if node_time_limit is not None and not node_time_limit > 0:
@@ -46,7 +47,7 @@ def load(model: ModelSource, *, engine: str = "gatherscatter", node_time_limit: 
         return load_ir(model)
     from gatherscatter.onnx.model import load_onnx
 
-    return load_onnx(model, time_limit=node_time_limit)
+    return load_onnx(model, time_limit=node_time_limit, fuse=True)
 
 
 def run(
@@ -57,6 +58,9 @@ def run(
     node_time_limit: float | None = None,
 ) -> dict[str, np.ndarray]:
     """Load a model, run it once, and return its outputs by name.
+
+    In an ONNX model, a Gather and the ScatterND, ScatterElements, ReduceSum or ReduceMean that alone reads its rows run
+    as one step where that is faster. The result has the same bits. ``load(model).plan`` has a line for each step.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Backend(BackendBase):
         """Load a model for repeated runs; RuntimeError if the device isn't a CPU."""
         if not cls.supports_device(device):
             raise RuntimeError(f"device {device!r} isn't supported; there is only 'CPU'")
-        return PreparedModel(load_onnx(model))
+        return PreparedModel(load_onnx(model, fuse=True))
 
     @classmethod
     def run_model(cls, model: Model, inputs: Any, device: str = "CPU", **options: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ functions get the same classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -121,8 +121,18 @@ class Evaluator(ReferenceEvaluator):
     def reporting(self, progress: Callable[[str], None]) -> Evaluator:
         """A copy that calls ``progress`` with a description before every node."""
         reporter = copy(self)
-        reporter.rt_nodes_ = [LabelledNode(node.node, node.label, progress) for node in self.rt_nodes_]
+        reporter.rt_nodes_ = [type(node)(node.node, node.label, progress) for node in self.rt_nodes_]
         return reporter
+
+    def describe_steps(self) -> Iterator[str]:
+        """A line for each step of a run, and indented below it those of the subgraphs and the function that it runs."""
+        for number, node in enumerate(self.rt_nodes_, 1):
+            yield f"{number:2} {node.label}"
+            named = {attribute.name: getattr(node, attribute.name, None) for attribute in node.onnx_node.attribute}
+            for name, body in {**named, "function": getattr(node, "impl_", None)}.items():
+                if isinstance(body, Evaluator):
+                    yield f"   {name}:"
+                    yield from (f"   {line}" for line in body.describe_steps())
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.onnx.evaluator import Evaluator
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.fusion import FusingEvaluator
 from gatherscatter.onnx.graph import (
     FunctionKey,
     callees_first,
@@ -71,15 +72,24 @@ class OnnxModel:
             node_time_limit.reset(limit)
         return {info.name: value for info, value in zip(self.outputs, values, strict=True)}
 
+    @property
+    def plan(self) -> str:
+        """The steps of a run: a line for each, with the nodes that it runs."""
+        return "\n".join(self._evaluator.describe_steps())
 
-def load_onnx(model: str | os.PathLike[str] | onnx.ModelProto, *, time_limit: float | None = None) -> OnnxModel:
+
+def load_onnx(
+    model: str | os.PathLike[str] | onnx.ModelProto, *, time_limit: float | None = None, fuse: bool = False
+) -> OnnxModel:
     """Load a model from a file, external data included, or from a ``ModelProto``; raise `ModelError` if it is bad.
 
-    ``time_limit`` is how many seconds a node may take.
+    ``time_limit`` is how many seconds a node may take. With ``fuse``, pairs of nodes run as one step. Who observes
+    single nodes needs a model without.
     """
     with name_model_in_errors(model):
         checked, initializers = read_onnx(model)
-        return OnnxModel(checked.graph, _evaluator(checked), initializers, time_limit)
+        kind = FusingEvaluator if fuse else Evaluator
+        return OnnxModel(checked.graph, _evaluator(checked, kind), initializers, time_limit)
 
 
 @contextmanager
@@ -120,13 +130,13 @@ def read_onnx(source: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.Mo
     return model, initializers
 
 
-def _evaluator(model: onnx.ModelProto) -> Evaluator:
+def _evaluator(model: onnx.ModelProto, kind: type[Evaluator]) -> Evaluator:
     try:
         made: dict[FunctionKey, Evaluator] = {}
         for key, function in callees_first(model.functions, model.graph.node).items():
-            made[key] = Evaluator(function, functions=[made[callee] for callee in find_called(function.node, made)])
+            made[key] = kind(function, functions=[made[callee] for callee in find_called(function.node, made)])
         functions = [made[key] for key in find_called(model.graph.node, made)]
-        return Evaluator(model.graph, opsets=opset_versions(model), functions=functions)
+        return kind(model.graph, opsets=opset_versions(model), functions=functions)
     except (ModelError, RecursionError):
         raise
     except Exception as error:  # whatever the onnx package finds wrong with an operator, in its many types

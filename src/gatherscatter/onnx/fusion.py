@@ -1,0 +1,253 @@
+"""Pairs of nodes that run as one step: Gather, and the ScatterND, ScatterElements, ReduceSum or ReduceMean after it.
+
+The gathered rows are reduced while they are read, so they are not stored. The result has the bits of the two nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter.functions.gather_reduce import check_type, find_bags_by_rows, find_bags_by_segments, reduce_members
+from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp, LabelledNode
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.pieces import PIECE, make_contiguous, pieces
+from gatherscatter.specs.calls import check_inputs, default_accumulate, normalise_reduction
+
+# Two steps are as fast for fewer bytes of gathered rows, and for a scatter of narrower rows.
+LEAST_BYTES = 1 << 17
+LEAST_ROW_BYTES = 32
+
+
+class FusingEvaluator(Evaluator):
+    """An evaluator that runs pairs of nodes as one step."""
+
+    def __init__(self, proto: Any, **options: Any) -> None:
+        super().__init__(proto, **options)
+        self.rt_nodes_ = _fuse(self.rt_nodes_, self.output_names)
+
+
+class FusedNode(LabelledNode):
+    """A pair of nodes: runs as one step if types, shapes and values allow it, else as two."""
+
+    def run(self, *inputs: Any, **options: Any) -> Any:
+        """Run the pair; errors are those of the two nodes. Progress counts both."""
+        if self.progress is not None:
+            self.progress(self.node.gather.label)
+        (result,) = super().run(*inputs, **options)
+        return self.node.run_separately(*inputs) if result is None else (result,)
+
+
+class Pair:
+    """A Gather and the only node that reads its result. Its inputs are those of Gather, then the others of the reader.
+
+    It has what the reference evaluator expects of a node.
+    """
+
+    has_linked_attribute = False
+
+    def __init__(self, gather: LabelledNode, reader: LabelledNode) -> None:
+        self.gather, self.reader = gather, reader
+        self.place = list(reader.input).index(gather.output[0])  # among the inputs of the reader
+        self.onnx_node, self.op_type, self.output = reader.onnx_node, reader.op_type, reader.output
+        self.input = [*gather.input, *reader.input[: self.place], *reader.input[self.place + 1 :]]
+
+    def need_context(self) -> bool:
+        """Neither of the nodes has a subgraph."""
+        return False
+
+    def run(self, *inputs: Any) -> tuple[np.ndarray | None]:
+        """The result as one step; None: the two nodes are to run, and to raise their errors."""
+        try:
+            return (_run_at_once(self.gather.node, self.reader.node, *inputs),)
+        except Exception:
+            return (None,)
+
+    def run_separately(self, data: Any, indices: Any, *others: Any) -> Any:
+        """The result of one node after the other."""
+        (rows,) = self.gather.run(data, indices)
+        return self.reader.run(*others[: self.place], rows, *others[self.place :])
+
+
+class ViewingExpand:
+    """An Expand whose result only the kernels read, as indices. It repeats elements without storing them again.
+
+    The kernels take an index that repeats in this way for one of rows.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.node, name)
+
+    def run(self, data: Any, shape: Any) -> Any:
+        """The data with this shape; errors are those of the node."""
+        try:
+            return (np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape.tolist()))),)
+        except Exception:
+            return self.node.run(data, shape)
+
+
+def _fuse(nodes: Sequence[LabelledNode], outputs: Iterable[str]) -> list[LabelledNode]:
+    """The nodes, with a `FusedNode` in place of the second of each pair, and views of expanded indices."""
+    gathers = {node.output[0]: place for place, node in enumerate(nodes) if _is_row_gather(node)}
+    expanded = {node.output[0]: place for place, node in enumerate(nodes) if _is_expand(node)}
+    if not gathers and not expanded:
+        return list(nodes)
+    reads = Counter(name for node in nodes for name in _find_reads(node.onnx_node))
+    reads.update(outputs)
+    fused = dict(enumerate(nodes))
+    for place, node in enumerate(nodes):
+        name = _name_of_rows(node)
+        if name in gathers and reads[name] == 1:
+            gather = fused.pop(gathers[name])
+            fused[place] = FusedNode(Pair(gather, node), f"{gather.label} and {node.label}")
+        index = node.input[1] if _is_family(node, "ScatterElements", "GatherElements") else ""
+        if index in expanded and reads[index] == 1:
+            expand = nodes[expanded[index]]
+            fused[expanded[index]] = LabelledNode(ViewingExpand(expand.node), expand.label)
+    return list(fused.values())
+
+
+def _find_reads(node: onnx.NodeProto) -> Iterator[str]:
+    """The names that a node and its subgraphs read."""
+    yield from node.input
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            yield from (value.name for value in graph.output)
+            for inner in graph.node:
+                yield from _find_reads(inner)
+
+
+def _is_row_gather(node: LabelledNode) -> bool:
+    return _is_family(node, "Gather") and getattr(node.node, "axis", 0) == 0
+
+
+def _is_expand(node: LabelledNode) -> bool:
+    return not node.domain and node.op_type == "Expand"
+
+
+def _name_of_rows(node: LabelledNode) -> str:
+    """The input of a node that may be gathered rows; empty: none."""
+    place = 0
+    if _is_family(node, "ScatterND", "ScatterElements"):
+        place = 2
+    elif node.domain or node.op_type not in ("ReduceSum", "ReduceMean") or node.has_linked_attribute:
+        return ""
+    return "".join(node.input[place : place + 1])
+
+
+def _is_family(node: LabelledNode, *op_types: str) -> bool:
+    return isinstance(node.node, EvaluatorOp) and node.op_type in op_types and not node.has_linked_attribute
+
+
+def _run_at_once(gather: EvaluatorOp, reader: Any, data: Any, indices: Any, *others: Any) -> np.ndarray | None:
+    """The result of the two nodes; None: two steps are as fast, or their bits may be others."""
+    if indices.size * data[:1].nbytes < LEAST_BYTES or not data.dtype.isnative:
+        return None
+    (data, indices), _ = check_inputs(gather.row, (data, indices), _attributes(gather))
+    rows = _resolve(gather, indices, len(data))
+    if rows is None:
+        return None
+    if isinstance(reader, EvaluatorOp):
+        return _scatter(reader, data, rows, indices.shape, *others)
+    return _reduce(reader, data, rows, indices.shape, *others)
+
+
+def _scatter(
+    node: EvaluatorOp, data: np.ndarray, rows: np.ndarray, members: tuple[int, ...], init: Any, indices: Any
+) -> np.ndarray | None:
+    """What ScatterND or ScatterElements makes of ``init`` and these rows of data; ``members`` is their shape."""
+    updates = np.broadcast_to(np.zeros((), data.dtype), members + data.shape[1:])  # takes no memory
+    (init, indices, _), values = check_inputs(node.row, (init, indices, updates), _attributes(node))
+    reduction, accumulate = normalise_reduction(node.row, values), default_accumulate(node.row, data)
+    row_bytes = math.prod(data.shape[1:]) * data.itemsize
+    if reduction == "none" or init.shape[1:] != data.shape[1:] or row_bytes < LEAST_ROW_BYTES:
+        return None
+    check_type(node.row.name, reduction, accumulate, data.dtype)
+    if node.op_type == "ScatterND":
+        line = indices[..., 0] if indices.shape == (*members, 1) else None
+    else:
+        of_rows = values["axis"] in (0, -init.ndim) and len(members) == 1 and indices.shape == updates.shape
+        line = _find_line(indices) if of_rows else None
+    if line is None or len(init) > len(line):  # a copy of init is faster than bags of one row each
+        return None
+    targets = _resolve(node, line, len(init))
+    if targets is None:
+        return None
+    if reduction == "add" and _is_zeros(init):
+        bags = find_bags_by_segments(node.row.name, targets, len(init))
+        result = reduce_members(node.row.name, data, rows, bags, None, reduction, 0, accumulate)
+        return None if result is None else _add_zero(result)
+    # Rows of init are the first members of their bags.
+    own = np.arange(len(init))
+    if init is not data:
+        if 2 * (len(init) + len(data)) > len(rows):  # as much memory as the gathered rows
+            return None
+        data, rows = np.concatenate([init, data]), rows + len(init)
+    bags = find_bags_by_segments(node.row.name, np.concatenate([own, targets]), len(init))
+    return reduce_members(node.row.name, data, np.concatenate([own, rows]), bags, None, reduction, 0, accumulate)
+
+
+def _reduce(
+    node: Any, data: np.ndarray, rows: np.ndarray, members: tuple[int, ...], axes: Any = None
+) -> np.ndarray | None:
+    """What ReduceSum or ReduceMean makes of these rows of data, if each bag is the last dimension of ``members``.
+
+    NumPy, which has the bits to match, adds row to row, beginning with 0. It adds single elements in another order.
+    Means of integers are rounded in a way of their own.
+    """
+    axes = getattr(node, "axes", None) if axes is None else axes
+    reduction = {"ReduceSum": "add", "ReduceMean": "mean"}[node.op_type]
+    last = len(members) - 1
+    if axes is None or np.ravel(axes).tolist() not in ([last], [-data.ndim]):
+        return None
+    without_proof = "biuc" if reduction == "mean" else "bc"
+    if members[-1] == 0 or math.prod(data.shape[1:]) < 2 or data.dtype.kind in without_proof:
+        return None
+    check_type(node.op_type, reduction, "step", data.dtype)
+    result = reduce_members(node.op_type, data, rows, find_bags_by_rows(members), None, reduction, 0, "step")
+    if result is None:
+        return None
+    return _add_zero(np.expand_dims(result, last) if node.keepdims else result)
+
+
+def _attributes(node: EvaluatorOp) -> dict[str, Any]:
+    return {name: getattr(node, name) for name in node.attributes_names_}
+
+
+def _resolve(node: EvaluatorOp, indices: np.ndarray, size: int) -> np.ndarray | None:
+    """Indices as a line of numbers in [0, size-1]; None: one is out of range for the node."""
+    negative = node.row.index_range != "nonnegative"
+    return _core.resolve_indices(indices.reshape(-1, 1), (size,), "raise", negative)
+
+
+def _find_line(box: np.ndarray) -> np.ndarray | None:
+    """The index of each row of a box; None: a row has indices that differ."""
+    line = box[(slice(None), *[slice(1)] * (box.ndim - 1))]
+    if any(box.strides[1:]):
+        for part in pieces(len(box), max(PIECE * len(box) // box.size, 1)):
+            if (box[part] != line[part]).any():
+                return None
+    return line.reshape(-1)
+
+
+def _is_zeros(array: np.ndarray) -> bool:
+    """Whether all elements are 0, and none is -0.0."""
+    flat = make_contiguous(array).reshape(-1)
+    bits = flat.view(f"u{min(array.itemsize, 8)}")
+    return not any(bits[part].any() for part in pieces(len(bits)))
+
+
+def _add_zero(array: np.ndarray) -> np.ndarray:
+    """The array with 0.0 in place of -0.0: the sum of such zeros that begins with 0."""
+    flat = array.reshape(-1)
+    for part in pieces(len(flat)):
+        np.add(flat[part], np.zeros((), array.dtype), out=flat[part])
+    return array
