@@ -18,6 +18,7 @@ from site_pages.links import faults  # noqa: E402
 
 import gatherscatter  # noqa: E402
 from gatherscatter import playground  # noqa: E402
+from gatherscatter.pages.palette import COLOURS  # noqa: E402
 
 write(HERE)
 
@@ -45,27 +46,20 @@ html_use_index = html_domain_indices = False  # there is a search
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False
-# The colours of the report and the other pages of the package.
+# The colours of the report and the other pages of the package. These have none for visited links.
+_colours = {
+    "color-foreground-primary": COLOURS["ink"],
+    "color-foreground-secondary": COLOURS["dim"],
+    "color-background-primary": COLOURS["paper"],
+    "color-background-secondary": COLOURS["raised"],
+    "color-brand-primary": COLOURS["link"],
+    "color-brand-content": COLOURS["link"],
+    "color-brand-visited": ("#6c3fb0", "#c0a2f5"),
+}
 html_theme_options = {
     "navigation_with_keys": True,
-    "light_css_variables": {
-        "color-foreground-primary": "#1b1f24",
-        "color-foreground-secondary": "#57606a",
-        "color-background-primary": "#ffffff",
-        "color-background-secondary": "#f4f6f8",
-        "color-brand-primary": "#0a58ca",
-        "color-brand-content": "#0a58ca",
-        "color-brand-visited": "#6c3fb0",
-    },
-    "dark_css_variables": {
-        "color-foreground-primary": "#e6e9ed",
-        "color-foreground-secondary": "#a3adb8",
-        "color-background-primary": "#14171a",
-        "color-background-secondary": "#1e2327",
-        "color-brand-primary": "#7db4ff",
-        "color-brand-content": "#7db4ff",
-        "color-brand-visited": "#c0a2f5",
-    },
+    "light_css_variables": {name: light for name, (light, _) in _colours.items()},
+    "dark_css_variables": {name: dark for name, (_, dark) in _colours.items()},
 }
 
 

@@ -86,12 +86,16 @@ class Axis:
 
 @dataclass(frozen=True)
 class IndexRule:
-    """The rule for indices: the name in messages, the array function, the mode, and what negative ones mean."""
+    """The rule for indices: the name in messages, the array function, the mode, and what negative ones mean.
+
+    ``subject`` is the sentence that says in messages what is indexed.
+    """
 
     op: str
     kernel: str
     mode: str = "raise"
     negative: bool = True  # whether -1 is the last
+    subject: str = "axis"
 
     @property
     def takes_tuples(self) -> bool:
@@ -291,7 +295,7 @@ class ChunkedMovement:
             "indices",
             indices,
             found * len(self.named) + column,
-            subject=format_sentence("parts", "axis", axis=axis.number, size=axis.size),
+            subject=format_sentence("parts", rule.subject, axis=axis.number, size=axis.size),
             axis=axis.number,
             allowed=allowed,
             start=start,

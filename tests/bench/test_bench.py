@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -35,11 +32,14 @@ from gatherscatter.bench.results import Results, Row, RunPlan, read_json
 from gatherscatter.bench.scaling import KERNELS
 from gatherscatter.bench.workload import GATHERS, SCATTERS, Workload
 from gatherscatter.bench.workloads import SETS, WORKLOADS, select
+from tests.bench.test_bench_bags import WAYS
 from tests.support.command_line import call, examples_of, fail, succeed
-from tests.support.paths import DOCS, ROOT
+from tests.support.paths import DOCS
+from tests.support.processes import in_another_process
 
 SMALL = 12  # longest dimension of a scaled-down workload
 LEAST = Effort(rounds=8, seconds=0.0)
+UNTIMED = Effort(rounds=0)  # contenders are only checked
 LIMITS = Limits(
     (1 << 15, 1 << 20), (1e10, 1e10), (2e10, 1e10), (0.0, 1e-11), {4: (1e9, 1e8), 8: (1e9, 1e8), 64: (1e8, 1e7)}
 )
@@ -121,10 +121,21 @@ WHOLE = {"numpy", "torch", "jax", "onnxruntime", "openvino", "numba"}  # librari
 
 def check(peer: str) -> None:
     """A peer on small workloads; run in a process of its own."""
-    rows = [row for row in some_of_each() if peer not in ROUNDS_DOUBLES or row.dtype not in ("float64", "int64")]
-    found = [(row, measure(row, [Ours(1), make_contenders([peer], 1)[-1]], LEAST)[1]) for row in rows]
+    rows = some_of_each() if peer not in WAYS else without_bags()
+    rows = [row for row in rows if peer not in ROUNDS_DOUBLES or row.dtype not in ("float64", "int64")]
+    check_rows(rows, make_contenders([peer], 1)[-1], 4 if peer in WHOLE else 20)
+
+
+def without_bags() -> list[Workload]:
+    """test_bench_bags.py checks every way of the peers that reduce bags."""
+    return [row for row in some_of_each() if row.form != "gather_reduce"]
+
+
+def check_rows(rows: list[Workload], contender: Contender, share: int) -> None:
+    """A contender is never wrong, and right for one of ``share`` rows or more. What it compiled serves later rows."""
+    found = [(row, measure(row, [Ours(1), contender], UNTIMED)[1]) for row in rows]
     assert [(row.id, timing.note) for row, timing in found if timing.state == "wrong"] == []
-    assert sum(timing.state == "ok" for _, timing in found) > len(rows) / (4 if peer in WHOLE else 20)
+    assert sum(timing.state == "ok" for _, timing in found) > len(rows) / share
 
 
 class ParallelLoop(by_numba.NumbaContender):
@@ -137,35 +148,19 @@ class ParallelLoop(by_numba.NumbaContender):
 def check_parallel_loops() -> None:
     """Numba's parallel loops on small workloads; run in a process of its own."""
     by_numba._SMALL = 0
-    rows = some_of_each()
-    timings = [measure(row, [Ours(1), ParallelLoop(2)], LEAST)[1] for row in rows]
-    assert [timing.note for timing in timings if timing.state == "wrong"] == []
-    assert sum(timing.state == "ok" for timing in timings) > len(rows) / 4
-
-
-def in_another_process(call: str, module: str = "test_bench") -> None:
-    """Some libraries start threads, after which a fork, as in other tests, is not safe."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"from tests.bench import {module}; {module}.{call}"],
-        cwd=ROOT,
-        env=os.environ | {"NUMBA_NUM_THREADS": "2"},  # on one processor, too
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    check_rows(without_bags(), ParallelLoop(2), 4)
 
 
 @pytest.mark.parametrize("peer", [name for name in PEERS if name not in ("onnxruntime-1", "two-steps")])
 def test_a_peer_is_right_or_refuses(peer: str) -> None:
     if find_spec(peer.replace("-", "_")) is None:
         pytest.skip(f"{peer} is not installed")
-    in_another_process(f"check({peer!r})")
+    in_another_process(f"check({peer!r})", "tests.bench.test_bench")
 
 
 def test_parallel_loops_of_numba_are_right_or_refuse() -> None:
     pytest.importorskip("numba")
-    in_another_process("check_parallel_loops()")
+    in_another_process("check_parallel_loops()", "tests.bench.test_bench")
 
 
 class Liar:

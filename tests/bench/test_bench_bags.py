@@ -18,7 +18,7 @@ from gatherscatter.bench.reference import Reference
 from gatherscatter.bench.workload import Workload
 from gatherscatter.bench.workloads import select
 from gatherscatter.oracle import oracle
-from tests.bench.test_bench import in_another_process
+from tests.support.processes import in_another_process
 
 # By peer: the ways that are right on some row.
 WAYS = {
@@ -112,7 +112,7 @@ def run_unless_refused(call: Callable[[], Any]) -> Any:
 def test_every_way_of_a_peer_is_right(peer: str) -> None:
     if peer != "two-steps":
         pytest.importorskip(peer)
-    in_another_process(f"check_ways({peer!r})", "test_bench_bags")
+    in_another_process(f"check_ways({peer!r})", "tests.bench.test_bench_bags")
 
 
 def test_a_lost_member_is_wrong() -> None:

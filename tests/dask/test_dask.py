@@ -433,9 +433,6 @@ REFUSED: dict[str, Any] = {
     "data is a Dask array, but indices is an array with __dlpack__": lambda: gs.gather(da.ones(3), Foreign()),
     "step_ids is a Dask array, and this is not lazy; use .compute()": lambda: gs.gather_tree(da.ones(3), [0], [0], 0),
     "openvino.GatherTree-1 is not lazy": lambda: gs.openvino.GatherTree(da.ones((1, 1, 1)), [[[0]]], [1], 0),
-    "openvino.EmbeddingBagPacked-15 is not lazy; use gatherscatter.gather_reduce": lambda: (
-        gs.openvino.EmbeddingBagPacked(da.ones((3, 2)), np.array([[0, 1]]))
-    ),
     "axis is a Dask array, but the graph depends on": lambda: gs.openvino.Gather(
         da.ones(3), [0], da.zeros(1, dtype=int)
     ),

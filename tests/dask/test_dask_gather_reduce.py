@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
+from gatherscatter.conformance import random_calls
 from gatherscatter.conformance.random_source import Choices, HypothesisChoices
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.oracle import oracle
+from tests.support import judge
 
 dask: Any = pytest.importorskip("dask")
 da: Any = pytest.importorskip("dask.array")
@@ -109,6 +111,79 @@ def test_random_calls(form: str, drawn: Any) -> None:
     if np.ndim(default):
         own[[bag for bag in range(bags) if bag not in bag_of]] = default
     oracle.assert_same(result, own.reshape(expected.shape), data, zero_sign=reduction not in ("min", "max"))
+
+
+VERSIONS = [row for row in oracle.ROWS.values() if row.kernel == "gather_reduce"]
+
+
+@pytest.mark.parametrize("row", VERSIONS, ids=lambda row: row.name)
+@given(drawn=st.data())
+def test_random_calls_of_versions(row: oracle.OracleRow, drawn: Any) -> None:
+    """Types, attributes, ranges and results of the specification, with any of the arrays in chunks."""
+    c = HypothesisChoices(drawn.draw)
+    arrays, attributes = random_calls.version_call(c, row)
+    named = {name: array for name, array in zip(row.inputs, arrays, strict=False) if array is not None}
+    assume(all(array.dtype.kind not in "OUS" for array in named.values()))  # refused where they are lazy
+    lazy = [name for name in named if c.pick((True, False))] or list(named)[:1]
+    cut = {name: in_chunks(c, array) if name in lazy else array for name, array in named.items()}
+    size, scheduler = c.pick(CHUNK_SIZES), c.pick(("synchronous", "threads"))
+    expected = judge.outcome(oracle.call, row.name, *arrays, **attributes)
+
+    def compute() -> np.ndarray:
+        with dask.config.set({"array.chunk-size": size, "scheduler": scheduler}):
+            made = gs.op(row.name)(*map(cut.get, row.inputs[: len(arrays)]), **attributes)
+            result = made.compute()
+            blocks = dask.compute(*made.to_delayed().flat)
+        assert [block.shape for block in blocks] == list(itertools.product(*made.chunks))
+        assert (made.dtype, made.shape) == (result.dtype, result.shape)
+        return result
+
+    result = judge.outcome(compute)
+    if isinstance(expected, IndexError) and "indices" in lazy:
+        in_memory = judge.outcome(gs.op(row.name), *arrays, **attributes)
+        if str(in_memory).startswith(f"{row.name}: indices["):
+            check_bad_chunk(result, named, len(arrays[0]))
+            return
+    if isinstance(expected, Exception):
+        judge.check_error(result, row.name, expected)
+    else:
+        oracle.assert_same(result, expected, arrays[0], zero_sign=row.fixed_reduction != "max")
+
+
+def test_a_version_names_its_input_and_its_range() -> None:
+    rows = da.from_array(np.array([0, 1, -1]), chunks=2)
+    made = gs.openvino.EmbeddingBagOffsets(da.ones((5, 2), chunks=3), rows, [0])
+    text = (
+        r"^openvino.EmbeddingBagOffsets-15: indices\[2\] = -1 is out of range for axis 0 of emb_table with size 5 \(va"
+    )
+    with pytest.raises(OpIndexError, match=rf"{text}lid: 0..4\), in chunk \(1,\) of the indices"):
+        made.compute()
+
+
+def test_a_version_adds_halves_up_in_float32_and_takes_a_lazy_default_index() -> None:
+    """2048 is the first number of float16 to which 1 can't be added."""
+    table = da.from_array(np.array([2048, 1], np.float16), chunks=1)
+    bags, default = np.array([0, 3]), da.from_array(np.array([1]), chunks=1)
+    inputs = table, np.array([0, 1, 1]), bags, default
+    expected = oracle.call("openvino.EmbeddingBagOffsets-15", *(np.asarray(each) for each in inputs))
+    assert expected.tolist() == [2050, 1]
+    assert gs.openvino.EmbeddingBagOffsets(*inputs).compute().tolist() == [2050, 1]
+    assert gs.openvino.EmbeddingBagOffsets(*inputs, accumulate="step").compute().tolist() == [2048, 1]
+
+
+def check_bad_chunk(result: Any, named: dict[str, np.ndarray], rows: int) -> None:
+    """Bad indices of whichever chunk was computed first. Members in no bag need not be computed."""
+    indices = named["indices"]
+    if isinstance(result, OpIndexError):
+        assert result.allowed == (0, rows - 1)
+        assert f"is out of range for axis 0 of emb_table with size {rows}" in str(result)
+        for position, value in zip(result.positions, result.values, strict=True):
+            assert indices[position] == value
+            assert not 0 <= value < rows
+    else:
+        assert isinstance(result, np.ndarray), result
+        first = named["offsets"][0] if len(named["offsets"]) else len(indices)
+        assert ((indices[first:] >= 0) & (indices[first:] < rows)).all()
 
 
 def places(*shape: int, below: int, seed: int = 0) -> np.ndarray:

@@ -154,6 +154,7 @@ def reduce_chunk(
     shape: tuple[int, ...],
     offsets: np.ndarray | None,
     how: dict[str, Any],
+    default: Any,
     rows: np.ndarray,
     indices: np.ndarray | None,
     weights: np.ndarray | None,
@@ -162,7 +163,7 @@ def reduce_chunk(
     if indices is None:
         indices = np.arange(math.prod(shape)).reshape(shape)
         rows = rows.reshape(indices.size, *rows.shape[len(shape) :])
-    return gather_reduce(rows, indices, offsets=offsets, weights=weights, num_threads=1, **how)
+    return gather_reduce(rows, indices, offsets=offsets, weights=weights, default=default, num_threads=1, **how)
 
 
 def as_rows(block: np.ndarray, move: LazyMovement, rank: int) -> np.ndarray:

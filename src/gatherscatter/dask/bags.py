@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -18,12 +19,13 @@ from gatherscatter.arrays import convert
 from gatherscatter.chunked import Block, Chunks, IndexRule, Options
 from gatherscatter.dask import apply, graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
-from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, shape_of, start_of
+from gatherscatter.dask.chunks import LazyMovement, blocks_of, shape_of, start_of
 from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
 from gatherscatter.functions.gather_reduce import gather_reduce as gather_reduce_in_memory
 from gatherscatter.pieces import pieces
 
 OP = "gather_reduce"
+RULE = IndexRule(OP, "gather")
 _INDEX_BYTES = 8
 
 MemberArray = Array | np.ndarray  # indices or weights
@@ -106,17 +108,38 @@ def gather_reduce(
     if weights is not None:
         weights = inputs.as_updates(OP, weights, data, "weights")
         check_members_shape(OP, "weights", weights.shape, members)
+    return reduce_lazily(replace(RULE, mode=mode), data, indices, weights, bags, how, default, plan)
+
+
+def reduce_lazily(
+    rule: IndexRule,
+    data: Array,
+    indices: MemberArray | None,
+    weights: MemberArray | None,
+    bags: Bags,
+    how: dict[str, Any],
+    default: Any,
+    plan: str = "lazy",
+) -> Array:
+    """The reductions of bags that were found.
+
+    Indices may begin with members that are in no bag. ``default`` may be a lazy row of data.
+    """
+    members = data.shape[:1] if indices is None else indices.shape
     stored = indices is None and bags.order is None  # the members are the rows of data as they are
     table = data if stored else _merge_rows(data, math.prod(members))
-    move = LazyMovement.of(IndexRule(OP, "gather", mode), table.shape, table.chunks, members, 0, 0)
+    move = LazyMovement.of(rule, table.shape, table.chunks, members, 0, 0)
     if indices is not None:
         indices = _check_indices(move, indices, plan)
+        first = 0 if len(members) > 1 else int(bags.starts[0])
+        indices, bags = indices[first:], bags._replace(starts=bags.starts - first)
+        weights = None if weights is None else weights[first:]
     chunks = _choose_chunks(data, indices, weights, bags, stored or len(table.chunks[0]) > 1)
     if bags.order is not None:
         indices = bags.order if indices is None else _take(indices, bags.order, chunks)
         weights = None if weights is None else _take(weights, bags.order, chunks)
     rows = _find_rows(move, table, indices, chunks)
-    return _reduce(rows, indices if rows is table else None, weights, chunks, how, default)
+    return _reduce(rule.op, rows, indices if rows is table else None, weights, chunks, how, default)
 
 
 def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> MemberArray:
@@ -126,7 +149,7 @@ def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> Membe
         facts = {"dtype": dtype, "meta": np.empty((0,) * indices.ndim, dtype)}
         return da.map_blocks(apply.check_chunk, indices, move, **facts)  # type: ignore[no-any-return, no-untyped-call]
     if isinstance(indices, Array):
-        indices = convert.as_indices(OP, "indices", indices.compute())  # type: ignore[no-untyped-call]
+        indices = convert.as_indices(move.rule.op, "indices", indices.compute())  # type: ignore[no-untyped-call]
     move.check(indices)
     return indices
 
@@ -227,8 +250,7 @@ def _sizes_between(ends: Any) -> tuple[int, ...]:
 def _take(array: MemberArray, order: np.ndarray, chunks: _BagChunks) -> MemberArray:
     """Members in the order of their bags."""
     if isinstance(array, Array):
-        rule = IndexRule(OP, "gather")
-        return graphs.build(plan_call(rule, array, order, None, 0, 0, Options(), "lazy", chunks.members))
+        return graphs.build(plan_call(RULE, array, order, None, 0, 0, Options(), "lazy", chunks.members))
     taken: np.ndarray = array[order]
     return taken
 
@@ -243,6 +265,7 @@ def _find_rows(move: LazyMovement, data: Array, indices: MemberArray | None, chu
 
 
 def _reduce(
+    op: str,
     rows: Array,
     indices: MemberArray | None,
     weights: MemberArray | None,
@@ -256,7 +279,7 @@ def _reduce(
     )
     lead = len(chunks.bags)
     inner = rows.chunks[1 if indices is not None else len(chunks.members) :]
-    name = f"{OP}-{tokenize(rows, indices, weights, chunks, how, default)}"
+    name = f"{op}-{tokenize(rows, indices, weights, chunks, how, default)}"
     graph: dict[Any, Any] = {}
     for block in blocks_of(chunks.bags):
         shape = (*shape_of(chunks.members[:lead], block), *map(sum, chunks.members[lead:]))
@@ -268,8 +291,10 @@ def _reduce(
         source = (0,) if indices is not None else (*block, *(0 for _ in chunks.members[lead:]))
         for behind in blocks_of(inner):
             key = (name, *block, *behind)
-            fill = graphs.copy_if_view(part_of(default, inner, behind)) if np.ndim(default) else default
+            fill = default
+            if isinstance(default, Array) or np.ndim(default):
+                fill = graphs.copy_if_view(graphs.reference_block(default, inner, behind))
             taken = TaskRef((rows.name, *source, *behind))
-            graph[key] = Task(key, apply.reduce_chunk, shape, offsets, {**how, "default": fill}, taken, index, weight)
-    sources = [array for array in (rows, indices, weights) if isinstance(array, Array)]
+            graph[key] = Task(key, apply.reduce_chunk, shape, offsets, how, fill, taken, index, weight)
+    sources = [array for array in (rows, indices, weights, default) if isinstance(array, Array)]
     return graphs.make_array(name, graph, (*chunks.bags, *inner), rows, sources)

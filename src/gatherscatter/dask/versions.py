@@ -7,13 +7,16 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.array import Array
+from dask.base import compute
 
+from gatherscatter.arrays import convert
 from gatherscatter.chunked import IndexRule, Options
-from gatherscatter.dask import caches, inputs
+from gatherscatter.dask import bags, caches, inputs
 from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
 from gatherscatter.errors import OpTypeError
-from gatherscatter.specs.calls import check_inputs, kernel_arguments, warn_if_deprecated
+from gatherscatter.specs import bags as specs_bags
+from gatherscatter.specs.calls import check_inputs, find_sums, kernel_arguments, name_inputs, warn_if_deprecated
 from gatherscatter.specs.table import Input, OpVersion
 
 
@@ -23,12 +26,14 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
     Raises
     ------
     TypeError
-        Also for what is not lazy: GatherTree, the versions that gather and reduce, and an axis in a Dask array.
+        Also for what is not lazy: GatherTree, and an axis in a Dask array.
     """
     arrays, values = check_inputs(row, _make_placeholders(row, given), attributes)
     warn_if_deprecated(row, stacklevel=5)
     if row.kernel == "tensor_scatter":
         return caches.run(IndexRule(row.name, "scatter_update"), *given, **values)
+    if row.kernel == "gather_reduce":
+        return _reduce_bags(row, name_inputs(row, given), name_inputs(row, arrays), values, accumulate)
     shaped, how = kernel_arguments(row, arrays, values, accumulate)
     rule = IndexRule(row.name, row.kernel, how.pop("mode"), how.pop("negative"))
     options = Options(*(how.pop(name) for name in ("reduction", "include_self", "accumulate")))
@@ -53,12 +58,37 @@ def _finish_result(row: OpVersion, values: dict[str, Any], result: Array) -> Arr
     return da.zeros(shape, dtype=result.dtype)  # type: ignore[no-any-return]
 
 
+def _reduce_bags(
+    row: OpVersion, given: dict[str, Any], arrays: dict[str, Any], values: dict[str, Any], accumulate: str | None
+) -> Array:
+    """The call of a version that gathers and reduces; ``arrays`` has placeholders for the inputs that are lazy.
+
+    Lazy inputs that decide which members meet are computed, because the graph depends on their values.
+    """
+    op, first = row.name, row.inputs[0].name
+    reduction, accumulate = find_sums(row, arrays[first], values, accumulate)
+    members = specs_bags.check_members(op, arrays, reduction, accumulate)
+    deciding = {known.name for known in row.inputs if known.kind != "data"} - {"indices"}
+    lazy = {name: value for name, value in given.items() if name in deciding and isinstance(value, Array)}
+    arrays |= {name: convert.as_indices(op, name, value) for name, value in compute(lazy)[0].items()}  # type: ignore[no-untyped-call]
+    # Packed bags follow from the shape. Nothing is stored for each of them here.
+    found = specs_bags.find_bags(op, arrays, (0, 0) if len(members) == 2 else members)
+    data, indices, weights = given[first], given.get("indices"), given.get("per_sample_weights")
+    data = inputs.as_dask(op, first, data if isinstance(data, Array) else da.from_array(arrays[first], chunks=-1))  # type: ignore[no-untyped-call]
+    if indices is not None and not isinstance(indices, Array):
+        indices = specs_bags.resolve_rows(op, "indices", arrays["indices"], data).reshape(members)
+    if weights is not None:
+        weights = inputs.as_updates(op, weights, data, "per_sample_weights", first)
+    default = specs_bags.find_default(op, arrays, data, values)
+    rule = IndexRule(op, "gather", negative=False, subject="table_rows")
+    how = {"reduction": reduction, "accumulate": accumulate}
+    return bags.reduce_lazily(rule, data, indices, weights, found, how, default)
+
+
 def _make_placeholders(row: OpVersion, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """The inputs as far as they can be checked now."""
     if row.kernel == "gather_tree":
         raise OpTypeError(f"{row.name} is not lazy: its steps depend on each other; use .compute()", op=row.name)
-    if row.kernel == "gather_reduce":
-        raise OpTypeError(f"{row.name} is not lazy; use gatherscatter.gather_reduce, which is", op=row.name)
     return (
         tuple(
             _make_placeholder(row, known, value) if isinstance(value, Array) else value

@@ -337,14 +337,12 @@ class Prepared:
             return converted.to_caller(self.propagate(**converted.values, **options))  # type: ignore[no-any-return]
         check_choices(_OP, reduction, accumulate)
         if len(self.dims) != 2:
-            text = f"{_OP}: propagate needs pairs of indices, not {len(self.dims)} an entry"
-            raise OpValueError(text, op=_OP, input="indices")
+            raise make_error("propagate_pairs", _OP, count=len(self.dims))
         array = convert.as_array(_OP, "data", data)
         check_type(_OP, reduction, accumulate, array.dtype)
         source = self.dims[0 if transpose else 1]
         if array.shape[:1] != (source,):
-            text = f"{_OP}: data must have {source} rows, but has shape {array.shape}"
-            raise OpValueError(text, op=_OP, input="data")
+            raise make_error("propagate_rows", _OP, rows=source, shape=array.shape)
         weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", array)
         if weight is not None:
             check_members_shape(_OP, "weights", weight.shape, self.rows.shape)

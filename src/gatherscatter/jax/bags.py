@@ -13,7 +13,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 
 from gatherscatter.arrays import interop
-from gatherscatter.errors import OpIndexError, OpValueError, integer_fault
+from gatherscatter.errors import OpIndexError, integer_fault, make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.functions.gather_reduce import gather_reduce
 from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately
@@ -174,8 +174,7 @@ def normalise(call: BagReduction, arrays: Arrays) -> BagReduction:
     ids = arrays.get("segment_ids")
     if ids is not None and call.num_segments is None:
         if is_traced(ids):
-            text = "num_segments is missing; without values of segment_ids, shapes do not say how many bags there are"
-            raise OpValueError(f"{OP}: {text}", op=OP, input="num_segments")
+            raise make_error("num_segments_needed", OP)
         line = (interop.JAX.take(OP, "segment_ids", ids) if isinstance(ids, jax.Array) else ids).reshape(-1)
         call = replace(call, num_segments=max(extremes(line)[1] + 1, 0) if line.size else 0)
     _check(call, arrays)

@@ -268,46 +268,25 @@ def gather_reduce(
     mode: str = "raise",
     num_threads: int | None = None,
 ) -> jax.Array:
-    """Gather rows of ``data`` and reduce those of each bag to one row, as `gatherscatter.gather_reduce` does.
+    """Gather rows and reduce those of each bag to one row: `gatherscatter.gather_reduce`, whose arguments and errors it
+    has, but ``out``.
 
     Compiled programs call Python back (`jax.pure_callback`), with or without ``jax.ffi``. That takes about 0.1 ms, and
     the arrays are copied. The gathered rows are not stored.
 
     Parameters
     ----------
-    data : array of numbers, shape (R, ...)
-    indices : array of any integer type, optional
-        The rows of data that are members. With two or more dimensions, the last one is the bag. Absent: 0, 1, 2, ...
-    offsets : array of integers, shape (B,), optional
-        Where each bag begins among one-dimensional indices. It begins with 0 and does not descend.
-    segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
-        The bag of each member, in any order.
+    data, indices, offsets, segment_ids, reduction, accumulate, mode, num_threads : see `gatherscatter.gather_reduce`
+        Members that are equal to a 'min' or 'max' share its gradient equally. With mode='fill', an index out of range
+        has no gradient.
     num_segments : int >= 0, optional
-        How many bags ``segment_ids`` can name. Default: the greatest one and 1, if there are values; it is needed where
-        ``segment_ids`` is traced.
-    weights : array, the shape of indices, of data's type or one that data's can hold, optional
-        What each member's row is multiplied by before it is reduced.
-    reduction : {'add', 'mul', 'min', 'max', 'mean'}
-        In 'min' and 'max', equal members share the gradient equally.
-    default : scalar, or array of shape data.shape[1:], of data's type or one that data's can hold
-        What a bag without members gives. It has no gradient.
-    accumulate : {'step', 'wide', 'exact'}
-        How floats are added up: see `gatherscatter.scatter_update`.
-    mode : {'raise', 'wrap', 'clip', 'fill'}
-        What happens to an index out of range: see `gather`. With 'fill', its row is zeros and has no gradient.
-    num_threads : int >= 1, optional
-        The largest number of threads for this call. Results do not depend on it.
+        As for `gatherscatter.gather_reduce`. It is needed where ``segment_ids`` is traced.
+    weights, default : of data's type, or of one that data's can hold
+        ``default`` has no gradient.
 
     Returns
     -------
     jax.Array of data's type, shape ``bags + data.shape[1:]``
-        ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,).
-
-    Raises
-    ------
-    IndexError
-        An index, offset or segment id is out of range. The message says where.
-    ValueError, TypeError : see `gather`
 
     Notes
     -----
@@ -316,7 +295,7 @@ def gather_reduce(
     indices whose last dimension is the bag, and their weights, are one call. Other batches are one callback that makes
     a call for each entry; positions in its errors are those within the entry.
 
-    Sources: OpenVINO EmbeddingBagOffsets-15, EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
+    Source: as `gatherscatter.gather_reduce`.
 
     >>> import jax, jax.numpy as jnp, gatherscatter.jax as gsj
     >>> table = jnp.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])

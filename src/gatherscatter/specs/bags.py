@@ -25,33 +25,34 @@ from gatherscatter.sentences import format_sentence
 Given = dict[str, Any]  # the inputs of a call by name; None: left out
 
 
-def run(op: str, given: Given, reduction: str, attributes: dict[str, Any], accumulate: str) -> np.ndarray:
+def run(op: str, given: Given, attributes: dict[str, Any], reduction: str, accumulate: str) -> np.ndarray:
     """Run the op version ``op`` on inputs of its types. It reduces in the type that ``accumulate`` names."""
+    data, indices = next(iter(given.values())), given.get("indices")
+    members = check_members(op, given, reduction, accumulate)
+    bags = find_bags(op, given, members)
+    rows = np.arange(len(data)) if indices is None else resolve_rows(op, "indices", indices, data)
+    default = find_default(op, given, data, attributes)
+    weights = given.get("per_sample_weights")
+    result = reduce_members(op, data, rows, bags, weights, reduction, default, accumulate)
+    if result is None:
+        raise make_error("changed_indices", op)
+    return result
+
+
+def check_members(op: str, given: Given, reduction: str, accumulate: str) -> tuple[int, ...]:
+    """The shape of the members, after all checks that look at no element."""
     data, weights = next(iter(given.values())), given.get("per_sample_weights")
     check_choices(op, reduction, accumulate)
     check_type(op, reduction, accumulate, data.dtype)
     if data.ndim == 0:
         raise make_error("no_rows", op, input=next(iter(given)))
     indices = given.get("indices")
-    members = data.shape[:1] if indices is None else indices.shape
+    members: tuple[int, ...] = data.shape[:1] if indices is None else indices.shape
     if weights is not None:
         if reduction == "mean":
             raise make_error("weighted_mean", op)
         check_members_shape(op, "per_sample_weights", weights.shape, members)
-    scalars = {
-        name: read_scalar(op, name, array)
-        for name in ("num_segments", "default_index")
-        if (array := given.get(name)) is not None
-    }
-    bags = _find_bags(op, given, members, scalars.get("num_segments"))
-    rows = np.arange(len(data)) if indices is None else _resolve_rows(op, "indices", indices, data)
-    default: Any = _find_lowest(data.dtype) if attributes.get("fill_mode") == "LOWEST" else 0
-    if scalars.get("default_index", -1) != -1:
-        default = data[_resolve_rows(op, "default_index", np.array(scalars["default_index"]), data)[0]]
-    result = reduce_members(op, data, rows, bags, weights, reduction, default, accumulate)
-    if result is None:
-        raise make_error("changed_indices", op)
-    return result
+    return members
 
 
 def read_scalar(op: str, name: str, value: np.ndarray) -> int:
@@ -61,7 +62,7 @@ def read_scalar(op: str, name: str, value: np.ndarray) -> int:
     return int(value.reshape(())[()])
 
 
-def _find_bags(op: str, given: Given, members: tuple[int, ...], num_segments: int | None) -> Bags:
+def find_bags(op: str, given: Given, members: tuple[int, ...]) -> Bags:
     """Offsets may leave out the first members (V26), and segment ids must be sorted (V28)."""
     if "offsets" not in given and "segment_ids" not in given:
         if len(members) != 2:
@@ -73,10 +74,25 @@ def _find_bags(op: str, given: Given, members: tuple[int, ...], num_segments: in
         return find_bags_by_offsets(op, as_line(op, "offsets", given["offsets"]), members[0])
     ids = as_line(op, "segment_ids", given["segment_ids"])
     check_members_shape(op, "segment_ids", ids.shape, members)
+    count = given.get("num_segments")
+    num_segments = None if count is None else read_scalar(op, "num_segments", count)
     bags = find_bags_by_segments(op, ids, num_segments)
     if (place := find_descent(ids)) is not None:
         raise make_error("segments_order", op, place=place, value=int(ids[place]), before=int(ids[place - 1]))
     return bags
+
+
+def find_default(op: str, given: Given, data: Any, attributes: dict[str, Any]) -> Any:
+    """What a bag without members gives: a row of ``data``, which may be lazy, or a number."""
+    index = given.get("default_index")
+    if index is not None and read_scalar(op, "default_index", index) != -1:
+        return data[int(resolve_rows(op, "default_index", index, data)[0])]
+    return _find_lowest(data.dtype) if attributes.get("fill_mode") == "LOWEST" else 0
+
+
+def resolve_rows(op: str, name: str, indices: np.ndarray, data: Any) -> np.ndarray:
+    """The row of data that each index names."""
+    return resolve_in_range(op, name, indices, len(data), format_sentence("parts", "table_rows", size=len(data)))
 
 
 def _find_lowest(dtype: np.dtype[Any]) -> np.ndarray:
@@ -86,8 +102,3 @@ def _find_lowest(dtype: np.dtype[Any]) -> np.ndarray:
     if dtype.kind in "iu":
         return np.array(np.iinfo(dtype).min, dtype)
     return np.asarray(np.nextafter(np.array(-np.inf, dtype), np.zeros((), dtype)))
-
-
-def _resolve_rows(op: str, name: str, indices: np.ndarray, data: np.ndarray) -> np.ndarray:
-    subject = format_sentence("parts", "table_rows", size=len(data))
-    return resolve_in_range(op, name, indices, len(data), subject)

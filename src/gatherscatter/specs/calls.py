@@ -9,7 +9,7 @@ import inspect
 import operator
 import reprlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def call(
         An index out of range; the message says where it stands.
     """
     if any(type(value) is not np.ndarray for value in inputs):
-        named = dict(zip((each.name for each in row.inputs), inputs, strict=False))
+        named = name_inputs(row, inputs)
         if lazy := lazy_function(row.name, named, "op version"):
             return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
         if converted := to_numpy_arguments(row.name, named):
@@ -70,10 +70,7 @@ def call(
     if row.kernel == "gather_tree":
         return gather_tree.run(row.name, *arrays)
     if row.kernel == "gather_reduce":
-        reduction = normalise_reduction(row, values)
-        check_reduction(row, reduction, arrays[0].dtype)
-        given = dict(zip((each.name for each in row.inputs), arrays, strict=False))
-        return bags.run(row.name, given, reduction, values, accumulate or default_accumulate(row, arrays[0]))
+        return bags.run(row.name, name_inputs(row, arrays), values, *find_sums(row, arrays[0], values, accumulate))
     inner, keywords = kernel_arguments(row, arrays, values, accumulate)
     result = convert.execute(row.name, row.kernel, *inner, **keywords)
     return result if row.finish is None else row.finish(tuple(inner), values, result)
@@ -100,13 +97,11 @@ def kernel_arguments(
     row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
     """Arrays and keywords with which the kernel of a version does what the version does."""
-    reduction = normalise_reduction(row, values)
-    check_reduction(row, reduction, arrays[0].dtype)
+    reduction, accumulate = find_sums(row, arrays[0], values, accumulate)
     axis = values.get("axis", 0)
     if row.inputs[-1].kind == "axis":
         axis = bags.read_scalar(row.name, "axis", arrays.pop())
     rank = arrays[0].ndim
-    accumulate = accumulate or default_accumulate(row, arrays[0])
     if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
         arrays = list(row.prepare(row.name, tuple(arrays), axis % rank))
     keywords = {
@@ -119,6 +114,18 @@ def kernel_arguments(
         "accumulate": accumulate,
     }
     return arrays, keywords
+
+
+def name_inputs(row: OpVersion, inputs: Iterable[Any]) -> dict[str, Any]:
+    """Inputs in the order of the specification by their names."""
+    return dict(zip((known.name for known in row.inputs), inputs, strict=False))
+
+
+def find_sums(row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None) -> tuple[str, str]:
+    """The reduction of a call, which the type of data has, and how it adds up."""
+    reduction = normalise_reduction(row, values)
+    check_reduction(row, reduction, data.dtype)
+    return reduction, accumulate or default_accumulate(row, data)
 
 
 def normalise_reduction(row: OpVersion, values: dict[str, Any]) -> str:
@@ -185,7 +192,7 @@ def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarr
 
 def _check_types(row: OpVersion, arrays: list[Any]) -> None:
     first: np.ndarray = arrays[0]
-    given = {known.name: array for known, array in zip(row.inputs, arrays, strict=False)}
+    given = name_inputs(row, arrays)
     for known, array in zip(row.inputs, arrays, strict=False):
         if array is None or known.kind == "axis":
             continue

@@ -17,7 +17,7 @@ with require("torch", text="gatherscatter.torch needs PyTorch", install="gathers
 from torch import Tensor
 
 from gatherscatter import _core
-from gatherscatter.errors import OpTypeError
+from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.torch import bags, functions
@@ -214,8 +214,7 @@ def gather_reduce(
     """
     default = default.item() if isinstance(default, np.generic) else default
     if not isinstance(default, int | float | complex):
-        text = f"gather_reduce: default must be a number, not {default!r}"
-        raise OpTypeError(text, op="gather_reduce", input="default")
+        raise make_error("default_number", "gather_reduce", value=default)
     given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
     return bags.gather_reduce(
         _tensor("data", data),

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from gatherscatter.errors import OpValueError
+from gatherscatter.errors import make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.functions import gather_reduce as array_function
 from gatherscatter.torch import batching, functions
@@ -109,8 +109,7 @@ def _reduce_batch(info: Any, in_dims: Any, data: Tensor, *members: Tensor | None
 
 def _require_num_segments(num_segments: int | None) -> int:
     if num_segments is None:
-        text = f"{_OP}: code that is compiled, exported or batched over segment_ids needs num_segments: else the shape "
-        raise OpValueError(text + "of the result depends on the values of segment_ids", op=_OP, input="num_segments")
+        raise make_error("num_segments_needed", _OP)
     return num_segments
 
 

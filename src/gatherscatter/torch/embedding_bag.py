@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import make_choice_error
+from gatherscatter.errors import OpError, make_choice_error, make_error
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
 from gatherscatter.torch.functions import check_memory, choose_accumulate, gather
 
 _OP = "EmbeddingBag"
+_NAMES = {"data": "weight", "indices": "input", "weights": "per_sample_weights"}
 _REDUCTIONS = {"sum": "add", "mean": "mean", "max": "max"}
 
 
@@ -96,14 +98,20 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
             if self.mode != "sum":
                 raise NotImplementedError(f"{_OP}: per_sample_weights go with mode='sum' only, not {self.mode!r}")
             check_members_shape(_OP, "per_sample_weights", tuple(per_sample_weights.shape), tuple(input.shape))
-        how = {"reduction": _REDUCTIONS[self.mode], "accumulate": choose_accumulate(self.weight)}
-        has_bags = input.ndim > 1 if offsets is None else input.ndim == 1
-        if self.padding_idx is None or not has_bags:  # the operator says what is wrong
-            result = gather_reduce(self.weight, input, offsets, None, per_sample_weights, **how)
-        else:
-            result = self._reduce_without_padding(input, offsets, per_sample_weights, how)
+        if input.ndim == 0 or (input.ndim == 1) == (offsets is None):
+            raise make_error("bag_input", _OP, shape=tuple(input.shape))
+        try:
+            result = self._reduce(input, offsets, per_sample_weights)
+        except OpError as error:
+            raise _rename(error) from None
         # What comes after the last offset is a bag that does not count.
         return result[:-1] if self.include_last_offset and offsets is not None else result
+
+    def _reduce(self, input: Tensor, offsets: Tensor | None, weights: Tensor | None) -> Tensor:
+        how = {"reduction": _REDUCTIONS[self.mode], "accumulate": choose_accumulate(self.weight)}
+        if self.padding_idx is None:
+            return gather_reduce(self.weight, input, offsets, None, weights, **how)
+        return self._reduce_without_padding(input, offsets, weights, how)
 
     def _reduce_without_padding(
         self, input: Tensor, offsets: Tensor | None, weights: Tensor | None, how: dict[str, str]
@@ -117,3 +125,11 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         flat = None if weights is None else weights.flatten()
         result = gather_reduce(self.weight, input.flatten(), None, ids, flat, num_segments=math.prod(bags) + 1, **how)
         return result[1:].reshape(*bags, self.embedding_dim)
+
+
+def _rename(error: OpError) -> OpError:
+    """The error of an operator in the names of EmbeddingBag."""
+    text = str(error).removeprefix(f"{error.op}: ")
+    text = re.sub(rf"\b({'|'.join(_NAMES)})\b", lambda found: _NAMES[found[0]], text)
+    facts = vars(error) | {"op": _OP, "input": _NAMES.get(str(error.input), error.input)}
+    return type(error)(f"{_OP}: {text}", **facts)
