@@ -11,7 +11,7 @@ namespace {
 template <Float T>
 bool is_nan(T value) {
     if constexpr (Half<T>)
-        return float(value) != float(value);
+        return value.is_nan();
     else
         return value != value;
 }
@@ -21,29 +21,6 @@ void load(const std::byte* data, std::byte* sums, int64_t n) {
     const T* from = reinterpret_cast<const T*>(data);
     A* to = reinterpret_cast<A*>(sums);
     for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
-}
-
-// A sum as an element; n > 0 divides by it.
-template <class T, class A>
-T element_of(A sum, int64_t n) {
-    if constexpr (std::same_as<A, Exact> || std::same_as<A, ExactPair>)
-        return round_to(std::type_identity<T>{}, sum, n);
-    else if constexpr (std::same_as<A, Pair>)
-        return n > 0 ? sum.value() / static_cast<double>(n) : sum.value();
-    else if constexpr (std::same_as<A, ComplexPair>)
-        return element_of<T, complex128>(sum.value(), n);
-    else if constexpr (std::same_as<A, Int128>)
-        return static_cast<T>(sum.floor_divide(n));
-    else if constexpr (Integer<T>)
-        return static_cast<T>(sum / n - (sum % n < 0));  // floor
-    else if constexpr (Complex<T>) {
-        const auto divisor = static_cast<decltype(sum.real)>(n > 0 ? n : 1);
-        using Part = decltype(T{}.real);
-        return {static_cast<Part>(sum.real / divisor), static_cast<Part>(sum.imag / divisor)};
-    } else if constexpr (Half<T>)
-        return T(n > 0 ? float(sum) / static_cast<float>(n) : float(sum));
-    else
-        return static_cast<T>(n > 0 ? sum / static_cast<A>(n) : sum);
 }
 
 // NaN that data held stays as it is.

@@ -101,6 +101,29 @@ R visit_combine(const Combine& combine, R otherwise, F&& f) {
     });
 }
 
+// A sum as an element; n > 0 divides by it.
+template <class T, class A>
+T element_of(A sum, int64_t n) {
+    if constexpr (std::same_as<A, Exact> || std::same_as<A, ExactPair>)
+        return round_to(std::type_identity<T>{}, sum, n);
+    else if constexpr (std::same_as<A, Pair>)
+        return n > 0 ? sum.value() / static_cast<double>(n) : sum.value();
+    else if constexpr (std::same_as<A, ComplexPair>)
+        return element_of<T, complex128>(sum.value(), n);
+    else if constexpr (std::same_as<A, Int128>)
+        return static_cast<T>(sum.floor_divide(n));
+    else if constexpr (Integer<T>)
+        return static_cast<T>(sum / n - (sum % n < 0));  // floor
+    else if constexpr (Complex<T>) {
+        const auto divisor = static_cast<decltype(sum.real)>(n > 0 ? n : 1);
+        using Part = decltype(T{}.real);
+        return {static_cast<Part>(sum.real / divisor), static_cast<Part>(sum.imag / divisor)};
+    } else if constexpr (Half<T>)
+        return T(n > 0 ? float(sum) / static_cast<float>(n) : float(sum));
+    else
+        return static_cast<T>(n > 0 ? sum / static_cast<A>(n) : sum);
+}
+
 // The sums of some slots: `width` elements each, and how often each slot was met, if that was counted.
 struct Sums {
     std::byte* sums;

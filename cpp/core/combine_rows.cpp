@@ -39,9 +39,9 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
     for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
 }
 
-// Halves are computed as floats, a piece of the row at a time. An update that a minimum or maximum selects keeps its
-// bits.
+// Halves are added and multiplied as floats, a piece of the row at a time.
 template <Half T, class A, class Op>
+    requires(!Selection<Op>)
 GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
     constexpr int64_t piece = halves_per_piece;
     float a[piece], u[piece];
@@ -50,9 +50,6 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
         widen(updates, u, m);
         if constexpr (!std::same_as<A, T>) {
             for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], A(u[w]));
-        } else if constexpr (requires { Op::replaces(a[0], u[0]); }) {
-            widen(out, a, m);
-            for (int64_t w = 0; w < m; ++w) out[w] = Op::replaces(a[w], u[w]) ? updates[w] : out[w];
         } else {
             widen(out, a, m);
             for (int64_t w = 0; w < m; ++w) a[w] = op(a[w], u[w]);
@@ -228,7 +225,7 @@ template <class T, class A, class Op>
 ApplyRows element_applier(const ApplyOptions& options) {
     if (!options.all) return options.prefetch ? combine_elements<T, A, Op, true> : combine_elements<T, A, Op, false>;
     if (options.counted) return combine_all_elements<T, A, Op, true, true>;
-    if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !requires { Op::replaces(0.0f, 0.0f); })
+    if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !Selection<Op>)
         if (has_f16c()) return combine_all_float16<Op>;
     return options.prefetch ? combine_all_elements<T, A, Op, true, false>
                             : combine_all_elements<T, A, Op, false, false>;

@@ -10,12 +10,22 @@
 
 namespace gs {
 
+// The place of a 16-bit float in their order, in which both zeros have one place.
+inline int16_t rank_of(uint16_t bits) {
+    const auto magnitude = static_cast<int16_t>(bits & 0x7fff);
+    return static_cast<int16_t>(bits & 0x8000 ? -magnitude : magnitude);
+}
+
 // IEEE binary16. Arithmetic happens in float; storing rounds to nearest even.
 class float16 {
   public:
     float16() = default;
     explicit float16(float value) : bits_(round(value)) {}
     explicit operator float() const { return widen(bits_); }
+
+    // Numbers are ordered by their ranks.
+    int16_t rank() const { return rank_of(bits_); }
+    bool is_nan() const { return (bits_ & 0x7fff) > 0x7c00; }
 
   private:
     static uint16_t round(float value) {
@@ -53,6 +63,9 @@ class bfloat16 {
     bfloat16() = default;
     explicit bfloat16(float value) : bits_(round(value)) {}
     explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits_) << 16); }
+
+    int16_t rank() const { return rank_of(bits_); }
+    bool is_nan() const { return (bits_ & 0x7fff) > 0x7f80; }
 
   private:
     static uint16_t round(float value) {

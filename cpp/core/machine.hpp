@@ -31,13 +31,13 @@ namespace gs {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GS_VERSIONS
-#define GS_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define GS_AVX2 __attribute__((target("avx2,bmi,bmi2,f16c")))
 #if defined(__clang__)
 #define GS_WIDE ""
 #else
 #define GS_WIDE ",prefer-vector-width=512"
 #endif
-#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl" GS_WIDE)))
+#define GS_AVX512 __attribute__((target("avx2,bmi,bmi2,f16c,avx512f,avx512bw,avx512cd,avx512dq,avx512vl" GS_WIDE)))
 #else
 #define GS_AVX2
 #define GS_AVX512

@@ -79,15 +79,10 @@ struct Min {
     template <class T>
     static constexpr bool supports = Ordered<T>;
 
-    template <std::floating_point F>
-    static bool replaces(F a, F u) {  // whether u takes the place of a; without a branch
-        return (u < a) | (u != u);
-    }
-
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return replaces(float(a), float(u)) ? u : a;
+            return (u.rank() < a.rank() && !a.is_nan()) || u.is_nan() ? u : a;
         else if constexpr (Float<T>) {
             const T chosen = u < a ? u : a;  // apart, so that it is one instruction and no branch to be guessed
             return u != u ? u : chosen;
@@ -102,15 +97,10 @@ struct Max {
     template <class T>
     static constexpr bool supports = Ordered<T>;
 
-    template <std::floating_point F>
-    static bool replaces(F a, F u) {  // whether u takes the place of a; without a branch
-        return (u > a) | (u != u);
-    }
-
     template <class T>
     T operator()(T a, T u) const {
         if constexpr (Half<T>)
-            return replaces(float(a), float(u)) ? u : a;
+            return (u.rank() > a.rank() && !a.is_nan()) || u.is_nan() ? u : a;
         else if constexpr (Float<T>) {
             const T chosen = u > a ? u : a;  // apart, so that it is one instruction and no branch to be guessed
             return u != u ? u : chosen;
@@ -120,6 +110,10 @@ struct Max {
             return u > a ? u : a;
     }
 };
+
+// Reductions that select an operand, whose bits stay.
+template <class Op>
+concept Selection = std::same_as<Op, Min> || std::same_as<Op, Max>;
 
 // The type that sums for a mean: exact for integers, however many there are, and the element type itself for floats.
 template <class T>

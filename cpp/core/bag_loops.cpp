@@ -1,0 +1,228 @@
+#include "bag_loops.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "accumulate.hpp"
+#include "halves.hpp"
+#include "machine.hpp"
+#include "row_moves.hpp"
+
+namespace gs {
+namespace {
+
+// Sums and products of halves are held as floats, and rounded after each step where halves accumulate.
+template <class T, class A, class Op>
+inline constexpr bool rounds_steps = Half<T> && std::same_as<T, A> && !Selection<Op>;
+template <class T, class A, class Op>
+using SumType = std::conditional_t<rounds_steps<T, A, Op>, float, A>;
+
+// n elements, in the type of a sum.
+template <bool by_processor, int64_t n, class T, class S>
+GS_LOOP void load(const T* from, S* to) {
+    if constexpr (by_processor && std::same_as<T, float16> && std::same_as<S, float>) {
+        widen_in_loop<n>(from, to);
+    } else {
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(from[w]);
+    }
+}
+
+template <bool by_processor, int64_t n, Half T>
+GS_LOOP void store(const float* from, T* to) {
+    if constexpr (by_processor && std::same_as<T, float16>) {
+        narrow_in_loop<n>(from, to);
+    } else {
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] = T(from[w]);
+    }
+}
+
+// Rounds floats to halves T.
+template <class T, bool by_processor, int64_t n>
+GS_LOOP void round(float* values) {
+    if constexpr (by_processor && std::same_as<T, float16>) {
+        round_in_loop<n>(values);
+    } else {
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) values[w] = float(T(values[w]));
+    }
+}
+
+// Where the rows of members begin that a loop reads.
+template <class T>
+struct Members {
+    const int64_t* rows;
+    int64_t last_known;
+    const std::byte* data;
+    int64_t row_size;
+    uint64_t row_count;
+    const T* zeros;
+
+    // Finds the row of member m, and prefetches `size` bytes of a later one. False: it is out of range.
+    template <int64_t size>
+    GS_LOOP bool find_row(int64_t m, const T*& row) const {
+        constexpr int64_t ahead = std::clamp<int64_t>(4096 / size, 16, 64);
+        const auto next = static_cast<uint64_t>(rows[std::min(m + ahead, last_known)]);
+        if (next < row_count) prefetch_row(data + static_cast<int64_t>(next) * row_size, size);
+        const int64_t number = read_once(rows[m]);
+        if (static_cast<uint64_t>(number) < row_count) [[likely]] {
+            row = reinterpret_cast<const T*>(data + number * row_size);
+            return true;
+        }
+        row = zeros;
+        return number == -1 && zeros;
+    }
+};
+
+// n elements times a weight. Products are rounded as elements.
+template <bool by_processor, int64_t n, class T, class S>
+GS_LOOP void load_weighted(const T* from, T weight, S* to) {
+    if constexpr (Half<T>) {
+        load<by_processor, n>(from, to);
+        for (int64_t w = 0; w < n; ++w) to[w] *= float(weight);
+        round<T, by_processor, n>(to);
+    } else {
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(from[w], weight));
+    }
+}
+
+// Reduces n columns. Their sums stay in registers, which is why n is a constant.
+template <class T, class A, class Op, bool weighted, bool by_processor, int64_t n>
+GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRows& rows, int64_t column,
+                            const std::byte* empty, std::byte* out, bool mean) {
+    using S = SumType<T, A, Op>;
+    constexpr int64_t size = n * static_cast<int64_t>(sizeof(T));
+    const Op op;
+    const Members<T> members{bags.rows,
+                             range.known - 1,
+                             rows.data + column,
+                             rows.size,
+                             static_cast<uint64_t>(rows.count),
+                             reinterpret_cast<const T*>(rows.zeros)};
+    const T* const weights = reinterpret_cast<const T*>(bags.weights);
+    S* const sums_of_part = reinterpret_cast<S*>(range.sums);
+    for (int64_t b = range.begin; b < range.end; ++b) {
+        const int64_t start = read_once(bags.starts[b]), stop = read_once(bags.starts[b + 1]);
+        if (start < 0 || stop < start || stop > bags.members) return false;
+        T* const to = reinterpret_cast<T*>(out + b * rows.size + column);
+        if (start == stop) {
+            T value;
+            std::memcpy(&value, empty, sizeof(T));
+            for (int64_t w = 0; w < n; ++w) to[w] = value;
+            continue;
+        }
+        int64_t m = std::max(start, range.first);
+        const int64_t end = std::min(stop, range.last);
+        const T* row;
+        S sums[n];
+        if (m > start) {
+            GS_INDEPENDENT
+            for (int64_t w = 0; w < n; ++w) sums[w] = sums_of_part[w];
+        } else {
+            if (!members.template find_row<size>(m, row)) return false;
+            if constexpr (rounds_steps<T, A, Op> && !weighted)
+                if (stop - start == 1 && !mean) {  // its bits stay, even those of NaN
+                    std::memcpy(static_cast<void*>(to), row, size);
+                    continue;
+                }
+            if constexpr (weighted)
+                load_weighted<by_processor, n>(row, weights[m], sums);
+            else
+                load<by_processor, n>(row, sums);
+            ++m;
+        }
+        for (; m < end; ++m) {
+            if (!members.template find_row<size>(m, row)) return false;
+            S values[n];
+            if constexpr (weighted)
+                load_weighted<by_processor, n>(row, weights[m], values);
+            else
+                load<by_processor, n>(row, values);
+            GS_INDEPENDENT
+            for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
+            if constexpr (rounds_steps<T, A, Op>) round<T, by_processor, n>(sums);
+        }
+        if (end < stop) {
+            GS_INDEPENDENT
+            for (int64_t w = 0; w < n; ++w) sums_of_part[w] = sums[w];
+            continue;
+        }
+        if constexpr (Half<T> && std::same_as<S, float>) {
+            if (mean)
+                for (int64_t w = 0; w < n; ++w) sums[w] /= static_cast<float>(stop - start);
+            store<by_processor, n>(sums, to);
+        } else if constexpr (!std::same_as<T, A>) {
+            for (int64_t w = 0; w < n; ++w) to[w] = element_of<T>(sums[w], mean ? stop - start : 0);
+        } else {
+            if constexpr ((Float<T> || Complex<T>) && std::same_as<Op, Add>)
+                if (mean)
+                    for (int64_t w = 0; w < n; ++w) sums[w] = element_of<T>(sums[w], stop - start);
+            GS_INDEPENDENT
+            for (int64_t w = 0; w < n; ++w) to[w] = sums[w];
+        }
+    }
+    return true;
+}
+
+// The loop for n columns. A vector of 64 bytes would not be full of sums of 32 bytes.
+template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t n>
+ReduceColumns version_of_loop() {
+    constexpr bool avx512 = set == InstructionSet::avx512 && n * int64_t{sizeof(SumType<T, A, Op>)} > 32;
+    using Loop =
+        Versions<reduce_columns<T, A, Op, weighted, can_convert_in_loops && set != InstructionSet::baseline, n>>;
+#ifdef GS_VERSIONS
+    if constexpr (avx512) return Loop::avx512;
+    if constexpr (!avx512 && set != InstructionSet::baseline) return Loop::avx2;
+#endif
+    return Loop::baseline;
+}
+
+// Loops whose sums take at most `bytes` of registers.
+template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t bytes>
+BagLoops make_loops() {
+    constexpr int64_t columns = std::max<int64_t>(bytes / int64_t{sizeof(SumType<T, A, Op>)}, 1);
+    BagLoops loops{columns, {}};
+    [&]<size_t... i>(std::index_sequence<i...>) {
+        ((loops.loop[i] = version_of_loop<T, A, Op, weighted, set, (columns >> i)>()), ...);
+    }(std::make_index_sequence<std::bit_width(static_cast<uint64_t>(columns))>{});
+    return loops;
+}
+
+// Eight registers hold sums. AVX-512 has more: 16.
+template <class T, class A, class Op, bool weighted>
+BagLoops loops_of() {
+    using S = SumType<T, A, Op>;
+    // Sums in two parts are not made in vectors.
+    constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
+    // Compilers fuse products of complex numbers against their orders (see float_version). The processor converts
+    // eight float16 at a time.
+    constexpr bool wants_avx512 = !Complex<S> && !std::same_as<T, float16>;
+#ifdef GS_VERSIONS
+    if constexpr (in_vectors && wants_avx512)
+        if (instruction_set == InstructionSet::avx512)
+            return make_loops<T, A, Op, weighted, InstructionSet::avx512, max_sum_bytes>();
+    if constexpr (in_vectors)
+        if (instruction_set >= InstructionSet::avx2) return make_loops<T, A, Op, weighted, InstructionSet::avx2, 256>();
+#endif
+    return make_loops<T, A, Op, weighted, InstructionSet::baseline, in_vectors ? 128 : 64>();
+}
+
+}  // namespace
+
+BagLoops bag_loops(const Combine& combine, bool weighted) {
+    return visit_combine(combine, BagLoops{},
+                         [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             if constexpr (requires(A a) { a.known(); } || std::same_as<Op, Sub>)
+                                 return BagLoops{};
+                             else if constexpr (std::same_as<Op, Add> && (Float<T> || Complex<T>))
+                                 return weighted ? loops_of<T, A, Op, true>() : loops_of<T, A, Op, false>();
+                             else
+                                 return weighted ? BagLoops{} : loops_of<T, A, Op, false>();
+                         });
+}
+
+}  // namespace gs
