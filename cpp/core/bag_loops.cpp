@@ -19,21 +19,23 @@ inline constexpr bool rounds_steps = Half<T> && std::same_as<T, A> && !Selection
 template <class T, class A, class Op>
 using SumType = std::conditional_t<rounds_steps<T, A, Op>, float, A>;
 
-// n elements, in the type of a sum.
-template <bool by_processor, int64_t n, class T, class S>
+// n elements, in the type of a sum. The processor converts `converts` float16 at a time; 0: it does not.
+template <int64_t converts, int64_t n, class T, class S>
 GS_LOOP void load(const T* from, S* to) {
-    if constexpr (by_processor && std::same_as<T, float16> && std::same_as<S, float>) {
-        widen_in_loop<n>(from, to);
+    if constexpr (converts > 0 && std::same_as<T, float16> && std::same_as<S, float>) {
+        constexpr int64_t piece = std::min(n, converts);
+        for (int64_t w = 0; w < n; w += piece) widen_in_loop<piece>(from + w, to + w);
     } else {
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(from[w]);
     }
 }
 
-template <bool by_processor, int64_t n, Half T>
+template <int64_t converts, int64_t n, Half T>
 GS_LOOP void store(const float* from, T* to) {
-    if constexpr (by_processor && std::same_as<T, float16>) {
-        narrow_in_loop<n>(from, to);
+    if constexpr (converts > 0 && std::same_as<T, float16>) {
+        constexpr int64_t piece = std::min(n, converts);
+        for (int64_t w = 0; w < n; w += piece) narrow_in_loop<piece>(from + w, to + w);
     } else {
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] = T(from[w]);
@@ -41,10 +43,12 @@ GS_LOOP void store(const float* from, T* to) {
 }
 
 // Rounds floats to halves T.
-template <class T, bool by_processor, int64_t n>
+template <class T, int64_t converts, int64_t n>
 GS_LOOP void round(float* values) {
-    if constexpr (by_processor && std::same_as<T, float16>) {
-        round_in_loop<n>(values);
+    if constexpr (converts > 0 && std::same_as<T, float16>) {
+        T rounded[n];
+        store<converts, n>(values, rounded);
+        load<converts, n>(rounded, values);
     } else {
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) values[w] = float(T(values[w]));
@@ -53,7 +57,7 @@ GS_LOOP void round(float* values) {
 
 // Where the rows of members begin that a loop reads.
 template <class T>
-struct Members {
+struct MemberRows {
     const int64_t* rows;
     int64_t last_known;
     const std::byte* data;
@@ -78,12 +82,15 @@ struct Members {
 };
 
 // n elements times a weight. Products are rounded as elements.
-template <bool by_processor, int64_t n, class T, class S>
+template <int64_t converts, int64_t n, class T, class S>
 GS_LOOP void load_weighted(const T* from, T weight, S* to) {
     if constexpr (Half<T>) {
-        load<by_processor, n>(from, to);
-        for (int64_t w = 0; w < n; ++w) to[w] *= float(weight);
-        round<T, by_processor, n>(to);
+        float factor;
+        load<converts, 1>(&weight, &factor);
+        load<converts, n>(from, to);
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] *= factor;
+        round<T, converts, n>(to);
     } else {
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(from[w], weight));
@@ -91,18 +98,18 @@ GS_LOOP void load_weighted(const T* from, T weight, S* to) {
 }
 
 // Reduces n columns. Their sums stay in registers, which is why n is a constant.
-template <class T, class A, class Op, bool weighted, bool by_processor, int64_t n>
+template <class T, class A, class Op, bool weighted, int64_t converts, int64_t n>
 GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRows& rows, int64_t column,
                             const std::byte* empty, std::byte* out, bool mean) {
     using S = SumType<T, A, Op>;
     constexpr int64_t size = n * static_cast<int64_t>(sizeof(T));
     const Op op;
-    const Members<T> members{bags.rows,
-                             range.known - 1,
-                             rows.data + column,
-                             rows.size,
-                             static_cast<uint64_t>(rows.count),
-                             reinterpret_cast<const T*>(rows.zeros)};
+    const MemberRows<T> members{bags.rows,
+                                range.known - 1,
+                                rows.data + column,
+                                rows.size,
+                                static_cast<uint64_t>(rows.count),
+                                reinterpret_cast<const T*>(rows.zeros)};
     const T* const weights = reinterpret_cast<const T*>(bags.weights);
     S* const sums_of_part = reinterpret_cast<S*>(range.sums);
     for (int64_t b = range.begin; b < range.end; ++b) {
@@ -130,21 +137,21 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
                     continue;
                 }
             if constexpr (weighted)
-                load_weighted<by_processor, n>(row, weights[m], sums);
+                load_weighted<converts, n>(row, weights[m], sums);
             else
-                load<by_processor, n>(row, sums);
+                load<converts, n>(row, sums);
             ++m;
         }
         for (; m < end; ++m) {
             if (!members.template find_row<size>(m, row)) return false;
             S values[n];
             if constexpr (weighted)
-                load_weighted<by_processor, n>(row, weights[m], values);
+                load_weighted<converts, n>(row, weights[m], values);
             else
-                load<by_processor, n>(row, values);
+                load<converts, n>(row, values);
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
-            if constexpr (rounds_steps<T, A, Op>) round<T, by_processor, n>(sums);
+            if constexpr (rounds_steps<T, A, Op>) round<T, converts, n>(sums);
         }
         if (end < stop) {
             GS_INDEPENDENT
@@ -154,7 +161,7 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
         if constexpr (Half<T> && std::same_as<S, float>) {
             if (mean)
                 for (int64_t w = 0; w < n; ++w) sums[w] /= static_cast<float>(stop - start);
-            store<by_processor, n>(sums, to);
+            store<converts, n>(sums, to);
         } else if constexpr (!std::same_as<T, A>) {
             for (int64_t w = 0; w < n; ++w) to[w] = element_of<T>(sums[w], mean ? stop - start : 0);
         } else {
@@ -172,8 +179,8 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
 template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t n>
 ReduceColumns version_of_loop() {
     constexpr bool avx512 = set == InstructionSet::avx512 && n * int64_t{sizeof(SumType<T, A, Op>)} > 32;
-    using Loop =
-        Versions<reduce_columns<T, A, Op, weighted, can_convert_in_loops && set != InstructionSet::baseline, n>>;
+    constexpr int64_t converts = !can_convert_in_loops || set == InstructionSet::baseline ? 0 : avx512 ? 16 : 8;
+    using Loop = Versions<reduce_columns<T, A, Op, weighted, converts, n>>;
 #ifdef GS_VERSIONS
     if constexpr (avx512) return Loop::avx512;
     if constexpr (!avx512 && set != InstructionSet::baseline) return Loop::avx2;
@@ -198,9 +205,8 @@ BagLoops loops_of() {
     using S = SumType<T, A, Op>;
     // Sums in two parts are not made in vectors.
     constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
-    // Compilers fuse products of complex numbers against their orders (see float_version). The processor converts
-    // eight float16 at a time.
-    constexpr bool wants_avx512 = !Complex<S> && !std::same_as<T, float16>;
+    // Compilers fuse products of complex numbers against their orders (see float_version).
+    constexpr bool wants_avx512 = !Complex<S>;
 #ifdef GS_VERSIONS
     if constexpr (in_vectors && wants_avx512)
         if (instruction_set == InstructionSet::avx512)

@@ -1,6 +1,7 @@
 // Many 16-bit floats at a time, to float and back.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "machine.hpp"
@@ -18,66 +19,45 @@ void widen(const bfloat16* from, float* to, int64_t n);
 void narrow(const float* from, float16* to, int64_t n);
 void narrow(const float* from, bfloat16* to, int64_t n);
 
-// The same for n halves, a constant, in loops that have versions: there, the processor converts. Only GCC can say so.
+// The same inside of loops that have versions. n is a constant: 16 for the versions for AVX-512; 8, 4, 2 or 1 for these
+// and those for AVX2. Only GCC lets the processor convert there.
 #if defined(GS_VERSIONS) && !defined(__clang__)
 inline constexpr bool can_convert_in_loops = true;
 
-using FourFloats [[gnu::vector_size(16)]] = float;
-using EightFloats [[gnu::vector_size(32)]] = float;
-using EightShorts [[gnu::vector_size(16)]] = short;
+template <class T, int64_t n>
+using Vector [[gnu::vector_size(n * sizeof(T))]] = T;
 
 template <int64_t n>
 GS_LOOP void widen_in_loop(const float16* from, float* to) {
-    if constexpr (n % 8 == 0) {
-        for (int64_t i = 0; i < n; i += 8) {
-            EightShorts halves;
-            std::memcpy(&halves, from + i, sizeof halves);
-            const EightFloats floats = __builtin_ia32_vcvtph2ps256(halves);
-            std::memcpy(to + i, &floats, sizeof floats);
-        }
-    } else {
-        EightShorts halves{};
-        std::memcpy(&halves, from, n * 2);
-        const FourFloats floats = __builtin_ia32_vcvtph2ps(halves);
-        std::memcpy(to, &floats, n * 4);
-    }
+    Vector<short, std::max<int64_t>(n, 8)> halves{};
+    std::memcpy(&halves, from, n * 2);
+    const auto copy = [to](auto floats) { std::memcpy(to, &floats, n * 4); };
+    if constexpr (n == 16)
+        copy(__builtin_ia32_vcvtph2ps512_mask(halves, Vector<float, 16>{}, -1, _MM_FROUND_CUR_DIRECTION));
+    else if constexpr (n == 8)
+        copy(__builtin_ia32_vcvtph2ps256(halves));
+    else
+        copy(__builtin_ia32_vcvtph2ps(halves));
 }
 
 template <int64_t n>
 GS_LOOP void narrow_in_loop(const float* from, float16* to) {
-    if constexpr (n % 8 == 0) {
-        for (int64_t i = 0; i < n; i += 8) {
-            EightFloats floats;
-            std::memcpy(&floats, from + i, sizeof floats);
-            const EightShorts halves = __builtin_ia32_vcvtps2ph256(floats, _MM_FROUND_TO_NEAREST_INT);
-            std::memcpy(static_cast<void*>(to + i), &halves, sizeof halves);
-        }
-    } else {
-        FourFloats floats{};
-        std::memcpy(&floats, from, n * 4);
-        const EightShorts halves = __builtin_ia32_vcvtps2ph(floats, _MM_FROUND_TO_NEAREST_INT);
-        std::memcpy(static_cast<void*>(to), &halves, n * 2);
-    }
-}
-
-template <int64_t n>
-GS_LOOP void round_in_loop(float* values) {
-    if constexpr (n % 8 == 0) {
-        for (int64_t i = 0; i < n; i += 8) {
-            EightFloats floats;
-            std::memcpy(&floats, values + i, sizeof floats);
-            floats = __builtin_ia32_vcvtph2ps256(__builtin_ia32_vcvtps2ph256(floats, _MM_FROUND_TO_NEAREST_INT));
-            std::memcpy(values + i, &floats, sizeof floats);
-        }
-    } else {
-        FourFloats floats{};
-        std::memcpy(&floats, values, n * 4);
-        floats = __builtin_ia32_vcvtph2ps(__builtin_ia32_vcvtps2ph(floats, _MM_FROUND_TO_NEAREST_INT));
-        std::memcpy(values, &floats, n * 4);
-    }
+    Vector<float, std::max<int64_t>(n, 4)> floats{};
+    std::memcpy(&floats, from, n * 4);
+    const auto copy = [to](auto halves) { std::memcpy(static_cast<void*>(to), &halves, n * 2); };
+    if constexpr (n == 16)
+        copy(__builtin_ia32_vcvtps2ph512_mask(floats, _MM_FROUND_TO_NEAREST_INT, Vector<short, 16>{}, -1));
+    else if constexpr (n == 8)
+        copy(__builtin_ia32_vcvtps2ph256(floats, _MM_FROUND_TO_NEAREST_INT));
+    else
+        copy(__builtin_ia32_vcvtps2ph(floats, _MM_FROUND_TO_NEAREST_INT));
 }
 #else
 inline constexpr bool can_convert_in_loops = false;
+template <int64_t n>
+void widen_in_loop(const float16*, float*) {}
+template <int64_t n>
+void narrow_in_loop(const float*, float16*) {}
 #endif
 
 // out[rows[i]] = Op(out[rows[i]], updates[i]), by the conversions of the processor if it has any.

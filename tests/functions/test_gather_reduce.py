@@ -101,7 +101,7 @@ def test_the_bits_of_two_steps(name: str) -> None:
     rng, dtype = np.random.default_rng(2), as_dtype(name)
     for width in (1, 5, 64, 130):
         sizes = rng.integers(0, 8, 300)
-        sizes[7], sizes[200] = 0, 3000
+        sizes[7], sizes[200] = 0, 5000
         n = int(sizes.sum())
         data, rows, bag_of = values(rng, (400, width), dtype), rng.integers(0, 400, n), np.repeat(np.arange(300), sizes)
         for reduction, weighted in zip((*REDUCTIONS, *REDUCTIONS), [True] * 5 + [False] * 5, strict=True):
@@ -121,6 +121,25 @@ def test_the_bits_of_two_steps(name: str) -> None:
                 both = [np.where(a == a, a, np.zeros((), dtype)) for a in (got[0], expected)]
                 same(*both)
                 assert ((got[0] == got[0]) == (expected == expected)).all()
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("width", [1, 2, 4, 8, 40])
+def test_every_number_of_16_bits(name: str, width: int) -> None:
+    """Alone in a bag and beside another number: the same bits, also those of NaN."""
+    data = np.repeat(np.arange(1 << 16, dtype=np.uint16), width).reshape(-1, width).view(as_dtype(name))
+    alone, pairs = np.arange(1 << 16)[:, np.newaxis], np.empty((1 << 16, 2), np.int64)
+    pairs[:, 0] = alone[:, 0]
+    for reduction in REDUCTIONS:
+        for accumulate in ("step", "wide"):
+            how: dict[str, Any] = {"reduction": reduction, "accumulate": accumulate}
+            expected = two_steps(data, alone[:, 0], alone[:, 0], 1 << 16, None, **how)
+            same(gs.gather_reduce(data, alone, **how), expected)
+            for number in (1.0, -0.0, 1e-7, -3e4):
+                pairs[:, 1] = np.asarray(number, data.dtype).view(np.uint16)
+                bag_of = np.repeat(alone[:, 0], 2)
+                expected = two_steps(data, pairs.reshape(-1), bag_of, 1 << 16, None, **how)
+                same(gs.gather_reduce(data, pairs, **how), expected)
 
 
 def test_all_ways_to_give_bags_agree() -> None:
