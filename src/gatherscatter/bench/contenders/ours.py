@@ -10,6 +10,7 @@ import numpy as np
 from gatherscatter.bench.case import BenchCase
 from gatherscatter.bench.commits import CURRENT, Package
 from gatherscatter.bench.contenders.contender import TimedCall, make_in_place_call
+from gatherscatter.bench.workload import HALVES
 
 
 class Ours:
@@ -64,7 +65,7 @@ class Ours:
             "offsets": {"offsets": case.bags},
             "segments": {"segment_ids": case.bags, "num_segments": case.workload.bags},
         }
-        bags = forms[case.workload.grouping]
+        bags = forms[case.workload.grouping] | _choose_accumulate(case)
         return TimedCall(lambda: gs.gather_reduce(data, indices, weights=weights, reduction=how, **bags))
 
     def _propagate(self, case: BenchCase) -> TimedCall:
@@ -129,6 +130,11 @@ class TwoSteps(Ours):
             call = TimedCall(lambda: target.reduce(weigh(source.gather(data)), name)[0], compiles=True)
             return {"prepared gather, reduce": call}
         zeros = np.broadcast_to(np.zeros((), data.dtype), workload.result)  # no memory
-        options = {"reduction": how, "include_self": False}
+        options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
         call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
         return {"gather, scatter_update": call}
+
+
+def _choose_accumulate(case: BenchCase) -> dict[str, Any]:
+    """Halves add up in float32, as those of the peers do."""
+    return {"accumulate": "wide"} if case.workload.dtype in HALVES else {}
