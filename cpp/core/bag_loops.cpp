@@ -206,9 +206,9 @@ BagLoops loops_of() {
     // Sums in two parts are not made in vectors.
     constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
     // Compilers fuse products of complex numbers against their orders (see float_version).
-    constexpr bool wants_avx512 = !Complex<S>;
+    constexpr bool has_avx512_loops = !Complex<S>;
 #ifdef GS_VERSIONS
-    if constexpr (in_vectors && wants_avx512)
+    if constexpr (in_vectors && has_avx512_loops)
         if (instruction_set == InstructionSet::avx512)
             return make_loops<T, A, Op, weighted, InstructionSet::avx512, max_sum_bytes>();
     if constexpr (in_vectors)
@@ -217,15 +217,25 @@ BagLoops loops_of() {
     return make_loops<T, A, Op, weighted, InstructionSet::baseline, in_vectors ? 128 : 64>();
 }
 
+// Integers wrap, so the bits of their sums and products do not depend on a sign.
+template <class T, class Op>
+BagLoops signed_loops() {
+    using Signed = std::make_signed_t<T>;
+    return loops_of<Signed, Signed, Op, false>();
+}
+
 }  // namespace
 
 BagLoops bag_loops(const Combine& combine, bool weighted) {
     return visit_combine(combine, BagLoops{},
                          [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             constexpr bool linear = std::same_as<Op, Add> || std::same_as<Op, Mul>;
                              if constexpr (requires(A a) { a.known(); } || std::same_as<Op, Sub>)
                                  return BagLoops{};
                              else if constexpr (std::same_as<Op, Add> && (Float<T> || Complex<T>))
                                  return weighted ? loops_of<T, A, Op, true>() : loops_of<T, A, Op, false>();
+                             else if constexpr (linear && std::same_as<T, A> && std::unsigned_integral<T>)
+                                 return weighted ? BagLoops{} : signed_loops<T, Op>();
                              else
                                  return weighted ? BagLoops{} : loops_of<T, A, Op, false>();
                          });

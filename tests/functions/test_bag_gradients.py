@@ -122,18 +122,19 @@ def test_lists_and_no_members() -> None:
 KEYS, TARGETS = np.ones((3, 2)), np.ones((2, 2))
 WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], type[Exception], str]] = {
     "row": (sum_matches, (None, KEYS, TARGETS, [0, 3], [0, 0]), OpIndexError, r"rows\[1\] = 3 is out of range for axis "
-            r"0 of data with size 3 \(valid: 0..2\)"),
+            r"0 of keys with size 3 \(valid: 0..2\)"),
     "negative row": (sum_matches, (None, KEYS, TARGETS, [-1], [0]), OpIndexError, r"rows\[0\] = -1 is out of range"),
     "bag": (sum_matches, (None, KEYS, TARGETS, [0], [2]), OpIndexError, r"bags\[0\] = 2 is out of range"),
     "row of a": (dot_rows, (KEYS, TARGETS, [3], [0]), OpIndexError, r"rows_of_a\[0\] = 3 is out of range"),
     "row of b": (dot_rows, (KEYS, TARGETS, [0], [-1]), OpIndexError, r"rows_of_b\[0\] = -1 is out of range"),
     "members": (dot_rows, (KEYS, TARGETS, [0], [0, 1]), OpValueError, r"rows_of_b has shape \(2,\), but must"),
     "values": (sum_matches, (KEYS[:2], KEYS, TARGETS, [0], [0]), TypeError, "values of the shape of keys"),
-    "targets": (sum_matches, (None, KEYS, TARGETS[:, :1], [0], [0]), TypeError, "targets with the same rows"),
-    "types": (dot_rows, (KEYS, TARGETS.astype("f4"), [0], [0]), TypeError, "arrays with the same rows"),
+    "targets": (sum_matches, (None, KEYS, TARGETS[:, :1], [0], [0]), OpValueError, r"targets has rows of shape \(1,\)"),
+    "types": (dot_rows, (KEYS, TARGETS.astype("f4"), [0], [0]), OpValueError, r"b has rows .* float32, but a has"),
+    "line": (sum_matches, (None, KEYS, TARGETS, [[0]], [0]), OpValueError, "rows must have one dimension"),
     "integers": (sum_matches, (None, KEYS.astype(int), TARGETS.astype(int), [0], [0]), TypeError, "wants floats"),
     "truths": (dot_rows, (KEYS > 0, TARGETS > 0, [0], [0]), TypeError, "wants floats or complex numbers"),
-    "scalar": (sum_matches, (None, np.array(1.0), TARGETS, [], []), TypeError, "contiguous keys"),
+    "scalar": (sum_matches, (None, np.array(1.0), TARGETS, [], []), OpValueError, "keys must have rows"),
     "threads": (dot_rows, (KEYS, TARGETS, [0], [0]), OpError, "num_threads must be at least 1"),
 }  # fmt: skip
 

@@ -73,8 +73,8 @@ def limit_of(row: Row) -> str:
 def _limit_of_bags(workload: Workload, way: str) -> str:
     if way in _UNGROUPED and not workload.is_grouped:
         return "members are grouped by segment first; the peer adds them as they come, on one thread"
-    if workload.dtype in HALVES and workload.reduction != "max" and way.startswith("torch"):
-        return "sums of halves are rounded at each step; the peer rounds once"
+    if workload.dtype in HALVES and workload.weighted and way.startswith("torch"):
+        return "products of halves are rounded before they are added; the peer rounds sums only"
     narrow = row_view(workload)[3] * workload.itemsize <= _NARROW
     if narrow and way.startswith(("numba", "scipy", "torch: sparse.mm")):
         return "the peer does not check indices"

@@ -10,7 +10,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import make_error
-from gatherscatter.functions.gather_reduce import check_members_shape, find_bags_by_segments, resolve_in_range
+from gatherscatter.functions.gather_reduce import as_line, check_members_shape, find_bags_by_segments, resolve_in_range
 from gatherscatter.pieces import make_contiguous
 from gatherscatter.sentences import format_sentence
 
@@ -44,8 +44,8 @@ def sum_matches(
     Returns
     -------
     array of the shape of targets
-        The sums, in the type of values, or counts as int64. NaN equals NaN. Members are added up in their order, 16-bit
-        floats in float32.
+        The sums, in the type of values and native byte order, or counts as int64. NaN equals NaN. Members are added up
+        in their order, 16-bit floats in float32.
 
     Raises
     ------
@@ -64,9 +64,12 @@ def sum_matches(
     arrays = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(sum_matches(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
-    key, target = _as_rows("keys", keys), _as_rows("targets", targets)
-    value = None if values is None else _as_rows("values", values)
-    row, bag = _as_pairs(key, target, {"rows": rows, "bags": bags})
+    key = _as_rows("keys", keys)
+    target = _as_rows("targets", targets, keys=key)
+    value = None if values is None else _as_rows("values", values, keys=key)
+    row = _as_row_numbers("rows", rows, "keys", key)
+    bag = _as_row_numbers("bags", bags, "targets", target)
+    check_members_shape(_OP, "bags", bag.shape, row.shape)
     _, starts, order = find_bags_by_segments(_OP, bag, len(target))
     row = row if order is None else _core.gather(row, order)
     return _check_made(_core.sum_matches(value, key, target, starts, row, num_threads))
@@ -86,7 +89,7 @@ def dot_rows(
 
     Returns
     -------
-    array of the type of a, shape (M,)
+    array of the type of a in native byte order, shape (M,)
         ``(a[rows_of_a] * b[rows_of_b]).sum()`` over all axes but the first; nothing is conjugated. 16-bit floats are
         multiplied and added up in float32.
 
@@ -104,8 +107,11 @@ def dot_rows(
     arrays = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(dot_rows(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
-    first, second = _as_rows("a", a), _as_rows("b", b)
-    row, other = _as_pairs(first, second, {"rows_of_a": rows_of_a, "rows_of_b": rows_of_b})
+    first = _as_rows("a", a)
+    second = _as_rows("b", b, a=first)
+    row = _as_row_numbers("rows_of_a", rows_of_a, "a", first)
+    other = _as_row_numbers("rows_of_b", rows_of_b, "b", second)
+    check_members_shape(_OP, "rows_of_b", other.shape, row.shape)
     return _check_made(_core.dot_rows(first, second, row, other, num_threads))
 
 
@@ -116,18 +122,19 @@ def _check_made(made: np.ndarray | None) -> np.ndarray:
     return made
 
 
-def _as_rows(name: str, value: ArrayLike) -> np.ndarray:
-    """An array in the form that the core takes."""
-    return make_contiguous(convert.native(convert.as_array(_OP, name, value)))
+def _as_rows(name: str, value: ArrayLike, **others: np.ndarray) -> np.ndarray:
+    """An array in the form that the core takes. Its rows have the shape and type of those of others."""
+    array = make_contiguous(convert.native(convert.as_array(_OP, name, value)))
+    if array.ndim == 0:
+        raise make_error("no_rows", _OP, input=name)
+    for other, rows in others.items():
+        if array.shape[1:] != rows.shape[1:] or array.dtype != rows.dtype:
+            shapes = {"shape": array.shape[1:], "row": rows.shape[1:]}
+            raise make_error("other_rows", _OP, input=name, other=other, dtype=array.dtype, type=rows.dtype, **shapes)
+    return array
 
 
-def _as_pairs(first: np.ndarray, second: np.ndarray, given: dict[str, ArrayLike]) -> list[np.ndarray]:
-    """For each pair the row of the first array and that of the second, as int64."""
-    found: list[np.ndarray] = []
-    for table, (name, value) in zip((first, second), given.items(), strict=True):
-        numbers = convert.as_indices(_OP, name, value)
-        size = len(table) if table.ndim else 0
-        row = resolve_in_range(_OP, name, numbers, size, format_sentence("parts", "axis", axis=0, size=size))
-        check_members_shape(_OP, name, row.shape, found[0].shape if found else row.shape)
-        found.append(row)
-    return found
+def _as_row_numbers(name: str, value: ArrayLike, of: str, rows: np.ndarray) -> np.ndarray:
+    """Numbers of rows, as int64."""
+    subject = format_sentence("parts", "rows", array=of, size=len(rows))
+    return resolve_in_range(_OP, name, as_line(_OP, name, value), len(rows), subject)

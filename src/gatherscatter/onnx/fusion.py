@@ -65,7 +65,7 @@ class Pair:
         """The result as one step; None: the two nodes are to run, and to raise their errors."""
         try:
             return (_run_at_once(self.gather.node, self.reader.node, *inputs),)
-        except Exception:
+        except (TypeError, ValueError, IndexError):
             return (None,)
 
     def run_separately(self, data: Any, indices: Any, *others: Any) -> Any:
@@ -90,7 +90,7 @@ class ViewingExpand:
         """The data with this shape; errors are those of the node."""
         try:
             return (np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape.tolist()))),)
-        except Exception:
+        except (TypeError, ValueError):
             return self.node.run(data, shape)
 
 
