@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan.hpp"
+
 namespace gs {
 namespace {
 
@@ -162,6 +164,13 @@ Accumulator accumulator(const Combine& combine) {
                              else
                                  return Accumulator{sizeof(T)};
                          });
+}
+
+int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
+    if (combine.reduction == Reduction::none) return 0;
+    const Accumulator sums = accumulator(combine);
+    const int64_t for_sums = sums.load ? saturating_multiply(saturating_multiply(slots, width), sums.item_size) : 0;
+    return saturating_add(for_sums, counts_visits(combine) ? saturating_multiply(slots, 8) : 0);
 }
 
 }  // namespace gs

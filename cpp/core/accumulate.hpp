@@ -159,6 +159,9 @@ inline bool counts_visits(const Combine& combine) {
     return combine.reduction == Reduction::mean || !combine.include_self;
 }
 
+// Bytes that scatter_with_accumulators takes, but for long sums.
+int64_t accumulator_bytes(const Combine&, int64_t slots, int64_t width);
+
 // Runs walk(target, size of its elements, visits, combine), a scatter into accumulators, between load and finish.
 template <class Walk>
 bool scatter_with_accumulators(const Combine& combine, int64_t slots, int64_t width, std::byte* out, Walk&& walk) {

@@ -10,6 +10,7 @@
 #include "bag_loops.hpp"
 #include "machine.hpp"
 #include "parallel.hpp"
+#include "plan.hpp"
 #include "row_moves.hpp"
 #include "scratch.hpp"
 #include "sizes.hpp"
@@ -93,23 +94,40 @@ bool each_bag(const Bags& bags, const Task& task, F&& f) {
     return true;
 }
 
-// Runs f(number of the task, task) for all tasks; false if it is false for one.
-template <class F>
-bool run_all(const std::vector<Task>& tasks, int threads, F&& f) {
-    std::atomic<bool> good = true;
-    run_tasks(static_cast<int>(tasks.size()), threads, [&](int i) {
-        if (good && !f(i, tasks[static_cast<size_t>(i)])) good = false;
-    });
-    return good;
-}
+// Who reduces which bags, and how.
+struct Method {
+    BagLoops loops;  // without columns: rows are gathered, `at_once` at a time, and combined
+    std::vector<Task> tasks;
+    int workers;
+    int64_t at_once;
+
+    Method(const Bags& bags, int64_t width, const Combine& combine) : loops(bag_loops(combine, bags.weights != nullptr)) {
+        const int64_t size = combine.item_size, row_size = saturating_multiply(width, size);
+        const int threads = threads_for({bags.members + bags.count, row_size});
+        tasks = divide(bags, width, loops.columns > 0 ? column_unit_bytes / size : 0, threads);
+        workers = static_cast<int>(std::min<int64_t>(threads, static_cast<int64_t>(tasks.size())));
+        at_once = loops.columns > 0 ? 0 : std::clamp<int64_t>(group_bytes / row_size, 1, block);
+    }
+
+    // Runs f(worker, task) for all tasks. Each worker runs one task after the other. False if f is false for one.
+    template <class F>
+    bool run(F&& f) const {
+        std::atomic<bool> good = true;
+        std::atomic<size_t> next = 0;
+        run_tasks(workers, workers, [&](int worker) {
+            for (size_t i; good && (i = next++) < tasks.size();)
+                if (!f(worker, tasks[i])) good = false;
+        });
+        return good;
+    }
+};
 
 // Bags whose sums are held in registers, about a megabyte of members at a time.
-bool reduce_directly(const Bags& bags, const BagRows& rows, const BagLoops& loops, const std::byte* empty,
-                     std::byte* out, const Combine& combine, int threads) {
+bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method, const std::byte* empty,
+                     std::byte* out, const Combine& combine) {
     const int64_t size = combine.item_size, piece = std::max<int64_t>(piece_bytes / rows.size, 1);
     const bool mean = combine.reduction == Reduction::mean;
-    const std::vector<Task> tasks = divide(bags, rows.size / size, column_unit_bytes / size, threads);
-    return run_all(tasks, threads, [&](int, const Task& task) {
+    return method.run([&](int, const Task& task) {
         alignas(line_size) std::byte sums[max_sum_bytes];
         const int64_t known = std::min(read_once(bags.starts[task.end]), bags.members);
         for (int64_t begin = task.begin, end; begin < task.end; begin = end) {
@@ -124,10 +142,10 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const BagLoops& loop
                 }
                 return true;
             };
-            int64_t column = task.first, n = loops.columns;
+            int64_t column = task.first, n = method.loops.columns;
             for (size_t i = 0; n > 0; n /= 2, ++i)
                 for (; task.first + task.length - column >= n; column += n)
-                    if (!reduce(loops.loop[i], column)) return false;
+                    if (!reduce(method.loops.loop[i], column)) return false;
         }
         return true;
     });
@@ -136,25 +154,28 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const BagLoops& loop
 // Other bags: a few rows at a time are gathered, weighed and combined with accumulators.
 class BlockReducer {
   public:
-    BlockReducer(const Bags& bags, const std::byte* data, int64_t data_rows, int64_t width, const Combine& combine,
-                 int threads)
+    BlockReducer(const Bags& bags, const Method& method, const std::byte* data, int64_t data_rows, int64_t width,
+                 const Combine& combine)
         : bags_(bags),
+          method_(method),
           data_(data),
           data_rows_(data_rows),
           width_(width),
           row_size_(width * combine.item_size),
-          threads_(threads),
-          at_once_(std::clamp<int64_t>(group_bytes / row_size_, 1, block)),
-          tasks_(divide(bags, width, 0, threads)),
-          gathered_(static_cast<int64_t>(tasks_.size()) * at_once_ * row_size_, false),
+          gathered_(gathered_bytes(method, row_size_), false),
           copy_(copier(row_size_, {true, bags.may_skip, false, false})),
           weigh_(row_weigher(combine.dtype)) {}
 
+    // What all workers hold of the rows.
+    static int64_t gathered_bytes(const Method& method, int64_t row_size) {
+        return saturating_multiply(method.workers * method.at_once, row_size);
+    }
+
     bool run(std::byte* target, int64_t* visits, const Combine& combine) const {
         const ApplyRows apply = applier(combine, width_, {true, visits != nullptr, false});
-        return run_all(tasks_, threads_, [&](int i, const Task& task) {
+        return method_.run([&](int worker, const Task& task) {
             Block now{};
-            std::byte* const gathered = gathered_.get() + i * at_once_ * row_size_;
+            std::byte* const gathered = gathered_.get() + worker * method_.at_once * row_size_;
             const auto flush = [&](int64_t next) {
                 if (now.n > 0) combine_block(now, gathered, target, visits, apply, combine);
                 now.n = 0;
@@ -167,7 +188,7 @@ class BlockReducer {
                     if (row < -int64_t{bags_.may_skip} || row >= data_rows_) return false;
                     now.row[now.n] = row;
                     now.bag[now.n++] = b;
-                    if (now.n < at_once_) continue;
+                    if (now.n < method_.at_once) continue;
                     flush(m + 1);
                     if (should_stop()) return false;
                 }
@@ -193,11 +214,9 @@ class BlockReducer {
     }
 
     const Bags& bags_;
+    const Method& method_;
     const std::byte* data_;
     int64_t data_rows_, width_, row_size_;
-    int threads_;
-    int64_t at_once_;
-    std::vector<Task> tasks_;
     Scratch gathered_;
     CopyRows copy_;
     WeighRows weigh_;
@@ -210,20 +229,37 @@ bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int
     if (bags.count == 0 || width == 0) return true;
     combine.include_self = false;
     const int64_t size = combine.item_size;
-    const int threads = threads_for({bags.members + bags.count, width * size});
-    if (const BagLoops loops = bag_loops(combine, bags.weights != nullptr); loops.columns > 0) {
-        const Scratch zeros(bags.may_skip ? loops.columns * size : 0, true);
+    const Method method(bags, width, combine);
+    if (method.loops.columns > 0) {
+        const Scratch zeros(bags.may_skip ? method.loops.columns * size : 0, true);
         const BagRows rows{data, data_rows, width * size, zeros.get()};
-        return reduce_directly(bags, rows, loops, empty, out, combine, threads);
+        return reduce_directly(bags, rows, method, empty, out, combine);
     }
     for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
         fill(out + begin * width * size, (end - begin) * width, empty, size);
     });
-    const BlockReducer reducer(bags, data, data_rows, width, combine, threads);
+    const BlockReducer reducer(bags, method, data, data_rows, width, combine);
     return scatter_with_accumulators(combine, bags.count, width, out,
                                      [&](std::byte* target, int64_t, int64_t* visits, const Combine& how) {
                                          return reducer.run(target, visits, how);
                                      });
+}
+
+BagRoute route_bags(const Bags& bags, int64_t width, Combine combine) {
+    if (bags.count == 0 || width == 0) return {};
+    combine.include_self = false;
+    const Method method(bags, width, combine);
+    BagRoute route;
+    route.threads = std::max(method.workers, 1);
+    route.gathers_rows = method.loops.columns == 0;
+    route.divides_columns = std::ranges::any_of(method.tasks, [=](const Task& task) { return task.length < width; });
+    if (route.gathers_rows)
+        route.scratch =
+            saturating_add(BlockReducer::gathered_bytes(method, saturating_multiply(width, combine.item_size)),
+                           accumulator_bytes(combine, bags.count, width));
+    else if (bags.may_skip)
+        route.scratch = method.loops.columns * combine.item_size;
+    return route;
 }
 
 }  // namespace gs

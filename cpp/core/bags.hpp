@@ -24,4 +24,14 @@ struct Bags {
 [[nodiscard]] bool reduce_bags(const Bags&, const std::byte* data, int64_t data_rows, int64_t width,
                                const std::byte* empty, std::byte* out, Combine);
 
+// How `reduce_bags` divides and combines: decided before any work, from sizes and from where bags begin.
+// `gatherscatter.plan` shows it.
+struct BagRoute {
+    int threads = 1;               // that take part
+    bool divides_columns = false;  // of bags with very many members
+    bool gathers_rows = false;     // a few at a time; else sums stay in registers
+    int64_t scratch = 0;           // bytes
+};
+BagRoute route_bags(const Bags&, int64_t width, Combine);
+
 }  // namespace gs

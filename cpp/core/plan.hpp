@@ -26,6 +26,8 @@ inline int64_t saturating_multiply(int64_t a, int64_t b) {
     return multiply(a, b, product) ? product : INT64_MAX;
 }
 
+inline int64_t saturating_add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
+
 // NumPy's limit on dimensions.
 inline constexpr int max_rank = 64;
 

@@ -13,14 +13,6 @@
 namespace gs {
 namespace {
 
-// Bytes of what stands beside the output while `slots` of `width` elements are combined.
-int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
-    if (combine.reduction == Reduction::none) return 0;
-    const Accumulator sums = accumulator(combine);
-    const int64_t for_sums = sums.load ? saturating_multiply(saturating_multiply(slots, width), sums.item_size) : 0;
-    return for_sums + (counts_visits(combine) ? slots * 8 : 0);
-}
-
 int64_t target_size(const Combine& combine) {
     return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
 }

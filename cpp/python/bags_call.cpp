@@ -5,6 +5,7 @@
 #include "bag_gradients.hpp"
 #include "bags.hpp"
 #include "call.hpp"
+#include "facts.hpp"
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "signals.hpp"
@@ -29,12 +30,24 @@ int64_t row_width(PyArrayObject* rows) {
     return width;
 }
 
+// A reduction of bags by its names; false: elements of the type have no such reduction.
+bool read_combine(PyArray_Descr* descr, PyObject* reduction, PyObject* accumulate, Combine& combine) {
+    const int how = find_name(reduction, reduction_names), in = find_name(accumulate, accumulate_names);
+    combine = {element_type(descr), PyDataType_ELSIZE(descr), static_cast<Reduction>(how), false,
+               static_cast<Accumulate>(in)};
+    return how > 0 && combine.reduction != Reduction::sub && in >= 0 && supports(combine.dtype, combine.reduction);
+}
+
+bool read_limit(PyObject* num_threads, int& threads) {
+    const Ref op(PyUnicode_FromString("gather_reduce"));
+    return op && read_threads(op.get(), num_threads, threads);
+}
+
 // Runs a kernel that fills `out`; None if it returns false.
 template <class F>
 PyObject* fill_by(Ref out, PyObject* num_threads, int64_t bytes_per_row, F&& kernel) {
-    const Ref op(PyUnicode_FromString("gather_reduce"));
     int threads = 0;
-    if (!out || !op || !read_threads(op.get(), num_threads, threads)) return nullptr;
+    if (!out || !read_limit(num_threads, threads)) return nullptr;
     const ScopedThreadLimit limit(threads);
     bool sound = true;
     try {
@@ -65,12 +78,8 @@ PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
         return refuse("reduce_bags() wants a weight for each row, of data's type");
     if (!is_packed(empty, 0) || !same_type(array(empty), data))
         return refuse("reduce_bags() wants an element of data's type for empty bags");
-    const int reduction = find_name(arguments[5], reduction_names),
-              accumulate = find_name(arguments[6], accumulate_names);
-    const Combine combine{element_type(PyArray_DESCR(data)), PyArray_ITEMSIZE(data), static_cast<Reduction>(reduction),
-                          false, static_cast<Accumulate>(accumulate)};
-    const bool wanted = reduction > 0 && combine.reduction != Reduction::sub && accumulate >= 0;
-    if (!wanted || !supports(combine.dtype, combine.reduction))
+    Combine combine{};
+    if (!read_combine(PyArray_DESCR(data), arguments[5], arguments[6], combine))
         return refuse("reduce_bags() wants a reduction and a way to accumulate that the elements have");
     Shape shape = shape_of(data);
     const int64_t data_rows = shape.dim[0];
@@ -82,6 +91,39 @@ PyObject* reduce_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) 
     const std::byte *const table = bytes(data), *const none = bytes(array(empty));
     return fill_by(new_array(PyArray_DESCR(data), shape), arguments[8], width * combine.item_size,
                    [&](std::byte* out) { return reduce_bags(bags, table, data_rows, width, none, out, combine); });
+}
+
+// describe_bags(dtype, width, starts, weighted, reduction, accumulate, may_skip, num_threads)
+PyObject* describe_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 8 || !PyArray_DescrCheck(arguments[0]) || !is_numbers(arguments[2]) || !PyBool_Check(arguments[3]) ||
+        !PyBool_Check(arguments[6]))
+        return refuse("describe_bags() wants a dtype, a width, starts and two bools");
+    Combine combine{};
+    if (!read_combine(reinterpret_cast<PyArray_Descr*>(arguments[0]), arguments[4], arguments[5], combine))
+        return refuse("describe_bags() wants a reduction and a way to accumulate that the elements have");
+    const int64_t width = PyLong_AsLongLong(arguments[1]), count = PyArray_SIZE(array(arguments[2])) - 1;
+    int threads = 0;
+    if (PyErr_Occurred() || !read_limit(arguments[7], threads)) return nullptr;
+    const int64_t* const starts = numbers(arguments[2]);
+    if (width < 0 || count < 0 || starts[0] < 0 || !std::is_sorted(starts, starts + count + 1))
+        return refuse("describe_bags() wants a width of at least 0, and starts that do not descend");
+    // Whether there are weights matters, not where they lie.
+    static constexpr std::byte somewhere{};
+    const Bags bags{starts,        count, nullptr, starts[count], arguments[3] == Py_True ? &somewhere : nullptr,
+                    arguments[6] == Py_True};
+    const ScopedThreadLimit limit(threads);
+    Facts facts;
+    try {
+        const BagRoute route = route_bags(bags, width, combine);
+        facts.add("threads", route.threads);
+        facts.add("divides_columns", route.divides_columns);
+        facts.add("gathers_rows", route.gathers_rows);
+        facts.add("kernel_bytes", route.scratch);
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+    add_processor(facts);
+    return facts.take().release();
 }
 
 // sum_matches(values, keys, targets, starts, rows, num_threads)

@@ -306,6 +306,10 @@ inline constexpr const char* reduce_bags =
     "stands\n"
     "for zeros. None if starts or rows are out of range; NotImplemented if elements have no such reduction.";
 
+inline constexpr const char* describe_bags =
+    "describe_bags($module, dtype, width, starts, weighted, reduction, accumulate, may_skip, num_threads, /)\n--\n\n"
+    "How `reduce_bags` would reduce members that begin at `starts`, as a dict; nothing is run.";
+
 inline constexpr const char* sum_matches =
     "sum_matches($module, values, keys, targets, starts, rows, num_threads, /)\n--\n\n"
     "For each element of targets, a row of which belongs to each bag: the sum of the values whose keys are equal to it "

@@ -1,6 +1,7 @@
 #include "facts.hpp"
 
 #include "call.hpp"
+#include "machine.hpp"
 
 namespace gs {
 namespace {
@@ -64,6 +65,12 @@ Facts facts_of(const Plan& plan) {
     }
     facts.add("slots", plan.slots);
     return facts;
+}
+
+void add_processor(Facts& facts) {
+    facts.add("instruction_set", instruction_set_names[static_cast<int>(instruction_set)]);
+    facts.add("hardware_gather", has_fast_gather());
+    facts.add("cache_bytes", cache_bytes);
 }
 
 // plan(kernel, data_shape, indices_shape, axis=0, batch_dims=0)

@@ -28,4 +28,7 @@ class Facts {
 
 Facts facts_of(const Plan&);
 
+// Adds what is known of the processor.
+void add_processor(Facts&);
+
 }  // namespace gs

@@ -49,6 +49,7 @@ PyMethodDef functions[] = {
     method("scatter_groups", scatter_groups_call, docs::scatter_groups),
     method("reduce_groups", reduce_groups_call, docs::reduce_groups),
     method("reduce_bags", reduce_bags_call, docs::reduce_bags),
+    method("describe_bags", describe_bags_call, docs::describe_bags),
     method("sum_matches", sum_matches_call, docs::sum_matches),
     method("dot_rows", dot_rows_call, docs::dot_rows),
     method("gather_tree", gather_tree_call, docs::gather_tree),

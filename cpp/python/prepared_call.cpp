@@ -216,9 +216,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("plan", facts_of(prepared.kernel_call.plan).take());
     all.add("split", name(route.ordered ? Split::ordered : route.split));
     all.add("threads", divided ? route.threads : 1);
-    all.add("instruction_set", instruction_set_names[static_cast<int>(instruction_set)]);
-    all.add("hardware_gather", has_fast_gather());
-    all.add("cache_bytes", cache_bytes);
+    add_processor(all);
     all.add("prefetch", route.prefetch);
     all.add("stream", route.stream && may_stream(prepared));
     all.add("tile", route.tile);

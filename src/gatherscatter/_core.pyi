@@ -155,6 +155,17 @@ def reduce_bags(
     num_threads: int | None,
     /,
 ) -> Any: ...
+def describe_bags(
+    dtype: np.dtype[Any],
+    width: int,
+    starts: np.ndarray,
+    weighted: bool,
+    reduction: str,
+    accumulate: str,
+    may_skip: bool,
+    num_threads: int | None,
+    /,
+) -> dict[str, Any]: ...
 def sum_matches(
     values: np.ndarray | None,
     keys: np.ndarray,

@@ -130,6 +130,120 @@ def test_numbers(call: tuple[str, list[Any], dict[str, Any]]) -> None:
     assert plan.copied_bytes <= 2 * taken + SLACK, plan
 
 
+@st.composite
+def reductions(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
+    """Calls of gather_reduce, with bags of every form."""
+    rows, width = draw(st.sampled_from([(300, 40), (20_000, 8), (20_000, 1), (100, 3000)]))
+    form = draw(st.sampled_from(["packed", "offsets", "segment_ids"]))
+    members = rows if form != "packed" and draw(st.booleans(), label="no indices") else 30_000
+    count = draw(st.sampled_from([10, 5000]))
+    dtype = np.dtype(draw(st.sampled_from(["f4", "f8", "f2", "i8", "i2", "c16"])))
+    rng = np.random.default_rng(draw(st.integers(0, 9)))
+    index = rng.integers(draw(st.sampled_from([0, -rows])), rows, members)
+    options: dict[str, Any] = {
+        "reduction": draw(st.sampled_from(["add", "mean", "mul"] + ["max"] * (dtype.kind != "c"))),
+        "mode": draw(st.sampled_from(["raise", "fill"])),
+    }
+    if form == "packed":
+        index = index.reshape(-1, members // count)
+    elif form == "offsets":
+        offsets = np.sort(rng.integers(0, members + 1, count))
+        offsets[0] = 0
+        options["offsets"] = laid_out(draw, offsets, "offsets")
+    else:
+        ids = rng.integers(0, count, members)
+        options["segment_ids"] = laid_out(draw, np.sort(ids) if draw(st.booleans(), label="sorted") else ids, "ids")
+        options["num_segments"] = draw(st.sampled_from([None, count]))
+    if dtype.kind == "f":
+        accumulate = st.sampled_from(["step", "wide", *(["exact"] if options["reduction"] != "mul" else [])])
+        options["accumulate"] = draw(accumulate)
+    if draw(st.booleans(), label="weighted"):
+        options["weights"] = laid_out(draw, np.ones(index.shape, dtype), "weights")
+    if draw(st.booleans(), label="default row"):
+        options["default"] = np.ones(width, dtype)
+    index = index.astype(draw(st.sampled_from(["i8", "i4"])))
+    data = laid_out(draw, rng.integers(0, 2, (rows, width)).astype(dtype), "data")
+    arguments = [data] if members == rows else [data, laid_out(draw, index, "indices")]
+    if draw(st.booleans(), label="out"):
+        try:
+            result = gs.gather_reduce(*arguments, **options)
+        except (TypeError, ValueError):  # as below
+            return "gather_reduce", arguments, options
+        options["out"] = np.zeros((*result.shape, 2), result.dtype)[..., 0]
+    return "gather_reduce", arguments, options
+
+
+@given(reductions())
+def test_bags(call: tuple[str, list[Any], dict[str, Any]]) -> None:
+    function, arguments, options = call
+    try:
+        plan = gs.plan(function, *arguments, **options)
+    except (TypeError, ValueError):  # a list of other numbers, or the like
+        return
+    taken, _ = used(function, arguments, options)
+    assert 0 <= plan.copied_bytes <= plan.scratch_bytes
+    assert taken <= plan.scratch_bytes + SLACK, plan
+
+
+# Rows of one element, so that the result is small. Eight bytes say which row a member has, eight where a bag begins.
+N, BAGS = 20_000, 1000
+TABLE, ROWS = np.ones(N, np.float32), np.random.default_rng(1).integers(0, N, N)
+IDS = np.random.default_rng(2).integers(0, BAGS, N)
+STARTS = np.arange(0, N, N // BAGS)
+EXACT: dict[str, tuple[list[Any], dict[str, Any], int]] = {
+    "rows as they are": ([TABLE, ROWS.reshape(BAGS, -1)], {}, 8 * (BAGS + 1)),
+    "rows from the end": ([TABLE, (ROWS - N).reshape(BAGS, -1)], {}, 8 * N + 8 * (BAGS + 1)),
+    "narrow indices": ([TABLE, ROWS.astype("i4").reshape(BAGS, -1)], {}, 8 * N + 8 * (BAGS + 1)),
+    "strided indices": ([TABLE, ROWS.reshape(-1, BAGS).T], {}, 8 * N + 8 * (BAGS + 1)),
+    "strided narrow indices": ([TABLE, ROWS.astype("i4").reshape(-1, BAGS).T], {}, 12 * N + 8 * (BAGS + 1)),
+    "offsets": ([TABLE, ROWS], {"offsets": STARTS}, 8 * BAGS + 8 * (BAGS + 1)),
+    "offsets without indices": ([TABLE], {"offsets": STARTS}, 8 * N + 8 * (BAGS + 1)),
+    # Numbers of segments and the order of members, and whether numbers descend.
+    "segments in order": ([TABLE, ROWS], {"segment_ids": np.sort(IDS)}, 17 * N + 8 * (BAGS + 1)),
+    "segments": ([TABLE, ROWS], {"segment_ids": IDS}, 17 * N + 8 * (BAGS + 1)),
+    "segments without indices": ([TABLE], {"segment_ids": IDS}, 17 * N + 8 * (BAGS + 1)),
+    # The order, the rows of members, these in order, and weights in order.
+    "segments and weights": (
+        [TABLE, ROWS.astype("i4")], {"segment_ids": IDS, "weights": TABLE}, 28 * N + 8 * (BAGS + 1)
+    ),
+    "data with gaps": ([np.repeat(TABLE, 2)[::2], ROWS], {"offsets": STARTS}, 4 * N + 8 * (BAGS + 1)),
+    "swapped bytes": ([TABLE.astype(">f4"), ROWS], {"offsets": STARTS}, 4 * N + 8 * (BAGS + 1)),
+    "weights with gaps": (
+        [TABLE, ROWS], {"offsets": STARTS, "weights": np.repeat(TABLE, 2)[::2]}, 4 * N + 8 * (BAGS + 1)
+    ),
+    "all swapped and in order": (
+        [TABLE.astype(">f4"), ROWS], {"segment_ids": IDS, "weights": TABLE.astype(">f4")}, 28 * N + 8 * (BAGS + 1)
+    ),
+    "many bags": ([np.ones(3, np.int8), np.zeros((200_000, 1), int)], {}, 8 * 200_001),
+    # A mask of the bags without members, and their numbers.
+    "a row for many empty bags": (
+        [np.ones((3, 1), np.int8), np.zeros((200_000, 0), int)], {"default": np.ones(1, np.int8)},
+        8 * 200_001 + 9 * 200_000,
+    ),
+    "out": ([np.ones((N, 64)), ROWS], {"offsets": STARTS, "out": np.zeros((BAGS, 64))}, 8 * BAGS * 65 + 8),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_bytes_of_bags(case: str) -> None:
+    arguments, options, expected = EXACT[case]
+    plan = gs.plan("gather_reduce", *arguments, **options)
+    assert plan.scratch_bytes == expected, plan
+    taken, _ = used("gather_reduce", arguments, options)
+    assert abs(taken - expected) <= 16 * 1024, taken
+
+
+def test_gathered_rows_are_not_stored() -> None:
+    """Neither by the way that keeps sums in registers, nor by the one that combines rows."""
+    data, rows = np.ones((2000, 200)), np.random.default_rng(0).integers(0, 2000, (500, 60))
+    for options in ({}, {"accumulate": "exact"}, {"reduction": "max", "weights": np.ones(rows.shape)}):
+        plan = gs.plan("gather_reduce", data, rows, **options)
+        assert any("gathered rows are not stored" in step for step in plan.steps)
+        assert plan.scratch_bytes < rows.size * 200 * 8 / 20
+        taken, _ = used("gather_reduce", [data, rows], options)
+        assert taken <= plan.scratch_bytes + SLACK
+
+
 TEXTS = {
     "U": lambda n: np.array([f"{i % 90:03}" for i in range(n)]),
     "S": lambda n: np.array([f"{i % 90:03}".encode() for i in range(n)]),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.functions.plan import Lanes, Rows, movement
+from gatherscatter.functions.plan import BagRows, Lanes, Rows, movement
 from gatherscatter.specs.table import slots_shape
 
 ROWS = [
@@ -139,6 +140,118 @@ def test_the_movement_is_the_one_that_runs() -> None:
 def test_an_axis_beyond_64_bits_is_out_of_range(axis: int) -> None:
     with pytest.raises(ValueError, match="axis"):
         movement("gather", (4,), (2,), axis=axis)
+
+
+TABLE = np.ones((50, 6), np.float32)
+MEMBERS = np.arange(60) % 50
+BAGS = [
+    # indices, options -> movement, split on three threads
+    (MEMBERS.reshape(4, 5, 3), {}, BagRows(20, 60, 6)),
+    (MEMBERS, {"offsets": [0, 10, 10, 55]}, BagRows(4, 60, 6)),
+    (None, {"offsets": [0, 10]}, BagRows(2, 50, 6)),
+    (MEMBERS, {"segment_ids": MEMBERS % 7}, BagRows(7, 60, 6)),
+    (MEMBERS, {"segment_ids": MEMBERS % 7, "num_segments": 9}, BagRows(9, 60, 6)),
+    (MEMBERS[:0], {"offsets": []}, BagRows(0, 0, 6)),
+    (np.zeros((3, 0), int), {}, BagRows(3, 0, 6)),
+]
+
+
+@pytest.mark.parametrize(("indices", "options", "expected"), BAGS)
+def test_bags(indices: np.ndarray | None, options: dict, expected: BagRows) -> None:
+    made = gs.plan("gather_reduce", TABLE, indices, **options)
+    assert made.movement == expected
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert (made.threads, made.split) == (1, "nothing")
+    assert len(gs.gather_reduce(TABLE, indices, **options).reshape(-1, 6)) == expected.count
+
+
+def test_who_reduces_which_bags() -> None:
+    data, rows = np.ones((1000, 256), np.float32), np.zeros(20_000, int)
+    many = gs.plan("gather_reduce", data, rows.reshape(2000, 10), num_threads=3)
+    assert (many.threads, many.split) == (3, "bags")
+    divided = "threads divide the columns of bags with very many members"
+    assert divided not in many.steps
+    # One bag: its columns are divided, if they make sums in registers, and there is a unit for each thread.
+    one = gs.plan("gather_reduce", data, rows, offsets=[0], num_threads=3)
+    assert (one.threads, one.split) == (3, "bags")
+    assert divided in one.steps
+    for array, options in ((data, {"accumulate": "exact"}), (data[:, :100].copy(), {})):
+        alone = gs.plan("gather_reduce", array, rows, offsets=[0], num_threads=3, **options)
+        assert (alone.threads, alone.split) == (1, "nothing")
+    assert gs.plan("gather_reduce", data, rows, offsets=[0], num_threads=1).threads == 1
+
+
+def test_scratch_of_bags() -> None:
+    """Exact sums take eight bytes an element and a count for each bag; each thread gathers 16 KB of rows."""
+    data, rows = np.ones((1000, 256), np.float32), np.zeros((2000, 10), int)
+    starts = 2001 * 8
+    for threads in (1, 2, 3):
+        made = gs.plan("gather_reduce", data, rows, accumulate="exact", num_threads=threads)
+        assert made.scratch_bytes == starts + 2000 * 256 * 8 + 2000 * 8 + threads * 16 * 1024
+        assert "the gathered rows are not stored: a few at a time are copied and combined" in made.steps
+    made = gs.plan("gather_reduce", data, rows)
+    assert made.scratch_bytes == starts
+    assert "the gathered rows are not stored: they are reduced in registers" in made.steps
+
+
+BAD_BAGS: list[tuple[Any, Any, dict]] = [
+    (TABLE, MEMBERS, {}),
+    (TABLE, MEMBERS, {"offsets": [0], "segment_ids": MEMBERS}),
+    (TABLE, MEMBERS, {"offsets": [1]}),
+    (TABLE, MEMBERS, {"offsets": [0, 61]}),
+    (TABLE, MEMBERS, {"offsets": [0, 9, 8]}),
+    (TABLE, MEMBERS, {"offsets": [0.5]}),
+    (TABLE, MEMBERS, {"segment_ids": MEMBERS, "num_segments": 3}),
+    (TABLE, MEMBERS, {"segment_ids": MEMBERS[1:]}),
+    (TABLE, MEMBERS, {"offsets": [0], "weights": np.ones(5, np.float32)}),
+    (TABLE, MEMBERS, {"offsets": [0], "weights": np.ones(60, complex)}),
+    (TABLE, MEMBERS, {"offsets": [0], "reduction": "sub"}),
+    (TABLE, MEMBERS, {"offsets": [0], "accumulate": "never"}),
+    (TABLE, MEMBERS, {"offsets": [0], "mode": "drop"}),
+    (TABLE, MEMBERS, {"offsets": [0], "default": np.ones(5)}),
+    (TABLE, MEMBERS, {"offsets": [0], "default": "x"}),
+    (TABLE, MEMBERS, {"offsets": [0], "out": np.zeros((2, 6), np.float32)}),
+    (TABLE, MEMBERS, {"offsets": [0], "out": np.zeros((1, 6))}),
+    (TABLE, MEMBERS, {"offsets": [0], "num_threads": 0}),
+    (TABLE, MEMBERS, {"offsets": [0], "reduction": "mul", "accumulate": "exact"}),
+    (TABLE, MEMBERS * 1.0, {"offsets": [0]}),
+    (np.float32(1), [[0]], {}),
+    (np.array(["a"]), [[0]], {}),
+    (np.zeros((0, 2**40)), np.zeros((2**20, 0), int), {}),
+]
+
+
+@pytest.mark.parametrize(("data", "indices", "options"), BAD_BAGS)
+def test_a_plan_of_bags_raises_what_the_call_does(data: Any, indices: Any, options: dict) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError)) as of_call:
+        gs.gather_reduce(data, indices, **options)
+    with pytest.raises(of_call.type) as of_plan:
+        gs.plan("gather_reduce", data, indices, **options)
+    assert str(of_plan.value) == str(of_call.value)
+
+
+def test_indices_of_a_plan_are_not_checked() -> None:
+    assert gs.plan("gather_reduce", TABLE, [[99]]).movement == BagRows(1, 1, 6)
+
+
+def test_tensors_have_plans_of_bags() -> None:
+    torch = pytest.importorskip("torch")
+    made = gs.plan("gather_reduce", torch.ones(50, 6), torch.zeros(4, 3, dtype=torch.int64))
+    assert (made.movement, made.scratch_bytes) == (BagRows(4, 12, 6), 5 * 8)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "name"),
+    [
+        ("gather_reduce", {"updates": [1.0]}, "updates"),
+        ("gather_reduce", {"offsets": [0], "axis": 1}, "axis"),
+        ("gather", {"offsets": [0]}, "offsets"),
+        ("scatter_update", {"weights": [1.0]}, "weights"),
+    ],
+)
+def test_parameters_of_other_functions(function: str, options: dict, name: str) -> None:
+    with pytest.raises(TypeError, match=f"^plan: {function} has no parameter '{name}'$"):
+        gs.plan(function, TABLE, MEMBERS, **options)
 
 
 def test_only_kernels_have_movements() -> None:

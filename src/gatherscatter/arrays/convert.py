@@ -113,7 +113,7 @@ def execute(
     if call.is_text:
         result = strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode)
     else:
-        result = _set_byte_order(core(call.data, call.updates, out=call.out), call.dtype)
+        result = set_byte_order(core(call.data, call.updates, out=call.out), call.dtype)
     return result if out is None or call.out is not None else copy_into(op, out, result)
 
 
@@ -133,35 +133,53 @@ def prepare_arguments(
     op: str, kernel: str, data: ArrayLike, indices: ArrayLike, updates: ArrayLike | None, reduction: str, out: object
 ) -> KernelArguments:
     """Check and convert the arguments of a call."""
-    made: dict[str, int] = {}
-
-    def convert(name: str, given: Any, how: Callable[[Any], np.ndarray], spare: int = 0) -> np.ndarray:
-        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # its elements decide which type it takes
-            result = how(given)
-            lists = sum(math.prod(result.shape[:n]) for n in range(result.ndim))
-            made[name] = result.nbytes + 8 * result.size + _RECORD_BYTES * lists
-            return result
-        array = as_array(op, name, given)
-        result = how(array)
-        if array is not given and array.flags.owndata:
-            made[name] = made.get(name, 0) + array.nbytes
-        if result is not array and result.flags.owndata:
-            made[name] = made.get(name, 0) + result.nbytes + spare * min(result.size, _CAST_PIECE)
-        return result
-
-    array = convert("data", data, lambda value: as_array(op, "data", value))
-    index = convert("indices", indices, lambda value: as_indices(op, "indices", value))
-    update = None
-    if kernel.startswith("scatter"):
-        update = convert("updates", updates, lambda value: cast(op, "updates", value, "data", array), _CAST_BYTES)
+    arguments = Conversions(op)
+    array = arguments.convert("data", data, as_array)
+    index = arguments.convert("indices", indices, as_indices)
+    update = arguments.cast("updates", updates, array) if kernel.startswith("scatter") else None
     if out is not None:
         check_out(op, out, array, update)
     dtype = array.dtype
     is_text = needs_numbers(array, update, reduction)
     if update is not None and reduction != "none" and not is_text:
-        array, update = convert("data", array, native), convert("updates", update, native)
+        array, update = (
+            arguments.convert(name, each, lambda op, name, value: native(value))
+            for name, each in (("data", array), ("updates", update))
+        )
     to_core = out if type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text else None
-    return KernelArguments(array, index, update, to_core, dtype, is_text, made)
+    return KernelArguments(array, index, update, to_core, dtype, is_text, arguments.made)
+
+
+class Conversions:
+    """Arguments of a call as arrays, and how many bytes converting them takes.
+
+    Attributes
+    ----------
+    made : bytes of the arrays that were made from arguments, by their names
+    """
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+        self.made: dict[str, int] = {}
+
+    def convert(self, name: str, given: Any, how: Callable[[str, str, Any], np.ndarray], spare: int = 0) -> np.ndarray:
+        """``how(op, name, given)``, which takes ``spare`` bytes an element meanwhile."""
+        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # its elements decide which type it takes
+            result = how(self.op, name, given)
+            lists = sum(math.prod(result.shape[:n]) for n in range(result.ndim))
+            self.made[name] = result.nbytes + 8 * result.size + _RECORD_BYTES * lists
+            return result
+        array = as_array(self.op, name, given)
+        result = how(self.op, name, array)
+        if array is not given and array.flags.owndata:
+            self.made[name] = self.made.get(name, 0) + array.nbytes
+        if result is not array and result.flags.owndata:
+            self.made[name] = self.made.get(name, 0) + result.nbytes + spare * min(result.size, _CAST_PIECE)
+        return result
+
+    def cast(self, name: str, given: ArrayLike | None, data: np.ndarray) -> np.ndarray:
+        """`cast` to the type of data."""
+        return self.convert(name, given, lambda op, name, value: cast(op, name, value, "data", data), _CAST_BYTES)
 
 
 def check_call(
@@ -204,7 +222,7 @@ _RECORD_BYTES = 64  # that NumPy keeps for every inner list while it reads them
 _CAST_PIECE, _CAST_BYTES = 1 << 12, 32  # elements that change their type at a time, and what each takes meanwhile
 
 
-def _set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+def set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """A new array in the byte order of a type, without a copy."""
     if result.dtype == dtype:
         return result

@@ -22,7 +22,7 @@ from gatherscatter.errors import (
     raise_index_error,
     reduction_fault,
 )
-from gatherscatter.pieces import concatenate_lines, convert_dtype, extremes, make_contiguous, pieces
+from gatherscatter.pieces import PIECE, concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence
 
 _OP = "gather_reduce"
@@ -103,46 +103,31 @@ def gather_reduce(
     array([7., 5.])
     """
     options: dict[str, Any] = {"num_segments": num_segments, "reduction": reduction, "default": default,
-                               "accumulate": accumulate, "mode": mode, "num_threads": num_threads}  # fmt: skip
-    arrays = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights,
-              "out": out}  # fmt: skip
+                               "accumulate": accumulate, "mode": mode}  # fmt: skip
+    arrays: dict[str, Any] = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids,
+                              "weights": weights, "out": out}  # fmt: skip
     if lazy := lazy_function(_OP, arrays):
-        return lazy(**arrays, **options)  # type: ignore[no-any-return]
+        return lazy(**arrays, **options, num_threads=num_threads)  # type: ignore[no-any-return]
     if converted := to_numpy_arguments(_OP, arrays):
-        return converted.to_caller(gather_reduce(**converted.values, **options))  # type: ignore[no-any-return]
-    check_choices(_OP, reduction, accumulate)
-    if not isinstance(mode, str) or mode not in MODES[False]:
-        choice_fault(_OP, "mode", mode, scatter=False)
-    table = convert.as_array(_OP, "data", data)
-    check_type(_OP, reduction, accumulate, table.dtype)
-    if table.ndim == 0:
-        raise make_error("no_rows", _OP, input="data")
-    index = None if indices is None else convert.as_indices(_OP, "indices", indices)
-    members = table.shape[:1] if index is None else index.shape
-    bags = find_bags(members, index is not None, offsets, segment_ids, num_segments)
-    weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", table)
-    if weight is not None:
-        check_members_shape(_OP, "weights", weight.shape, members)
-    shape = bags.shape + table.shape[1:]
-    if out is not None:
-        convert.check_out(_OP, out, table, None)
-        if out.shape != shape:
-            raise make_error("result_shape", _OP, out=out.shape, result=shape)
+        made = gather_reduce(**converted.values, **options, num_threads=num_threads)
+        return converted.to_caller(made)  # type: ignore[no-any-return]
+    call = prepare_arguments(**arrays, **options)
+    index = call.indices
 
-    def reduce_rows(rows: np.ndarray, mode: str) -> np.ndarray | None:
+    def reduce_rows(rows: np.ndarray | None, mode: str) -> np.ndarray | None:
         return reduce_members(
-            _OP, table, rows, bags, weight, reduction, default, accumulate, mode=mode, num_threads=num_threads
-        )
+            _OP, call.data, rows, call.bags, call.weights, reduction, call.default, accumulate, mode=mode,
+            num_threads=num_threads,
+        )  # fmt: skip
 
-    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before. Rows
-    # without elements are not read.
+    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
     result = None
     if index is None:
-        result = reduce_rows(np.arange(len(table)), "raise")
-    elif mode == "raise" and index.dtype == np.int64 and 0 not in table.shape:
+        result = reduce_rows(None, "raise")
+    elif _can_be_rows(index, call.data, mode):
         result = reduce_rows(make_contiguous(index).reshape(-1), mode)
     if result is None and index is not None:
-        result = reduce_rows(_resolve(table, index, mode), mode)
+        result = reduce_rows(_resolve(call.data, index, mode), mode)
     if result is None:
         raise make_error("changed_indices", _OP)
     return result if out is None else convert.copy_into(_OP, out, result)
@@ -156,17 +141,111 @@ class Bags(NamedTuple):
     shape : the shape of the bags in the result
     starts : where each bag begins, and where the last one ends
     order : the members in the order of their bags; None: they are in that order already
+    scratch : bytes that finding them takes beside the two
     """
 
     shape: tuple[int, ...]
     starts: np.ndarray
     order: np.ndarray | None = None
+    scratch: int = 0
+
+
+class BagArguments(NamedTuple):
+    """The arguments of a call that are checked; `prepare_arguments` makes it."""
+
+    data: np.ndarray
+    indices: np.ndarray | None
+    bags: Bags
+    weights: np.ndarray | None
+    default: np.ndarray  # an element or a row of data's type
+    out: np.ndarray | None
+    shape: tuple[int, ...]  # of the result
+    made: dict[str, int]  # bytes of the arrays that were made from arguments, by their names
+
+
+def prepare_arguments(
+    data: ArrayLike,
+    indices: ArrayLike | None,
+    *,
+    offsets: ArrayLike | None,
+    segment_ids: ArrayLike | None,
+    num_segments: int | None,
+    weights: ArrayLike | None,
+    reduction: str,
+    default: ArrayLike,
+    accumulate: str,
+    mode: str,
+    out: np.ndarray | None,
+) -> BagArguments:
+    """Check and convert the arguments of a call. The values of indices are not checked."""
+    check_choices(_OP, reduction, accumulate)
+    if not isinstance(mode, str) or mode not in MODES[False]:
+        choice_fault(_OP, "mode", mode, scatter=False)
+    arguments = convert.Conversions(_OP)
+    table = arguments.convert("data", data, convert.as_array)
+    check_type(_OP, reduction, accumulate, table.dtype)
+    if table.ndim == 0:
+        raise make_error("no_rows", _OP, input="data")
+    index = None if indices is None else arguments.convert("indices", indices, convert.as_indices)
+    members = table.shape[:1] if index is None else index.shape
+    if offsets is not None:
+        offsets = arguments.convert("offsets", offsets, as_line)
+    if segment_ids is not None:
+        segment_ids = arguments.convert("segment_ids", segment_ids, as_line)
+    bags = find_bags(members, index is not None, offsets, segment_ids, num_segments)
+    weight = None if weights is None else arguments.cast("weights", weights, table)
+    if weight is not None:
+        check_members_shape(_OP, "weights", weight.shape, members)
+    shape = bags.shape + table.shape[1:]
+    if math.prod(shape) * table.itemsize >= 2**63:
+        raise make_error("too_large", _OP, shapes=f"{shape} of {table.dtype}")
+    if out is not None:
+        convert.check_out(_OP, out, table, None)
+        if out.shape != shape:
+            raise make_error("result_shape", _OP, out=out.shape, result=shape)
+    if not np.isscalar(default):
+        default = arguments.cast("default", default, table)
+    fill = as_default(_OP, default, table)
+    return BagArguments(table, index, bags, weight, fill, out, shape, arguments.made)
+
+
+def find_copies(call: BagArguments) -> dict[str, int]:
+    """Bytes of the arguments that are copied after they were prepared, because the kernel can't read them."""
+    return {
+        name: array.nbytes
+        for name, array in (("data", call.data), ("indices", call.indices), ("weights", call.weights))
+        if array is not None and not (array.flags.c_contiguous and array.dtype.isnative)
+    }
+
+
+def count_scratch(call: BagArguments, mode: str, kernel_bytes: int) -> int:
+    """The most bytes that a call takes beside its inputs and its result, if its kernel takes `kernel_bytes`."""
+    copies, (_, starts, order, scratch) = find_copies(call), call.bags
+    weight_bytes = copies.get("weights", 0)
+    if order is not None and call.weights is not None:
+        weight_bytes = call.weights.nbytes * (1 if call.weights.dtype.isnative else 2)
+    if call.default.ndim:  # which rows of the result are empty: a mask, and their numbers
+        kernel_bytes = max(kernel_bytes, 9 * min(len(starts) - 1, PIECE))
+        kernel_bytes += 0 if call.default.dtype.isnative else call.default.nbytes
+    kernel_bytes += copies.get("data", 0) + weight_bytes
+    index, index_bytes = call.indices, copies.get("indices", 0)
+    if index is None:
+        kernel_bytes += 8 * len(call.data) if order is None else 0
+    else:
+        resolved = 8 * index.size
+        reads_rows = _can_be_rows(index, call.data, mode) and not (index.size and index.min() < 0)
+        kernel_bytes += (index_bytes if reads_rows else resolved) + (0 if order is None else resolved)
+        scratch = max(scratch, index_bytes + (0 if reads_rows else resolved))
+    if call.out is not None:
+        kernel_bytes += math.prod(call.shape) * call.data.itemsize
+    held = sum(call.made.values()) + starts.nbytes + (0 if order is None else order.nbytes)
+    return held + max(scratch, kernel_bytes)
 
 
 def reduce_members(
     op: str,
     data: np.ndarray,
-    rows: np.ndarray,
+    rows: np.ndarray | None,
     bags: Bags,
     weights: np.ndarray | None,
     reduction: str,
@@ -176,10 +255,16 @@ def reduce_members(
     mode: str = "raise",
     num_threads: int | None = None,
 ) -> np.ndarray | None:
-    """The rows of data, an int64 for each member, reduced to the bags that were found; None: one is out of range."""
-    if bags.order is not None:
+    """The rows of data, an int64 for each member, reduced to the bags that were found; None: one is out of range.
+
+    ``rows=None`` stands for 0, 1, 2, ...
+    """
+    if rows is None:
+        rows = np.arange(len(data), dtype=np.int64) if bags.order is None else bags.order
+    elif bags.order is not None:
         rows = _core.gather(rows, bags.order)
-        weights = None if weights is None else _core.gather(weights, bags.order)
+    if weights is not None and bags.order is not None:
+        weights = _core.gather(weights, bags.order)
     result = reduce_bags(op, data, bags.starts, rows, weights, reduction, default, accumulate, mode, num_threads)
     return None if result is None else result.reshape(bags.shape + data.shape[1:])
 
@@ -200,19 +285,25 @@ def reduce_bags(
 
     With ``mode="fill"``, row -1 is zeros.
     """
-    is_zero = type(default) is int and default == 0  # which booleans have, too
-    fill = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
-    if fill.ndim and fill.shape != data.shape[1:]:
-        raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])
+    fill = convert.native(as_default(op, default, data))
     native, weight = make_contiguous(convert.native(data)), None if weights is None else convert.native(weights)
     flat = None if weight is None else make_contiguous(weight).reshape(-1)
-    empty = make_contiguous(convert.native(np.zeros((), data.dtype) if fill.ndim else fill))
+    empty = make_contiguous(np.zeros((), fill.dtype) if fill.ndim else fill)
     made = _core.reduce_bags(native, starts, rows, flat, empty, reduction, accumulate, mode == "fill", num_threads)
     if made is None:
         return None
     for part in pieces(len(made)) if fill.ndim else ():
         made[part][starts[1:][part] == starts[:-1][part]] = fill
-    return made if data.dtype.isnative else convert_dtype(made, data.dtype)
+    return convert.set_byte_order(made, data.dtype)
+
+
+def as_default(op: str, default: Any, data: np.ndarray) -> np.ndarray:
+    """What a bag without members gives, in data's type: an element or a row."""
+    is_zero = type(default) is int and default == 0  # which booleans have, too
+    fill = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
+    if fill.ndim and fill.shape != data.shape[1:]:
+        raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])
+    return fill
 
 
 def check_choices(op: str, reduction: str, accumulate: str) -> None:
@@ -288,7 +379,9 @@ def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:
 def find_bags_by_rows(members: tuple[int, ...]) -> Bags:
     """The last dimension is the bag."""
     count = math.prod(members[:-1])
-    return Bags(members[:-1], np.arange(count + 1, dtype=np.int64) * members[-1])
+    starts = np.arange(count + 1, dtype=np.int64)
+    starts *= members[-1]
+    return Bags(members[:-1], starts)
 
 
 def find_bags_by_offsets(op: str, offsets: np.ndarray, count: int) -> Bags:
@@ -296,7 +389,8 @@ def find_bags_by_offsets(op: str, offsets: np.ndarray, count: int) -> Bags:
     starts = resolve_in_range(op, "offsets", offsets, count + 1, format_sentence("parts", "members", size=count))
     if (place := find_descent(starts)) is not None:
         raise make_error("offsets_order", op, place=place, value=int(starts[place]), before=int(starts[place - 1]))
-    return Bags((len(starts),), concatenate_lines([starts, np.array([count])], np.dtype(np.int64)))
+    ends = concatenate_lines([starts, np.array([count])], np.dtype(np.int64))
+    return Bags((len(starts),), ends, scratch=starts.nbytes)
 
 
 def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) -> Bags:
@@ -308,15 +402,18 @@ def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) ->
         raise make_error("too_large", op, shapes=f"{count} segments")
     numbers = resolve_in_range(op, "segment_ids", ids, count, format_sentence("parts", "segments", size=count))
     starts, order = _core.group(numbers, count)
-    return Bags((count,), starts, None if find_descent(numbers) is None else order)
+    scratch = numbers.nbytes + min(len(numbers), PIECE)  # a byte tells whether a number is less than the one before it
+    if find_descent(numbers) is None:
+        return Bags((count,), starts, scratch=scratch + order.nbytes)
+    return Bags((count,), starts, order, scratch)
 
 
 def find_descent(numbers: np.ndarray) -> int | None:
     """The first place whose number is less than the one before it."""
     for part in pieces(max(len(numbers) - 1, 0)):
-        descents = np.flatnonzero(numbers[1:][part] < numbers[:-1][part])
-        if descents.size:
-            return int(part.start) + int(descents[0]) + 1
+        descends = numbers[1:][part] < numbers[:-1][part]
+        if descends.any():
+            return int(part.start) + int(descends.argmax()) + 1
     return None
 
 
@@ -333,6 +430,11 @@ def resolve_in_range(op: str, name: str, values: np.ndarray, size: int, subject:
             raise make_error("changed_indices", op)
         raise_index_error(op, name, values, bad, subject=subject, axis=None, allowed=(0, size - 1))
     return numbers
+
+
+def _can_be_rows(indices: np.ndarray, data: np.ndarray, mode: str) -> bool:
+    """Whether the kernel can read indices as rows, as long as none is negative. Rows without elements are not read."""
+    return mode == "raise" and indices.dtype == np.int64 and 0 not in data.shape
 
 
 def _resolve(data: np.ndarray, indices: np.ndarray, mode: str) -> np.ndarray:

@@ -1,13 +1,17 @@
 """Plans as Python sees them: what a call will do, and why, as plain frozen data that one can print, compare and pickle.
 
-Every operator but GatherTree is one of two movements. The core decides which, from shapes and strides. It also decides
-how threads divide the work, from sizes and samples of the indices. A plan reports these decisions.
+Gathers and scatters are one of two movements. The core decides which, from shapes and strides. It also decides how
+threads divide the work, from sizes and samples of the indices. `gather_reduce` is a third movement, for which it looks
+at where bags begin. A plan reports these decisions.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,10 +21,12 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert, strings
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpTypeError
+from gatherscatter.functions import gather_reduce
 
 Shape = tuple[int, ...]
 
 KERNELS = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
+_BAGS = "gather_reduce"
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,15 @@ class Lanes:
     slots: Shape
 
 
+@dataclass(frozen=True)
+class BagRows:
+    """Members of bags name rows of ``width`` elements. Each bag becomes one row."""
+
+    count: int
+    members: int
+    width: int
+
+
 def movement(
     kernel: str, data_shape: Shape, indices_shape: Shape, *, axis: int = 0, batch_dims: int = 0
 ) -> Rows | Lanes:
@@ -87,10 +102,12 @@ class CallPlan:
     function : the array function
     movement : the movement that the kernel makes. It follows from the shapes and from the strides of data and indices
     threads : how many threads will take part
-    split : what they divide between them: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements' or 'ordered'
+    split : what they divide between them: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements', 'ordered' or
+        'bags'
     scratch_bytes : the most memory that the call takes beside its inputs and its result: `copied_bytes`, and what the
-        kernel needs for sums, counts and batches. Exact for numbers in NumPy arrays, except for what exact sums that
-        don't fit take; for lists, text and objects an upper bound
+        kernel needs for sums, counts and batches, or where bags begin and which rows they have. Exact for numbers in
+        NumPy arrays, except for what exact sums that don't fit take; for lists, text and objects an upper bound. For
+        arguments of `gather_reduce` that are converted, too
     copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
         text and objects, and of a result that is copied to ``out`` in the end
     copies : the arguments that are copied first
@@ -104,7 +121,7 @@ class CallPlan:
     """
 
     function: str
-    movement: Rows | Lanes
+    movement: Rows | Lanes | BagRows
     threads: int
     split: str
     scratch_bytes: int
@@ -129,13 +146,58 @@ _SPLITS = {
     "rows": "threads divide the destination rows; each looks at all indices and picks its own, so order is kept",
     "elements": "threads divide the destination; batches of updates are sorted by owner first, so order is kept",
     "ordered": "threads divide the destination, and the indices with it, if they are all in such order as samples show",
+    "bags": "threads divide the bags, by the number of members",
 }
 
 
 def plan(
     function: str,
     data: ArrayLike,
-    indices: ArrayLike,
+    indices: ArrayLike | None = None,
+    updates: ArrayLike | None = None,
+    **options: Any,
+) -> CallPlan:
+    """Say which path a call takes, and why, without running it.
+
+    Parameters
+    ----------
+    function : the name of an array function: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
+        'scatter_elements', 'scatter_nd' or 'gather_reduce'
+    data, indices, updates, ... : what the function would be called with
+
+    Raises
+    ------
+    TypeError, ValueError
+        What the call would raise for types, shapes and attributes. The values of indices are not checked. Those of
+        ``offsets`` and ``segment_ids`` are, since it depends on them how threads divide the bags.
+
+    >>> import numpy as np, gatherscatter as gs
+    >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
+    gather: 1 thread, 0 bytes beside inputs and output
+      2 index tuples name rows of 4 elements
+      data is not contiguous, and is read where it lies
+      one thread does it all: the work is too small, or memory or the cache sets the pace
+    >>> print(gs.plan("gather_reduce", np.zeros((100, 8)), np.array([[3, 1], [4, 1]]), weights=np.ones((2, 2))))
+    gather_reduce: 1 thread, 24 bytes beside inputs and output
+      4 members of 2 bags name rows of 8 elements
+      the gathered rows are not stored: they are reduced in registers
+      24 bytes hold where bags begin, which rows they have
+      one thread does it all: the work is too small, or memory or the cache sets the pace
+    """
+    if function not in (*KERNELS, _BAGS):
+        names = ", ".join((*KERNELS, _BAGS))
+        raise OpTypeError(f"plan: function must be one of {names}, not {function!r}", op="plan")
+    make: Callable[..., CallPlan] = _plan_bags if function == _BAGS else partial(_plan_kernel, function)
+    given = options if updates is None else {"updates": updates, **options}
+    for name in given.keys() - signature(make).parameters:
+        raise OpTypeError(f"plan: {function} has no parameter {name!r}", op="plan")
+    return make(data, indices, **given)
+
+
+def _plan_kernel(
+    function: str,
+    data: ArrayLike,
+    indices: ArrayLike | None,
     updates: ArrayLike | None = None,
     *,
     axis: int = 0,
@@ -147,28 +209,6 @@ def plan(
     out: Any = None,
     num_threads: int | None = None,
 ) -> CallPlan:
-    """Say which path a call takes, and why, without running it.
-
-    Parameters
-    ----------
-    function : the name of an array function: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
-        'scatter_elements' or 'scatter_nd'
-    data, indices, updates, ... : what the function would be called with
-
-    Raises
-    ------
-    TypeError, ValueError
-        What the call would raise for types, shapes and attributes. The values of indices are not checked.
-
-    >>> import numpy as np, gatherscatter as gs
-    >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
-    gather: 1 thread, 0 bytes beside inputs and output
-      2 index tuples name rows of 4 elements
-      data is not contiguous, and is read where it lies
-      one thread does it all: the work is too small, or memory or the cache sets the pace
-    """
-    if function not in KERNELS:
-        raise OpTypeError(f"plan: function must be one of {', '.join(KERNELS)}, not {function!r}", op="plan")
     given: dict[str, Any] = {"data": data, "indices": indices, "updates": updates, "out": out}
     if converted := to_numpy_arguments(function, given):
         given = converted.values
@@ -206,6 +246,77 @@ def plan(
     )
 
 
+def _plan_bags(
+    data: ArrayLike,
+    indices: ArrayLike | None,
+    *,
+    offsets: ArrayLike | None = None,
+    segment_ids: ArrayLike | None = None,
+    num_segments: int | None = None,
+    weights: ArrayLike | None = None,
+    reduction: str = "add",
+    default: ArrayLike = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: Any = None,
+    num_threads: int | None = None,
+) -> CallPlan:
+    given: dict[str, Any] = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids,
+                             "weights": weights, "out": out}  # fmt: skip
+    if converted := to_numpy_arguments(_BAGS, given):
+        given = converted.values
+    call = gather_reduce.prepare_arguments(
+        **given, num_segments=num_segments, reduction=reduction, default=default, accumulate=accumulate, mode=mode
+    )
+    bags = call.bags
+    made = BagRows(len(bags.starts) - 1, int(bags.starts[-1]), math.prod(call.data.shape[1:]))
+    facts = _core.describe_bags(
+        call.data.dtype.newbyteorder("="), made.width, bags.starts, call.weights is not None, reduction, accumulate,
+        mode == "fill", num_threads,
+    )  # fmt: skip
+    later = gather_reduce.find_copies(call)
+    copied = sum(call.made.values()) + sum(later.values())
+    if out is not None:
+        copied += math.prod(call.shape) * call.data.itemsize
+    scratch = gather_reduce.count_scratch(call, mode, facts["kernel_bytes"])
+    copies = tuple(name for name in (*given, "default") if name in call.made or name in later)
+    steps = [
+        f"{made.members} members of {made.count} bags name rows of {made.width} elements",
+        "the gathered rows are not stored: "
+        + ("a few at a time are copied and combined" if facts["gathers_rows"] else "they are reduced in registers"),
+        *_copy_steps(copies),
+    ]
+    if bags.order is not None:
+        steps.append("the members are put in the order of their bags")
+    if out is not None:
+        steps.append(_APART)
+    held = ("where bags begin", "which rows they have", *(("sums and a few rows",) if facts["kernel_bytes"] else ()))
+    steps.append(f"{scratch - copied} bytes hold {', '.join(held)}")
+    if facts["divides_columns"]:
+        steps.append("threads divide the columns of bags with very many members")
+    split = "bags" if facts["threads"] > 1 else "nothing"
+    return CallPlan(
+        _BAGS,
+        made,
+        facts["threads"],
+        split,
+        scratch,
+        copied,
+        copies,
+        facts["instruction_set"],
+        facts["hardware_gather"],
+        facts["cache_bytes"],
+        (*steps, _SPLITS[split]),
+    )
+
+
+def _copy_steps(copies: tuple[str, ...]) -> list[str]:
+    return [f"{name} is copied first: it is not contiguous, or no array of a fitting type" for name in copies]
+
+
+_APART = "the result is made in an array of its own and then copied to out"
+
+
 def _steps(
     function: str, made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...], is_text: bool
 ) -> tuple[str, ...]:
@@ -220,11 +331,11 @@ def _steps(
         steps.append("numbers stand for the elements, and NumPy moves these afterwards")
     if facts["reads_strides"]:
         steps.append("data is not contiguous, and is read where it lies")
-    steps += [f"{name} is copied first: it is not contiguous, or no array of a fitting type" for name in copies]
+    steps += _copy_steps(copies)
     if facts["checked_first"]:
         steps.append("all indices are checked before the first write")
     if facts["made_apart"]:
-        steps.append("the result is made in an array of its own and then copied to out")
+        steps.append(_APART)
     if facts["tile"]:
         steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
     if facts["prefetch"]:

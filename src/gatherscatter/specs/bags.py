@@ -30,7 +30,7 @@ def run(op: str, given: Given, attributes: dict[str, Any], reduction: str, accum
     data, indices = next(iter(given.values())), given.get("indices")
     members = check_members(op, given, reduction, accumulate)
     bags = find_bags(op, given, members)
-    rows = np.arange(len(data)) if indices is None else resolve_rows(op, "indices", indices, data)
+    rows = None if indices is None else resolve_rows(op, "indices", indices, data)
     default = find_default(op, given, data, attributes)
     weights = given.get("per_sample_weights")
     result = reduce_members(op, data, rows, bags, weights, reduction, default, accumulate)
