@@ -18,9 +18,13 @@
 namespace gs {
 namespace {
 
-// Threads divide columns in units of this many bytes. So each column goes through the same instructions for any number
-// of threads: of two NaN, they decide which one stays.
-constexpr int64_t column_unit_bytes = 256;
+// Threads divide rows in units of so many columns. Then the bits of a column are the same for any number of threads,
+// although the loops that reduce it differ: of two NaN, the sum stays. Loops over halves add up registers, and
+// compilers choose whether the sum is the first of the two. So each thread runs the largest of these loops.
+int64_t column_unit(const BagLoops& loops, const Combine& combine) {
+    const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
+    return halves ? loops.columns : 256 / combine.item_size;
+}
 
 // Copies an element of at most 16 bytes to n places.
 void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
@@ -101,10 +105,11 @@ struct Method {
     int workers;
     int64_t at_once;
 
-    Method(const Bags& bags, int64_t width, const Combine& combine) : loops(bag_loops(combine, bags.weights != nullptr)) {
+    Method(const Bags& bags, int64_t width, const Combine& combine)
+        : loops(bag_loops(combine, bags.weights != nullptr)) {
         const int64_t size = combine.item_size, row_size = saturating_multiply(width, size);
         const int threads = threads_for({bags.members + bags.count, row_size});
-        tasks = divide(bags, width, loops.columns > 0 ? column_unit_bytes / size : 0, threads);
+        tasks = divide(bags, width, loops.columns > 0 ? column_unit(loops, combine) : 0, threads);
         workers = static_cast<int>(std::min<int64_t>(threads, static_cast<int64_t>(tasks.size())));
         at_once = loops.columns > 0 ? 0 : std::clamp<int64_t>(group_bytes / row_size, 1, block);
     }
@@ -129,7 +134,8 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method
     const bool mean = combine.reduction == Reduction::mean;
     return method.run([&](int, const Task& task) {
         alignas(line_size) std::byte sums[max_sum_bytes];
-        const int64_t known = std::min(read_once(bags.starts[task.end]), bags.members);
+        // At least 1: members are prefetched up to the last known one.
+        const int64_t known = std::max<int64_t>(std::min(read_once(bags.starts[task.end]), bags.members), 1);
         for (int64_t begin = task.begin, end; begin < task.end; begin = end) {
             const int64_t first = read_once(bags.starts[begin]);
             for (end = begin + 1; end < task.end && end - begin < piece; ++end)

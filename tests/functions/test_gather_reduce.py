@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import _core
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.oracle import oracle
 
@@ -140,6 +141,35 @@ def test_every_number_of_16_bits(name: str, width: int) -> None:
                 bag_of = np.repeat(alone[:, 0], 2)
                 expected = two_steps(data, pairs.reshape(-1), bag_of, 1 << 16, None, **how)
                 same(gs.gather_reduce(data, pairs, **how), expected)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_of_two_nan_the_same_one_stays_on_any_number_of_threads(name: str) -> None:
+    dtype, both = as_dtype(name), np.tile([0, 1], (1, 4000))
+    bits = np.full((2, 600), -1, f"i{dtype.itemsize}")  # NaN
+    bits[0] ^= np.iinfo(bits.dtype).min | 5  # without the sign, and with other digits
+    data = bits.view(dtype)
+    for reduction in ("add", "mean", "mul"):
+        for accumulate in ("step", "wide"):
+            how: dict[str, Any] = {"reduction": reduction, "accumulate": accumulate}
+            one, *others = (gs.gather_reduce(data, both, num_threads=n, **how) for n in (1, 2, 3, 7))
+            for each in others:
+                same(each, one)
+
+
+def test_the_core_reads_no_row_that_is_not_there() -> None:
+    """Another thread may change numbers after they were checked."""
+    data, empty = np.ones((3, 40), np.float32), np.zeros((), np.float32)
+    for bad in (3, -1, 2**62, -(10**13), -(2**63)):
+        for starts, rows in (
+            ([0, 2, bad], [0, 1]),
+            ([0, bad, 2], [0, 1]),
+            ([bad, 1, 2], [0, 1]),
+            ([0, 1, 2], [0, bad]),
+        ):
+            for accumulate in ("step", "wide", "exact"):
+                given = np.array(starts), np.array(rows), None, empty, "add", accumulate, False, 2
+                assert _core.reduce_bags(data, *given) is None, (starts, rows, accumulate)
 
 
 def test_all_ways_to_give_bags_agree() -> None:

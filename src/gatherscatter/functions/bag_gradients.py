@@ -64,6 +64,9 @@ def sum_matches(
     arrays = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(sum_matches(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
+    key = _as_rows("keys", keys)
+    target = _as_rows("targets", targets, keys=key)
+    value = None if values is None else _as_rows("values", values, keys=key)
     row = _as_row_numbers("rows", rows, "keys", key)
     bag = _as_row_numbers("bags", bags, "targets", target)
     check_members_shape(_OP, "bags", bag.shape, row.shape)
