@@ -75,6 +75,8 @@ def _limit_of_bags(workload: Workload, way: str) -> str:
         return "members are grouped by segment first; the peer adds them as they come, on one thread"
     if workload.dtype in HALVES and workload.weighted and way.startswith("torch"):
         return "products of halves are rounded before they are added; the peer rounds sums only"
+    if way == "torch: embedding_bag":
+        return "the peer generates its loop for the width of the rows; what else differs is not explained"
     narrow = row_view(workload)[3] * workload.itemsize <= _NARROW
     if narrow and way.startswith(("numba", "scipy", "torch: sparse.mm")):
         return "the peer does not check indices"

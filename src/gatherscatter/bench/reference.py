@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from gatherscatter.bench.case import BenchCase
-from gatherscatter.bench.workload import LANES, TUPLES, row_view
+from gatherscatter.bench.workload import HALVES, LANES, TUPLES, row_view
 from gatherscatter.library_code.by_numpy import UFUNCS
 
 _STEP = 1 << 22
@@ -87,15 +87,18 @@ class Reference:
         self._reduce(numbers, case.new, counted=1)
 
     def _reduce_bags(self, rows: np.ndarray) -> None:
-        """What a scatter makes of the weighed rows; bags without members are zeros."""
-        case = self._case
+        """What a scatter makes of the weighed rows; bags without members are zeros. Halves add up in float32."""
+        case, dtype = self._case, rows.dtype
         if case.weights is not None:
             rows *= case.weights.reshape(-1, 1)
+        if case.workload.dtype in HALVES:
+            rows = rows.astype(np.float32)
         self.expected = np.zeros(case.workload.result, rows.dtype)
         if case.workload.reduction in ("min", "max"):
             # One member of each bag, whichever: it may count twice.
             self.expected.reshape(-1, self._width)[case.segment_ids] = rows
         self._reduce(case.segment_ids, rows, counted=0)
+        self.expected = self.expected.astype(dtype, copy=False)
 
     def _reduce(self, numbers: np.ndarray, updates: np.ndarray, counted: int) -> None:
         """Combine updates with the values in ``expected``. A mean counts each of those values ``counted`` times."""
