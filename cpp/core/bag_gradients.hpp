@@ -32,8 +32,9 @@ struct RowPairs {
 // Whether elements are floats or complex numbers: dot_rows is for these only.
 bool supports_dots(DType);
 
-// out[m] = the sum of a[rows_of_a[m], c] * b[rows_of_b[m], c] over all columns c. Column c belongs to sum c % 16, and the
-// sixteen sums are added up in pairs, i and i + 8 first. Halves are multiplied and added up in float. False: as above.
+// out[m] = the sum of a[rows_of_a[m], c] * b[rows_of_b[m], c] over all columns c. Column c belongs to sum c % 16, and
+// the sixteen sums are added up in pairs, i and i + 8 first. Halves are multiplied and added up in float. False: as
+// above.
 [[nodiscard]] bool dot_rows(const RowPairs&, std::byte* out);
 
 }  // namespace gs

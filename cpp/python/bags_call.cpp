@@ -109,8 +109,8 @@ PyObject* describe_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n
         return refuse("describe_bags() wants a width of at least 0, and starts that do not descend");
     // Whether there are weights matters, not where they lie.
     static constexpr std::byte somewhere{};
-    const Bags bags{starts,        count, nullptr, starts[count], arguments[3] == Py_True ? &somewhere : nullptr,
-                    arguments[6] == Py_True};
+    const Bags bags{
+        starts, count, nullptr, starts[count], arguments[3] == Py_True ? &somewhere : nullptr, arguments[6] == Py_True};
     const ScopedThreadLimit limit(threads);
     Facts facts;
     try {

@@ -177,12 +177,13 @@ def is_bad_bag_value(call: ExplainedCall, name: str, value: int) -> bool:
 def _list_bag_moves(call: ExplainedCall) -> Iterator[Move]:
     """Bag by bag its members, or what fills its row; before them the members that are in no bag."""
     try:
-        shape, starts, order = call.bags
+        bags = call.bags
     except IndexError:
         yield from _list_bag_values(call)
         return
+    starts, order = bags.starts, bags.order
     yield from (_take_member(call, n, None, None) for n in range(starts[0]))
-    for number, bag in enumerate(np.ndindex(shape)):
+    for number, bag in enumerate(np.ndindex(bags.shape)):
         members = range(starts[number], starts[number + 1])
         yield from (_take_member(call, n if order is None else int(order[n]), number, bag) for n in members)
         if not members and call.error is None:
