@@ -55,7 +55,7 @@ GS_LOOP void round(float* values) {
     }
 }
 
-// Where the rows of members begin that a loop reads.
+// The rows of the members of bags, from the first column on that a loop reads.
 template <class T>
 struct MemberRows {
     const int64_t* rows;
@@ -199,7 +199,7 @@ BagLoops make_loops() {
     return loops;
 }
 
-// Eight registers hold sums. AVX-512 has more: 16.
+// Sums fill eight registers. With AVX-512, which has twice as many, they fill sixteen.
 template <class T, class A, class Op, bool weighted>
 BagLoops loops_of() {
     using S = SumType<T, A, Op>;

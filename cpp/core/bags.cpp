@@ -18,9 +18,9 @@
 namespace gs {
 namespace {
 
-// Threads divide rows in units of so many columns. Then the bits of a column are the same for any number of threads,
-// although the loops that reduce it differ: of two NaN, the sum stays. Loops over halves add up registers, and
-// compilers choose whether the sum is the first of the two. So each thread runs the largest of these loops.
+// Threads divide rows in units of so many columns. The number of threads then decides which loop reduces a column, but
+// not the bits of the result: if the sum and the row are both NaN, the sum stays. In loops over halves the compiler
+// chooses which of the two stays, and not the same one in each loop. So their unit is that of the largest loop.
 int64_t column_unit(const BagLoops& loops, const Combine& combine) {
     const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
     return halves ? loops.columns : 256 / combine.item_size;
@@ -98,7 +98,7 @@ bool each_bag(const Bags& bags, const Task& task, F&& f) {
     return true;
 }
 
-// Who reduces which bags, and how.
+// How the bags of a call are divided between threads, and which loops reduce them.
 struct Method {
     BagLoops loops;  // without columns: rows are gathered, `at_once` at a time, and combined
     std::vector<Task> tasks;

@@ -107,6 +107,8 @@ def test_prepared_indices_and_what_only_reads_them() -> None:
     with pytest.raises(OpTypeError, match="data is a PyTorch tensor, but updates is a NumPy array"):
         prepared.scatter(data, np.ones((2, 4), np.float32))
     assert gs.plan("gather", data, rows).threads == 1
+    of_bags = gs.plan("gather_reduce", torch.ones(50, 6), torch.zeros(4, 3, dtype=torch.int64))
+    assert (of_bags.movement.count, of_bags.movement.members, of_bags.scratch_bytes) == (4, 12, 5 * 8)
     assert gs.inspect(rows, data.shape, axis=0).count == 2
 
 

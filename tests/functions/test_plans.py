@@ -234,12 +234,6 @@ def test_indices_of_a_plan_are_not_checked() -> None:
     assert gs.plan("gather_reduce", TABLE, [[99]]).movement == BagRows(1, 1, 6)
 
 
-def test_tensors_have_plans_of_bags() -> None:
-    torch = pytest.importorskip("torch")
-    made = gs.plan("gather_reduce", torch.ones(50, 6), torch.zeros(4, 3, dtype=torch.int64))
-    assert (made.movement, made.scratch_bytes) == (BagRows(4, 12, 6), 5 * 8)
-
-
 @pytest.mark.parametrize(
     ("function", "options", "name"),
     [

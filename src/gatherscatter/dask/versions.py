@@ -16,7 +16,7 @@ from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs import bags as specs_bags
-from gatherscatter.specs.calls import check_inputs, find_sums, kernel_arguments, name_inputs, warn_if_deprecated
+from gatherscatter.specs.calls import check_inputs, choose_reduction, kernel_arguments, name_inputs, warn_if_deprecated
 from gatherscatter.specs.table import Input, OpVersion
 
 
@@ -66,7 +66,7 @@ def _reduce_bags(
     Lazy inputs that decide which members meet are computed, because the graph depends on their values.
     """
     op, first = row.name, row.inputs[0].name
-    reduction, accumulate = find_sums(row, arrays[first], values, accumulate)
+    reduction, accumulate = choose_reduction(row, arrays[first], values, accumulate)
     members = specs_bags.check_members(op, arrays, reduction, accumulate)
     deciding = {known.name for known in row.inputs if known.kind != "data"} - {"indices"}
     lazy = {name: value for name, value in given.items() if name in deciding and isinstance(value, Array)}

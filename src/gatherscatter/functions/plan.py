@@ -181,7 +181,7 @@ def plan(
     gather_reduce: 1 thread, 24 bytes beside inputs and output
       4 members of 2 bags name rows of 8 elements
       the gathered rows are not stored: they are reduced in registers
-      24 bytes hold where bags begin, which rows they have
+      24 bytes hold where bags begin and which rows they have
       one thread does it all: the work is too small, or memory or the cache sets the pace
     """
     if function not in (*KERNELS, _BAGS):
@@ -290,8 +290,10 @@ def _plan_bags(
         steps.append("the members are put in the order of their bags")
     if out is not None:
         steps.append(_APART)
-    held = ("where bags begin", "which rows they have", *(("sums and a few rows",) if facts["kernel_bytes"] else ()))
-    steps.append(f"{scratch - copied} bytes hold {', '.join(held)}")
+    held = "where bags begin, which rows they have, sums and a few rows"
+    if not facts["kernel_bytes"]:
+        held = "where bags begin and which rows they have"
+    steps.append(f"{scratch - copied} bytes hold {held}")
     if facts["divides_columns"]:
         steps.append("threads divide the columns of bags with very many members")
     split = "bags" if facts["threads"] > 1 else "nothing"

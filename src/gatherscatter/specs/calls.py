@@ -70,7 +70,9 @@ def call(
     if row.kernel == "gather_tree":
         return gather_tree.run(row.name, *arrays)
     if row.kernel == "gather_reduce":
-        return bags.run(row.name, name_inputs(row, arrays), values, *find_sums(row, arrays[0], values, accumulate))
+        return bags.run(
+            row.name, name_inputs(row, arrays), values, *choose_reduction(row, arrays[0], values, accumulate)
+        )
     inner, keywords = kernel_arguments(row, arrays, values, accumulate)
     result = convert.execute(row.name, row.kernel, *inner, **keywords)
     return result if row.finish is None else row.finish(tuple(inner), values, result)
@@ -97,7 +99,7 @@ def kernel_arguments(
     row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
     """Arrays and keywords with which the kernel of a version does what the version does."""
-    reduction, accumulate = find_sums(row, arrays[0], values, accumulate)
+    reduction, accumulate = choose_reduction(row, arrays[0], values, accumulate)
     axis = values.get("axis", 0)
     if row.inputs[-1].kind == "axis":
         axis = bags.read_scalar(row.name, "axis", arrays.pop())
@@ -121,8 +123,10 @@ def name_inputs(row: OpVersion, inputs: Iterable[Any]) -> dict[str, Any]:
     return dict(zip((known.name for known in row.inputs), inputs, strict=False))
 
 
-def find_sums(row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None) -> tuple[str, str]:
-    """The reduction of a call, which the type of data has, and how it adds up."""
+def choose_reduction(
+    row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None
+) -> tuple[str, str]:
+    """The reduction of a call and the way to accumulate. The type of data must have the reduction."""
     reduction = normalise_reduction(row, values)
     check_reduction(row, reduction, data.dtype)
     return reduction, accumulate or default_accumulate(row, data)
