@@ -578,7 +578,7 @@ def test_everything_that_takes_the_focus_has_a_name(window: browser.Browser, pag
     window.open(page)
     open_cell(window, "onnx.ScatterND-18", "openvino")
     open_case(window, SAMPLE["cases"][0]["id"])
-    nodes = window.command("Accessibility.getFullAXTree")["nodes"]
+    nodes = window.accessibility_tree()
     roles = Counter(node["role"]["value"] for node in nodes if not node["ignored"])
     assert roles["dialog"] == 1
     nameless = [
@@ -595,7 +595,7 @@ def test_everything_that_takes_the_focus_has_a_name(window: browser.Browser, pag
 def test_the_matrix_is_a_grid_whatever_it_looks_like(window: browser.Browser, page: Path, width: int) -> None:
     window.size(width)
     window.open(page)
-    nodes = window.command("Accessibility.getFullAXTree")["nodes"]
+    nodes = window.accessibility_tree()
     roles = Counter(node["role"]["value"] for node in nodes if not node["ignored"])
     names = ("grid", "row", "rowheader", "columnheader", "gridcell")
     assert {name: roles[name] for name in names} == dict(zip(names, (1, 6, 5, 4, 15), strict=True))

@@ -122,7 +122,7 @@ def test_every_page_fits_a_phone_and_asks_for_nothing(site: Path, chromium: brow
 @needs_browser
 def test_the_drawing_that_helps_to_choose_has_names_and_links(site: Path, chromium: browser.Browser) -> None:
     chromium.open(site / "choose.html")
-    tree = chromium.command("Accessibility.getFullAXTree")["nodes"]
+    tree = chromium.accessibility_tree()
     named = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if "role" in node}
     assert {("link", "gather_nd"), ("link", "onnx.TensorScatter")} <= named
     assert any(role == "group" and name.startswith("From what one index names") for role, name in named)

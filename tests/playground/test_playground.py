@@ -441,7 +441,7 @@ def test_every_control_has_a_name(window: browser.Browser) -> None:
     window.run(
         "playground.show(arguments[0])", f"op=onnx.TensorScatter-24&{PRESETS['onnx.TensorScatter'][0]['fragment']}"
     )
-    tree = window.command("Accessibility.getFullAXTree")["nodes"]
+    tree = window.accessibility_tree()
     roles = {"button", "combobox", "textbox", "checkbox", "slider", "img", "region"}
     nameless = [
         node["role"]["value"]

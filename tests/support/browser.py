@@ -89,6 +89,16 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", media="print" if printed else "", features=[scheme])
 
+    def accessibility_tree(self) -> list[dict[str, Any]]:
+        """Its nodes. The browser makes them a moment after the page: first there is a root only."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        def read(_: Any) -> list[dict[str, Any]]:
+            nodes: list[dict[str, Any]] = self.command("Accessibility.getFullAXTree")["nodes"]
+            return nodes if len(nodes) > 3 else []
+
+        return WebDriverWait(self.driver, 20, poll_frequency=0.02).until(read)
+
     def wait(self, script: str, *arguments: Any) -> Any:
         """Wait until JavaScript returns something true, and return it."""
         from selenium.webdriver.support.ui import WebDriverWait
