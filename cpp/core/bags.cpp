@@ -61,6 +61,9 @@ struct Task {
     int64_t begin, end, first, length;
 };
 
+// How many members there are between two places. Another thread may have changed the places, to any numbers.
+uint64_t distance(int64_t first, int64_t last) { return static_cast<uint64_t>(last) - static_cast<uint64_t>(first); }
+
 // Tasks with about as many members each. Bags with very many members are divided by columns, in multiples of
 // `column_unit`; 0: they are not.
 std::vector<Task> divide(const Bags& bags, int64_t width, int64_t column_unit, int threads) {
@@ -74,7 +77,8 @@ std::vector<Task> divide(const Bags& bags, int64_t width, int64_t column_unit, i
     for (int64_t p = 1; p <= parts; ++p) {
         const int64_t* const bound = std::lower_bound(bags.starts, bags.starts + bags.count, share * p);
         const int64_t end = p == parts ? bags.count : std::max<int64_t>(bound - bags.starts, begin);
-        const bool divided = pieces > 1 && begin < end && bags.starts[end] - bags.starts[end - 1] > 2 * share;
+        const bool divided = pieces > 1 && begin < end &&
+                             distance(bags.starts[end - 1], bags.starts[end]) > static_cast<uint64_t>(2 * share);
         add(begin, end - divided, 0, width);
         for (int64_t i = 0; divided && i < pieces; ++i) {
             const int64_t first = width / column_unit * i / pieces * column_unit;
@@ -139,8 +143,9 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method
         for (int64_t begin = task.begin, end; begin < task.end; begin = end) {
             const int64_t first = read_once(bags.starts[begin]);
             for (end = begin + 1; end < task.end && end - begin < piece; ++end)
-                if (bags.starts[end + 1] - first > piece) break;
+                if (distance(first, bags.starts[end + 1]) > static_cast<uint64_t>(piece)) break;
             const int64_t last = read_once(bags.starts[end]);
+            if (first < 0 || last > bags.members) return false;
             const auto reduce = [&](ReduceColumns loop, int64_t column) {
                 for (int64_t m = first; m == first || m < last; m += piece) {
                     const BagRange range{begin, end, m, std::min(m + piece, last), known, sums};
