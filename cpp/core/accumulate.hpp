@@ -159,7 +159,7 @@ inline bool counts_visits(const Combine& combine) {
     return combine.reduction == Reduction::mean || !combine.include_self;
 }
 
-// Bytes that scatter_with_accumulators takes, but for long sums.
+// The bytes that scatter_with_accumulators takes. Long sums are not counted.
 int64_t accumulator_bytes(const Combine&, int64_t slots, int64_t width);
 
 // Runs walk(target, size of its elements, visits, combine), a scatter into accumulators, between load and finish.

@@ -18,9 +18,10 @@
 namespace gs {
 namespace {
 
-// Threads divide rows in units of so many columns. The number of threads then decides which loop reduces a column, but
-// not the bits of the result: if the sum and the row are both NaN, the sum stays. In loops over halves the compiler
-// chooses which of the two stays, and not the same one in each loop. So their unit is that of the largest loop.
+// When threads divide the columns of a bag, each takes a multiple of this many. Which loop reduces a column then
+// depends on the number of threads. The bits must not. They differ only if the sum and the row are both NaN. Loops over
+// floats keep the sum. In loops over halves, the compiler chooses, and it chooses differently in each loop. So threads
+// divide halves only where all of them run the largest loop.
 int64_t column_unit(const BagLoops& loops, const Combine& combine) {
     const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
     return halves ? loops.columns : 256 / combine.item_size;
