@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include "element.hpp"
@@ -26,6 +27,11 @@ enum class DType : uint8_t {
     complex64,
     complex128,
 };
+inline constexpr const char* dtype_names[] = {"opaque",  "bool",    "int8",      "int16",     "int32",   "int64",
+                                              "uint8",   "uint16",  "uint32",    "uint64",    "float16", "bfloat16",
+                                              "float32", "float64", "complex64", "complex128"};
+static_assert(std::size(dtype_names) == static_cast<size_t>(DType::complex128) + 1);
+inline const char* name(DType dtype) { return dtype_names[static_cast<int>(dtype)]; }
 
 // f is called with std::type_identity<T>; `otherwise` is what an opaque type gives.
 template <class F, class R>

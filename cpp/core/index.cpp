@@ -211,24 +211,10 @@ auto visit_columns(int k, F&& f) {
     }
 }
 
-template <class F>
-auto visit_type(IndexType type, F&& f) {
-    switch (type) {
-        case IndexType::int8: return f(int8_t{});
-        case IndexType::int16: return f(int16_t{});
-        case IndexType::int32: return f(int32_t{});
-        case IndexType::uint8: return f(uint8_t{});
-        case IndexType::uint16: return f(uint16_t{});
-        case IndexType::uint32: return f(uint32_t{});
-        case IndexType::uint64: return f(uint64_t{});
-        default: return f(int64_t{});
-    }
-}
-
 // There is a function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128, in each version.
 // One loop with a branch for each of these inside would be several times slower.
 auto resolver(IndexType type, Mode mode, int k) {
-    return visit_type(type, [=]<class I>(I) {
+    return visit_index_type(type, [=]<class I>(I) {
         return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
             switch (mode) {
                 case Mode::wrap: return version<resolve<Mode::wrap, I, columns>>();
@@ -241,7 +227,7 @@ auto resolver(IndexType type, Mode mode, int k) {
 }
 
 auto range_checker(IndexType type, int k) {
-    return visit_type(type, [=]<class I>(I) {
+    return visit_index_type(type, [=]<class I>(I) {
         return visit_columns(
             k, [=]<int columns>(std::integral_constant<int, columns>) { return version<are_in_range<I, columns>>(); });
     });
@@ -267,8 +253,6 @@ template <class I>
 GatherElements element_gatherer(int64_t item_size, bool use_prefetch) {
     return use_prefetch ? element_gatherer<I, true>(item_size) : element_gatherer<I, false>(item_size);
 }
-
-int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
 
 }  // namespace
 

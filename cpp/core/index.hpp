@@ -24,6 +24,27 @@ inline bool index_type_of(DType dtype, IndexType& type) {
     return true;
 }
 
+inline const char* name(IndexType type) {
+    return name(static_cast<DType>(static_cast<int>(DType::int8) + static_cast<int>(type)));
+}
+
+inline int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
+
+// f is called with an integer of the type.
+template <class F>
+auto visit_index_type(IndexType type, F&& f) {
+    switch (type) {
+        case IndexType::int8: return f(int8_t{});
+        case IndexType::int16: return f(int16_t{});
+        case IndexType::int32: return f(int32_t{});
+        case IndexType::uint8: return f(uint8_t{});
+        case IndexType::uint16: return f(uint16_t{});
+        case IndexType::uint32: return f(uint32_t{});
+        case IndexType::uint64: return f(uint64_t{});
+        default: return f(int64_t{});
+    }
+}
+
 // What happens to an index outside the valid range.
 enum class Mode : uint8_t {
     raise,  // an error

@@ -1,0 +1,165 @@
+#include "bad_indices.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+namespace gs {
+namespace {
+
+using Kind = IndexHint::Kind;
+
+struct Range {
+    IndexValue least, greatest;
+
+    void add(IndexValue value, bool first) {
+        if (first || value < least) least = value;
+        if (first || greatest < value) greatest = value;
+    }
+};
+
+IndexValue index_value(auto value) {
+    if constexpr (std::is_signed_v<decltype(value)>)
+        if (value < 0) return {true, ~static_cast<uint64_t>(static_cast<int64_t>(value)) + 1};
+    return {false, static_cast<uint64_t>(value)};
+}
+
+// Calls f(position, column, value) for each index.
+template <class F>
+void each_index(const IndexTuples& tuples, F&& f) {
+    visit_index_type(tuples.type, [&]<class I>(I) {
+        const auto* const bytes = static_cast<const std::byte*>(tuples.values);
+        for (int64_t t = 0, position = 0; t < tuples.count; ++t)
+            for (int j = 0; j < tuples.columns; ++j, ++position) {
+                I value;
+                std::memcpy(&value, bytes + position * static_cast<int64_t>(sizeof(I)), sizeof(I));
+                f(position, j, index_value(value));
+            }
+    });
+}
+
+bool at_least_minus(IndexValue value, int64_t size) {
+    return !value.negative || value.magnitude <= static_cast<uint64_t>(size);
+}
+bool is_below(IndexValue value, int64_t size) {
+    return value.negative || value.magnitude < static_cast<uint64_t>(size);
+}
+
+// The ranges of all columns, and the sizes that they index.
+class Hints {
+  public:
+    Hints(const IndexTuples& tuples, const std::vector<Range>& ranges)
+        : tuples_(tuples), ranges_(ranges), sizes_(tuples.data.dim + tuples.first_axis, tuples.columns) {}
+
+    IndexHint find(bool negative) const {
+        if (!negative && fit(sizes_) && std::ranges::any_of(ranges_, [](const Range& r) { return r.least.negative; }))
+            return {Kind::refused_negatives, {}, 0, 0, 0};
+        if (count_from_one()) return {Kind::counted_from_one, {}, 0, 0, 0};
+        if (const IndexHint hint = find_overflow(); hint.kind != Kind::none) return hint;
+        if (const IndexHint hint = find_swapped_columns(); hint.kind != Kind::none) return hint;
+        return find_axis();
+    }
+
+  private:
+    // Whether all indices are in range for these sizes, counted from the end, too.
+    bool fit(const Shape& sizes) const {
+        for (int j = 0; j < sizes.rank; ++j)
+            if (!at_least_minus(ranges_[j].least, sizes[j]) || !is_below(ranges_[j].greatest, sizes[j])) return false;
+        return true;
+    }
+
+    // All values lie in 1..size, and the size itself is among them.
+    bool count_from_one() const {
+        for (int j = 0; j < sizes_.rank; ++j)
+            if (ranges_[j].least < IndexValue{false, 1} ||
+                ranges_[j].greatest.magnitude > static_cast<uint64_t>(sizes_[j]))
+                return false;
+        return true;
+    }
+
+    // A negative number stored without a sign, or a number shifted by 2^32.
+    IndexHint find_overflow() const {
+        constexpr uint64_t shift = uint64_t{1} << 32;
+        const bool is_unsigned = tuples_.type >= IndexType::uint8;
+        const int bits = 8 * static_cast<int>(size_of(tuples_.type));
+        for (int j = 0; j < sizes_.rank; ++j) {
+            const IndexValue high = ranges_[j].greatest;
+            const auto size = static_cast<uint64_t>(sizes_[j]);
+            // How far the value is below 2^bits; wraps to 0 for 0 itself, which is 2^64 below.
+            const uint64_t below = (bits == 64 ? 0 : uint64_t{1} << bits) - high.magnitude;
+            // A narrow type has too few values for one of them to tell, but for the commonest negative number.
+            if (is_unsigned && (bits >= 32 ? below != 0 && below <= size : below == 1))
+                return {Kind::unsigned_type, high, -static_cast<int64_t>(below), 0, 0};
+            if (size <= shift / 2 && !high.negative && high.magnitude >= shift - size && high.magnitude < shift + size)
+                return {Kind::overflow, high, static_cast<int64_t>(high.magnitude - shift), 0, 0};
+        }
+        return {};
+    }
+
+    // Tuples that are in range when two of their columns change places.
+    IndexHint find_swapped_columns() const {
+        for (int i = 0; i < sizes_.rank; ++i)
+            for (int j = i + 1; j < sizes_.rank; ++j) {
+                Shape swapped = sizes_;
+                std::swap(swapped.dim[i], swapped.dim[j]);
+                if (fit(swapped)) return {Kind::swapped_columns, {}, 0, i, j};
+            }
+        return {};
+    }
+
+    // Values along one axis that reach exactly to the end of exactly one other.
+    IndexHint find_axis() const {
+        if (sizes_.rank != 1 || ranges_[0].least.negative) return {};
+        IndexHint hint;
+        for (int axis = 0; axis < tuples_.data.rank; ++axis) {
+            if (axis == tuples_.first_axis || tuples_.data[axis] == 0 ||
+                ranges_[0].greatest.magnitude != static_cast<uint64_t>(tuples_.data[axis] - 1))
+                continue;
+            if (hint.kind != Kind::none) return {};
+            hint = {Kind::wrong_axis, {}, 0, axis, 0};
+        }
+        return hint;
+    }
+
+    const IndexTuples& tuples_;
+    const std::vector<Range>& ranges_;
+    Shape sizes_;
+};
+
+}  // namespace
+
+BadIndices find_bad_indices(const IndexTuples& tuples, Rule rule) {
+    BadIndices bad;
+    if (tuples.count == 0 || tuples.columns == 0 || rule.mode == Mode::skip) return bad;
+    Range spread;
+    std::vector<Range> ranges(static_cast<size_t>(tuples.columns));
+    each_index(tuples, [&](int64_t position, int j, IndexValue value) {
+        const int64_t size = tuples.data[tuples.first_axis + j];
+        ranges[static_cast<size_t>(j)].add(value, position < tuples.columns);
+        const bool good = rule.mode != Mode::raise
+                              ? size > 0
+                              : is_below(value, size) && at_least_minus(value, rule.negative ? size : 0);
+        if (good) return;
+        if (bad.count == 0) bad.axis = tuples.first_axis + j;
+        if (bad.count < BadIndices::shown) {
+            bad.positions[static_cast<size_t>(bad.count)] = position;
+            bad.values[static_cast<size_t>(bad.count)] = value;
+        }
+        spread.add(value, bad.count++ == 0);
+    });
+    bad.least = spread.least;
+    bad.greatest = spread.greatest;
+    if (bad.count > 0) bad.hint = Hints(tuples, ranges).find(rule.negative);
+    return bad;
+}
+
+IndexHint find_index_hint(const IndexTuples& tuples, bool negative) {
+    std::vector<Range> ranges(static_cast<size_t>(tuples.columns));
+    each_index(tuples, [&](int64_t position, int j, IndexValue value) {
+        ranges[static_cast<size_t>(j)].add(value, position < tuples.columns);
+    });
+    return Hints(tuples, ranges).find(negative);
+}
+
+}  // namespace gs
