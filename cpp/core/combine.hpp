@@ -32,5 +32,11 @@ struct Combine {
 };
 // Whether elements of a type have a reduction.
 bool supports(DType, Reduction);
+// Whether Accumulate::exact has a meaning: exact sums are of real numbers, and there are no exact products of floats.
+inline bool supports_exact(DType dtype, Reduction reduction) {
+    const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
+    const bool whole = dtype < DType::float16;  // these wrap: what is added up is exact
+    return reduction == Reduction::mul ? whole : !complex || reduction == Reduction::none;
+}
 
 }  // namespace gs

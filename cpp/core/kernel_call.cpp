@@ -1,6 +1,23 @@
 #include "kernel_call.hpp"
 
+#include <algorithm>
+#include <cstring>
+
+#include "machine.hpp"
+#include "parallel.hpp"
+#include "sizes.hpp"
+
 namespace gs {
+
+Fault make_plan(const Operation& operation, const Shape& data, const Shape& indices, int64_t item_size, Plan& plan) {
+    const Fault fault = make_plan(operation.kernel, data, indices, operation.axis, operation.batch_dims, plan);
+    if (fault != Fault::none) return fault;
+    // What a scatter copies and counts is a few times the data, at most.
+    const bool scatter = is_scatter(operation.kernel);
+    const int64_t elements = scatter ? saturating_multiply(count_elements(data), 64) : count_elements(plan.slots);
+    const bool fits = saturating_multiply(elements, std::max<int64_t>(item_size, 1)) < INT64_MAX;
+    return fits ? Fault::none : Fault::too_large;
+}
 
 void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t item_size, const void* indices,
               IndexType index_type, bool contiguous_data) {
@@ -23,6 +40,21 @@ void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t
 
 bool check_indices(KernelCall& call) {
     return call.route.ordered ? find_spans(*call.index, call.tuples(), call.spans) : call.index->check(call.tuples());
+}
+
+void copy_data(const std::byte* data, std::byte* out, int64_t size, bool stream) {
+    constexpr int64_t page = 4096;
+    // What fits in the cache of one core is best left there, if one thread goes on with it.
+    const int threads = stream || size > cache_bytes ? num_threads() : 1;
+    for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
+        (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
+            const int64_t first_byte = begin * page, n = std::min(end * page, size) - first_byte;
+            if (stream)
+                gs::stream(out + first_byte, data + first_byte, n);
+            else
+                std::memcpy(out + first_byte, data + first_byte, static_cast<size_t>(n));
+        });
+    });
 }
 
 bool run(const KernelCall& call, const std::byte* source, std::byte* out) {

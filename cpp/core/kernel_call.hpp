@@ -31,6 +31,9 @@ struct KernelCall {
     int64_t tuples() const { return plan.form == Form::rows ? plan.rows.batch * plan.rows.count : plan.lanes.elements; }
 };
 
+// The plan of an operation whose result and scratch have sizes that can be counted.
+[[nodiscard]] Fault make_plan(const Operation&, const Shape& data, const Shape& indices, int64_t item_size, Plan&);
+
 // Completes a call that has its plan and, if data is not contiguous, its layout. `indices` are contiguous. Some of them
 // are read.
 void complete(KernelCall&, const Operation&, DType, int64_t item_size, const void* indices, IndexType,
@@ -38,6 +41,9 @@ void complete(KernelCall&, const Operation&, DType, int64_t item_size, const voi
 
 // Checks all indices before anything is written. False: one is bad.
 [[nodiscard]] bool check_indices(KernelCall&);
+
+// Copies the data of a scatter to its output, on several threads if that pays; `stream`: past the caches.
+void copy_data(const std::byte* data, std::byte* out, int64_t size, bool stream);
 
 // Runs the kernel. `source` is a gather's data or a scatter's updates. `out` of a scatter holds data. False: an index
 // is bad.

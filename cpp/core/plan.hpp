@@ -59,6 +59,14 @@ struct Shape {
     }
 };
 
+// Saturating.
+inline int64_t count_elements(const Shape& shape) {
+    if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+    int64_t elements = 1;
+    for (int64_t n : shape) elements = saturating_multiply(elements, n);
+    return elements;
+}
+
 // An index tuple names a whole row:
 //   data [batch, outer, prod(dims), width]   slots [batch, outer, count, width]   indices [batch, count, dims.rank]
 struct Rows {

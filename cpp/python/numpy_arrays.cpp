@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "machine.hpp"
+#include "kernel_call.hpp"
 #include "output_pool.hpp"
 #include "parallel.hpp"
-#include "row_moves.hpp"
 #include "signals.hpp"
 
 namespace gs {
@@ -61,23 +60,12 @@ bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
     return true;
 }
 
-// Copies memory without the interpreter lock, on several threads if that pays.
+// Copies memory without the interpreter lock.
 bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_signal, bool use_stream) {
-    constexpr int64_t page = 4096;
     GilRelease gil_release(true);
     InterruptCheck interrupts(gil_release);
     const ScopedStopToken scope(on_signal == OnSignal::stop ? &interrupts : nullptr);
-    // What fits in the cache of one core is best left there, if one thread goes on with it.
-    const int threads = use_stream || size > cache_bytes ? num_threads() : 1;
-    for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
-        (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {
-            const int64_t first_byte = begin * page, n = std::min(end * page, size) - first_byte;
-            if (use_stream)
-                stream(to + first_byte, from + first_byte, n);
-            else
-                std::memcpy(to + first_byte, from + first_byte, static_cast<size_t>(n));
-        });
-    });
+    copy_data(from, to, size, use_stream);
     return !interrupts.interrupted();
 }
 

@@ -41,12 +41,6 @@ bool accepts(const Call& call, IndexType& type) {
            (is_plain(call.out) && same_type(array(call.out), array(call.data)) && PyArray_ISWRITEABLE(array(call.out)));
 }
 
-// Elements of a gather's output and of a scatter's updates.
-int64_t slots_of(const Plan& plan) {
-    if (plan.form == Form::lanes) return plan.lanes.elements;
-    return plan.rows.batch * plan.rows.outer * plan.rows.count * plan.rows.width;
-}
-
 // Whether the call may release the interpreter lock.
 bool may_release_gil(const Call& call, const Plan& plan) {
     if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
@@ -54,30 +48,24 @@ bool may_release_gil(const Call& call, const Plan& plan) {
     if (call.out && !is_contiguous(call.out)) return true;
     if (!is_scatter(call.kernel) && !call.out) return false;  // not before all is known
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
-    return slots_of(plan) * item_size + PyArray_NBYTES(array(call.data)) + PyArray_NBYTES(array(call.indices)) >
+    return count_elements(plan.slots) * item_size + PyArray_NBYTES(array(call.data)) +
+               PyArray_NBYTES(array(call.indices)) >
            gil_release_bytes;
 }
 
-// Whether elements can be reduced so: exact sums are of real numbers, and there are no exact products.
+// Whether elements can be reduced so.
 Outcome check_reduction(const Call& call) {
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
     if (!supports(dtype, call.reduction)) return raise_reduction(call);
-    const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
-    const bool whole = dtype < DType::float16;  // these wrap: what is added up is exact
-    const bool has_exact = call.reduction == Reduction::mul ? whole : !complex || call.reduction == Reduction::none;
-    return call.accumulate != Accumulate::exact || has_exact ? Outcome::done : raise_accumulate(call);
+    const bool exact = call.accumulate == Accumulate::exact;
+    return !exact || supports_exact(dtype, call.reduction) ? Outcome::done : raise_accumulate(call);
 }
 
 // The name of what is wrong with the shapes; null when they fit.
 const char* find_fault(const Call& call, Plan& plan) {
     const Shape data = shape_of(array(call.data)), indices = shape_of(array(call.indices));
-    const Fault fault = make_plan(call.kernel, data, indices, call.axis, call.batch_dims, plan);
+    const Fault fault = make_plan(call, data, indices, PyArray_ITEMSIZE(array(call.data)), plan);
     if (fault != Fault::none) return name(fault);
-    // What a scatter copies and counts is a few times the data, at most.
-    const int64_t item_size = std::max<int64_t>(PyArray_ITEMSIZE(array(call.data)), 1);
-    const int64_t bytes =
-        is_scatter(call.kernel) ? saturating_multiply(PyArray_SIZE(array(call.data)), 64) : slots_of(plan);
-    if (saturating_multiply(bytes, item_size) == INT64_MAX) return name(Fault::too_large);
     if (call.updates && !(shape_of(array(call.updates)) == plan.slots)) return "updates_shape";
     if (call.out && !(shape_of(array(call.out)) == (call.updates ? data : plan.slots))) return "out_shape";
     return nullptr;
