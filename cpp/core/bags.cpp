@@ -111,7 +111,7 @@ struct Method {
     int64_t at_once;
 
     Method(const Bags& bags, int64_t width, const Combine& combine)
-        : loops(bag_loops(combine, bags.weights != nullptr)) {
+        : loops(combine.include_self ? BagLoops{} : bag_loops(combine, bags.weights != nullptr)) {
         const int64_t size = combine.item_size, row_size = saturating_multiply(width, size);
         const int threads = threads_for({bags.members + bags.count, row_size});
         tasks = divide(bags, width, loops.columns > 0 ? column_unit(loops, combine) : 0, threads);
@@ -237,9 +237,8 @@ class BlockReducer {
 }  // namespace
 
 bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int64_t width, const std::byte* empty,
-                 std::byte* out, Combine combine) {
+                 std::byte* out, const Combine& combine) {
     if (bags.count == 0 || width == 0) return true;
-    combine.include_self = false;
     const int64_t size = combine.item_size;
     const Method method(bags, width, combine);
     if (method.loops.columns > 0) {
@@ -247,9 +246,10 @@ bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int
         const BagRows rows{data, data_rows, width * size, zeros.get()};
         return reduce_directly(bags, rows, method, empty, out, combine);
     }
-    for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
-        fill(out + begin * width * size, (end - begin) * width, empty, size);
-    });
+    if (!combine.include_self)
+        for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
+            fill(out + begin * width * size, (end - begin) * width, empty, size);
+        });
     const BlockReducer reducer(bags, method, data, data_rows, width, combine);
     return scatter_with_accumulators(combine, bags.count, width, out,
                                      [&](std::byte* target, int64_t, int64_t* visits, const Combine& how) {
@@ -257,9 +257,8 @@ bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int
                                      });
 }
 
-BagRoute route_bags(const Bags& bags, int64_t width, Combine combine) {
+BagRoute route_bags(const Bags& bags, int64_t width, const Combine& combine) {
     if (bags.count == 0 || width == 0) return {};
-    combine.include_self = false;
     const Method method(bags, width, combine);
     BagRoute route;
     route.threads = std::max(method.workers, 1);

@@ -18,11 +18,11 @@ struct Bags {
     bool may_skip;             // rows may be -1
 };
 
-// out[b, :] = the reduction of the members of bag b, in their order; `empty` (one element) where there are none. Not
-// for Reduction::none and sub. False: bags or rows are out of range, or the call is to stop; then out is not to be
-// used.
+// out[b, :] = the reduction of the members of bag b, in their order; `empty` (one element) where there are none. If the
+// Combine includes self, out[b, :] holds a first member of each bag, and `empty` is not used. Not for Reduction::none
+// and sub. False: bags or rows are out of range, or the call is to stop; then out is not to be used.
 [[nodiscard]] bool reduce_bags(const Bags&, const std::byte* data, int64_t data_rows, int64_t width,
-                               const std::byte* empty, std::byte* out, Combine);
+                               const std::byte* empty, std::byte* out, const Combine&);
 
 // How `reduce_bags` divides and combines: decided before any work, from sizes and from where bags begin.
 // `gatherscatter.plan` shows it.
@@ -32,6 +32,6 @@ struct BagRoute {
     bool gathers_rows = false;     // a few at a time; else sums stay in registers
     int64_t scratch = 0;           // bytes
 };
-BagRoute route_bags(const Bags&, int64_t width, Combine);
+BagRoute route_bags(const Bags&, int64_t width, const Combine&);
 
 }  // namespace gs

@@ -273,6 +273,15 @@ GatherElements Index::element_gatherer(int64_t item_size, bool use_prefetch) con
     return nullptr;
 }
 
+bool Index::resolve_all(int64_t n, int64_t* rows) const {
+    std::atomic<bool> good = true;
+    for_ranges(n, {n, 8}, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end && good; i += block)
+            if (!resolve(i, std::min(block, end - i), rows + i)) good = false;
+    });
+    return good;
+}
+
 bool Index::check(int64_t n) const {
     const bool has_room = std::ranges::all_of(dims_, [](int64_t d) { return d > 0; });
     if (rule_.mode != Mode::raise) return may_skip() || n == 0 || has_room;  // these modes know no bad index

@@ -97,6 +97,9 @@ class Index {
         return !should_stop() && gather_elements(tuples_ + first * tuple_size_, n, dims_[0], rule_.negative, line, out);
     }
 
+    // Row numbers of all tuples [0, n), by several threads; false as for `resolve`.
+    [[nodiscard]] bool resolve_all(int64_t n, int64_t* rows) const;
+
     // Whether all tuples [0, n) are good.
     bool check(int64_t n) const;
 

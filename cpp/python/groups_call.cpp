@@ -1,6 +1,5 @@
 // Index values to row numbers, and groups of these, on NumPy arrays.
 #include <algorithm>
-#include <atomic>
 #include <new>
 #include <vector>
 
@@ -94,15 +93,12 @@ PyObject* resolve_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     const int64_t count = PyArray_SIZE(numbers.array());
     int64_t* const out = static_cast<int64_t*>(PyArray_DATA(numbers.array()));
     const Index index(PyArray_DATA(tuples.array()), type, rows.dims, layout.weights, rule);
-    std::atomic<bool> good = true;
+    bool good = false;
     {
         GilRelease gil_release(count > gil_release_bytes / 8);
         InterruptCheck interrupts(gil_release, 8);
         const ScopedStopToken scope(&interrupts);
-        for_ranges(count, {count, 8}, [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end && good; i += block)
-                if (!index.resolve(i, std::min(block, end - i), out + i)) good = false;
-        });
+        good = index.resolve_all(count, out);
         if (interrupts.interrupted()) return nullptr;
     }
     if (good) return numbers.release();

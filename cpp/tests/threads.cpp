@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "gather_reduce.hpp"
 #include "groups.hpp"
 #include "kernel_call.hpp"
 #include "output_pool.hpp"
@@ -88,6 +89,35 @@ void lanes(const char* what, const Shape& data, int64_t axis, Reduction reductio
     both(what, {Kernel::scatter_elements, axis, 0, Rule{}, reduction, true, Accumulate::step}, data, data, false);
 }
 
+// Members by segment ids onto the rows of `check`, and the two steps that give the same bits.
+void bags(const char* what, int64_t bags, int64_t width, Reduction reduction, Accumulate accumulate) {
+    const int64_t members = 9000, data_rows = 500;
+    const auto rows = random_indices(members, data_rows, false), ids = random_indices(members, bags, false);
+    std::vector<float> data(static_cast<size_t>(data_rows * width)), gathered(static_cast<size_t>(members * width));
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 1000) / 999;
+    for (int64_t m = 0; m < members; ++m)
+        std::memcpy(&gathered[static_cast<size_t>(m * width)],
+                    &data[static_cast<size_t>(rows[static_cast<size_t>(m)] * width)],
+                    static_cast<size_t>(width) * sizeof(float));
+    const auto bytes = [](const std::vector<float>& values) {
+        return reinterpret_cast<const std::byte*>(values.data());
+    };
+    const Combine combine{DType::float32, 4, reduction, true, accumulate};
+    const GatherReduce call{BagForm::segment_ids, members, bags, data_rows, width, Rule{}, combine};
+    const GatherReduceInputs inputs{bytes(data), rows.data(), IndexType::int64, ids.data(), IndexType::int64, nullptr};
+    check(what, bags * width, [&](std::byte* out) {
+        const bool good = gather_reduce(call, inputs, out) == BagFault::none;
+        std::vector<float> two_steps(static_cast<size_t>(bags * width), 0.5f);
+        KernelCall scatter;
+        Operation operation{Kernel::scatter_update, 0, 0, Rule{}, reduction, true, accumulate};
+        if (make_plan(operation.kernel, shape({bags, width}), shape({members}), 0, 0, scatter.plan) != Fault::none)
+            std::abort();
+        complete(scatter, operation, DType::float32, 4, ids.data(), IndexType::int64);
+        return good && run(scatter, bytes(gathered), reinterpret_cast<std::byte*>(two_steps.data())) &&
+               std::memcmp(out, two_steps.data(), two_steps.size() * sizeof(float)) == 0;
+    });
+}
+
 void everything() {
     using enum Reduction;
     rows("rows", shape({3000, 40}), 8000, false, add, Accumulate::step);
@@ -100,6 +130,9 @@ void everything() {
     rows("ordered", shape({400000}), 200000, true, add, Accumulate::step);
     lanes("lanes along", shape({300, 400}), 1, add);
     lanes("lanes across", shape({700, 300}), 0, none);
+    bags("bags", 300, 40, add, Accumulate::step);
+    bags("means of bags", 300, 40, mean, Accumulate::wide);
+    bags("exact bags", 30, 5, add, Accumulate::exact);
     for (size_t size = size_t{1} << 20; size < size_t{1} << 23; size *= 2) pool_free(pool_allocate(size));
 }
 
