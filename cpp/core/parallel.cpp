@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "float_mode.hpp"
 #include "machine.hpp"
 
 #ifndef _WIN32
@@ -51,7 +52,19 @@ bool spin_until(Condition&& condition) {
 }
 
 thread_local bool inside_task = false;
-thread_local int call_threads = 0;  // for the call that this thread is in; 0: as configured
+thread_local int call_threads = 0;                // for the call that this thread is in; 0: as configured
+thread_local const Executor* executor = nullptr;  // of the call that this thread is in; null: the pool
+
+// Scoped mark: loops that this thread begins meanwhile run serially.
+class ScopedTask {
+  public:
+    ScopedTask() : before_(inside_task) { inside_task = true; }
+    ~ScopedTask() { inside_task = before_; }
+    ScopedTask(const ScopedTask&) = delete;
+
+  private:
+    const bool before_;
+};
 
 class Pool;
 bool is_current(const Pool*);
@@ -198,6 +211,9 @@ ScopedStopToken::ScopedStopToken(StopToken* stop_token) : before_(current_stop_t
 }
 ScopedStopToken::~ScopedStopToken() { current_stop_token = before_; }
 
+ScopedExecutor::ScopedExecutor(const Executor* other) : before_(executor) { executor = other; }
+ScopedExecutor::~ScopedExecutor() { executor = before_; }
+
 int num_threads() {
     if (call_threads > 0) return call_threads;
     int n = configured_threads;
@@ -214,11 +230,22 @@ void set_num_threads(int n) { configured_threads = std::min(n, max_threads); }
 
 void run_tasks(int n, int threads, FunctionRef<void(int)> task) {
     if (n > 1 && threads > 1 && !inside_task) {
+        if (executor) {
+            // The threads are a host's, which may have had them flush subnormal numbers.
+            StopToken* const stop_token = current_stop_token;
+            (*executor)(
+                [&](int i) {
+                    const ScopedTask inside;
+                    const ScopedStopToken scope(stop_token);
+                    const ScopedDenormals denormals;
+                    task(i);
+                },
+                n);
+            return;
+        }
         Pool* const all = pool();
-        inside_task = true;
-        const bool done = all && all->try_run(n, std::min(n, threads), task);
-        inside_task = false;
-        if (done) return;
+        const ScopedTask inside;
+        if (all && all->try_run(n, std::min(n, threads), task)) return;
     }
     for (int i = 0; i < n; ++i) task(i);
 }

@@ -51,6 +51,21 @@ extern thread_local constinit StopToken* current_stop_token;  // of the call tha
 inline bool should_stop() { return current_stop_token && current_stop_token->should_stop(); }
 inline bool should_stop_now() { return current_stop_token && current_stop_token->should_stop_now(); }
 
+// Runs f(task, n): calls task(i) for each i in [0, n) on threads of its own, and returns when all calls have returned.
+using Executor = FunctionRef<void(FunctionRef<void(int)> task, int n)>;
+
+// Scoped executor: loops that this thread begins meanwhile run their tasks there, instead of in the pool; null: in the
+// pool.
+class ScopedExecutor {
+  public:
+    explicit ScopedExecutor(const Executor*);
+    ~ScopedExecutor();
+    ScopedExecutor(const ScopedExecutor&) = delete;
+
+  private:
+    const Executor* before_;
+};
+
 // The cost of a loop, from which follows whether threads pay.
 struct Work {
     int64_t steps, bytes_per_step;
@@ -63,8 +78,9 @@ struct Work {
 
 inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 
-// Calls task(i) for each i in [0, n), on up to `threads` threads; the calling thread takes part. Called from within a
-// task, or while another thread of this process has the pool, it runs serially.
+// Calls task(i) for each i in [0, n), on up to `threads` threads of the pool; the calling thread takes part. Called
+// from within a task, or while another thread of this process has the pool, it runs serially. An executor may use more
+// threads.
 void run_tasks(int n, int threads, FunctionRef<void(int)> task);
 
 // How often this process was forked off since threads were first used: what runs then has lost them.

@@ -32,10 +32,21 @@ std::vector<int64_t> random_indices(int64_t n, int64_t size, bool ordered) {
     return indices;
 }
 
-// Runs kernel(out) once on one thread and then on many; the bytes must be the same.
+// Runs tasks as a host does that has threads of its own.
+void run_on_host(FunctionRef<void(int)> task, int n) {
+    std::atomic<int> next = 0;
+    const auto work = [&] {
+        for (int i; (i = next++) < n;) task(i);
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+}
+
+// Runs kernel(out) on one thread, then on many, then on those of a host; the bytes must be the same.
 template <class Kernel>
 void check(const char* what, int64_t elements, Kernel&& kernel) {
-    std::vector<float> alone(static_cast<size_t>(elements), 0.5f), together(alone);
+    std::vector<float> alone(static_cast<size_t>(elements), 0.5f), together(alone), hosted(alone);
     bool good = true;
     {
         const ScopedThreadLimit one(1);
@@ -45,7 +56,17 @@ void check(const char* what, int64_t elements, Kernel&& kernel) {
         const ScopedThreadLimit many(5);
         good &= kernel(reinterpret_cast<std::byte*>(together.data()));
     }
-    if (!good || std::memcmp(alone.data(), together.data(), alone.size() * sizeof(float)) != 0) {
+    {
+        const ScopedThreadLimit many(3);
+        const auto run = [](FunctionRef<void(int)> task, int n) { run_on_host(task, n); };
+        const Executor executor(run);
+        const ScopedExecutor host(&executor);
+        good &= kernel(reinterpret_cast<std::byte*>(hosted.data()));
+    }
+    const auto differs = [&](const std::vector<float>& other) {
+        return std::memcmp(alone.data(), other.data(), alone.size() * sizeof(float)) != 0;
+    };
+    if (!good || differs(together) || differs(hosted)) {
         std::printf("differs: %s\n", what);
         ++failures;
     }
