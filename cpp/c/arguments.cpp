@@ -1,0 +1,102 @@
+#include "arguments.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gs {
+namespace {
+
+constexpr const char* kernel_choices[] = {"gather",           "gather_elements", "gather_nd",    "scatter_update",
+                                          "scatter_elements", "scatter_nd",      "gather_reduce"};
+static_assert(std::size(kernel_choices) == GATHERSCATTER_GATHER_REDUCE + 1);
+static_assert(std::equal(kernel_names, kernel_names + kernel_count, kernel_choices));
+
+// An enumerator of the interface as one of the core, which has the same numbers. Null, or that there is none.
+template <class E, size_t n>
+gatherscatter_status* read_choice(const char* op, const char* input, int32_t value, const char* const (&names)[n],
+                                  E& choice) {
+    choice = static_cast<E>(value);
+    if (value >= 0 && value < static_cast<int32_t>(n)) return nullptr;
+    std::string choices;
+    for (size_t i = 0; i < n; ++i) choices += (i > 0 ? ", " : "") + std::to_string(i) + " (" + names[i] + ")";
+    return make_status("choice", op,
+                       {{"raises", "ValueError"}, {"input", input}, {"choices", choices}, {"value", value}});
+}
+
+static_assert(GATHERSCATTER_MEAN == static_cast<int>(Reduction::mean));
+static_assert(GATHERSCATTER_EXACT == static_cast<int>(Accumulate::exact));
+static_assert(GATHERSCATTER_SKIP == static_cast<int>(Mode::skip));
+static_assert(GATHERSCATTER_COMPLEX128 == static_cast<int>(DType::complex128));
+static_assert(GATHERSCATTER_SCATTER_ND == static_cast<int>(Kernel::scatter_nd));
+
+}  // namespace
+
+const char* name_of(const gatherscatter_operation* operation) {
+    if (operation && operation->struct_size == sizeof(gatherscatter_operation)) {
+        if (operation->name) return operation->name;
+        if (operation->kernel >= 0 && operation->kernel <= GATHERSCATTER_GATHER_REDUCE)
+            return kernel_choices[operation->kernel];
+    }
+    return "gatherscatter";
+}
+
+int64_t size_of(DType dtype) {
+    return visit(dtype, int64_t{0}, []<class T>(std::type_identity<T>) { return static_cast<int64_t>(sizeof(T)); });
+}
+
+gatherscatter_status* read_tensor(const char* op, const char* input, const gatherscatter_tensor& given,
+                                  Tensor& tensor) {
+    if (given.rank == -1) return nullptr;
+    if (gatherscatter_status* status = read_choice(op, input, given.type, dtype_names, tensor.dtype)) return status;
+    if (given.rank < 0 || given.rank > max_rank)
+        return make_status("tensor_rank", op, {{"input", input}, {"most", max_rank}, {"rank", given.rank}});
+    if (given.rank > 0 && !given.shape) return make_status("null", op, {{"input", input + std::string(".shape")}});
+    tensor.present = true;
+    tensor.shape = Shape(given.shape, given.rank);
+    if (std::ranges::any_of(tensor.shape, [](int64_t n) { return n < 0; }))
+        return make_status("negative_size", op, {{"input", input}, {"shape", tensor.shape}});
+    tensor.item_size = tensor.dtype == DType::opaque ? given.item_size : size_of(tensor.dtype);
+    if (tensor.item_size < 1) return make_status("item_size", op, {{"input", input}, {"value", given.item_size}});
+    if (saturating_multiply(count_elements(tensor.shape), tensor.item_size) == INT64_MAX)
+        return make_status("tensor_size", op, {{"input", input}, {"shape", tensor.shape}});
+    return nullptr;
+}
+
+gatherscatter_status* read_operation(const char* op, const gatherscatter_operation& given, Operation& operation) {
+    int kernel = 0;
+    gatherscatter_status* status = read_choice(op, "kernel", given.kernel, kernel_choices, kernel);
+    if (!status) status = read_choice(op, "mode", given.mode, mode_names, operation.rule.mode);
+    if (!status) status = read_choice(op, "reduction", given.reduction, reduction_names, operation.reduction);
+    if (!status) status = read_choice(op, "accumulate", given.accumulate, accumulate_names, operation.accumulate);
+    operation.kernel = static_cast<Kernel>(kernel);
+    operation.axis = given.axis;
+    operation.batch_dims = given.batch_dims;
+    operation.rule.negative = given.negative != 0;
+    operation.include_self = given.include_self != 0;
+    return status;
+}
+
+gatherscatter_status* check_reduction(const char* op, DType dtype, Reduction reduction, Accumulate accumulate) {
+    if (!supports(dtype, reduction))
+        return make_status("reduction", op, {{"reduction", name(reduction)}, {"type", name(dtype)}});
+    if (accumulate == Accumulate::exact && !supports_exact(dtype, reduction))
+        return make_status("accumulate", op, {{"reduction", name(reduction)}, {"type", name(dtype)}});
+    return nullptr;
+}
+
+gatherscatter_status* check_same_type(const char* op, const char* input, const Tensor& tensor, const Tensor& data) {
+    if (tensor.dtype == data.dtype && tensor.item_size == data.item_size) return nullptr;
+    const auto type_of = [](const Tensor& t) {
+        const std::string size = t.dtype == DType::opaque ? " of " + std::to_string(t.item_size) + " bytes" : "";
+        return name(t.dtype) + size;
+    };
+    return make_status("mixed_types", op,
+                       {{"input", input}, {"type", type_of(tensor)}, {"first", "data"}, {"first_type", type_of(data)}});
+}
+
+gatherscatter_status* check_integers(const char* op, const char* input, const Tensor& tensor, IndexType& type) {
+    if (index_type_of(tensor.dtype, type)) return nullptr;
+    return make_status("not_integers", op, {{"input", input}, {"type", name(tensor.dtype)}});
+}
+
+}  // namespace gs

@@ -1,0 +1,131 @@
+#include "faults.hpp"
+
+#include <algorithm>
+
+namespace gs {
+namespace {
+
+// Whether NumPy could broadcast a shape to another.
+bool can_be_broadcast(const Shape& shape, const Shape& target) {
+    if (shape.rank > target.rank) return false;
+    const int lead = target.rank - shape.rank;
+    for (int i = 0; i < shape.rank; ++i)
+        if (shape[i] != 1 && shape[i] != target[lead + i]) return false;
+    return true;
+}
+
+const char* rule_of(Kernel kernel) {
+    switch (kernel) {
+        case Kernel::gather_nd:
+        case Kernel::scatter_nd: return "parts.rule_nd";
+        case Kernel::gather_elements:
+        case Kernel::scatter_elements: return "parts.rule_elements";
+        default: return "parts.rule_axis";
+    }
+}
+
+std::string list_shapes(const CallShapes& shapes) {
+    if (!shapes.updates)
+        return format_sentence("parts.gather_shapes", {{"data", shapes.data}, {"indices", shapes.indices}});
+    return format_sentence("parts.scatter_shapes",
+                           {{"data", shapes.data}, {"indices", shapes.indices}, {"updates", *shapes.updates}});
+}
+
+// "3", or "3, 4" where sizes differ.
+std::string join_sizes(const Shape& sizes) {
+    if (std::ranges::all_of(sizes, [&](int64_t n) { return n == sizes[0]; })) return std::to_string(sizes[0]);
+    std::string joined;
+    for (int64_t n : sizes) joined += (joined.empty() ? "" : ", ") + std::to_string(n);
+    return joined;
+}
+
+std::string word_hint(const IndexHint& hint, const Shape& sizes, IndexType type) {
+    using enum IndexHint::Kind;
+    switch (hint.kind) {
+        case none: return "";
+        case refused_negatives: return format_sentence("hints.refused_negatives", {{"sizes", join_sizes(sizes)}});
+        case counted_from_one: return format_sentence("hints.counted_from_one", {{"sizes", join_sizes(sizes)}});
+        case unsigned_type:
+            return format_sentence("hints.unsigned",
+                                   {{"value", hint.value}, {"meant", hint.meant}, {"type", name(type)}});
+        case overflow:
+            return format_sentence(
+                "hints.overflow",
+                {{"value", hint.value}, {"rest", (hint.meant < 0 ? "" : "+") + std::to_string(hint.meant)}});
+        case swapped_columns: return format_sentence("hints.swapped_columns", {{"i", hint.i}, {"j", hint.j}});
+        case wrong_axis: return format_sentence("hints.wrong_axis", {{"axis", hint.i}});
+    }
+    return "";
+}
+
+// "indices[1, 0]" for a flat position; "indices" of a scalar.
+std::string name_place(const char* input, const Shape& shape, int64_t position) {
+    std::string place;
+    for (int d = shape.rank - 1; d >= 0; --d) {
+        place = std::to_string(position % shape[d]) + (place.empty() ? "" : ", ") + place;
+        position /= shape[d];
+    }
+    return place.empty() ? input : input + ("[" + place + "]");
+}
+
+}  // namespace
+
+gatherscatter_status* shape_fault(const char* op, const Operation& operation, const char* fault,
+                                  const CallShapes& shapes) {
+    const auto& [data, indices, updates, slots] = shapes;
+    const int64_t k = indices.rank > 0 ? indices[indices.rank - 1] : 0;
+    // Where these two are shown, they are in range. Else they may be any numbers, with which nothing may overflow.
+    const int64_t batch = std::clamp<int64_t>(operation.batch_dims, -max_rank, max_rank);
+    const int64_t length = std::min<int64_t>(k, max_rank);
+    const bool advised = updates && can_be_broadcast(*updates, slots);
+    return make_status(fault, op,
+                       {{"shapes", list_shapes(shapes)},
+                        {"rank", data.rank},
+                        {"index_rank", indices.rank},
+                        {"tuple_rank", std::max(indices.rank - 1, 0)},
+                        {"axis", operation.axis},
+                        {"low", -data.rank},
+                        {"high", data.rank - 1},
+                        {"batch_dims", operation.batch_dims},
+                        {"k", k},
+                        {"left", data.rank - batch},
+                        {"updates", updates ? *updates : Shape()},
+                        {"slots", slots},
+                        {"rule", format_sentence(rule_of(operation.kernel), {{"first", batch + length}})},
+                        {"advice", advised ? format_sentence("parts.broadcast", {{"slots", slots}}) : ""}});
+}
+
+gatherscatter_status* index_fault(const char* op, const Operation& operation, const Shape& data, const Shape& indices,
+                                  const void* values, IndexType type) {
+    const bool tuples = operation.kernel == Kernel::gather_nd || operation.kernel == Kernel::scatter_nd;
+    const int columns = tuples ? static_cast<int>(indices[indices.rank - 1]) : 1;
+    const auto first_axis = static_cast<int>(tuples               ? operation.batch_dims
+                                             : operation.axis < 0 ? operation.axis + data.rank
+                                                                  : operation.axis);
+    const int64_t count = columns > 0 ? count_elements(indices) / columns : 0;
+    const BadIndices bad = find_bad_indices({values, type, count, data, first_axis, columns}, operation.rule);
+    if (bad.count == 0) return make_status("changed_indices", op, {});
+    const int64_t size = data[bad.axis];
+    return index_fault(op, "indices", indices, bad, format_sentence("parts.axis", {{"axis", bad.axis}, {"size", size}}),
+                       operation.rule.negative ? -size : 0, size - 1,
+                       word_hint(bad.hint, Shape(data.dim + first_axis, columns), type));
+}
+
+gatherscatter_status* index_fault(const char* op, const char* input, const Shape& indices, const BadIndices& bad,
+                                  std::string_view subject, int64_t low, int64_t high, std::string_view hint) {
+    const bool all_equal = bad.least == bad.greatest;
+    return make_status(bad.count > 1 ? "indices" : "index", op,
+                       {{"place", name_place(input, indices, bad.positions[0])},
+                        {"input", input},
+                        {"value", bad.values[0]},
+                        {"subject", subject},
+                        {"valid", low <= high ? format_sentence("parts.valid", {{"low", low}, {"high", high}})
+                                              : format_sentence("parts.none_valid", {})},
+                        {"count", bad.count},
+                        {"total", count_elements(indices)},
+                        {"spread", format_sentence(all_equal ? "parts.all_equal" : "parts.all_between",
+                                                   {{"low", bad.least}, {"high", bad.greatest}})},
+                        {"hint", hint.empty() ? std::string() : "; " + std::string(hint)}});
+}
+
+}  // namespace gs

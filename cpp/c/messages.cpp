@@ -1,0 +1,125 @@
+#include "messages.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <new>
+
+namespace gs {
+namespace {
+
+struct Sentence {
+    std::string_view name, raises, text;
+};
+
+constexpr Sentence sentences[] = {
+#include "sentences.inc"
+};
+
+const Sentence& find_sentence(std::string_view name) {
+    // A name that is not in the file is a mistake in this library, which a test finds: the sentence is the name then.
+    static constexpr Sentence unknown{"", "ValueError", "{op}: an error without a sentence"};
+    const auto at = std::ranges::find(sentences, name, &Sentence::name);
+    return at == std::end(sentences) ? unknown : *at;
+}
+
+// {name} and {name!r} replaced by their values.
+std::string fill_in(std::string_view text, std::string_view op, Values values) {
+    std::string result;
+    for (size_t at = 0; at < text.size();) {
+        const size_t open = std::min(text.find('{', at), text.size());
+        result += text.substr(at, open - at);
+        if (open == text.size()) break;
+        const size_t close = text.find('}', open);
+        std::string_view field = text.substr(open + 1, close - open - 1);
+        const bool repr = field.ends_with("!r");
+        if (repr) field.remove_suffix(2);
+        const auto value = std::ranges::find(values, field, &NamedValue::name);
+        if (field == "op")
+            result += op;
+        else if (value != values.end())
+            result += repr ? value->value.repr : value->value.text;
+        at = close + 1;
+    }
+    return result;
+}
+
+gatherscatter_code code_of(std::string_view raises) {
+    if (raises == "TypeError") return GATHERSCATTER_TYPE_ERROR;
+    return raises == "IndexError" ? GATHERSCATTER_INDEX_ERROR : GATHERSCATTER_VALUE_ERROR;
+}
+
+}  // namespace
+
+Value::Value(const Shape& shape) {
+    for (int64_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
+    text = "(" + text + (shape.rank == 1 ? ",)" : ")");
+    repr = text;
+}
+
+std::string Value::quote(std::string_view words) {
+    const bool has_apostrophe = words.find('\'') != words.npos, has_quote = words.find('"') != words.npos;
+    const char mark = has_apostrophe && !has_quote ? '"' : '\'';
+    std::string quoted(1, mark);
+    for (const char c : words) {
+        char escape[8] = {c};
+        if (c == mark || c == '\\')
+            std::snprintf(escape, sizeof escape, "\\%c", c);
+        else if (c == '\n' || c == '\r' || c == '\t')
+            std::snprintf(escape, sizeof escape, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(c));
+        quoted += escape;
+    }
+    return quoted + mark;
+}
+
+std::string list_choices(std::initializer_list<const char*> choices) {
+    std::string listed;
+    for (const char* choice : choices) listed += (listed.empty() ? "" : ", ") + Value(choice).repr;
+    return listed;
+}
+
+std::string format_sentence(std::string_view name, Values values) {
+    return fill_in(find_sentence(name).text, "", values);
+}
+
+gatherscatter_status* make_status(std::string_view error, std::string_view op, Values values) noexcept {
+    try {
+        const Sentence& sentence = find_sentence("errors." + std::string(error));
+        const std::string raises = fill_in(sentence.raises, op, values);
+        return new gatherscatter_status{code_of(raises), fill_in(sentence.text, op, values)};
+    } catch (...) {
+        return out_of_memory();
+    }
+}
+
+gatherscatter_status* out_of_memory() noexcept {
+    static gatherscatter_status status{GATHERSCATTER_OUT_OF_MEMORY, "out of memory"};  // released by nobody
+    return &status;
+}
+
+std::string with_kind(const gatherscatter_status& status) {
+    switch (status.code) {
+        case GATHERSCATTER_TYPE_ERROR: return "TypeError: " + status.message;
+        case GATHERSCATTER_VALUE_ERROR: return "ValueError: " + status.message;
+        case GATHERSCATTER_INDEX_ERROR: return "IndexError: " + status.message;
+        default: return status.message;
+    }
+}
+
+}  // namespace gs
+
+using namespace gs;
+
+gatherscatter_code gatherscatter_status_code(const gatherscatter_status* status) {
+    return status ? status->code : GATHERSCATTER_OK;
+}
+
+const char* gatherscatter_status_message(const gatherscatter_status* status) {
+    return status ? status->message.c_str() : "";
+}
+
+void gatherscatter_status_release(gatherscatter_status* status) {
+    if (status != out_of_memory()) delete status;
+}

@@ -1,0 +1,174 @@
+// The functions of gatherscatter.h that make and run plans.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "arguments.hpp"
+#include "faults.hpp"
+#include "float_mode.hpp"
+#include "parallel.hpp"
+
+using namespace gs;
+
+struct gatherscatter_plan {
+    std::string name;
+    Operation operation;
+    std::array<Tensor, 3> inputs;  // data, indices, updates
+    IndexType index_type{};
+    Plan plan;
+    Shape output;
+};
+
+namespace {
+
+constexpr const char* input_names[] = {"data", "indices", "updates"};
+
+int count_inputs(Kernel kernel) { return is_scatter(kernel) ? 3 : 2; }
+
+// Checks all that can be checked before memory is there, and makes the plan.
+gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_operation& given,
+                              const gatherscatter_tensor* inputs, size_t count) {
+    const char* const op = plan.name.c_str();
+    Operation& operation = plan.operation;
+    if (gatherscatter_status* status = read_operation(op, given, operation)) return status;
+    const bool scatter = is_scatter(operation.kernel);
+    const auto most = static_cast<size_t>(count_inputs(operation.kernel));
+    if (count > most) return make_status("input_count", op, {{"count", count}, {"most", most}});
+    if (count > 0 && !inputs) return make_status("null", op, {{"input", "inputs"}});
+    for (size_t i = 0; i < most; ++i) {
+        if (i < count)
+            if (gatherscatter_status* status = read_tensor(op, input_names[i], inputs[i], plan.inputs[i]))
+                return status;
+        if (!plan.inputs[i].present) return make_status("missing_input", op, {{"input", input_names[i]}});
+    }
+    const auto& [data, indices, updates] = plan.inputs;
+    if (gatherscatter_status* status = check_integers(op, "indices", indices, plan.index_type)) return status;
+    if (scatter) {
+        if (gatherscatter_status* status = check_same_type(op, "updates", updates, data)) return status;
+        if (gatherscatter_status* status = check_reduction(op, data.dtype, operation.reduction, operation.accumulate))
+            return status;
+    }
+    const Fault fault = make_plan(operation, data.shape, indices.shape, data.item_size, plan.plan);
+    const char* wrong = fault != Fault::none ? name(fault) : nullptr;
+    if (!wrong && scatter && !(updates.shape == plan.plan.slots)) wrong = "updates_shape";
+    if (wrong)
+        return shape_fault(op, operation, wrong,
+                           {data.shape, indices.shape, scatter ? &updates.shape : nullptr, plan.plan.slots});
+    plan.output = scatter ? data.shape : plan.plan.slots;
+    return nullptr;
+}
+
+// Runs tasks on the threads of a host. Up to `count` threads take one task after the other.
+void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(int)> task, int n) {
+    std::atomic<int> next = 0;
+    const auto work = [&] {
+        for (int i; (i = next.fetch_add(1)) < n;) task(i);
+    };
+    const auto call = [](void* argument, size_t) { (*static_cast<const decltype(work)*>(argument))(); };
+    host.parallel_for(host.context, call, const_cast<void*>(static_cast<const void*>(&work)),
+                      static_cast<size_t>(std::min(n, count)));
+    work();  // what is left if the host has made fewer calls
+}
+
+gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* const* inputs, void* output) {
+    const bool scatter = is_scatter(plan.operation.kernel), in_place = scatter && output == inputs[0];
+    const Tensor& data = plan.inputs[0];
+    const auto* const from = static_cast<const std::byte*>(inputs[0]);
+    auto* const out = static_cast<std::byte*>(output);
+    const ScopedDenormals denormals;
+    KernelCall call;
+    call.plan = plan.plan;
+    complete(call, plan.operation, data.dtype, data.item_size, inputs[1], plan.index_type);
+    bool good = !in_place || check_indices(call);
+    if (good) {
+        if (scatter && !in_place) copy_data(from, out, data.bytes(), call.route.stream);
+        good = run(call, scatter ? static_cast<const std::byte*>(inputs[2]) : from, out);
+    }
+    if (good) return nullptr;
+    return index_fault(plan.name.c_str(), plan.operation, data.shape, plan.inputs[1].shape, inputs[1], plan.index_type);
+}
+
+// Null, or that an address is missing.
+gatherscatter_status* check_addresses(const gatherscatter_plan& plan, const void* const* inputs, const void* output) {
+    const char* const op = plan.name.c_str();
+    if (!inputs) return make_status("null", op, {{"input", "inputs"}});
+    for (int i = 0; i < count_inputs(plan.operation.kernel); ++i)
+        if (!inputs[i] && plan.inputs[static_cast<size_t>(i)].bytes() > 0)
+            return make_status("null", op, {{"input", input_names[i]}});
+    if (!output && count_elements(plan.output) > 0) return make_status("null", op, {{"input", "output"}});
+    return nullptr;
+}
+
+gatherscatter_status* check_threads(const char* op, const gatherscatter_threads& threads) {
+    if (threads.struct_size != sizeof threads)
+        return make_status("struct_size", op,
+                           {{"input", "threads"}, {"value", threads.struct_size}, {"size", sizeof threads}});
+    if (threads.count < 0) return make_status("threads", op, {{"input", "threads.count"}, {"value", threads.count}});
+    return nullptr;
+}
+
+}  // namespace
+
+uint32_t gatherscatter_c_version(void) { return GATHERSCATTER_C_VERSION; }
+
+void gatherscatter_operation_init(gatherscatter_operation* operation, int32_t kernel) {
+    if (!operation) return;
+    const int32_t reduction = kernel == GATHERSCATTER_GATHER_REDUCE ? GATHERSCATTER_ADD : GATHERSCATTER_NONE;
+    *operation = {sizeof(gatherscatter_operation),
+                  kernel,
+                  nullptr,
+                  0,
+                  0,
+                  GATHERSCATTER_RAISE,
+                  1,
+                  reduction,
+                  1,
+                  GATHERSCATTER_STEP,
+                  -1};
+}
+
+gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* operation,
+                                                const gatherscatter_tensor* inputs, size_t count,
+                                                gatherscatter_plan** plan) {
+    const char* const op = name_of(operation);
+    if (plan) *plan = nullptr;
+    if (!plan || !operation) return make_status("null", op, {{"input", plan ? "operation" : "plan"}});
+    if (operation->struct_size != sizeof *operation)
+        return make_status("struct_size", op,
+                           {{"input", "operation"}, {"value", operation->struct_size}, {"size", sizeof *operation}});
+    try {
+        auto made = std::make_unique<gatherscatter_plan>();
+        made->name = op;
+        if (gatherscatter_status* status = prepare(*made, *operation, inputs, count)) return status;
+        *plan = made.release();
+        return nullptr;
+    } catch (...) {  // std::bad_alloc: nothing else is thrown
+        return out_of_memory();
+    }
+}
+
+const int64_t* gatherscatter_plan_shape(const gatherscatter_plan* plan, int32_t* rank) {
+    if (rank) *rank = plan ? plan->output.rank : 0;
+    return plan ? plan->output.dim : nullptr;
+}
+
+void gatherscatter_plan_release(gatherscatter_plan* plan) { delete plan; }
+
+gatherscatter_status* gatherscatter_plan_run(const gatherscatter_plan* plan, const void* const* inputs, void* output,
+                                             const gatherscatter_threads* threads) {
+    if (!plan) return make_status("null", "gatherscatter", {{"input", "plan"}});
+    try {
+        if (gatherscatter_status* status = check_addresses(*plan, inputs, output)) return status;
+        if (!threads) return run_kernel(*plan, inputs, output);
+        if (gatherscatter_status* status = check_threads(plan->name.c_str(), *threads)) return status;
+        const ScopedThreadLimit limit(std::min(threads->count, max_threads));
+        const auto run = [&](FunctionRef<void(int)> task, int n) { run_on_host(*threads, num_threads(), task, n); };
+        const Executor executor(run);
+        const ScopedExecutor host(threads->parallel_for ? &executor : nullptr);
+        return run_kernel(*plan, inputs, output);
+    } catch (...) {
+        return out_of_memory();
+    }
+}
