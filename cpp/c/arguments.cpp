@@ -68,8 +68,9 @@ gatherscatter_status* read_operation(const char* op, const gatherscatter_operati
     if (!status) status = read_choice(op, "mode", given.mode, mode_names, operation.rule.mode);
     if (!status) status = read_choice(op, "reduction", given.reduction, reduction_names, operation.reduction);
     if (!status) status = read_choice(op, "accumulate", given.accumulate, accumulate_names, operation.accumulate);
-    operation.kernel = static_cast<Kernel>(kernel);
-    operation.axis = given.axis;
+    // Gather and reduce is a gather as far as messages about its indices go.
+    operation.kernel = kernel == GATHERSCATTER_GATHER_REDUCE ? Kernel::gather : static_cast<Kernel>(kernel);
+    operation.axis = kernel == GATHERSCATTER_GATHER_REDUCE ? 0 : given.axis;
     operation.batch_dims = given.batch_dims;
     operation.rule.negative = given.negative != 0;
     operation.include_self = given.include_self != 0;

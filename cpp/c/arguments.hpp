@@ -24,7 +24,7 @@ int64_t size_of(DType);
 // Null, or what is wrong. `input` is the tensor's name in messages.
 gatherscatter_status* read_tensor(const char* op, const char* input, const gatherscatter_tensor&, Tensor&);
 
-// The operation of a kernel but GATHERSCATTER_GATHER_REDUCE. Null, or what is wrong.
+// What is asked for. Null, or what is wrong.
 gatherscatter_status* read_operation(const char* op, const gatherscatter_operation&, Operation&);
 
 // How messages call an operation.

@@ -1,49 +1,49 @@
 // The functions of gatherscatter.h that make and run plans.
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <memory>
-#include <string>
+#include "plans.hpp"
 
-#include "arguments.hpp"
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <memory>
+
 #include "faults.hpp"
 #include "float_mode.hpp"
 #include "parallel.hpp"
 
 using namespace gs;
 
-struct gatherscatter_plan {
-    std::string name;
-    Operation operation;
-    std::array<Tensor, 3> inputs;  // data, indices, updates
-    IndexType index_type{};
-    Plan plan;
-    Shape output;
-};
-
 namespace {
 
-constexpr const char* input_names[] = {"data", "indices", "updates"};
+constexpr const char* kernel_inputs[] = {"data", "indices", "updates"};
+constexpr const char* bag_inputs[] = {"data", "indices", "offsets", "segment_ids", "weights", "init"};
+static_assert(std::size(bag_inputs) == gatherscatter_plan::most_inputs);
 
-int count_inputs(Kernel kernel) { return is_scatter(kernel) ? 3 : 2; }
+// How many inputs an operation has at most, and at least.
+size_t most_inputs(const gatherscatter_plan& plan) {
+    return plan.reduces_bags ? std::size(bag_inputs) : is_scatter(plan.operation.kernel) ? 3 : 2;
+}
+size_t least_inputs(const gatherscatter_plan& plan) { return plan.reduces_bags ? 2 : most_inputs(plan); }
 
-// Checks all that can be checked before memory is there, and makes the plan.
-gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_operation& given,
-                              const gatherscatter_tensor* inputs, size_t count) {
+gatherscatter_status* read_inputs(gatherscatter_plan& plan, const gatherscatter_tensor* inputs, size_t count) {
     const char* const op = plan.name.c_str();
-    Operation& operation = plan.operation;
-    if (gatherscatter_status* status = read_operation(op, given, operation)) return status;
-    const bool scatter = is_scatter(operation.kernel);
-    const auto most = static_cast<size_t>(count_inputs(operation.kernel));
+    const size_t most = most_inputs(plan);
     if (count > most) return make_status("input_count", op, {{"count", count}, {"most", most}});
     if (count > 0 && !inputs) return make_status("null", op, {{"input", "inputs"}});
     for (size_t i = 0; i < most; ++i) {
+        const char* const input = input_name(plan, i);
         if (i < count)
-            if (gatherscatter_status* status = read_tensor(op, input_names[i], inputs[i], plan.inputs[i]))
-                return status;
-        if (!plan.inputs[i].present) return make_status("missing_input", op, {{"input", input_names[i]}});
+            if (gatherscatter_status* status = read_tensor(op, input, inputs[i], plan.inputs[i])) return status;
+        if (i < least_inputs(plan) && !plan.inputs[i].present)
+            return make_status("missing_input", op, {{"input", input}});
     }
-    const auto& [data, indices, updates] = plan.inputs;
+    return nullptr;
+}
+
+gatherscatter_status* plan_kernel(gatherscatter_plan& plan) {
+    const char* const op = plan.name.c_str();
+    const Operation& operation = plan.operation;
+    const Tensor &data = plan.inputs[0], &indices = plan.inputs[1], &updates = plan.inputs[2];
+    const bool scatter = is_scatter(operation.kernel);
     if (gatherscatter_status* status = check_integers(op, "indices", indices, plan.index_type)) return status;
     if (scatter) {
         if (gatherscatter_status* status = check_same_type(op, "updates", updates, data)) return status;
@@ -60,6 +60,15 @@ gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_oper
     return nullptr;
 }
 
+// Checks all that can be checked before memory is there, and makes the plan.
+gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_operation& given,
+                              const gatherscatter_tensor* inputs, size_t count) {
+    plan.reduces_bags = given.kernel == GATHERSCATTER_GATHER_REDUCE;
+    if (gatherscatter_status* status = read_operation(plan.name.c_str(), given, plan.operation)) return status;
+    if (gatherscatter_status* status = read_inputs(plan, inputs, count)) return status;
+    return plan.reduces_bags ? plan_gather_reduce(plan, given.num_segments) : plan_kernel(plan);
+}
+
 // Runs tasks on the threads of a host. Up to `count` threads take one task after the other.
 void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(int)> task, int n) {
     std::atomic<int> next = 0;
@@ -72,12 +81,10 @@ void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(
     work();  // what is left if the host has made fewer calls
 }
 
-gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* const* inputs, void* output) {
-    const bool scatter = is_scatter(plan.operation.kernel), in_place = scatter && output == inputs[0];
+gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* const* inputs, std::byte* out) {
+    const bool scatter = is_scatter(plan.operation.kernel), in_place = scatter && out == inputs[0];
     const Tensor& data = plan.inputs[0];
     const auto* const from = static_cast<const std::byte*>(inputs[0]);
-    auto* const out = static_cast<std::byte*>(output);
-    const ScopedDenormals denormals;
     KernelCall call;
     call.plan = plan.plan;
     complete(call, plan.operation, data.dtype, data.item_size, inputs[1], plan.index_type);
@@ -94,9 +101,9 @@ gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* con
 gatherscatter_status* check_addresses(const gatherscatter_plan& plan, const void* const* inputs, const void* output) {
     const char* const op = plan.name.c_str();
     if (!inputs) return make_status("null", op, {{"input", "inputs"}});
-    for (int i = 0; i < count_inputs(plan.operation.kernel); ++i)
-        if (!inputs[i] && plan.inputs[static_cast<size_t>(i)].bytes() > 0)
-            return make_status("null", op, {{"input", input_names[i]}});
+    for (size_t i = 0; i < most_inputs(plan); ++i)
+        if (plan.inputs[i].present && plan.inputs[i].bytes() > 0 && !inputs[i])
+            return make_status("null", op, {{"input", input_name(plan, i)}});
     if (!output && count_elements(plan.output) > 0) return make_status("null", op, {{"input", "output"}});
     return nullptr;
 }
@@ -109,7 +116,17 @@ gatherscatter_status* check_threads(const char* op, const gatherscatter_threads&
     return nullptr;
 }
 
+gatherscatter_status* run_plan(const gatherscatter_plan& plan, const void* const* inputs, void* output) {
+    const ScopedDenormals denormals;
+    auto* const out = static_cast<std::byte*>(output);
+    return plan.reduces_bags ? run_gather_reduce(plan, inputs, out) : run_kernel(plan, inputs, out);
+}
+
 }  // namespace
+
+const char* gs::input_name(const gatherscatter_plan& plan, size_t i) {
+    return plan.reduces_bags ? bag_inputs[i] : kernel_inputs[i];
+}
 
 uint32_t gatherscatter_c_version(void) { return GATHERSCATTER_C_VERSION; }
 
@@ -139,7 +156,7 @@ gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* o
         return make_status("struct_size", op,
                            {{"input", "operation"}, {"value", operation->struct_size}, {"size", sizeof *operation}});
     try {
-        auto made = std::make_unique<gatherscatter_plan>();
+        auto made = std::make_unique_for_overwrite<gatherscatter_plan>();
         made->name = op;
         if (gatherscatter_status* status = prepare(*made, *operation, inputs, count)) return status;
         *plan = made.release();
@@ -161,13 +178,13 @@ gatherscatter_status* gatherscatter_plan_run(const gatherscatter_plan* plan, con
     if (!plan) return make_status("null", "gatherscatter", {{"input", "plan"}});
     try {
         if (gatherscatter_status* status = check_addresses(*plan, inputs, output)) return status;
-        if (!threads) return run_kernel(*plan, inputs, output);
+        if (!threads) return run_plan(*plan, inputs, output);
         if (gatherscatter_status* status = check_threads(plan->name.c_str(), *threads)) return status;
         const ScopedThreadLimit limit(std::min(threads->count, max_threads));
         const auto run = [&](FunctionRef<void(int)> task, int n) { run_on_host(*threads, num_threads(), task, n); };
         const Executor executor(run);
         const ScopedExecutor host(threads->parallel_for ? &executor : nullptr);
-        return run_kernel(*plan, inputs, output);
+        return run_plan(*plan, inputs, output);
     } catch (...) {
         return out_of_memory();
     }
