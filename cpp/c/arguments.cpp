@@ -18,7 +18,7 @@ gatherscatter_status* read_choice(const char* op, const char* input, int32_t val
     choice = static_cast<E>(value);
     if (value >= 0 && value < static_cast<int32_t>(n)) return nullptr;
     std::string choices;
-    for (size_t i = 0; i < n; ++i) choices += (i > 0 ? ", " : "") + std::to_string(i) + " (" + names[i] + ")";
+    for (size_t i = 0; i < n; ++i) add_to_list(choices, std::to_string(i).append(" (").append(names[i]).append(")"));
     return make_status("choice", op,
                        {{"raises", "ValueError"}, {"input", input}, {"choices", choices}, {"value", value}});
 }

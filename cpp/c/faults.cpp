@@ -35,7 +35,7 @@ std::string list_shapes(const CallShapes& shapes) {
 std::string join_sizes(const Shape& sizes) {
     if (std::ranges::all_of(sizes, [&](int64_t n) { return n == sizes[0]; })) return std::to_string(sizes[0]);
     std::string joined;
-    for (int64_t n : sizes) joined += (joined.empty() ? "" : ", ") + std::to_string(n);
+    for (int64_t n : sizes) add_to_list(joined, std::to_string(n));
     return joined;
 }
 
@@ -60,12 +60,14 @@ std::string word_hint(const IndexHint& hint, const Shape& sizes, IndexType type)
 
 // "indices[1, 0]" for a flat position; "indices" of a scalar.
 std::string name_place(const char* input, const Shape& shape, int64_t position) {
-    std::string place;
+    Shape place = shape;
     for (int d = shape.rank - 1; d >= 0; --d) {
-        place = std::to_string(position % shape[d]) + (place.empty() ? "" : ", ") + place;
+        place.dim[d] = position % shape[d];
         position /= shape[d];
     }
-    return place.empty() ? input : input + ("[" + place + "]");
+    std::string coordinates;
+    for (int64_t n : place) add_to_list(coordinates, std::to_string(n));
+    return shape.rank == 0 ? input : std::string(input).append("[").append(coordinates).append("]");
 }
 
 }  // namespace

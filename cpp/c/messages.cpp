@@ -52,8 +52,9 @@ gatherscatter_code code_of(std::string_view raises) {
 }  // namespace
 
 Value::Value(const Shape& shape) {
-    for (int64_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
-    text = "(" + text + (shape.rank == 1 ? ",)" : ")");
+    std::string sizes;
+    for (int64_t n : shape) add_to_list(sizes, std::to_string(n));
+    text.append("(").append(sizes).append(shape.rank == 1 ? ",)" : ")");
     repr = text;
 }
 
@@ -74,9 +75,14 @@ std::string Value::quote(std::string_view words) {
     return quoted + mark;
 }
 
+void add_to_list(std::string& list, std::string_view item) {
+    if (!list.empty()) list += ", ";
+    list += item;
+}
+
 std::string list_choices(std::initializer_list<const char*> choices) {
     std::string listed;
-    for (const char* choice : choices) listed += (listed.empty() ? "" : ", ") + Value(choice).repr;
+    for (const char* choice : choices) add_to_list(listed, Value(choice).repr);
     return listed;
 }
 

@@ -38,6 +38,9 @@ struct NamedValue {
 };
 using Values = std::initializer_list<NamedValue>;
 
+// Adds an item to a list that sentences show: "a, b".
+void add_to_list(std::string& list, std::string_view item);
+
 // "'a', 'b'", as a sentence lists choices.
 std::string list_choices(std::initializer_list<const char*> choices);
 

@@ -1,0 +1,162 @@
+"""The C interface through ctypes, as a host program calls it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.native_library import library_path
+
+KERNELS = (
+    "gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd", "gather_reduce",
+)  # fmt: skip
+TYPES = (
+    "opaque", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+    "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+ENUMS = {
+    "reduction": ("none", "add", "sub", "mul", "min", "max", "mean"),
+    "accumulate": ("step", "wide", "exact"),
+    "mode": ("raise", "wrap", "clip", "skip"),
+}
+MODES = {"fill": "skip", "drop": "skip"}  # as Python calls them
+ERRORS = {1: TypeError, 2: ValueError, 3: IndexError, 4: MemoryError}
+
+
+class Tensor(Structure):
+    _fields_ = [("type", c_int32), ("rank", c_int32), ("shape", POINTER(c_int64)), ("item_size", c_int64)]
+
+
+class Operation(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("kernel", c_int32),
+        ("name", c_char_p),
+        ("axis", c_int64),
+        ("batch_dims", c_int64),
+        ("mode", c_int32),
+        ("negative", c_int32),
+        ("reduction", c_int32),
+        ("include_self", c_int32),
+        ("accumulate", c_int32),
+        ("num_segments", c_int64),
+    ]
+
+
+TASK = ctypes.CFUNCTYPE(None, c_void_p, c_size_t)
+PARALLEL_FOR = ctypes.CFUNCTYPE(None, c_void_p, TASK, c_void_p, c_size_t)
+
+
+class Threads(Structure):
+    _fields_ = [("struct_size", c_size_t), ("count", c_int32), ("parallel_for", PARALLEL_FOR), ("context", c_void_p)]
+
+
+@cache
+def load() -> Any:
+    library = ctypes.CDLL(str(library_path()))
+    functions: dict[str, tuple[Any, list[Any]]] = {
+        "c_version": (c_uint32, []),
+        "status_code": (c_int32, [c_void_p]),
+        "status_message": (c_char_p, [c_void_p]),
+        "status_release": (None, [c_void_p]),
+        "operation_init": (None, [c_void_p, c_int32]),
+        "plan_create": (c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p]),
+        "plan_shape": (POINTER(c_int64), [c_void_p, c_void_p]),
+        "plan_release": (None, [c_void_p]),
+        "plan_run": (c_void_p, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    }
+    for name, (result, arguments) in functions.items():
+        function = getattr(library, f"gatherscatter_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def check(status: int | None) -> None:
+    """Raise the error of a status, and release it."""
+    library = load()
+    if status is None:
+        assert library.gatherscatter_status_code(None) == 0
+        assert library.gatherscatter_status_message(None) == b""
+        return
+    error = ERRORS[library.gatherscatter_status_code(status)]
+    message = library.gatherscatter_status_message(status).decode()
+    library.gatherscatter_status_release(status)
+    raise error(message)
+
+
+def describe(array: np.ndarray | None) -> Tensor:
+    """An array as a tensor; None is absent."""
+    if array is None:
+        return Tensor(0, -1, None, 0)
+    known = TYPES.index(array.dtype.name) if array.dtype.name in TYPES else 0
+    return Tensor(known, array.ndim, (c_int64 * array.ndim)(*array.shape), array.itemsize)
+
+
+def make_operation(kernel: str | int, **options: Any) -> Operation:
+    operation = Operation()
+    load().gatherscatter_operation_init(byref(operation), KERNELS.index(kernel) if isinstance(kernel, str) else kernel)
+    for name, value in options.items():
+        if isinstance(value, str) and name in ENUMS:
+            value = ENUMS[name].index(MODES.get(value, value))
+        setattr(operation, name, value.encode() if isinstance(value, str) else value)
+    return operation
+
+
+class Plan:
+    """A plan, released with the object."""
+
+    def __init__(self, kernel: str, *arrays: np.ndarray | None, **options: Any) -> None:
+        self.address = c_void_p()
+        operation = make_operation(kernel, **options)
+        tensors = (Tensor * len(arrays))(*map(describe, arrays))
+        check(load().gatherscatter_plan_create(byref(operation), tensors, len(arrays), byref(self.address)))
+        rank = c_int32()
+        shape = load().gatherscatter_plan_shape(self.address, byref(rank))
+        self.shape = tuple(shape[: rank.value])
+
+    def run(
+        self, *arrays: np.ndarray | None, out: np.ndarray | None = None, threads: Threads | None = None
+    ) -> np.ndarray:
+        inputs = (c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
+        assert arrays[0] is not None
+        result = np.empty(self.shape, arrays[0].dtype) if out is None else out
+        where = None if threads is None else byref(threads)
+        check(load().gatherscatter_plan_run(self.address, inputs, result.ctypes.data, where))
+        return result
+
+    def __del__(self) -> None:
+        load().gatherscatter_plan_release(self.address)
+
+
+def call(
+    kernel: str,
+    *arrays: np.ndarray | None,
+    out: np.ndarray | None = None,
+    threads: Threads | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """One call of a kernel on contiguous arrays."""
+    return Plan(kernel, *arrays, **options).run(*arrays, out=out, threads=threads)
+
+
+def limit_threads(count: int) -> Threads:
+    return Threads(ctypes.sizeof(Threads), count, PARALLEL_FOR(), None)
+
+
+def host_threads(
+    pool: ThreadPoolExecutor, count: int, order: Callable[[int], Sequence[int]] = range, calls: list[int] | None = None
+) -> Threads:
+    """Threads of a host: those of a pool, which take tasks in some order. ``calls`` gets the numbers of tasks."""
+
+    def parallel_for(_context: int, task: Any, argument: int, n: int) -> None:
+        if calls is not None:
+            calls.append(n)
+        list(pool.map(lambda i: task(argument, i), order(n)))
+
+    return Threads(ctypes.sizeof(Threads), count, PARALLEL_FOR(parallel_for), None)
