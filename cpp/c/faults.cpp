@@ -48,10 +48,11 @@ std::string word_hint(const IndexHint& hint, const Shape& sizes, IndexType type)
         case unsigned_type:
             return format_sentence("hints.unsigned",
                                    {{"value", hint.value}, {"meant", hint.meant}, {"type", name(type)}});
-        case overflow:
-            return format_sentence(
-                "hints.overflow",
-                {{"value", hint.value}, {"rest", (hint.meant < 0 ? "" : "+") + std::to_string(hint.meant)}});
+        case overflow: {
+            std::string rest(hint.meant < 0 ? "" : "+");
+            rest += std::to_string(hint.meant);
+            return format_sentence("hints.overflow", {{"value", hint.value}, {"rest", rest}});
+        }
         case swapped_columns: return format_sentence("hints.swapped_columns", {{"i", hint.i}, {"j", hint.j}});
         case wrong_axis: return format_sentence("hints.wrong_axis", {{"axis", hint.i}});
     }

@@ -101,16 +101,15 @@ gatherscatter_status* offsets_order(const char* op, const I* offsets, int64_t co
     return make_status("changed_indices", op, {});
 }
 
-// An offset or a segment id that is not in [0, high].
-gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* values, int64_t high,
+// An offset or a segment id that the rule does not allow; `high` is the greatest that it does.
+gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* values, int64_t high, Rule rule,
                                   std::string_view subject) {
     const char* const op = plan.name.c_str();
     const Input input = places_input(plan.bags.form);
     const Shape& shape = plan.inputs[input].shape;
-    const Rule rule{Mode::raise, false};
     const BadIndices bad = find_bad_indices({values, plan.place_type, shape[0], Shape{high + 1}, 0, 1}, rule);
     if (bad.count == 0) return make_status("changed_indices", op, {});
-    return index_fault(op, input_name(plan, input), shape, bad, subject, 0, high, "");
+    return index_fault(op, input_name(plan, input), shape, bad, subject, rule.negative ? -high - 1 : 0, high, "");
 }
 
 gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* const* inputs, BagFault fault) {
@@ -122,9 +121,11 @@ gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* c
             return index_fault(op, plan.operation, Shape{bags.data_rows}, plan.inputs[indices_input].shape,
                                inputs[indices_input], plan.index_type);
         case BagFault::offsets:
-            return place_fault(plan, places, bags.members, format_sentence("parts.members", {{"size", bags.members}}));
+            return place_fault(plan, places, bags.members, {Mode::raise, false},
+                               format_sentence("parts.members", {{"size", bags.members}}));
         case BagFault::segment_ids:
-            return place_fault(plan, places, bags.bags - 1, format_sentence("parts.segments", {{"size", bags.bags}}));
+            return place_fault(plan, places, bags.bags - 1, bags.segment_rule(),
+                               format_sentence("parts.segments", {{"size", bags.bags}}));
         case BagFault::offsets_order:
             return visit_index_type(plan.place_type, [&]<class I>(I) {
                 return offsets_order(op, static_cast<const I*>(places), bags.bags);

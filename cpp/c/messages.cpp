@@ -51,6 +51,11 @@ gatherscatter_code code_of(std::string_view raises) {
 
 }  // namespace
 
+Value::Value(IndexValue number) : text(number.negative ? "-" : "") {
+    text += std::to_string(number.magnitude);
+    repr = text;
+}
+
 Value::Value(const Shape& shape) {
     std::string sizes;
     for (int64_t n : shape) add_to_list(sizes, std::to_string(n));

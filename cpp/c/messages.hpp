@@ -25,7 +25,7 @@ struct Value {
     Value(std::string_view words) : Value(std::string(words)) {}
     Value(const char* words) : Value(std::string(words)) {}
     Value(std::integral auto number) : text(std::to_string(number)), repr(text) {}
-    Value(IndexValue number) : text((number.negative ? "-" : "") + std::to_string(number.magnitude)), repr(text) {}
+    Value(IndexValue number);
     Value(const Shape& shape);  // a tuple
 
   private:

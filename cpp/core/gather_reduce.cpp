@@ -92,21 +92,20 @@ struct Order {
 
 BagFault find_bags(const GatherReduce& call, const GatherReduceInputs& inputs, Order& found) {
     int64_t* const starts = found.starts.get();
-    const Rule exactly{Mode::raise, false};
     if (call.form == BagForm::last_dimension) {
         const int64_t length = call.bags > 0 ? call.members / call.bags : 0;
         for (int64_t b = 0; b <= call.bags; ++b) starts[b] = b * length;
         return BagFault::none;
     }
     if (call.form == BagForm::offsets) {
-        if (!resolve(inputs.places, inputs.place_type, call.bags, call.members + 1, exactly, starts))
+        if (!resolve(inputs.places, inputs.place_type, call.bags, call.members + 1, {Mode::raise, false}, starts))
             return BagFault::offsets;
         starts[call.bags] = call.members;
         if (!std::is_sorted(starts, starts + call.bags)) return BagFault::offsets_order;
         return starts[0] == 0 ? BagFault::none : BagFault::offsets_start;
     }
     const Numbers ids(call.members);
-    if (!resolve(inputs.places, inputs.place_type, call.members, call.bags, exactly, ids.get()))
+    if (!resolve(inputs.places, inputs.place_type, call.members, call.bags, call.segment_rule(), ids.get()))
         return BagFault::segment_ids;
     found.is_sorted = std::is_sorted(ids.get(), ids.get() + call.members);
     if (!group(ids.get(), call.members, call.bags, starts, found.order.get())) return BagFault::changed;

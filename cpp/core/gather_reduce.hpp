@@ -13,7 +13,7 @@ namespace gs {
 enum class BagForm : uint8_t {
     last_dimension,  // all bags have the same number of members
     offsets,         // where each bag begins: ascending, the first one 0
-    segment_ids,     // the bag of each member, in any order
+    segment_ids,     // the bag of each member, in any order; counted from the end, too, where bags have first members
 };
 
 struct GatherReduce {
@@ -22,6 +22,9 @@ struct GatherReduce {
     int64_t data_rows, width;
     Rule rule;        // of the indices
     Combine combine;  // include_self: out holds a first member of each bag
+
+    // What segment ids may be: with first members, what the indices of a scatter may be.
+    Rule segment_rule() const { return {Mode::raise, combine.include_self}; }
 };
 
 struct GatherReduceInputs {
