@@ -25,17 +25,20 @@ IndexValue index_value(auto value) {
     return {false, static_cast<uint64_t>(value)};
 }
 
-// Calls f(position, column, value) for each index.
+// Calls f(position, column, value) for each index, until the call is to stop.
 template <class F>
 void each_index(const IndexTuples& tuples, F&& f) {
     visit_index_type(tuples.type, [&]<class I>(I) {
         const auto* const bytes = static_cast<const std::byte*>(tuples.values);
-        for (int64_t t = 0, position = 0; t < tuples.count; ++t)
-            for (int j = 0; j < tuples.columns; ++j, ++position) {
-                I value;
-                std::memcpy(&value, bytes + position * static_cast<int64_t>(sizeof(I)), sizeof(I));
-                f(position, j, index_value(value));
-            }
+        const int64_t tuple_size = tuples.columns * static_cast<int64_t>(sizeof(I));
+        (void)in_pieces(0, tuples.count, tuple_size, [&](int64_t begin, int64_t end) {
+            for (int64_t position = begin * tuples.columns, t = begin; t < end; ++t)
+                for (int j = 0; j < tuples.columns; ++j, ++position) {
+                    I value;
+                    std::memcpy(&value, bytes + position * static_cast<int64_t>(sizeof(I)), sizeof(I));
+                    f(position, j, index_value(value));
+                }
+        });
     });
 }
 

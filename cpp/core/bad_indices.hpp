@@ -60,7 +60,8 @@ struct BadIndices {
     IndexHint hint;
 };
 
-// Finds the indices that the rule does not allow. With Mode::wrap and clip, these are the indices of empty axes.
+// Finds the indices that the rule does not allow. With Mode::wrap and clip, these are the indices of empty axes. If the
+// call is to stop, only some are found.
 BadIndices find_bad_indices(const IndexTuples&, Rule);
 
 // The hint alone, whether or not an index is out of range; there is at least one tuple.

@@ -57,7 +57,7 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
 Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, reduce_bags_call,
     describe_bags_call, sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, tensor_array_call,
-    gather_tree_call;
+    gather_tree_call, find_bad_indices_call, find_index_hint_call;
 PyMethodDef* array_functions();  // and apply, describe_call, check_call
 
 // A function as an entry of a list of methods.

@@ -252,6 +252,17 @@ inline constexpr const char* group =
     "group($module, rows, count, /)\n--\n\nWhere each row's updates are: (starts, order), of int64 row numbers below "
     "count.";
 
+inline constexpr const char* find_bad_indices =
+    "find_bad_indices($module, tuples, shape, first_axis, negative, only_empty, /)\n--\n\nThe index tuples [..., k] "
+    "into "
+    "the axes of ``shape`` from ``first_axis`` on that are out of range: how many indices, the positions and values of "
+    "the first ten, the least and the greatest, the axis of the first, and a hint as of find_index_hint(). None: all "
+    "are in range. ``only_empty``: just indices into axes without elements are out of range.";
+
+inline constexpr const char* find_index_hint =
+    "find_index_hint($module, tuples, shape, first_axis, negative, /)\n--\n\nWhat index tuples probably mean: the name "
+    "of a sentence and its numbers; an empty name where nothing is certain.";
+
 inline constexpr const char* resolve_indices =
     "resolve_indices($module, tuples, dims, mode, negative, /)\n--\n\nThe row that each index tuple names, as int64: "
     "its place among ``dims`` in row-major order. Mode is 'raise', 'wrap', 'clip' or 'skip'. A bad tuple gives -1 in "

@@ -45,6 +45,8 @@ PyMethodDef functions[] = {
     method("plan", plan_call, docs::plan),
     method("supports", supports_call, docs::supports),
     method("resolve_indices", resolve_indices_call, docs::resolve_indices),
+    method("find_bad_indices", find_bad_indices_call, docs::find_bad_indices),
+    method("find_index_hint", find_index_hint_call, docs::find_index_hint),
     method("group", group_call, docs::group),
     method("scatter_groups", scatter_groups_call, docs::scatter_groups),
     method("reduce_groups", reduce_groups_call, docs::reduce_groups),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NoReturn
 
 import numpy as np
 
-from gatherscatter import hints
+from gatherscatter import _core, hints
 from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence, read_sentences
 
@@ -202,6 +203,25 @@ def storage_fault(op: str, name: str, needed: int, there: int) -> NoReturn:
     raise make_error("storage", op, input=name, needed=needed, there=there)
 
 
+@dataclass(frozen=True)
+class BadIndices:
+    """What a message says about indices that are out of range.
+
+    Attributes
+    ----------
+    count : how many they are
+    positions : where the first ten of them stand among all elements
+    values : their values
+    least, greatest : of the values of all
+    """
+
+    count: int
+    positions: Sequence[int]
+    values: Sequence[int]
+    least: int
+    greatest: int
+
+
 def index_fault(
     op: str,
     kernel: str,
@@ -213,36 +233,23 @@ def index_fault(
     only_empty: bool,
 ) -> NoReturn:
     """Finds the indices that are out of range. ``only_empty``: just those on axes without elements."""
-    if kernel.endswith("nd"):
-        axes = tuple(range(batch_dims, batch_dims + indices.shape[-1]))
-        columns = indices
-    else:
-        axes = (axis % len(data_shape),)
-        columns = indices.reshape(-1, 1)  # a dimension more would be one too many for 64
-    tuples = make_contiguous(columns).reshape(-1, len(axes)) if axes else np.empty((0, 0), np.int64)
-    sizes = [data_shape[a] for a in axes]
-
-    def find_bad(part: slice) -> np.ndarray:
-        bad = np.empty(tuples[part].shape, bool)
-        for j, size in enumerate(sizes):
-            low, high = (-size if negative else 0), size - 1
-            bad[:, j] = (size == 0) if only_empty else (tuples[part, j] < low) | (tuples[part, j] > high)
-        found: np.ndarray = np.flatnonzero(bad)
-        return found + int(part.start) * len(axes)
-
-    found = concatenate_lines([find_bad(piece) for piece in pieces(len(tuples))], np.dtype(np.int64))
-    if found.size == 0:
+    is_nd = kernel.endswith("nd")
+    first_axis = batch_dims if is_nd else axis % len(data_shape)
+    tuples = indices if is_nd else indices.reshape(-1, 1)  # a dimension more would be one too many for 64
+    found = _core.find_bad_indices(tuples, data_shape, first_axis, negative, only_empty)
+    if found is None:
         raise make_error("changed_indices", op)
-    first_axis = axes[int(found[0]) % len(axes)]
-    raise_index_error(
+    count, positions, values, least, greatest, bad_axis, hint = found
+    size = data_shape[bad_axis]
+    _raise_index_error(
         op,
         "indices",
         indices,
-        found,
-        subject=format_sentence("parts", "axis", axis=first_axis, size=data_shape[first_axis]),
-        axis=first_axis,
-        allowed=(-data_shape[first_axis] if negative else 0, data_shape[first_axis] - 1),
-        hint=hints.find_hint(tuples, axes, data_shape, negative),
+        BadIndices(count, positions, values, least, greatest),
+        subject=format_sentence("parts", "axis", axis=bad_axis, size=size),
+        axis=bad_axis,
+        allowed=(-size if negative else 0, size - 1),
+        hint=hints.word_hint(hint, data_shape[first_axis : first_axis + tuples.shape[-1]], indices.dtype),
     )
 
 
@@ -255,7 +262,6 @@ def raise_index_error(
     subject: str,
     axis: int | None,
     allowed: tuple[int, int],
-    hint: str = "",
     start: Coordinates | None = None,
     chunk: Coordinates = (),
 ) -> NoReturn:
@@ -263,28 +269,45 @@ def raise_index_error(
 
     If ``start`` is given, these are the indices of a ``chunk``, which begins there in the whole.
     """
-    low, high = allowed
     flat = make_contiguous(indices).reshape(-1)
     values = concatenate_lines([flat[found[part]] for part in pieces(found.size)], flat.dtype)
-    places = [tuple(int(c) for c in np.unravel_index(int(p), indices.shape)) for p in found[:10]]
+    bad = BadIndices(len(found), found[:10].tolist(), values[:10].tolist(), *extremes(values))
+    _raise_index_error(op, name, indices, bad, subject=subject, axis=axis, allowed=allowed, start=start, chunk=chunk)
+
+
+def _raise_index_error(
+    op: str,
+    name: str,
+    indices: np.ndarray,
+    bad: BadIndices,
+    *,
+    subject: str,
+    axis: int | None,
+    allowed: tuple[int, int],
+    hint: str = "",
+    start: Coordinates | None = None,
+    chunk: Coordinates = (),
+) -> NoReturn:
+    low, high = allowed
+    places = [tuple(int(c) for c in np.unravel_index(p, indices.shape)) for p in bad.positions]
     if start is not None:
         places = [tuple(map(sum, zip_longest(place, start, fillvalue=0))) for place in places]
-    least, greatest = extremes(values)
     kinds = ("index", "indices") if start is None else ("chunk_index", "chunk_indices")
+    spread = "all_equal" if bad.least == bad.greatest else "all_between"
     error = make_error(
-        kinds[len(found) > 1],
+        kinds[bad.count > 1],
         op,
         input=name,
         place=f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name,
-        value=values[0].item(),
+        value=bad.values[0],
         subject=subject,
         valid=format_sentence("parts", "valid" if low <= high else "none_valid", low=low, high=high),
-        count=len(found),
+        count=bad.count,
         total=math.prod(indices.shape),
         chunk=chunk,
-        spread=format_sentence("parts", "all_equal" if least == greatest else "all_between", low=least, high=greatest),
+        spread=format_sentence("parts", spread, low=bad.least, high=bad.greatest),
         hint=hint and f"; {hint}",
     )
-    error.count, error.positions, error.values = len(found), tuple(places), tuple(v.item() for v in values[:10])
+    error.count, error.positions, error.values = bad.count, tuple(places), tuple(bad.values)
     error.axis, error.allowed = axis, allowed
     raise error

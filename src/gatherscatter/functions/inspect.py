@@ -110,7 +110,7 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
         out_of_range=out_of_range,
         duplicates=len(places) - len(np.unique(places)),
         is_sorted=bool(np.all(places[1:] >= places[:-1])),
-        hint=hints.find_hint(columns, axes, sizes, negative=True) if out_of_range else "",
+        hint=hints.find_hint(tuples, axes[0], sizes, negative=True) if out_of_range else "",
     )
 
 
