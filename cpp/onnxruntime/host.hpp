@@ -1,0 +1,67 @@
+// Calls of ONNX Runtime, with exceptions inside this library and statuses at its border.
+#pragma once
+
+#include <new>
+#include <string>
+
+#include "messages.hpp"
+#include "ort_api.hpp"
+
+namespace gs::ort {
+
+// An error of ONNX Runtime, which goes back to it.
+struct HostError {
+    Status* status;
+};
+
+// A call that this package refuses. The message begins with its kind: "IndexError: ...".
+struct Refusal {
+    std::string message;
+};
+
+// Throws if there is a status, which it releases.
+inline void require(gatherscatter_status* status) {
+    if (!status) return;
+    const bool out_of_memory = status->code == GATHERSCATTER_OUT_OF_MEMORY;
+    Refusal refusal{with_kind(*status)};
+    gatherscatter_status_release(status);
+    if (out_of_memory) throw std::bad_alloc();
+    throw refusal;
+}
+
+class Host {
+  public:
+    explicit Host(const Api& api) : api_(api) {}
+
+    const Api* operator->() const { return &api_; }
+
+    void check(Status* status) const {
+        if (status) throw HostError{status};
+    }
+
+    // Whether a call succeeded; its status is released.
+    bool succeeds(Status* status) const {
+        if (status) api_.ReleaseStatus(status);
+        return !status;
+    }
+
+    // Calls f. Null, or the status of what it has thrown.
+    template <class F>
+    Status* guard(F&& f) const noexcept {
+        try {
+            f();
+            return nullptr;
+        } catch (const HostError& error) {
+            return error.status;
+        } catch (const Refusal& refusal) {
+            return api_.CreateStatus(invalid_argument, refusal.message.c_str());
+        } catch (...) {  // std::bad_alloc: nothing else is thrown
+            return api_.CreateStatus(fail, "gatherscatter: out of memory");
+        }
+    }
+
+  private:
+    const Api& api_;
+};
+
+}  // namespace gs::ort

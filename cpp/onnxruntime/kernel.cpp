@@ -1,0 +1,360 @@
+#include "kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "bad_indices.hpp"
+#include "faults.hpp"
+
+namespace gs::ort {
+namespace {
+
+constexpr size_t most_inputs = 6;
+
+struct ReleasePlan {
+    void operator()(gatherscatter_plan* plan) const { gatherscatter_plan_release(plan); }
+};
+using PlanPointer = std::unique_ptr<gatherscatter_plan, ReleasePlan>;
+
+// An input of a plan. Its shape lives longer.
+struct Operand {
+    gatherscatter_tensor tensor{0, -1, nullptr, 0};  // absent
+    const void* memory = nullptr;
+
+    Operand() = default;
+    Operand(gatherscatter_type type, const Shape& shape, const void* address, int64_t item_size = 1)
+        : tensor{type, shape.rank, shape.dim, item_size}, memory(address) {}
+    Operand(const Tensor& given) {
+        if (given.value) *this = Operand(given.type->core, given.shape, given.memory);
+    }
+};
+using Operands = std::array<Operand, most_inputs>;
+
+// 1, 2, 3, ... for the elements of a tensor; 0 stands for nothing.
+std::vector<int64_t> number_elements(const Tensor& tensor) {
+    std::vector<int64_t> numbers(static_cast<size_t>(tensor.count()));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i) + 1;
+    return numbers;
+}
+
+gatherscatter_kernel gather_of(gatherscatter_kernel scatter) {
+    return static_cast<gatherscatter_kernel>(scatter - GATHERSCATTER_SCATTER_UPDATE + GATHERSCATTER_GATHER);
+}
+static_assert(GATHERSCATTER_SCATTER_ND - GATHERSCATTER_SCATTER_UPDATE == GATHERSCATTER_GATHER_ND);
+
+IndexType index_type_of(const Tensor& tensor) {
+    IndexType type{};
+    gs::index_type_of(static_cast<DType>(tensor.type->core), type);
+    return type;
+}
+
+}  // namespace
+
+// One call of a kernel.
+struct Kernel::Call {
+    const Host& host;
+    const Operator& op;
+    const Attributes& attributes;
+    KernelContext* context;
+    ThreadCount& thread_count;
+    std::array<Tensor, most_inputs> inputs;
+    gatherscatter_operation operation;
+
+    const char* name() const { return attributes.name.c_str(); }
+
+    [[noreturn]] void refuse(const char* error, Values values) const {
+        require(make_status(error, name(), values));
+        throw std::bad_alloc();  // not reached: there is a status
+    }
+
+    void read_inputs() {
+        size_t given = 0;
+        host.check(host->KernelContext_GetInputCount(context, &given));
+        for (size_t i = 0; i < op.inputs.size(); ++i) {
+            const OrtValue* value = nullptr;
+            if (i < given) host.check(host->KernelContext_GetInput(context, i, &value));
+            if (!value && !op.inputs[i].is_optional) refuse("missing_input", {{"input", op.inputs[i].name}});
+            inputs[i] = read_tensor(host, name(), op.inputs[i].name, value);
+        }
+    }
+
+    void check_types() const {
+        for (size_t i = 0; i < op.inputs.size(); ++i)
+            if (inputs[i].value) check_type(op.inputs[i], inputs[i]);
+        const ElementInfo& type = *inputs[0].type;
+        const bool concatenates = type.type == string && operation.reduction == GATHERSCATTER_ADD && op.is_scatter();
+        if (operation.reduction != GATHERSCATTER_NONE && type.core == GATHERSCATTER_OPAQUE && !concatenates)
+            refuse("reduction",
+                   {{"reduction", gs::name(static_cast<Reduction>(operation.reduction))}, {"type", type.name}});
+    }
+
+    void check_type(const InputInfo& input, const Tensor& tensor) const {
+        const ElementInfo& type = *tensor.type;
+        const Version& version = *attributes.version;
+        if (input.holds_indices && version.index_types == IndexTypes::integers) {
+            if (type.core < GATHERSCATTER_INT8 || type.core > GATHERSCATTER_UINT64)
+                refuse("not_integers", {{"input", input.name}, {"type", type.name}});
+        } else if (input.holds_indices) {
+            const bool both = version.index_types == IndexTypes::int32_and_int64;
+            if (type.type != int64 && !(both && type.type == int32))
+                refuse("refused_type",
+                       {{"input", input.name}, {"type", type.name}, {"allowed", both ? "int32, int64" : "int64"}});
+        } else if (static_cast<size_t>(&type - element_types) >= version.element_count) {
+            std::string allowed;
+            for (const ElementInfo& known : std::span(element_types).first(version.element_count))
+                allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
+            refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", allowed}});
+        } else if (&type != inputs[0].type) {
+            refuse("mixed_types", {{"input", input.name},
+                                   {"type", type.name},
+                                   {"first", op.inputs[0].name},
+                                   {"first_type", inputs[0].type->name}});
+        }
+    }
+
+    PlanPointer make_plan(const gatherscatter_operation& what, const Operands& operands) const {
+        std::array<gatherscatter_tensor, most_inputs> tensors;
+        for (size_t i = 0; i < tensors.size(); ++i) tensors[i] = operands[i].tensor;
+        const size_t count = what.kernel == GATHERSCATTER_GATHER_REDUCE    ? 6
+                             : what.kernel >= GATHERSCATTER_SCATTER_UPDATE ? 3
+                                                                           : 2;
+        gatherscatter_plan* plan = nullptr;
+        require(gatherscatter_plan_create(&what, tensors.data(), count, &plan));
+        return PlanPointer(plan);
+    }
+
+    void run(const gatherscatter_plan* plan, const Operands& operands, void* output) const {
+        std::array<const void*, most_inputs> memory;
+        for (size_t i = 0; i < memory.size(); ++i) memory[i] = operands[i].memory;
+        Loops loops(host, context, thread_count);
+        const gatherscatter_threads threads = loops.threads();
+        require(gatherscatter_plan_run(plan, memory.data(), output, &threads));
+    }
+
+    // Runs a kernel on numbers, into memory of its own.
+    std::vector<int64_t> run_numbers(const gatherscatter_operation& what, const Operands& operands) const {
+        const PlanPointer plan = make_plan(what, operands);
+        std::vector<int64_t> result(static_cast<size_t>(count_elements(shape_of(plan.get()))));
+        run(plan.get(), operands, result.data());
+        return result;
+    }
+
+    static Shape shape_of(const gatherscatter_plan* plan) {
+        int32_t rank;
+        const int64_t* const dims = gatherscatter_plan_shape(plan, &rank);
+        return Shape(dims, rank);
+    }
+
+    // The shape of a result as the node gives it.
+    Shape output_shape(Shape shape) const {
+        if (!attributes.keeps_dims || inputs[2].value || inputs[3].value) return shape;
+        Shape kept(shape.dim, inputs[1].shape.rank - 1);
+        kept.push(1);
+        kept.append(shape.dim + kept.rank - 1, shape.rank - (kept.rank - 1));
+        return kept;
+    }
+
+    OrtValue* make_output(const gatherscatter_plan* plan) const {
+        const Shape shape = output_shape(shape_of(plan));
+        return ort::make_output(host, context, shape.dim, shape.rank);
+    }
+
+    void run_all() {
+        if (op.is_tensor_scatter()) return run_tensor_scatter();
+        if (op.kernel == GATHERSCATTER_GATHER_REDUCE) count_segments();
+        Operands operands;
+        for (size_t i = 0; i < inputs.size(); ++i) operands[i] = inputs[i];
+        run_operands(operands);
+    }
+
+    // `operands` are the inputs, but their indices.
+    void run_operands(Operands& operands) {
+        const ElementInfo& type = *inputs[0].type;
+        if (type.bits == 0) return run_strings(operands);
+        if (type.bits == 4) return run_packed(operands);
+        const PlanPointer plan = make_plan(operation, operands);
+        run(plan.get(), operands, address_of(host, make_output(plan.get())));
+    }
+
+    // Without num_segments and init, the largest id tells how many bags there are.
+    void count_segments() {
+        const Tensor& ids = inputs[3];
+        if (!ids.value || inputs[5].value || operation.num_segments >= 0) return;
+        int64_t bags = 0;
+        visit_index_type(index_type_of(ids), [&]<class I>(I) {
+            const auto* const values = reinterpret_cast<const I*>(ids.memory);
+            for (int64_t i = 0; i < ids.count(); ++i)
+                if (values[i] > I{0} && static_cast<uint64_t>(values[i]) < INT64_MAX)
+                    bags = std::max(bags, static_cast<int64_t>(values[i]) + 1);
+                else if (values[i] == I{0})
+                    bags = std::max<int64_t>(bags, 1);
+        });
+        operation.num_segments = bags;
+    }
+
+    void run_packed(Operands& operands) {
+        const size_t source = op.is_scatter() ? 2 : 0;
+        const Bytes data = unpack(inputs[0]);
+        operands[0] = Operand(GATHERSCATTER_OPAQUE, inputs[0].shape, data.get());
+        const Tensor& updates = inputs[op.is_tensor_scatter() ? 1 : 2];
+        Bytes unpacked;
+        if (source == 2) {
+            unpacked = unpack(updates);
+            operands[2] = Operand(GATHERSCATTER_OPAQUE, updates.shape, unpacked.get());
+        }
+        const PlanPointer plan = make_plan(operation, operands);
+        const int64_t count = count_elements(shape_of(plan.get()));
+        const Bytes result = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(count));
+        run(plan.get(), operands, result.get());
+        pack(result.get(), count, address_of(host, make_output(plan.get())));
+    }
+
+    // The kernels move the numbers of strings. Then the strings are copied by their numbers.
+    void run_strings(Operands& operands) {
+        const Tensor& data = inputs[0];
+        const Strings data_strings(host, data);
+        gatherscatter_operation move = operation;
+        move.reduction = GATHERSCATTER_NONE;
+        if (!op.is_scatter()) {
+            const std::vector<int64_t> numbers = number_elements(data);
+            operands[0] = Operand(GATHERSCATTER_INT64, data.shape, numbers.data());
+            const PlanPointer plan = make_plan(move, operands);
+            std::vector<int64_t> sources(static_cast<size_t>(count_elements(shape_of(plan.get()))));
+            run(plan.get(), operands, sources.data());
+            OrtValue* const output = make_output(plan.get());
+            for (size_t i = 0; i < sources.size(); ++i)
+                write_string(host, output, static_cast<int64_t>(i), sources[i] > 0 ? data_strings[sources[i] - 1] : "");
+            return;
+        }
+        const Tensor& updates = inputs[op.is_tensor_scatter() ? 1 : 2];
+        const Strings update_strings(host, updates);
+        const std::vector<int64_t> nothing(static_cast<size_t>(data.count()));
+        const std::vector<int64_t> numbers = number_elements(updates);
+        operands[0] = Operand(GATHERSCATTER_INT64, data.shape, nothing.data());
+        operands[2] = Operand(GATHERSCATTER_INT64, updates.shape, numbers.data());
+        const std::vector<int64_t> last_update = run_numbers(move, operands);
+        std::unordered_map<int64_t, std::string> sums;
+        if (operation.reduction == GATHERSCATTER_ADD) sums = concatenate(operands, data_strings, update_strings);
+        OrtValue* const output = ort::make_output(host, context, data.shape.dim, data.shape.rank);
+        for (size_t i = 0; i < last_update.size(); ++i) {
+            const auto place = static_cast<int64_t>(i);
+            const bool changes = last_update[i] > 0, is_sum = operation.reduction == GATHERSCATTER_ADD;
+            write_string(host, output, place,
+                         !changes ? data_strings[place]
+                         : is_sum ? std::string_view(sums[place])
+                                  : update_strings[last_update[i] - 1]);
+        }
+    }
+
+    // The strings of the places that change: all their updates in order, after what stands there.
+    std::unordered_map<int64_t, std::string> concatenate(Operands operands, const Strings& data,
+                                                         const Strings& updates) const {
+        const std::vector<int64_t> numbers = number_elements(inputs[0]);
+        operands[0] = Operand(GATHERSCATTER_INT64, inputs[0].shape, numbers.data());
+        gatherscatter_operation find = operation;
+        find.kernel = gather_of(op.kernel);
+        find.reduction = GATHERSCATTER_NONE;
+        const std::vector<int64_t> targets = run_numbers(find, operands);
+        std::unordered_map<int64_t, std::string> sums;
+        for (size_t i = 0; i < targets.size(); ++i) {
+            if (targets[i] == 0) continue;
+            const int64_t place = targets[i] - 1;
+            const auto [at, is_new] = sums.try_emplace(place);
+            if (is_new && operation.include_self) at->second = data[place];
+            at->second += updates[static_cast<int64_t>(i)];
+        }
+        return sums;
+    }
+
+    // A cache is a scatter along its axis, whose indices are the positions from each start on.
+    void run_tensor_scatter() {
+        const auto& [past, update, starts, _1, _2, _3] = inputs;
+        const int rank = past.shape.rank;
+        int64_t& axis = operation.axis;
+        if (rank < 2) refuse("cache_rank", {{"rank", rank}});
+        if (axis < -rank || axis >= rank || axis == 0 || axis == -rank)
+            refuse("cache_axis", {{"axis", axis}, {"rank", rank}, {"low", 1 - rank}, {"high", rank - 1}});
+        if (axis < 0) axis += rank;
+        Shape expected = past.shape;
+        const bool same_rank = update.shape.rank == rank;
+        if (same_rank)
+            expected.dim[axis] = std::min(update.shape[static_cast<int>(axis)], past.shape[static_cast<int>(axis)]);
+        if (!(expected == update.shape))
+            refuse("cache_update", {{"axis", axis}, {"past", past.shape}, {"update", update.shape}});
+        const Shape batch(past.shape.dim, 1);
+        if (starts.value && !(starts.shape == batch))
+            refuse("cache_starts", {{"batch", batch}, {"starts", starts.shape}});
+        const Shape shape{past.shape[0], update.shape[static_cast<int>(axis)]};
+        const std::vector<int64_t> positions = find_positions(shape[1], past.shape[static_cast<int>(axis)]);
+        operation.batch_dims = 1;
+        Operands operands;
+        operands[0] = past;
+        operands[1] = Operand(GATHERSCATTER_INT64, shape, positions.data());
+        operands[2] = update;
+        run_operands(operands);
+    }
+
+    // Where each of the updates goes, for each batch entry.
+    std::vector<int64_t> find_positions(int64_t length, int64_t size) const {
+        const int64_t batch = inputs[0].shape[0];
+        std::vector<int64_t> positions(static_cast<size_t>(saturating_multiply(batch, length)));
+        const Tensor& starts = inputs[2];
+        if (attributes.is_circular && length == 0) return positions;
+        if (starts.value && !attributes.is_circular) check_starts(length, size);
+        for (int64_t n = 0; n < batch; ++n) {
+            int64_t position = starts.value ? read_start(n, size) : 0;
+            for (int64_t t = 0; t < length; ++t) {
+                positions[static_cast<size_t>(n * length + t)] = position;
+                if (++position == size && attributes.is_circular) position = 0;
+            }
+        }
+        return positions;
+    }
+
+    // The start of a batch entry; modulo the size if the cache is circular.
+    int64_t read_start(int64_t n, int64_t size) const {
+        return visit_index_type(index_type_of(inputs[2]), [&]<class I>(I) {
+            const I start = reinterpret_cast<const I*>(inputs[2].memory)[n];
+            if (!attributes.is_circular) return static_cast<int64_t>(start);
+            if constexpr (std::is_unsigned_v<I>) {
+                return static_cast<int64_t>(start % static_cast<uint64_t>(size));
+            } else {
+                const int64_t remainder = start % size;
+                return remainder < 0 ? remainder + size : remainder;
+            }
+        });
+    }
+
+    void check_starts(int64_t length, int64_t size) const {
+        const Tensor& starts = inputs[2];
+        const int64_t places = size - length + 1;
+        const BadIndices bad = find_bad_indices(
+            {starts.memory, index_type_of(starts), starts.count(), Shape{places}, 0, 1}, Rule{Mode::raise, false});
+        if (bad.count > 0)
+            require(index_fault(name(), "write_indices", starts.shape, bad,
+                                format_sentence("parts.window", {{"length", length}, {"size", size}}), 0, places - 1,
+                                ""));
+    }
+};
+
+Kernel::Kernel(const Host& host, const Operator& op, const KernelInfo* info) : host_(host), op_(op) {
+    try {
+        attributes_ = read_attributes(host_, info, op_);
+    } catch (const Refusal& refusal) {
+        refusal_ = refusal.message;
+    }
+}
+
+void Kernel::run(KernelContext* context) {
+    if (!refusal_.empty()) throw Refusal{refusal_};
+    Call call{host_, op_, attributes_, context, thread_count_, {}, attributes_.operation};
+    call.operation.name = attributes_.name.c_str();
+    call.read_inputs();
+    call.check_types();
+    call.run_all();
+}
+
+}  // namespace gs::ort

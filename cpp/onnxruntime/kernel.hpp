@@ -1,0 +1,34 @@
+// A node of a model.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attributes.hpp"
+#include "tensors.hpp"
+#include "threads.hpp"
+
+namespace gs::ort {
+
+class Kernel {
+  public:
+    // What is wrong with the attributes is kept for the first call: ONNX Runtime would lose the code of an error here.
+    Kernel(const Host&, const Operator&, const KernelInfo*);
+
+    Status* compute(KernelContext* context) noexcept {
+        return host_.guard([&] { run(context); });
+    }
+
+  private:
+    struct Call;
+
+    void run(KernelContext*);
+
+    const Host host_;
+    const Operator& op_;
+    Attributes attributes_{};
+    std::string refusal_;  // empty: the attributes are right
+    ThreadCount thread_count_;
+};
+
+}  // namespace gs::ort

@@ -1,0 +1,132 @@
+// The function that ONNX Runtime calls when a library of operators is registered.
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernel.hpp"
+#include "shapes.hpp"
+
+namespace gs::ort {
+namespace {
+
+// An operator for one type of data. ONNX Runtime makes one operator of those with the same name. With one that has data
+// of any type, it would not know the type of the output.
+struct TypedOperator : CustomOp {
+    Host host;
+    const Operator& op;
+    ElementType type;
+
+    TypedOperator(const Host&, const Operator&, ElementType, int minor);
+};
+
+const TypedOperator& typed(const CustomOp* op) { return *static_cast<const TypedOperator*>(op); }
+
+Status* make_kernel(const CustomOp* op, const Api*, const KernelInfo* info, void** kernel) {
+    *kernel = nullptr;
+    return typed(op).host.guard([&] { *kernel = new Kernel(typed(op).host, typed(op).op, info); });
+}
+
+Status* infer(const CustomOp* op, ShapeContext* context) {
+    const TypedOperator& self = typed(op);
+    Status* const status = self.host.guard([&] { infer_shape(self.host, self.op, context); });
+    (void)self.host.succeeds(status);  // a shape that is not known does no harm
+    return nullptr;
+}
+
+// A scatter may write to its data, where no other node needs them.
+size_t list_in_place(int** inputs, int** outputs) {
+    static int first[] = {0};
+    *inputs = *outputs = first;
+    return 1;
+}
+
+TypedOperator::TypedOperator(const Host& api, const Operator& facts, ElementType element_type, int minor)
+    : CustomOp{}, host(api), op(facts), type(element_type) {
+    version = api_version;
+    GetName = [](const CustomOp* self) { return typed(self).op.name; };
+    GetExecutionProviderType = [](const CustomOp*) -> const char* { return nullptr; };
+    GetInputType = [](const CustomOp* self, size_t i) { return i == 0 ? typed(self).type : undefined; };
+    GetInputTypeCount = [](const CustomOp* self) { return typed(self).op.inputs.size(); };
+    GetOutputType = [](const CustomOp* self, size_t) { return typed(self).type; };
+    GetOutputTypeCount = [](const CustomOp*) -> size_t { return 1; };
+    KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
+    GetInputCharacteristic = [](const CustomOp* self, size_t i) {
+        return typed(self).op.inputs[i].is_optional ? optional : required;
+    };
+    GetOutputCharacteristic = [](const CustomOp*, size_t) { return required; };
+    GetInputMemoryType = [](const CustomOp*, size_t) { return 0; };
+    GetVariadicInputMinArity = GetVariadicOutputMinArity = [](const CustomOp*) { return 0; };
+    GetVariadicInputHomogeneity = GetVariadicOutputHomogeneity = [](const CustomOp*) { return 0; };
+    CreateKernelV2 = make_kernel;
+    KernelComputeV2 = [](void* kernel, KernelContext* context) {
+        return static_cast<Kernel*>(kernel)->compute(context);
+    };
+    // Before version 1.24, ONNX Runtime crashes when it describes inputs of which one is absent.
+    if (!op.has_optional_inputs() || minor >= 24) InferOutputShapeFn = infer;
+    GetStartVersion = [](const CustomOp*) { return 1; };
+    GetEndVersion = [](const CustomOp*) { return INT32_MAX; };
+    if (op.is_scatter()) GetMayInplace = list_in_place;
+    ReleaseMayInplace = [](int*, int*) {};
+    GetAliasMap = [](int**, int**) -> size_t { return 0; };
+    ReleaseAliasMap = [](int*, int*) {};
+}
+
+// The domain with all operators.
+struct Library {
+    const Api* api;
+    std::vector<std::unique_ptr<TypedOperator>> operators;
+    Domain* domain = nullptr;
+
+    Library(const Api* functions, int minor) : api(functions) {
+        const Host host(*api);
+        host.check(api->CreateCustomOpDomain("gatherscatter", &domain));
+        for (const Operator& op : ort::operators())
+            for (const ElementInfo& type : element_types)
+                if (type.first_minor > 0 && type.first_minor <= minor) {
+                    operators.push_back(std::make_unique<TypedOperator>(host, op, type.type, minor));
+                    host.check(api->CustomOpDomain_Add(domain, operators.back().get()));
+                }
+    }
+};
+
+// The library of an ONNX Runtime: a process may have several of them. None is ever freed: a session in a static
+// variable of the program may live longer than the static variables here.
+const Library& find_library(const Api* api, int minor) {
+    static std::mutex mutex;
+    static auto& libraries = *new std::vector<std::unique_ptr<Library>>;
+    const std::lock_guard lock(mutex);
+    for (const auto& library : libraries)
+        if (library->api == api) return *library;
+    libraries.push_back(std::make_unique<Library>(api, minor));
+    return *libraries.back();
+}
+
+// 22 of "1.22.0".
+int read_minor(const char* version) {
+    int major = 0, minor = 0;
+    const char* const end = version + std::strlen(version);
+    const char* const dot = std::from_chars(version, end, major).ptr;
+    if (dot != end) std::from_chars(dot + 1, end, minor);
+    return major == 1 ? minor : major > 1 ? INT32_MAX : 0;
+}
+
+}  // namespace
+}  // namespace gs::ort
+
+extern "C" GATHERSCATTER_FUNCTION gs::ort::Status* RegisterCustomOps(gs::ort::SessionOptions* options,
+                                                                     const gs::ort::ApiBase* base) {
+    using namespace gs::ort;
+    const char* const version = base->GetVersionString();
+    const int minor = read_minor(version);
+    if (minor < static_cast<int>(api_version)) {
+        const Api* const old = base->GetApi(1);
+        const auto needed =
+            "gatherscatter needs ONNX Runtime 1." + std::to_string(api_version) + " or newer, not " + version;
+        return old ? old->CreateStatus(fail, needed.c_str()) : nullptr;
+    }
+    const Api* const api = base->GetApi(api_version);
+    const Host host(*api);
+    return host.guard([&] { host.check(api->AddCustomOpDomain(options, find_library(api, minor).domain)); });
+}
