@@ -86,9 +86,13 @@ struct Api {
     void (*ReleaseStatus)(Status*);
     void* slots_94_to_98[5];
     void (*ReleaseTensorTypeAndShapeInfo)(TensorInfo*);
-    void* slots_100_to_162[63];
+    void* slots_100_to_129[30];
+    Status* (*AddSessionConfigEntry)(SessionOptions*, const char* key, const char* value);
+    void* slots_131_to_162[32];
     Status* (*KernelInfoGetAttributeArray_int64)(const KernelInfo*, const char* name, int64_t* out, size_t* size);
-    void* slots_164_to_251[88];
+    void* slots_164_to_236[73];
+    Status* (*HasSessionConfigEntry)(const SessionOptions*, const char* key, int* out);
+    void* slots_238_to_251[14];
     Status* (*GetResizedStringTensorElementBuffer)(OrtValue*, size_t index, size_t bytes, char** out);
     void* slots_253_to_266[14];
     Status* (*ShapeInferContext_GetInputCount)(const ShapeContext*, size_t* out);

@@ -128,5 +128,13 @@ extern "C" GATHERSCATTER_FUNCTION gs::ort::Status* RegisterCustomOps(gs::ort::Se
     }
     const Api* const api = base->GetApi(api_version);
     const Host host(*api);
-    return host.guard([&] { host.check(api->AddCustomOpDomain(options, find_library(api, minor).domain)); });
+    return host.guard([&] {
+        // A session refuses options that have the domain twice.
+        constexpr const char* mark = "gatherscatter.registered";
+        int is_registered = 0;
+        host.check(api->HasSessionConfigEntry(options, mark, &is_registered));
+        if (is_registered) return;
+        host.check(api->AddCustomOpDomain(options, find_library(api, minor).domain));
+        host.check(api->AddSessionConfigEntry(options, mark, "1"));
+    });
 }

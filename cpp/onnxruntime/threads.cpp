@@ -11,7 +11,10 @@ namespace {
 // In shorter loops, threads that sleep do not wake in time to take part.
 constexpr auto long_loop = std::chrono::microseconds(300);
 
-int processors() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 1024); }
+int processors() {
+    static const int number = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 1024);
+    return number;  // to ask the system takes as long as many a call
+}
 
 struct Loop {
     void (*task)(void* argument, size_t i);
