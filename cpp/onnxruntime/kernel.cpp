@@ -93,26 +93,28 @@ struct Kernel::Call {
 
     void check_type(const InputInfo& input, const Tensor& tensor) const {
         const ElementInfo& type = *tensor.type;
-        const Version& version = *attributes.version;
-        if (input.holds_indices && version.index_types == IndexTypes::integers) {
-            if (type.core < GATHERSCATTER_INT8 || type.core > GATHERSCATTER_UINT64)
-                refuse("not_integers", {{"input", input.name}, {"type", type.name}});
-        } else if (input.holds_indices) {
-            const bool both = version.index_types == IndexTypes::int32_and_int64;
-            if (type.type != int64 && !(both && type.type == int32))
-                refuse("refused_type",
-                       {{"input", input.name}, {"type", type.name}, {"allowed", both ? "int32, int64" : "int64"}});
-        } else if (static_cast<size_t>(&type - element_types) >= version.element_count) {
-            std::string allowed;
-            for (const ElementInfo& known : std::span(element_types).first(version.element_count))
-                allowed += (allowed.empty() ? "" : ", ") + std::string(known.name);
-            refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", allowed}});
-        } else if (&type != inputs[0].type) {
+        if (input.holds_indices) return check_index_type(input, type);
+        const auto allowed = std::span(element_types).first(attributes.version->element_count);
+        if (&type >= allowed.data() + allowed.size()) {
+            std::string listed;
+            for (const ElementInfo& known : allowed) listed += (listed.empty() ? "" : ", ") + std::string(known.name);
+            refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", listed}});
+        }
+        if (&type != inputs[0].type)
             refuse("mixed_types", {{"input", input.name},
                                    {"type", type.name},
                                    {"first", op.inputs[0].name},
                                    {"first_type", inputs[0].type->name}});
-        }
+    }
+
+    void check_index_type(const InputInfo& input, const ElementInfo& type) const {
+        const IndexTypes allowed = attributes.version->index_types;
+        if (type.core < GATHERSCATTER_INT8 || type.core > GATHERSCATTER_UINT64)
+            refuse("not_integers", {{"input", input.name}, {"type", type.name}});
+        if (allowed == IndexTypes::integers || type.type == int64) return;
+        if (allowed == IndexTypes::int32_and_int64 && type.type == int32) return;
+        const char* const listed = allowed == IndexTypes::int64 ? "int64" : "int32, int64";
+        refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", listed}});
     }
 
     PlanPointer make_plan(const gatherscatter_operation& what, const Operands& operands) const {

@@ -1,0 +1,121 @@
+"""The table of versions in C++ says what src/gatherscatter/specs/table.py says, seen by what the operators accept."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.conformance.random_calls import dtype_of
+from gatherscatter.spec import call
+from gatherscatter.specs.table import ONNX_24, OpVersion
+from tests.onnx.native.sessions import ABSENT_TYPES, run_node
+from tests.support.judge import outcome
+
+ROWS = [row for row in gs.ops() if row.domain == "onnx"]
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+ELEMENT_TYPES = [name for name in ONNX_24 if name not in ABSENT_TYPES]
+INDEX_TYPES = [*"int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 bool".split()]
+ATTRIBUTES: dict[str, tuple[Any, ...]] = {
+    "axis": (0, 1, 5),
+    "batch_dims": (0, 1),
+    "reduction": ("none", "add", "sub", "mul", "min", "max", "mean", "sum"),
+    "include_self": (0, 1),
+    "mode": ("raise", "wrap", "clip", "fill", "drop", "linear", "circular"),
+    "num_segments": (3,),
+    "keepdims": (0, 1),
+}
+WRONG_TYPES = {"axis": ("0", 0.5, [0]), "batch_dims": ("0", 0.5), "reduction": (7, 0.5, ["add"]), "mode": (1,)}
+
+
+def arrays(row: OpVersion, element: str = "float32", index: str = "int64") -> list[np.ndarray]:
+    """Inputs that every version takes, if it has their types."""
+    dtype = np.dtype(object) if element == "string" else dtype_of(element)
+    data = np.array([["a"]], object) if element == "string" else np.zeros((1, 1), dtype)
+    at = np.zeros((1, 1), index)
+    if row.op_type == "TensorScatter":
+        return [data, data, at[0]]
+    return [data, at, data][: len(row.inputs)] if row.op_type != "ScatterND" else [data, at, data]
+
+
+def check(row: OpVersion, inputs: list[np.ndarray], attributes: dict[str, Any]) -> None:
+    """The node of a version does what the version does, and says the same."""
+    result = outcome(run_node, row.op_type, inputs, {**attributes, "opset": row.version})
+    expected = outcome(call, row, inputs, attributes)
+    assert isinstance(result, Exception) == isinstance(expected, Exception), (result, expected)
+    if isinstance(expected, Exception):
+        assert type(result) is type(expected), result
+        assert str(result) == str(expected).replace("of type object", "of type string")
+    else:
+        assert result.dtype == expected.dtype
+        assert result.shape == expected.shape
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_element_types(row: OpVersion) -> None:
+    for element in ELEMENT_TYPES:
+        check(row, arrays(row, element), {})
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_index_types(row: OpVersion) -> None:
+    for index in INDEX_TYPES:
+        check(row, arrays(row, index=index), {})
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_attributes_and_their_values(row: OpVersion) -> None:
+    for name, values in ATTRIBUTES.items():
+        for value in values:
+            check(row, arrays(row), {name: value})
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_types_of_attributes(row: OpVersion) -> None:
+    for attribute in row.attributes:
+        for value in WRONG_TYPES[attribute.name]:
+            check(row, arrays(row), {attribute.name: value})
+
+
+@each_row
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_reductions_of_element_types(row: OpVersion) -> None:
+    reductions = [choice for each in row.attributes if each.name == "reduction" for choice in each.choices or ()]
+    for element, reduction in itertools.product(row.element_types, reductions):
+        if element not in ABSENT_TYPES:
+            check(row, arrays(row, element), {"reduction": reduction})
+
+
+@pytest.mark.parametrize("op_type", dict.fromkeys(row.op_type for row in ROWS))
+def test_the_version_is_the_newest_that_is_not_above_the_opset(op_type: str) -> None:
+    rows = [row for row in ROWS if row.op_type == op_type]
+    for opset in range(-1, 30):
+        found = [row for row in rows if row.version <= opset]
+        result = outcome(run_node, op_type, arrays(rows[0], index="float32"), {"opset": opset})
+        if found:
+            assert str(result).startswith(f"{found[-1].name}: "), opset
+        else:
+            assert str(result) == f"onnx.{op_type} is not in opset {opset}; it came with {rows[0].version}"
+            assert isinstance(result, gs.OpValueError)
+
+
+@pytest.mark.parametrize("accumulate", ["step", "wide", "exact", "other"])
+@each_row
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_accumulate_goes_with_the_operators_that_reduce(row: OpVersion, accumulate: str) -> None:
+    reduces = row.op_type in ("ScatterElements", "ScatterND")
+    result = outcome(run_node, row.op_type, arrays(row), {"accumulate": accumulate, "opset": row.version})
+    if reduces and accumulate != "other":
+        assert isinstance(result, np.ndarray)
+    elif reduces:
+        assert isinstance(result, gs.OpValueError)
+    else:
+        assert "has no attribute 'accumulate'" in str(result)
