@@ -45,8 +45,8 @@ inline constexpr ElementInfo element_types[] = {
     {float8_e5m2fnuz, "float8_e5m2fnuz", GATHERSCATTER_OPAQUE, 8, 17},
     {undefined, "float8_e8m0fnu", GATHERSCATTER_OPAQUE, 8, 0},  // ONNX Runtime has no tensors of it
     {float4_e2m1fn, "float4_e2m1fn", GATHERSCATTER_OPAQUE, 4, 24},
-    {int4, "int4", GATHERSCATTER_OPAQUE, 4, 18},
-    {uint4, "uint4", GATHERSCATTER_OPAQUE, 4, 18},
+    {int4, "int4", GATHERSCATTER_OPAQUE, 4, 20},
+    {uint4, "uint4", GATHERSCATTER_OPAQUE, 4, 20},
 };
 
 // Null for a type that is not known here.
