@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -17,13 +16,14 @@ from onnx import helper, numpy_helper
 import gatherscatter as gs
 from gatherscatter.errors import KINDS
 from gatherscatter.native_library import library_path
+from gatherscatter.specs.table import INTEGERS
 
 DOMAIN = "gatherscatter"
 LIBRARY = os.environ.get("GATHERSCATTER_LIBRARY") or str(library_path())  # the variable: a build with sanitizers
 
 # What its Python API takes and gives. The others are constants of a model, and are read from the memory of the result.
-PLAIN = {*"bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 object".split()}
-FOUR_BITS = {"int4": ml_dtypes.int4, "uint4": ml_dtypes.uint4, "float4_e2m1fn": ml_dtypes.float4_e2m1fn}
+PLAIN = {"bool", *INTEGERS, "float16", "float32", "float64", "object"}
+FOUR_BITS = {"int4", "uint4", "float4_e2m1fn"}
 ABSENT_TYPES = {"complex64", "complex128", "float8_e8m0fnu"}  # ONNX Runtime has no tensors of them
 
 

@@ -11,7 +11,7 @@ import pytest
 import gatherscatter as gs
 from gatherscatter.conformance.random_calls import dtype_of
 from gatherscatter.spec import call
-from gatherscatter.specs.table import ONNX_24, OpVersion
+from gatherscatter.specs.table import INTEGERS, ONNX_24, OpVersion
 from tests.onnx.native.sessions import ABSENT_TYPES, run_node
 from tests.support.judge import outcome
 
@@ -19,7 +19,7 @@ ROWS = [row for row in gs.ops() if row.domain == "onnx"]
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 ELEMENT_TYPES = [name for name in ONNX_24 if name not in ABSENT_TYPES]
-INDEX_TYPES = [*"int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 bool".split()]
+INDEX_TYPES = [*INTEGERS, "float32", "bool"]
 ATTRIBUTES: dict[str, tuple[Any, ...]] = {
     "axis": (0, 1, 5),
     "batch_dims": (0, 1),
@@ -37,9 +37,7 @@ def arrays(row: OpVersion, element: str = "float32", index: str = "int64") -> li
     dtype = np.dtype(object) if element == "string" else dtype_of(element)
     data = np.array([["a"]], object) if element == "string" else np.zeros((1, 1), dtype)
     at = np.zeros((1, 1), index)
-    if row.op_type == "TensorScatter":
-        return [data, data, at[0]]
-    return [data, at, data][: len(row.inputs)] if row.op_type != "ScatterND" else [data, at, data]
+    return [data, data, at[0]] if row.op_type == "TensorScatter" else [data, at, data][: len(row.inputs)]
 
 
 def check(row: OpVersion, inputs: list[np.ndarray], attributes: dict[str, Any]) -> None:
