@@ -9,6 +9,7 @@
 #include "faults.hpp"
 #include "float_mode.hpp"
 #include "parallel.hpp"
+#include "scratch.hpp"
 
 using namespace gs;
 
@@ -81,17 +82,31 @@ void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(
     work();  // what is left if the host has made fewer calls
 }
 
+// Whether all indices are good. An update in place writes nothing if one is bad.
+bool run_in_place(KernelCall& call, const gatherscatter_plan& plan, const std::byte* updates, std::byte* out) {
+    const int64_t size = plan.inputs[0].bytes();
+    if (!is_cheaper_apart(plan.operation, size, plan.inputs[1].bytes()))
+        return check_indices(call) && run(call, updates, out);
+    const Scratch apart(size, false);
+    copy_data(out, apart.get(), size, false);
+    if (!run(call, updates, apart.get())) return false;
+    copy_data(apart.get(), out, size, false);
+    return true;
+}
+
 gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* const* inputs, std::byte* out) {
-    const bool scatter = is_scatter(plan.operation.kernel), in_place = scatter && out == inputs[0];
     const Tensor& data = plan.inputs[0];
     const auto* const from = static_cast<const std::byte*>(inputs[0]);
     KernelCall call;
     call.plan = plan.plan;
     complete(call, plan.operation, data.dtype, data.item_size, inputs[1], plan.index_type);
-    bool good = !in_place || check_indices(call);
-    if (good) {
-        if (scatter && !in_place) copy_data(from, out, data.bytes(), call.route.stream);
-        good = run(call, scatter ? static_cast<const std::byte*>(inputs[2]) : from, out);
+    bool good = false;
+    if (is_scatter(plan.operation.kernel)) {
+        const auto* const updates = static_cast<const std::byte*>(inputs[2]);
+        if (from != out) copy_data(from, out, data.bytes(), call.route.stream);
+        good = from != out ? run(call, updates, out) : run_in_place(call, plan, updates, out);
+    } else {
+        good = run(call, from, out);
     }
     if (good) return nullptr;
     return index_fault(plan.name.c_str(), plan.operation, data.shape, plan.inputs[1].shape, inputs[1], plan.index_type);

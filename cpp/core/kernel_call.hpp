@@ -42,6 +42,12 @@ void complete(KernelCall&, const Operation&, DType, int64_t item_size, const voi
 // Checks all indices before anything is written. False: one is bad.
 [[nodiscard]] bool check_indices(KernelCall&);
 
+// Whether the result of a scatter in place is so small beside the indices that it costs less to make it apart and copy
+// it than to check all indices before the first write.
+inline bool is_cheaper_apart(const Operation& operation, int64_t data_bytes, int64_t index_bytes) {
+    return is_scatter(operation.kernel) && operation.rule.mode == Mode::raise && data_bytes <= index_bytes / 4;
+}
+
 // Copies the data of a scatter to its output, on several threads if that pays; `stream`: past the caches.
 void copy_data(const std::byte* data, std::byte* out, int64_t size, bool stream);
 

@@ -22,13 +22,6 @@ bool writes_directly(const Call& call) {
     return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
 }
 
-// Whether a result for `out` is small enough beside the indices that it costs less to make it in an array of its own
-// and copy it than to check all indices before the first write.
-bool is_small_beside(const Call& call, PyArrayObject* indices) {
-    return is_scatter(call.kernel) && call.rule.mode == Mode::raise &&
-           PyArray_NBYTES(array(call.out)) <= PyArray_NBYTES(indices) / 4;
-}
-
 // Whether kernels can work on the arguments as they are.
 bool accepts(const Call& call, IndexType& type) {
     if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
@@ -178,7 +171,8 @@ Outcome prepare(PreparedCall& prepared) {
     prepared.copies_data = has_strides && !prepared.reads_strides;
     prepared.copies_indices = !is_contiguous(indices.get());
     prepared.copies_updates = scatter && !is_contiguous(call.updates);
-    prepared.made_apart = call.out && (!writes_directly(call) || is_small_beside(call, indices.array()));
+    prepared.made_apart = call.out && (!writes_directly(call) || is_cheaper_apart(call, PyArray_NBYTES(array(call.out)),
+                                                                                  PyArray_NBYTES(indices.array())));
     prepared.indices = contiguous(indices.get());
     if (!prepared.indices) return Outcome::failed;
     complete(kernel_call, call, element_type(PyArray_DESCR(array(call.data))), PyArray_ITEMSIZE(array(call.data)),
