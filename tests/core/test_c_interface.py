@@ -58,7 +58,9 @@ def check_same(result: Any, expected: Any) -> None:
     elif isinstance(result, Exception):
         raise AssertionError(f"expected {expected}") from result
     else:
-        assert (result.dtype, result.shape, result.tobytes()) == (expected.dtype, expected.shape, expected.tobytes())
+        assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+        same = result.tobytes() == expected.tobytes()  # apart: pytest takes minutes to show how long bytes differ
+        assert same
 
 
 # --------------------------------------------------------------------------------------------------- results
@@ -184,6 +186,7 @@ FAULTS: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any]]] = [
     ("gather", (M2, ints(2**32 - 1, dtype=np.uint32)), {}),
     ("gather", (M2, ints(2**64 - 2, dtype=np.uint64)), {}),
     ("gather", (M2, ints(2**63 + 5, dtype=np.uint64)), {}),
+    ("gather", (M2[:0], ints(0, dtype=np.uint64)), {}),
     ("gather", (M2, ints(0, 255, dtype=np.uint8)), {}),
     ("gather", (M2, ints(0, 254, dtype=np.uint8)), {}),
     ("gather", (M2, ints(2**32 + 1)), {}),
@@ -371,11 +374,11 @@ def test_hostile_threads_are_refused(threads: c.Threads, sentence: str) -> None:
 @pytest.mark.parametrize("accumulate", ["step", "exact"])
 @pytest.mark.parametrize("reduction", ["none", "add", "mean"])
 def test_a_bad_index_leaves_the_data_of_an_update_in_place_alone(reduction: str, accumulate: str) -> None:
-    data, indices = np.arange(300_000, dtype=F32), np.arange(200_000)
-    indices[-1] = 300_000
+    data, indices = np.arange(8000, dtype=F32), np.random.default_rng(5).permutation(8000)[:3000]
+    indices[-1] = 8000
     before = data.copy()
-    with pytest.raises(IndexError, match=r"indices\[199999\] = 300000 is out of range"):
-        c.call("scatter_update", data, indices, np.ones(200_000, F32), reduction=reduction, accumulate=accumulate,
+    with pytest.raises(IndexError, match=r"indices\[2999\] = 8000 is out of range"):
+        c.call("scatter_update", data, indices, np.ones(3000, F32), reduction=reduction, accumulate=accumulate,
                out=data)  # fmt: skip
     check_same(data, before)
 
@@ -405,7 +408,7 @@ def test_the_threads_of_a_host_give_the_same_bits(place: int, pool: ThreadPoolEx
     check_same(c.call(kernel, *arrays, **options, threads=c.limit_threads(7)), alone)
     calls: list[int] = []
     hosts = [c.host_threads(pool, 3, calls=calls), c.host_threads(pool, 5, lambda n: range(n)[::-1], calls),
-             c.host_threads(pool, 3, lambda n: range(0, n, 2), calls)]  # the last one forgets some  # fmt: skip
+             c.host_threads(pool, 3, lambda n: (), calls)]  # the last one forgets all  # fmt: skip
     for host in hosts:
         check_same(c.call(kernel, *arrays, **options, threads=host), alone)
     assert calls
@@ -440,16 +443,18 @@ def flush_subnormals() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="sets the mode through the C library of Linux")
 def test_threads_that_flush_subnormal_numbers_keep_them_here() -> None:
     rng = np.random.default_rng(4)
-    small = (rng.integers(1, 1000, (3000, 40)) * 1e-42).astype(F32)
-    rows = rng.integers(0, 3000, 3000)
-    expected = c.call("scatter_update", small, rows, small, reduction="add", threads=c.limit_threads(1))
-    with ThreadPoolExecutor(3, initializer=flush_subnormals) as threads:
-        assert threads.submit(lambda: float(F32(1e-42) * F32(2))).result() == 0, "the mode is set"
-        check_same(c.call("scatter_update", small, rows, small, reduction="add", threads=c.host_threads(threads, 3)),
-                   expected)  # fmt: skip
-        whole = threads.submit(lambda: c.call("scatter_update", small, rows, small, reduction="add"))
+    small = (rng.integers(1, 1000, (20_000, 40)) * 1e-42).astype(F32)
+    data, rows = small[:3000], rng.integers(0, 3000, 20_000)
+    expected = c.call("scatter_update", data, rows, small, reduction="add", threads=c.limit_threads(1))
+    calls: list[int] = []
+    with ThreadPoolExecutor(3, initializer=flush_subnormals) as flushing:
+        assert flushing.submit(lambda: float(F32(1e-42) * F32(2))).result() == 0, "the mode is set"
+        host = c.host_threads(flushing, 3, calls=calls)
+        check_same(c.call("scatter_update", data, rows, small, reduction="add", threads=host), expected)
+        assert calls
+        whole = flushing.submit(lambda: c.call("scatter_update", data, rows, small, reduction="add"))
         check_same(whole.result(), expected)
-        assert threads.submit(lambda: float(F32(1e-42) * F32(2))).result() == 0, "the mode is left as it was"
+        assert flushing.submit(lambda: float(F32(1e-42) * F32(2))).result() == 0, "the mode is left as it was"
 
 
 # ------------------------------------------------------------------------------------------------------ compilers
