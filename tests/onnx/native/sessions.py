@@ -24,7 +24,8 @@ LIBRARY = os.environ.get("GATHERSCATTER_LIBRARY") or str(library_path())  # the 
 # What its Python API takes and gives. The others are constants of a model, and are read from the memory of the result.
 PLAIN = {"bool", *INTEGERS, "float16", "float32", "float64", "object"}
 FOUR_BITS = {"int4", "uint4", "float4_e2m1fn"}
-ABSENT_TYPES = {"complex64", "complex128", "float8_e8m0fnu"}  # ONNX Runtime has no tensors of them
+MINOR = int(onnxruntime.__version__.split(".")[1])
+ABSENT_TYPES = {"complex64", "complex128", "float8_e8m0fnu", *(["float4_e2m1fn"] if MINOR < 24 else [])}
 
 
 def has_type(array: Any) -> bool:

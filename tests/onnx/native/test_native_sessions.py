@@ -18,7 +18,7 @@ from onnx.backend.test.case.test_case import TestCase as NodeCase
 from onnx.backend.test.loader import load_model_tests
 
 import gatherscatter as gs
-from tests.onnx.native.sessions import DOMAIN, LIBRARY, model, node, op_error, options, run_node, session
+from tests.onnx.native.sessions import DOMAIN, LIBRARY, MINOR, model, node, op_error, options, run_node, session
 from tests.support.judge import outcome
 
 F32, I64, BOOL, TEXT = np.float32, np.int64, np.bool_, np.object_
@@ -61,6 +61,7 @@ def test_node_of_onnx_in_the_domain(case: NodeCase) -> None:
     for each in moved.graph.node:
         each.domain = DOMAIN
         each.attribute.append(helper.make_attribute("opset", moved.opset_import[0].version))
+    moved.opset_import[0].version = min(moved.opset_import[0].version, 18)  # which no node needs any more
     moved.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     moved.ir_version = min(moved.ir_version, 10)
     ready = session(moved)
@@ -297,6 +298,8 @@ def inferred(nodes: list[onnx.NodeProto], inputs: dict[str, Any], **constants: n
     ids=lambda value: str(value) if isinstance(value, list) else getattr(value, "op_type", ""),
 )
 def test_shapes_that_are_known_before_a_run(made: onnx.NodeProto, shapes: dict[str, Any], expected: list[Any]) -> None:
+    if MINOR < 24 and made.op_type in ("TensorScatter", "GatherReduce"):
+        pytest.skip("this ONNX Runtime can't describe inputs of which one is absent")
     types = {"a": F32, "b": I64, "c": F32, "o": I64}
     inputs = {name: (types[name], shape) for name, shape in shapes.items()}
     assert inferred([made], inputs) == expected
