@@ -31,14 +31,18 @@ def scatter(opset: int = 18, **attributes: object) -> onnx.ModelProto:
     )
 
 
+def names_of_classes(opset: int | None = None) -> set[str]:
+    return {each.__name__ for each in reference_ops(opset) if not each.op_domain}
+
+
 def test_there_is_a_class_for_every_operator_of_the_table() -> None:
-    assert {each.__name__ for each in reference_ops()} == {row.op_type for row in ROWS}
-    assert {each.op_domain for each in reference_ops()} == {""}
+    assert names_of_classes() == {row.op_type for row in ROWS}
+    assert {each.op_domain for each in reference_ops()} == {"", "gatherscatter"}
 
 
 @pytest.mark.parametrize("opset", range(1, 25))
 def test_there_are_classes_for_the_operators_that_an_opset_has(opset: int) -> None:
-    assert {each.__name__ for each in reference_ops(opset)} == {row.op_type for row in ROWS if row.version <= opset}
+    assert names_of_classes(opset) == {row.op_type for row in ROWS if row.version <= opset}
 
 
 def test_the_evaluator_runs_our_kernels() -> None:

@@ -104,7 +104,7 @@ def gather_reduce(
     members = data.shape[:1] if indices is None else indices.shape
     # Bags in the last dim of indices follow from the shape. Only whether others are given too is checked.
     line = members if len(members) == 1 else (0,) * len(members)
-    bags = find_bags(line, indices is not None, offsets, segment_ids, num_segments)
+    bags = find_bags(OP, line, indices is not None, offsets, segment_ids, num_segments)
     if weights is not None:
         weights = inputs.as_updates(OP, weights, data, "weights")
         check_members_shape(OP, "weights", weights.shape, members)

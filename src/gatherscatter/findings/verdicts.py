@@ -11,8 +11,10 @@ from gatherscatter.findings.catalog import Finding
 from gatherscatter.findings.conditions import COUNTED
 from gatherscatter.findings.nodes import Count, Dims, NodeValues
 from gatherscatter.model_interface import ModelError
+from gatherscatter.specs.own_operators import DOMAIN
 from gatherscatter.specs.table import OpVersion
 
+OWN_RUNTIME = "onnxruntime"  # takes nodes of our domain, with our library
 DEFAULT = ("onnxruntime", "openvino")
 
 
@@ -129,11 +131,13 @@ def is_tested(runtime: str) -> bool:
 def takes(runtime: str, row: OpVersion) -> bool:
     """Whether a runtime takes models of the format that an op version is of; an IR is for OpenVINO only.
 
+    ONNX Runtime takes the nodes of our domain, with our library.
+
     >>> import gatherscatter as gs
     >>> takes("onnxruntime", gs.op("openvino.Gather-8"))
     False
     """
-    return row.domain == "onnx" or runtime == row.domain
+    return row.domain == "onnx" or runtime == (OWN_RUNTIME if row.domain == DOMAIN else row.domain)
 
 
 def find_relevant_findings(runtime: str, row: OpVersion) -> list[Finding]:

@@ -111,25 +111,8 @@ def gather_reduce(
     if converted := to_numpy_arguments(_OP, arrays):
         made = gather_reduce(**converted.values, **options, num_threads=num_threads)
         return converted.to_caller(made)  # type: ignore[no-any-return]
-    call = prepare_arguments(**arrays, **options)
-    index = call.indices
-
-    def reduce_rows(rows: np.ndarray | None, mode: str) -> np.ndarray | None:
-        return reduce_members(
-            _OP, call.data, rows, call.bags, call.weights, reduction, call.default, accumulate, mode=mode,
-            num_threads=num_threads,
-        )  # fmt: skip
-
-    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
-    result = None
-    if index is None:
-        result = reduce_rows(None, "raise")
-    elif _can_be_rows(index, call.data, mode):
-        result = reduce_rows(make_contiguous(index).reshape(-1), mode)
-    if result is None and index is not None:
-        result = reduce_rows(_resolve(call.data, index, mode), mode)
-    if result is None:
-        raise make_error("changed_indices", _OP)
+    call = prepare_arguments(_OP, **arrays, **options)
+    result = reduce_call(_OP, call, reduction, accumulate, mode, num_threads)
     return result if out is None else convert.copy_into(_OP, out, result)
 
 
@@ -164,6 +147,7 @@ class BagArguments(NamedTuple):
 
 
 def prepare_arguments(
+    op: str,
     data: ArrayLike,
     indices: ArrayLike | None,
     *,
@@ -178,35 +162,60 @@ def prepare_arguments(
     out: np.ndarray | None,
 ) -> BagArguments:
     """Check and convert the arguments of a call. The values of indices are not checked."""
-    check_choices(_OP, reduction, accumulate)
+    check_choices(op, reduction, accumulate)
     if not isinstance(mode, str) or mode not in MODES[False]:
-        choice_fault(_OP, "mode", mode, scatter=False)
-    arguments = convert.Conversions(_OP)
+        choice_fault(op, "mode", mode, scatter=False)
+    arguments = convert.Conversions(op)
     table = arguments.convert("data", data, convert.as_array)
-    check_type(_OP, reduction, accumulate, table.dtype)
+    check_type(op, reduction, accumulate, table.dtype)
     if table.ndim == 0:
-        raise make_error("no_rows", _OP, input="data")
+        raise make_error("no_rows", op, input="data")
     index = None if indices is None else arguments.convert("indices", indices, convert.as_indices)
     members = table.shape[:1] if index is None else index.shape
     if offsets is not None:
         offsets = arguments.convert("offsets", offsets, as_line)
     if segment_ids is not None:
         segment_ids = arguments.convert("segment_ids", segment_ids, as_line)
-    bags = find_bags(members, index is not None, offsets, segment_ids, num_segments)
+    bags = find_bags(op, members, index is not None, offsets, segment_ids, num_segments)
     weight = None if weights is None else arguments.cast("weights", weights, table)
     if weight is not None:
-        check_members_shape(_OP, "weights", weight.shape, members)
+        check_members_shape(op, "weights", weight.shape, members)
     shape = bags.shape + table.shape[1:]
     if math.prod(shape) * table.itemsize >= 2**63:
-        raise make_error("too_large", _OP, shapes=f"{shape} of {table.dtype}")
+        raise make_error("too_large", op, shapes=f"{shape} of {table.dtype}")
     if out is not None:
-        convert.check_out(_OP, out, table, None)
+        convert.check_out(op, out, table, None)
         if out.shape != shape:
-            raise make_error("result_shape", _OP, out=out.shape, result=shape)
+            raise make_error("result_shape", op, out=out.shape, result=shape)
     if not np.isscalar(default):
         default = arguments.cast("default", default, table)
-    fill = as_default(_OP, default, table)
+    fill = as_default(op, default, table)
     return BagArguments(table, index, bags, weight, fill, out, shape, arguments.made)
+
+
+def reduce_call(
+    op: str, call: BagArguments, reduction: str, accumulate: str, mode: str, num_threads: int | None = None
+) -> np.ndarray:
+    """The result of a call whose arguments are checked."""
+    index = call.indices
+
+    def reduce_rows(rows: np.ndarray | None, mode: str) -> np.ndarray | None:
+        return reduce_members(
+            op, call.data, rows, call.bags, call.weights, reduction, call.default, accumulate, mode=mode,
+            num_threads=num_threads,
+        )  # fmt: skip
+
+    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
+    result = None
+    if index is None:
+        result = reduce_rows(None, "raise")
+    elif _can_be_rows(index, call.data, mode):
+        result = reduce_rows(make_contiguous(index).reshape(-1), mode)
+    if result is None and index is not None:
+        result = reduce_rows(resolve_rows(op, call.data, index, mode), mode)
+    if result is None:
+        raise make_error("changed_indices", op)
+    return result
 
 
 def find_copies(call: BagArguments) -> dict[str, int]:
@@ -297,6 +306,50 @@ def reduce_bags(
     return convert.set_byte_order(made, data.dtype)
 
 
+def reduce_onto(
+    op: str,
+    init: np.ndarray,
+    data: np.ndarray,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    reduction: str,
+    accumulate: str,
+) -> np.ndarray | None:
+    """The rows of data, each reduced to the row of ``init`` that its target names; None: two steps are as fast.
+
+    ``rows`` and ``targets`` are lines of int64 that are in range. The bits are those of a gather and a scatter.
+    """
+    if len(init) > len(targets):  # a copy of init is faster than bags of one row each
+        return None
+    if reduction == "add" and _is_zeros(init):
+        bags = find_bags_by_segments(op, targets, len(init))
+        result = reduce_members(op, data, rows, bags, None, reduction, 0, accumulate)
+        return None if result is None else add_zero(result)
+    # Rows of init are the first members of their bags.
+    own = np.arange(len(init))
+    if init is not data:
+        if 2 * (len(init) + len(data)) > len(rows):  # as much memory as the gathered rows
+            return None
+        data, rows = np.concatenate([init, data]), rows + len(init)
+    bags = find_bags_by_segments(op, np.concatenate([own, targets]), len(init))
+    return reduce_members(op, data, np.concatenate([own, rows]), bags, None, reduction, 0, accumulate)
+
+
+def _is_zeros(array: np.ndarray) -> bool:
+    """Whether all elements are 0, and none is -0.0."""
+    flat = make_contiguous(array).reshape(-1)
+    bits = flat.view(f"u{min(array.itemsize, 8)}")
+    return not any(bits[part].any() for part in pieces(len(bits)))
+
+
+def add_zero(array: np.ndarray) -> np.ndarray:
+    """The array with 0.0 in place of -0.0: the sum of such zeros that begins with 0."""
+    flat = array.reshape(-1)
+    for part in pieces(len(flat)):
+        np.add(flat[part], np.zeros((), array.dtype), out=flat[part])
+    return array
+
+
 def as_default(op: str, default: Any, data: np.ndarray) -> np.ndarray:
     """What a bag without members gives, in data's type: an element or a row."""
     is_zero = type(default) is int and default == 0  # which booleans have, too
@@ -329,6 +382,7 @@ def check_members_shape(op: str, name: str, shape: tuple[int, ...], members: tup
 
 
 def find_bags(
+    op: str,
     members: tuple[int, ...],
     has_indices: bool,
     offsets: ArrayLike | None,
@@ -346,25 +400,25 @@ def find_bags(
         if is_given
     ]
     if len(given) != 1:
-        raise make_error("bags_missing", _OP, given=" and ".join(given) or "none")
+        raise make_error("bags_missing", op, given=" and ".join(given) or "none")
     if num_segments is not None and segment_ids is None:
-        raise make_error("num_segments_alone", _OP)
+        raise make_error("num_segments_alone", op)
     if len(members) == 0:
-        raise make_error("bags_rank", _OP, input="indices", shape=members)
+        raise make_error("bags_rank", op, input="indices", shape=members)
     if offsets is not None:
-        line = as_line(_OP, "offsets", offsets)
+        line = as_line(op, "offsets", offsets)
         if len(line) == 0 and members[0] > 0:
-            raise make_error("no_offsets", _OP, count=members[0])
-        bags = find_bags_by_offsets(_OP, line, members[0])
+            raise make_error("no_offsets", op, count=members[0])
+        bags = find_bags_by_offsets(op, line, members[0])
         if bags.starts[0] != 0:
-            raise make_error("offsets_start", _OP, value=int(line[0]), count=int(line[0]))
+            raise make_error("offsets_start", op, value=int(line[0]), count=int(line[0]))
         return bags
     if segment_ids is not None:
         if not isinstance(num_segments, int | np.integer | None):
-            integer_fault(_OP, "num_segments", num_segments)
-        line = as_line(_OP, "segment_ids", segment_ids)
-        check_members_shape(_OP, "segment_ids", line.shape, members)
-        return find_bags_by_segments(_OP, line, num_segments)
+            integer_fault(op, "num_segments", num_segments)
+        line = as_line(op, "segment_ids", segment_ids)
+        check_members_shape(op, "segment_ids", line.shape, members)
+        return find_bags_by_segments(op, line, num_segments)
     return find_bags_by_rows(members)
 
 
@@ -417,18 +471,20 @@ def find_descent(numbers: np.ndarray) -> int | None:
     return None
 
 
-def resolve_in_range(op: str, name: str, values: np.ndarray, size: int, subject: str) -> np.ndarray:
-    """Values in [0, size-1] as a line of int64."""
-    flat = values.reshape(-1)
-    numbers = _core.resolve_indices(flat[:, np.newaxis], (size,), "raise", False)
+def resolve_in_range(
+    op: str, name: str, values: np.ndarray, size: int, subject: str, *, negative: bool = False
+) -> np.ndarray:
+    """Values in [0, size-1] as a line of int64; ``negative``: also those in [-size, -1], which count from the end."""
+    flat, low = values.reshape(-1), -size if negative else 0
+    numbers = _core.resolve_indices(flat[:, np.newaxis], (size,), "raise", negative)
     if numbers is None:
         bad = concatenate_lines(
-            [np.flatnonzero((flat[part] < 0) | (flat[part] > size - 1)) + part.start for part in pieces(flat.size)],
+            [np.flatnonzero((flat[part] < low) | (flat[part] > size - 1)) + part.start for part in pieces(flat.size)],
             np.dtype(np.int64),
         )
         if bad.size == 0:
             raise make_error("changed_indices", op)
-        raise_index_error(op, name, values, bad, subject=subject, axis=None, allowed=(0, size - 1))
+        raise_index_error(op, name, values, bad, subject=subject, axis=None, allowed=(low, size - 1))
     return numbers
 
 
@@ -437,12 +493,12 @@ def _can_be_rows(indices: np.ndarray, data: np.ndarray, mode: str) -> bool:
     return mode == "raise" and indices.dtype == np.int64 and 0 not in data.shape
 
 
-def _resolve(data: np.ndarray, indices: np.ndarray, mode: str) -> np.ndarray:
+def resolve_rows(op: str, data: np.ndarray, indices: np.ndarray, mode: str) -> np.ndarray:
     """The row of data of each member; -1: none."""
     flat = indices.reshape(-1)
     rows = _core.resolve_indices(flat[:, np.newaxis], data.shape[:1], "skip" if mode == "fill" else mode, True)
     if rows is None:
         probe = np.broadcast_to(np.uint8(0), data.shape[:1])  # no memory
-        convert.execute(_OP, "gather", probe, indices, mode=mode)  # says which index is out of range
-        raise make_error("changed_indices", _OP)
+        convert.execute(op, "gather", probe, indices, mode=mode)  # says which index is out of range
+        raise make_error("changed_indices", op)
     return rows

@@ -266,8 +266,9 @@ def _plan_bags(
     if converted := to_numpy_arguments(_BAGS, given):
         given = converted.values
     call = gather_reduce.prepare_arguments(
-        **given, num_segments=num_segments, reduction=reduction, default=default, accumulate=accumulate, mode=mode
-    )
+        _BAGS, **given, num_segments=num_segments, reduction=reduction, default=default, accumulate=accumulate,
+        mode=mode,
+    )  # fmt: skip
     bags = call.bags
     made = BagRows(len(bags.starts) - 1, int(bags.starts[-1]), math.prod(call.data.shape[1:]))
     facts = _core.describe_bags(

@@ -19,7 +19,7 @@ from gatherscatter.onnx.corrections import corrected_ops
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import node_label, one_line
 from gatherscatter.onnx.time_limit import call_within, node_time_limit, within_limit
-from gatherscatter.specs import table
+from gatherscatter.specs import own_operators, table
 from gatherscatter.specs.calls import call
 
 # isort: split
@@ -44,20 +44,36 @@ class EvaluatorOp(OpRun):
         return (call(self.row, inputs, attributes),)
 
 
+class OwnDomainOp(EvaluatorOp):
+    """A node of this package's domain. Its attribute ``opset``, if it has one, decides the version."""
+
+    op_domain = own_operators.DOMAIN
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
+        OpRun.__init__(self, onnx_node, run_params, schema=False)
+        self.row = own_operators.find_of_node(onnx_node)
+        self.attributes_names_.discard("opset")
+
+    def _run(self, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        return (own_operators.run(self.row, inputs, attributes),)
+
+
 def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
     """Classes for ``onnx.reference.ReferenceEvaluator(model, new_ops=...)`` that run on this package's kernels.
 
-    The evaluator takes them for the nodes of the main graph and of subgraphs, but not for those of functions;
-    `gatherscatter.run` does both.
+    They are for the operators of ONNX, and for those of the domain ``gatherscatter`` (docs/onnx.md). The evaluator
+    takes them for the nodes of the main graph and of subgraphs, but not for those of functions. `gatherscatter.run`
+    does both.
 
     Parameters
     ----------
     opset : int, optional
-        The nodes run as the newest version not above this opset. Default: each by the opset of its model.
+        The nodes of ONNX's domain run as the newest version not above this opset. Default: each by the opset of its
+        model.
 
     Returns
     -------
-    list of classes, one for each operator that this opset has
+    list of classes, one for each operator that this opset or the domain ``gatherscatter`` has
 
     Raises
     ------
@@ -80,7 +96,8 @@ def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
         _check_opset(opset)
     rows = [row for row in table.ops() if row.domain == "onnx" and (opset is None or row.version <= opset)]
     facts = {"__module__": __name__, "opset": opset}
-    return [type(op_type, (EvaluatorOp,), dict(facts)) for op_type in dict.fromkeys(row.op_type for row in rows)]
+    ours = [type(op_type, (OwnDomainOp,), {"__module__": __name__}) for op_type in own_operators.OWN_OPERATORS]
+    return [type(name, (EvaluatorOp,), dict(facts)) for name in dict.fromkeys(row.op_type for row in rows)] + ours
 
 
 def _check_opset(opset: int) -> None:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.functions.gather_reduce import check_type, find_bags_by_rows, find_bags_by_segments, reduce_members
+from gatherscatter.functions.gather_reduce import add_zero, check_type, find_bags_by_rows, reduce_members, reduce_onto
 from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp, LabelledNode
-from gatherscatter.onnx.extra import onnx
-from gatherscatter.pieces import PIECE, make_contiguous, pieces
+from gatherscatter.onnx.graph import find_reads
+from gatherscatter.pieces import PIECE, pieces
 from gatherscatter.specs.calls import check_inputs, default_accumulate, normalise_reduction
 
 # Two steps are as fast for fewer bytes of gathered rows, and for a scatter of narrower rows.
@@ -100,7 +100,7 @@ def _fuse(nodes: Sequence[LabelledNode], outputs: Iterable[str]) -> list[Labelle
     expanded = {node.output[0]: place for place, node in enumerate(nodes) if _is_expand(node)}
     if not gathers and not expanded:
         return list(nodes)
-    reads = Counter(name for node in nodes for name in _find_reads(node.onnx_node))
+    reads = Counter(name for node in nodes for name in find_reads(node.onnx_node))
     reads.update(outputs)
     fused = dict(enumerate(nodes))
     for place, node in enumerate(nodes):
@@ -113,16 +113,6 @@ def _fuse(nodes: Sequence[LabelledNode], outputs: Iterable[str]) -> list[Labelle
             expand = nodes[expanded[index]]
             fused[expanded[index]] = LabelledNode(ViewingExpand(expand.node), expand.label)
     return list(fused.values())
-
-
-def _find_reads(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node and its subgraphs read."""
-    yield from node.input
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            yield from (value.name for value in graph.output)
-            for inner in graph.node:
-                yield from _find_reads(inner)
 
 
 def _is_row_gather(node: LabelledNode) -> bool:
@@ -144,7 +134,10 @@ def _name_of_rows(node: LabelledNode) -> str:
 
 
 def _is_family(node: LabelledNode, *op_types: str) -> bool:
-    return isinstance(node.node, EvaluatorOp) and node.op_type in op_types and not node.has_linked_attribute
+    """Whether a node runs as a version of one of these operators in ONNX, in either domain."""
+    if not isinstance(node.node, EvaluatorOp) or node.op_type not in op_types or node.has_linked_attribute:
+        return False
+    return node.row.domain == "onnx" and "accumulate" not in node.attributes_names_
 
 
 def _run_at_once(gather: EvaluatorOp, reader: Any, data: Any, indices: Any, *others: Any) -> np.ndarray | None:
@@ -176,23 +169,10 @@ def _scatter(
     else:
         of_rows = values["axis"] in (0, -init.ndim) and len(members) == 1 and indices.shape == updates.shape
         line = _find_line(indices) if of_rows else None
-    if line is None or len(init) > len(line):  # a copy of init is faster than bags of one row each
-        return None
-    targets = _resolve(node, line, len(init))
+    targets = None if line is None else _resolve(node, line, len(init))
     if targets is None:
         return None
-    if reduction == "add" and _is_zeros(init):
-        bags = find_bags_by_segments(node.row.name, targets, len(init))
-        result = reduce_members(node.row.name, data, rows, bags, None, reduction, 0, accumulate)
-        return None if result is None else _add_zero(result)
-    # Rows of init are the first members of their bags.
-    own = np.arange(len(init))
-    if init is not data:
-        if 2 * (len(init) + len(data)) > len(rows):  # as much memory as the gathered rows
-            return None
-        data, rows = np.concatenate([init, data]), rows + len(init)
-    bags = find_bags_by_segments(node.row.name, np.concatenate([own, targets]), len(init))
-    return reduce_members(node.row.name, data, np.concatenate([own, rows]), bags, None, reduction, 0, accumulate)
+    return reduce_onto(node.row.name, init, data, rows, targets, reduction, accumulate)
 
 
 def _reduce(
@@ -215,7 +195,7 @@ def _reduce(
     result = reduce_members(node.op_type, data, rows, find_bags_by_rows(members), None, reduction, 0, "step")
     if result is None:
         return None
-    return _add_zero(np.expand_dims(result, last) if node.keepdims else result)
+    return add_zero(np.expand_dims(result, last) if node.keepdims else result)
 
 
 def _attributes(node: EvaluatorOp) -> dict[str, Any]:
@@ -236,18 +216,3 @@ def _find_line(box: np.ndarray) -> np.ndarray | None:
             if (box[part] != line[part]).any():
                 return None
     return line.reshape(-1)
-
-
-def _is_zeros(array: np.ndarray) -> bool:
-    """Whether all elements are 0, and none is -0.0."""
-    flat = make_contiguous(array).reshape(-1)
-    bits = flat.view(f"u{min(array.itemsize, 8)}")
-    return not any(bits[part].any() for part in pieces(len(bits)))
-
-
-def _add_zero(array: np.ndarray) -> np.ndarray:
-    """The array with 0.0 in place of -0.0: the sum of such zeros that begins with 0."""
-    flat = array.reshape(-1)
-    for part in pieces(len(flat)):
-        np.add(flat[part], np.zeros((), array.dtype), out=flat[part])
-    return array

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.specs import table
+from gatherscatter.specs.own_operators import DOMAIN, OWN_OPERATORS
 
 # isort: split
 # After the module that says which extra is missing:
@@ -25,6 +26,11 @@ LONGEST_NAME, LONGEST_LINE = 100, 500
 def is_family(node: onnx.NodeProto) -> bool:
     """Whether the node is a gather or scatter."""
     return not node.domain and node.op_type in FAMILY
+
+
+def is_own(node: onnx.NodeProto) -> bool:
+    """Whether the node is an operator of this package's domain."""
+    return node.domain == DOMAIN and node.op_type in OWN_OPERATORS
 
 
 def node_label(node: onnx.NodeProto, position: int, count: int) -> str:
@@ -90,6 +96,16 @@ def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
         for attribute in node.attribute:
             for graph in (attribute.g, *attribute.graphs):
                 yield from walk(graph.node)
+
+
+def find_reads(node: onnx.NodeProto) -> Iterator[str]:
+    """The names that a node and its subgraphs read."""
+    yield from node.input
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            yield from (value.name for value in graph.output)
+            for inner in graph.node:
+                yield from find_reads(inner)
 
 
 class Extent(NamedTuple):

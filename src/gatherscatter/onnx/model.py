@@ -31,6 +31,7 @@ from gatherscatter.onnx.tensors import ExternalData, check_strings, check_tensor
 from gatherscatter.onnx.time_limit import node_time_limit
 from gatherscatter.onnx.value_info import declared_dim
 from gatherscatter.specs import table
+from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION, find_of_node
 
 # isort: split
 # After the module that says which extra is missing:
@@ -317,12 +318,26 @@ def _check_call(node: onnx.NodeProto, function: onnx.FunctionProto, label: str, 
 
 
 def _check_operator(node: onnx.NodeProto, label: str, scope: NameScope) -> None:
+    if node.domain == DOMAIN:
+        _check_own_operator(node, label, scope)
+        return
     if not onnx.defs.has(node.op_type, node.domain):
         raise ModelError(f"{label}: there is no such operator and no function of that name")
     try:
         onnx.checker.check_node(_strip_contents(node), scope.checker)
     except onnx.checker.ValidationError as error:
         raise ModelError(f"{label}: {one_line(error)}") from None
+
+
+def _check_own_operator(node: onnx.NodeProto, label: str, scope: NameScope) -> None:
+    if scope.opsets[DOMAIN] != DOMAIN_VERSION:
+        raise ModelError(f"{label}: domain {DOMAIN!r} has the opset {DOMAIN_VERSION}, not {scope.opsets[DOMAIN]}")
+    if len(node.output) != 1:
+        raise ModelError(f"{label}: the operator has one output; the node has {len(node.output)}")
+    try:
+        find_of_node(node)
+    except LookupError as error:
+        raise ModelError(f"{label}: {error.args[0]}") from None
 
 
 def _checker_context(opsets: dict[str, int]) -> Any:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gatherscatter.specs import table
-from gatherscatter.specs.table import result_shape
+from gatherscatter.specs.own_operators import DOMAIN, OWN_OPERATORS
+from gatherscatter.specs.table import OpVersion, result_shape
 
 Dim = int | str | None  # a size, the name of one, or unknown
 Shape = tuple[Dim, ...] | None
@@ -220,10 +221,31 @@ def _shape(node: Node) -> list[Shape]:
 
 
 def _family(node: Node) -> list[Shape]:
-    row = table.find("onnx", node.op_type, node.opset)
+    return _gather_or_scatter(node, table.find("onnx", node.op_type, node.opset))
+
+
+def _own_operator(node: Node) -> list[Shape]:
+    return _gather_or_scatter(node, OWN_OPERATORS[node.op_type.removeprefix(f"{DOMAIN}.")])
+
+
+def _gather_or_scatter(node: Node, row: OpVersion) -> list[Shape]:
     numbers = {"axis": node.attribute("axis", 0), "batch_dims": node.attribute("batch_dims", 0)}
     made = result_shape(row, node.shapes, numbers, numbers["axis"])
     return [None if made is None else tuple(made)]
+
+
+def _gather_reduce(node: Node) -> list[Shape]:
+    """Bags are given by ``offsets``, by ``segment_ids``, or by the indices, whose last dimension is the bag."""
+    indices, offsets, segment_ids, init = 1, 2, 3, 5
+    bags: tuple[Dim, ...]
+    if node.has(segment_ids):
+        count = node.attribute("num_segments", -1)
+        bags = (node.shape(init)[0] if node.has(init) else count if count >= 0 else None,)
+    elif node.has(offsets):
+        bags = node.shape(offsets)
+    else:
+        bags = (*node.shape(indices)[:-1], *[1] * bool(node.attribute("keepdims", 0)))
+    return [(*bags, *node.shape(0)[1:])]
 
 
 def _reshape(node: Node) -> list[Shape]:
@@ -731,6 +753,8 @@ SHAPES: dict[str, Rule] = {
     **dict.fromkeys(_BROADCAST.split(), _broadcast),
     **{f"Reduce{name}": _reduce for name in _REDUCTIONS},
     **dict.fromkeys((row.op_type for row in table.ops() if row.domain == "onnx"), _family),
+    **dict.fromkeys((row.name for row in OWN_OPERATORS.values()), _own_operator),
+    OWN_OPERATORS["GatherReduce"].name: _gather_reduce,
     **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _global_pool),
     **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), _pool),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _recurrent),

@@ -10,8 +10,8 @@ functions are followed until they have read `MOST_READ` dims and values. What ca
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from gatherscatter.findings.nodes import Key, Operand, Site
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import DEEPEST, FunctionKey, one_line
+from gatherscatter.onnx.graph import DEEPEST, FunctionKey, node_label, one_line
 from gatherscatter.onnx.shape_rules import (
     MAX_RANK,
     MAX_VALUES,
@@ -32,7 +32,8 @@ from gatherscatter.onnx.shape_rules import (
     infer_values,
 )
 from gatherscatter.onnx.tensors import ExternalData, is_external, to_array, type_name
-from gatherscatter.specs import table
+from gatherscatter.specs import own_operators, table
+from gatherscatter.specs.own_operators import DOMAIN
 
 Load = Callable[[], np.ndarray]
 
@@ -176,6 +177,7 @@ class Scope:
     constants : functions that give the arrays of initializers, if no caller can replace them, and of Constant nodes
     tensors : the messages of these constants, as far as a model has one
     inner : the scopes of subgraphs, by position of the node and name of the attribute
+    calls : the scopes of the calls of each function that were followed
     """
 
     opset: int
@@ -189,6 +191,7 @@ class Scope:
     constants: dict[str, Load] = field(default_factory=dict)
     tensors: dict[str, onnx.TensorProto] = field(default_factory=dict)
     inner: dict[tuple[int, str], Scope] = field(default_factory=dict)
+    calls: dict[FunctionKey, list[Scope]] = field(default_factory=dict)  # shared by all scopes of a model
 
     def find(self, name: str) -> ValueInfo:
         """What is known of a value of this body, or of those around it."""
@@ -283,6 +286,11 @@ class Scope:
         function = self.functions.get((node.domain, node.op_type))
         if function is not None:
             made = self._call(node, function, inputs)
+        elif node.domain == DOMAIN:
+            attributes, unknown = self._read_attributes(node)
+            opset = attributes.get("opset")
+            known = "opset" not in unknown and isinstance(opset, int | None)
+            made = _infer_operator(node, opset, inputs, attributes, unknown) if known else []
         elif node.domain:
             made = []
         elif is_constant(node):
@@ -326,7 +334,8 @@ class Scope:
             if source is not None:
                 given[attribute.name] = source
         opset = _opset(function.opset_import)
-        scope = Scope(opset, self.functions, self.files, None, given, self.budget, self.depth + 1)
+        scope = Scope(opset, self.functions, self.files, None, given, self.budget, self.depth + 1, calls=self.calls)
+        self.calls.setdefault((node.domain, node.op_type), []).append(scope)
         scope.add_function(function, [info or UNKNOWN for info in inputs])
         return [scope.find(name) for name in function.output]
 
@@ -335,7 +344,9 @@ class Scope:
         graph = next((each.g for each in node.attribute if each.name == name), None)
         if graph is None:
             return []
-        scope = Scope(self.opset, self.functions, self.files, self, self.attributes, self.budget, self.depth)
+        scope = Scope(
+            self.opset, self.functions, self.files, self, self.attributes, self.budget, self.depth, calls=self.calls
+        )
         self.inner[position, name] = scope
         scope.add_graph(graph, inputs)
         return [scope.find(value.name) for value in graph.output]
@@ -387,11 +398,63 @@ def _opset(imports: Sequence[onnx.OperatorSetIdProto]) -> int:
     return next((entry.version for entry in imports if entry.domain in ("", "ai.onnx")), 1)
 
 
+# ------------------------------------------------------------------------------------------------------------- bodies
+
+
+@dataclass(frozen=True)
+class Body:
+    """A graph, a function or a subgraph.
+
+    Attributes
+    ----------
+    key : names the body within the model
+    place : says in messages where it is; empty for the main graph
+    scopes : what its nodes can see; one for each call that is known if the body is of a function
+    """
+
+    key: Key
+    place: str
+    proto: onnx.GraphProto | onnx.FunctionProto
+    scopes: tuple[Scope, ...] = field(repr=False)
+
+    @property
+    def in_function(self) -> bool:
+        """Whether it is the body of a function, or within one."""
+        return self.key[:1] == ("function",)
+
+    def label(self, position: int) -> str:
+        """A node in messages: its type, its name and where it is."""
+        return node_label(self.proto.node[position], position + 1, len(self.proto.node)) + self.place
+
+
+def find_bodies(model: onnx.ModelProto, files: ExternalData) -> Iterator[Body]:
+    """All bodies of a normalised model, each before those within it; ``files`` has the external data."""
+    main = infer_model(model, files)
+    yield from find_inner_bodies(Body((), "", model.graph, (main,)))
+    all_calls_known = main.budget[0] >= 0
+    for function, whoever_calls in zip(model.functions, infer_functions(model, files), strict=True):
+        key = (function.domain, function.name)
+        scopes = main.calls.get(key, []) if all_calls_known else []
+        place = f" of function {'.'.join(key)}"
+        yield from find_inner_bodies(Body(("function", *key), place, function, tuple(scopes) or (whoever_calls,)))
+
+
+def find_inner_bodies(body: Body) -> Iterator[Body]:
+    """A body and those within it."""
+    yield body
+    for position, node in enumerate(body.proto.node):
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                place = f" of {attribute.name} of {body.label(position)}"
+                scopes = tuple(scope.inner[position, attribute.name] for scope in body.scopes)
+                yield from find_inner_bodies(Body((*body.key, position, attribute.name), place, attribute.g, scopes))
+
+
 # ----------------------------------------------------------------------------------------------- gathers and scatters
 
 
 def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
-    """A node of the family; ``scope`` has what is known of the values of its body.
+    """A node of the family or of our domain; ``scope`` has what is known of the values of its body.
 
     Raises
     ------
@@ -400,7 +463,10 @@ def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: s
     ModelError
         An attribute has another type than the operator version says.
     """
-    row = table.find("onnx", node.op_type, scope.opset)
+    if node.domain == DOMAIN:
+        row = replace(own_operators.find_of_node(node), domain=DOMAIN)  # what is known of ONNX's does not hold
+    else:
+        row = table.find("onnx", node.op_type, scope.opset)
     operands = tuple(
         _operand(scope, known.name, name) if name else None for known, name in zip(row.inputs, node.input, strict=False)
     )
@@ -453,16 +519,21 @@ _MOVES = frozenset(("Identity", "Cast", "Gather", "Slice", "Squeeze", "Unsqueeze
 
 def _infer_operator(
     node: onnx.NodeProto,
-    opset: int,
+    opset: int | None,
     inputs: Sequence[ValueInfo | None],
     attributes: Mapping[str, Any],
     unknown: frozenset[str],
 ) -> list[ValueInfo]:
-    types = _types(node, opset, inputs, attributes, unknown)
+    """What is known of the outputs; ``opset`` is None for an operator of our domain that is none of ONNX."""
+    if opset is None:
+        data = inputs[0] if inputs else None
+        types = [UNKNOWN if data is None else ValueInfo(data.elem_type)] * len(node.output)
+    else:
+        types = _types(node, opset, inputs, attributes, unknown)
     tensors = {name: _small_values(value) for name, value in attributes.items() if isinstance(value, _T)}
     seen = Node(
-        node.op_type,
-        opset,
+        f"{DOMAIN}.{node.op_type}" if opset is None else node.op_type,
+        opset or 0,
         present=[info is not None for info in inputs],
         shapes=[None if info is None else info.shape for info in inputs],
         values=[None if info is None else info.values for info in inputs],

@@ -110,8 +110,8 @@ def kernel_arguments(
         "axis": axis,
         "batch_dims": values.get("batch_dims", 0),
         "reduction": reduction,
-        "include_self": values.get("use_init_val", True),
-        "mode": "fill" if row.index_range == "zeros" else "raise",
+        "include_self": values.get("use_init_val", values.get("include_self", True)),
+        "mode": values.get("mode", "fill" if row.index_range == "zeros" else "raise"),
         "negative": row.index_range != "nonnegative",
         "accumulate": accumulate,
     }
@@ -129,7 +129,7 @@ def choose_reduction(
     """The reduction of a call and the way to accumulate. The type of data must have the reduction."""
     reduction = normalise_reduction(row, values)
     check_reduction(row, reduction, data.dtype)
-    return reduction, accumulate or default_accumulate(row, data)
+    return reduction, accumulate or values.get("accumulate") or default_accumulate(row, data)
 
 
 def normalise_reduction(row: OpVersion, values: dict[str, Any]) -> str:
@@ -146,7 +146,7 @@ def default_accumulate(row: OpVersion, data: np.ndarray) -> str:
 
 def check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> None:
     """ONNX concatenates strings (ruling O14); other elements have the reductions that the core supports."""
-    concatenates = row.domain == "onnx" and reduction == "add" and element_type(dtype) == "string"
+    concatenates = row.domain != "openvino" and reduction == "add" and element_type(dtype) == "string"
     if reduction != "none" and not concatenates and not _core.supports(dtype, reduction):
         reduction_fault(row.name, reduction, dtype)
 
@@ -252,7 +252,7 @@ def make_domain_functions(domain: str) -> dict[str, Callable[..., np.ndarray]]:
 def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
     newest = rows[-1]
     input_names = [known.name for known in newest.inputs]
-    reduces = _reduces(rows)
+    reduces = has_reductions(rows)
 
     def function(*inputs: ArrayLike | None, opset: int | None = None, **options: Any) -> np.ndarray:
         row = newest if opset is None else _find_version(newest, opset)
@@ -268,9 +268,9 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
     return function
 
 
-def _reduces(rows: list[OpVersion]) -> bool:
-    with_choice = any(attribute.name == "reduction" for row in rows for attribute in row.attributes)
-    return with_choice or any(row.reduction == "sum" for row in rows)
+def has_reductions(rows: Iterable[OpVersion]) -> bool:
+    """Whether one of the versions of an operator reduces, so that ``accumulate`` is for it."""
+    return any(row.reduction == "sum" or any(each.name == "reduction" for each in row.attributes) for row in rows)
 
 
 def _find_version(newest: OpVersion, opset: int) -> OpVersion:
@@ -315,7 +315,7 @@ def signature(rows: list[OpVersion]) -> inspect.Signature:
         for row in rows
         for attribute in row.attributes
     }
-    ours = {"opset": "int | None"} | ({"accumulate": "str | None"} if _reduces(rows) else {})
+    ours = {"opset": "int | None"} | ({"accumulate": "str | None"} if has_reductions(rows) else {})
     more = [parameter(name, parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in ours.items()]
     return inspect.Signature([*inputs, *attributes.values(), *more], return_annotation="np.ndarray")
 
@@ -332,7 +332,7 @@ def documentation(rows: list[OpVersion]) -> str:
         "",
         f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.inputs[0].name}.",
     ]
-    if _reduces(rows):
+    if has_reductions(rows):
         lines += [
             "",
             "``accumulate``: 'step', 'wide' or 'exact' instead of the specification's own way to add up floats,",

@@ -49,8 +49,8 @@ class REQUIRED:
 class Input:
     """An input of an operator.
 
-    ``kind`` is "data" (the element type T), "indices" (an index type), "scalar" (one element of an index type) or
-    "axis" (one element of any integer type).
+    ``kind`` is "data" (the element type T), "indices" (an index type), "scalar" (one element of an index type),
+    "integers" (of an index type that need not be that of the indices) or "axis" (one element of any integer type).
     """
 
     name: str

@@ -1,0 +1,196 @@
+"""The domain ``gatherscatter`` of ONNX models: the operators of ONNX, with what this package adds to them.
+
+With the attribute ``opset``, a node is the version of ONNX's operator in that opset, and may have ``accumulate``.
+Without it, the node is the operator of this package. These have no versions. They take all element types and all
+integers as indices. GatherReduce is an operator of this package only.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.arrays import convert
+from gatherscatter.errors import ACCUMULATE, MODES, make_error
+from gatherscatter.functions import gather_reduce
+from gatherscatter.functions.gather_reduce import BagArguments
+from gatherscatter.sentences import format_sentence
+from gatherscatter.specs import table
+from gatherscatter.specs.calls import call, check_inputs, has_reductions, name_inputs
+from gatherscatter.specs.table import INTEGERS, ONNX_24, Attribute, Input, OpVersion
+
+DOMAIN = "gatherscatter"
+DOMAIN_VERSION = 1
+_INT = 2  # of onnx.AttributeProto
+
+
+class OwnOperator(OpVersion):
+    """An operator of the domain."""
+
+    @cached_property
+    def name(self) -> str:
+        return f"{self.domain}.{self.op_type}"
+
+    @property
+    def source(self) -> str:
+        """Where the operator is described."""
+        return "docs/onnx.md, The operators of the domain"
+
+
+def _operator(
+    op_type: str,
+    kernel: str,
+    inputs: tuple[Input, ...],
+    shape_rule: str,
+    *attributes: Attribute,
+    output: str = "output",
+) -> OwnOperator:
+    return OwnOperator(
+        DOMAIN, op_type, DOMAIN_VERSION, kernel, inputs, output, attributes, ONNX_24, INTEGERS, "negative", shape_rule
+    )
+
+
+_DATA = Input("data", "data")
+_GATHER = (_DATA, Input("indices", "indices"))
+_SCATTER = (*_GATHER, Input("updates", "data"))
+_AXIS = Attribute("axis", "int", 0)
+_BATCH_DIMS = Attribute("batch_dims", "int", 0)
+_GATHER_MODE = Attribute("mode", "string", "raise", MODES[False])
+_ACCUMULATE = Attribute("accumulate", "string", "step", ACCUMULATE)
+_SCATTER_ATTRIBUTES = (
+    Attribute("reduction", "string", "none", ("none", "add", "sub", "mul", "min", "max", "mean")),
+    Attribute("include_self", "bool", True),
+    _ACCUMULATE,
+    Attribute("mode", "string", "raise", MODES[True]),
+)
+
+# fmt: off
+_TABLE = (
+    _operator("Gather", "gather", _GATHER, "data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]",
+              _AXIS, _BATCH_DIMS, _GATHER_MODE),
+    _operator("GatherElements", "gather_elements", _GATHER, "indices.shape", _AXIS, _GATHER_MODE),
+    _operator("GatherND", "gather_nd", _GATHER, "indices.shape[:-1] + data.shape[batch_dims+k:]",
+              _BATCH_DIMS, _GATHER_MODE),
+    _operator("Scatter", "scatter_elements", _SCATTER, "data.shape", _AXIS, *_SCATTER_ATTRIBUTES),
+    _operator("ScatterElements", "scatter_elements", _SCATTER, "data.shape", _AXIS, *_SCATTER_ATTRIBUTES),
+    _operator("ScatterND", "scatter_nd", _SCATTER, "data.shape", *_SCATTER_ATTRIBUTES),
+    _operator("TensorScatter", "tensor_scatter",
+              (Input("past_cache", "data"), Input("update", "data"), Input("write_indices", "indices", optional=True)),
+              "past_cache.shape",
+              Attribute("axis", "int", -2), Attribute("mode", "string", "linear", ("linear", "circular")),
+              output="present_cache"),
+    _operator("GatherReduce", "gather_reduce",
+              (*_GATHER, Input("offsets", "integers", optional=True), Input("segment_ids", "integers", optional=True),
+               Input("weights", "data", optional=True), Input("init", "data", optional=True)),
+              "bags + data.shape[1:]",
+              Attribute("reduction", "string", "add", ("add", "mul", "min", "max", "mean")), _ACCUMULATE,
+              Attribute("num_segments", "int", -1), _GATHER_MODE, Attribute("keepdims", "bool", False)),
+)
+# fmt: on
+OWN_OPERATORS = {row.op_type: row for row in _TABLE}
+
+
+def find(op_type: str, opset: int | None = None) -> OpVersion:
+    """The operator of the domain; with ``opset``, the version of ONNX's operator in that opset.
+
+    >>> find("ScatterND").name, find("ScatterND", 17).name
+    ('gatherscatter.ScatterND', 'onnx.ScatterND-16')
+
+    Raises
+    ------
+    LookupError
+        There is no such operator in the domain, or in that opset.
+    """
+    if opset is not None:
+        return table.find("onnx", op_type, opset)
+    if op_type not in OWN_OPERATORS:
+        raise LookupError(f"there is no operator {DOMAIN}.{op_type}; there are {', '.join(OWN_OPERATORS)}")
+    return OWN_OPERATORS[op_type]
+
+
+def find_of_node(node: Any) -> OpVersion:
+    """What `find` gives for a node of the domain, which is an ``onnx.NodeProto``."""
+    opset = next((each for each in node.attribute if each.name == "opset"), None)
+    if opset is None:
+        return find(node.op_type)
+    if opset.type != _INT or opset.ref_attr_name:
+        raise LookupError(f"the attribute opset of {DOMAIN}.{node.op_type} must be an integer")
+    return find(node.op_type, opset.i)
+
+
+def run(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
+    """Run an operator that `find` gave on the inputs and the attributes of a node, without ``opset``.
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        As `gatherscatter.specs.calls.call`.
+
+    >>> import numpy as np
+    >>> data, indices, updates = np.zeros(3), np.array([1, 1]), np.array([2.0, 4.0])
+    >>> run(find("ScatterElements"), (data, indices, updates), {"reduction": "mean", "include_self": 0})
+    array([0., 3., 0.])
+    """
+    if row.domain == "onnx":
+        given = dict(attributes)
+        reduces = has_reductions(each for each in table.ops() if (each.domain, each.op_type) == ("onnx", row.op_type))
+        accumulate = given.pop("accumulate", None) if reduces else None
+        return call(row, inputs, given, accumulate)
+    return _gather_reduce(row, inputs, attributes) if row.kernel == "gather_reduce" else call(row, inputs, attributes)
+
+
+def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
+    arrays, values = check_inputs(row, inputs, attributes)
+    given: dict[str, Any] = dict.fromkeys(known.name for known in row.inputs) | name_inputs(row, arrays)
+    init, segment_ids = given.pop("init"), given["segment_ids"]
+    num_segments = None if values["num_segments"] == -1 else values["num_segments"]
+    if num_segments is not None and num_segments < 0:
+        raise make_error("num_segments", row.name, value=num_segments)
+    if init is not None and init.ndim == 0:
+        raise make_error("no_rows", row.name, input="init")
+    if init is not None and segment_ids is not None:  # which are indices of a scatter: they may count from the end
+        num_segments, ids = len(init), gather_reduce.as_line(row.name, "segment_ids", segment_ids)
+        subject = format_sentence("parts", "segments", size=len(init))
+        resolve = gather_reduce.resolve_in_range
+        given["segment_ids"] = resolve(row.name, "segment_ids", ids, len(init), subject, negative=True)
+    reduction, accumulate, mode = values["reduction"], values["accumulate"], values["mode"]
+    checked = gather_reduce.prepare_arguments(
+        row.name, **given, num_segments=num_segments, reduction=reduction, default=0, accumulate=accumulate, mode=mode,
+        out=None,
+    )  # fmt: skip
+    if init is None:
+        result = gather_reduce.reduce_call(row.name, checked, reduction, accumulate, mode)
+    else:
+        result = _reduce_onto(row.name, init, checked, reduction, accumulate, mode)
+    keeps = values["keepdims"] and len(checked.bags.shape) == given["indices"].ndim - 1
+    return np.expand_dims(result, len(checked.bags.shape)) if keeps else result
+
+
+def _reduce_onto(
+    op: str, init: np.ndarray, checked: BagArguments, reduction: str, accumulate: str, mode: str
+) -> np.ndarray:
+    """The bags reduced to the rows of ``init``, each of which is the first member of its bag."""
+    data, bags = checked.data, checked.bags
+    assert checked.indices is not None
+    if init.shape != checked.shape:
+        raise make_error("init_shape", op, shape=init.shape, result=checked.shape)
+    rows = gather_reduce.resolve_rows(op, data, checked.indices, mode)
+    count = len(bags.starts) - 1
+    targets = np.repeat(np.arange(count), np.diff(bags.starts))
+    if bags.order is not None:
+        sorted_targets, targets = targets, np.empty_like(targets)
+        targets[bags.order] = sorted_targets
+    flat = init.reshape(count, *data.shape[1:])
+    result = None
+    if checked.weights is None and mode != "fill":
+        result = gather_reduce.reduce_onto(op, flat, data, rows, targets, reduction, accumulate)
+    if result is None:  # gather, multiply and scatter
+        weights = None if checked.weights is None else checked.weights.reshape(-1)
+        alone = gather_reduce.find_bags_by_rows((len(rows), 1))
+        members = gather_reduce.reduce_members(op, data, rows, alone, weights, "add", 0, "step", mode=mode)
+        result = convert.execute(
+            op, "scatter_update", flat, targets, members, reduction=reduction, accumulate=accumulate
+        )
+    return result.reshape(init.shape)
