@@ -46,25 +46,39 @@ def reduction(name: str, own: str, rows: int, places: int, width: int) -> None:
     print(f"{rows} x {width} into {places}, {name}: ", "{:.3f} ms, PyTorch {:.3f}".format(*least))
 
 
+NEIGHBOURS = """<ir_version: 10, opset_import: ["": 18]>
+    g (float[nodes, 64] x, int64[edges] source, int64[edges, 1] target) => (float[nodes, 64] out)
+    { sent = Gather (x, source)  out = ScatterND <reduction = "add"> (x, target, sent) }"""
+
+
 def sessions() -> None:
-    """`InferenceSession` beside ONNX Runtime with all threads and with one."""
+    """`InferenceSession` beside ONNX Runtime with all threads and with one; for two models."""
+    import onnx
+
+    from tests.support.onnx_networks import graph_network, graph_network_inputs
+
+    network, neighbours = graph_network(), onnx.parser.parse_model(NEIGHBOURS)
+    for nodes, edges, rounds in ((50, 200, 400), (1000, 5000, 100), (1000, 50_000, 25), (20_000, 200_000, 9)):
+        inputs = graph_network_inputs(nodes, edges)
+        _compare_sessions(f"network of {nodes} nodes, {edges} edges", network, inputs, rounds)
+        few = {"x": inputs["x"], "source": inputs["source"], "target": inputs["target"][:, None]}
+        _compare_sessions(f"neighbours of {nodes} nodes, {edges} edges", neighbours, few, rounds)
+
+
+def _compare_sessions(title: str, model: Any, inputs: dict[str, Any], rounds: int) -> None:
     import onnxruntime
 
     from gatherscatter.onnx.session import InferenceSession
-    from tests.support.onnx_networks import graph_network, graph_network_inputs
 
     onnxruntime.set_default_logger_severity(4)
-    model = graph_network()
     single = onnxruntime.SessionOptions()
     single.intra_op_num_threads = 1
     data = model.SerializeToString()
     runners = [InferenceSession(model), onnxruntime.InferenceSession(data), onnxruntime.InferenceSession(data, single)]
-    for nodes, edges, rounds in ((50, 200, 400), (1000, 5000, 100), (1000, 50_000, 25), (20_000, 200_000, 9)):
-        inputs = graph_network_inputs(nodes, edges)
-        calls = [partial(each.run, None, inputs) for each in runners]
-        times = ", ".join(f"{min(each):.2f} ({median(each):.2f})" for each in by_turns(calls, rounds))
-        results = [len({call()[0].tobytes() for _ in range(min(rounds, 20))}) for call in calls]
-        print(f"{nodes} nodes, {edges} edges: {times} ms; different results: {results}")
+    calls = [partial(each.run, None, inputs) for each in runners]
+    times = ", ".join(f"{min(each):.2f} ({median(each):.2f})" for each in by_turns(calls, rounds))
+    results = [len({call()[0].tobytes() for _ in range(min(rounds, 20))}) for call in calls]
+    print(f"{title}: {times} ms; different results: {results}")
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ MODULES: dict[str, dict[str, str]] = {
     "gatherscatter.conformance.runtimes": {
         "gatherscatter": ".ours:Arrays",
         "gatherscatter-model": ".ours:Models",
+        "gatherscatter-onnxruntime": ".by_onnxruntime:OnnxRuntimeWithOurs",
         "onnxruntime": ".by_onnxruntime:OnnxRuntime",
         "onnxruntime-1-thread": ".by_onnxruntime:OnnxRuntimeOneThread",
         "onnx-reference": ".by_onnx_reference:OnnxReference",

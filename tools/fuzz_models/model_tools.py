@@ -7,18 +7,13 @@ from pathlib import Path
 
 
 def plan_session(path: Path) -> object:
-    """Cut a model as InferenceSession does, without ONNX Runtime."""
+    """Move nodes to the native library as InferenceSession does, without ONNX Runtime."""
     from gatherscatter.model_interface import ModelError
-    from gatherscatter.onnx.session import _read
-    from gatherscatter.onnx.session.facts import ModelFacts
-    from gatherscatter.onnx.session.family_nodes import family_nodes
-    from gatherscatter.onnx.session.partition import partition
+    from gatherscatter.onnx.model import parse_onnx
+    from gatherscatter.onnx.native_nodes import move_nodes
 
     try:
-        facts = ModelFacts(_read(path), path)
-        known = family_nodes(facts, 0)
-        ours = {position for position, made in known.items() if made.needed}
-        return partition(facts.model.graph, ours, known.keys() - ours, facts.given, [*facts.constants])
+        return move_nodes(parse_onnx(path), path)
     except Exception as error:  # any error: ONNX Runtime gets the whole model then
         raise ModelError("ONNX Runtime has the whole model") from error
 

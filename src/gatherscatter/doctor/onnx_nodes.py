@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,10 @@ from gatherscatter.findings.nodes import Key, Observer, Site
 from gatherscatter.model_interface import Model
 from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import is_family, node_label, normalise
+from gatherscatter.onnx.graph import is_family, is_own, normalise
 from gatherscatter.onnx.model import load_onnx, name_model_in_errors, parse_onnx
 from gatherscatter.onnx.tensors import ExternalData, is_external
-from gatherscatter.onnx.value_info import Scope, infer_functions, infer_model, read_site
-
-
-@dataclass(frozen=True)
-class Body:
-    """A graph, a function or a subgraph, and what its nodes can see."""
-
-    key: Key
-    place: str
-    proto: onnx.GraphProto | onnx.FunctionProto
-    scope: Scope = field(repr=False)
+from gatherscatter.onnx.value_info import Body, find_inner_bodies, infer_functions, infer_model, read_site
 
 
 class OnnxSource:
@@ -64,31 +53,21 @@ class OnnxSource:
 
     def _bodies(self) -> Iterator[Body]:
         for function, scope in zip(self.proto.functions, infer_functions(self.proto, self._files), strict=True):
+            place = f" of function {function.domain}.{function.name}"
             key = ("function", function.domain, function.name)
-            yield from _bodies(key, f" of function {function.domain}.{function.name}", function, scope)
-        yield from _bodies((), "", self.proto.graph, infer_model(self.proto, self._files))
+            yield from find_inner_bodies(Body(key, place, function, (scope,)))
+        yield from find_inner_bodies(Body((), "", self.proto.graph, (infer_model(self.proto, self._files),)))
 
     def _sites(self, body: Body) -> Iterator[Site]:
-        count = len(body.proto.node)
+        [scope] = body.scopes
         for position, node in enumerate(body.proto.node):
-            if not is_family(node):
+            if not (is_family(node) or is_own(node)):
                 continue
-            label = node_label(node, position + 1, count) + body.place
+            label = body.label(position)
             try:
-                yield read_site(node, body.scope, (*body.key, position), label, body.place)
+                yield read_site(node, scope, (*body.key, position), label, body.place)
             except LookupError as error:
                 self.notes.append(f"{label}: {error}")
-
-
-def _bodies(key: Key, place: str, proto: onnx.GraphProto | onnx.FunctionProto, scope: Scope) -> Iterator[Body]:
-    """A body and those within it."""
-    yield Body(key, place, proto, scope)
-    for position, node in enumerate(proto.node):
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                where = f" of {attribute.name} of {node_label(node, position + 1, len(proto.node))}{place}"
-                inner = (*key, position, attribute.name)
-                yield from _bodies(inner, where, attribute.g, scope.inner[position, attribute.name])
 
 
 def watch_evaluator(evaluator: Evaluator, key: Key, observe: Observer, seen: set[int]) -> None:

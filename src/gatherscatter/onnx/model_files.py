@@ -29,21 +29,21 @@ def _external_data(path: Path) -> list[Path]:
     try:
         from gatherscatter.onnx.model import parse_onnx
 
-        tensors = list(_external_tensors(parse_onnx(path)))
+        tensors = list(external_tensors(parse_onnx(path)))
     except (ImportError, OSError, ModelError):
         return []  # a model that can't be read has no data to lose
     values = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
     return [path.parent / value for value in values if isinstance(value, str) and "\0" not in value]
 
 
-def _external_tensors(message: Any) -> Iterator[Any]:
+def external_tensors(message: Any) -> Iterator[Any]:
     """The tensors in a message of ONNX, however deep, whose data is in another file."""
     for field, value in message.ListFields():
         if field.name == "external_data":
             yield message
         elif field.message_type is not None:
             for part in value if _is_repeated(value) else (value,):
-                yield from _external_tensors(part)
+                yield from external_tensors(part)
 
 
 def _is_repeated(value: Any) -> bool:

@@ -6,7 +6,7 @@ import math
 import re
 import stat
 from pathlib import Path, PureWindowsPath
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gatherscatter.onnx.extra import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 MAX_RANK = 64  # of a NumPy array
+_PAGE = 4096  # so that runtimes can map each tensor from its file
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _BITS = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6}
 
@@ -167,6 +168,17 @@ def _string_array(tensor: onnx.TensorProto, form: Layout, where: str) -> np.ndar
     return array.reshape(form.shape)
 
 
+def append_data(tensor: onnx.TensorProto, data: bytes | memoryview, file: BinaryIO, name: str) -> None:
+    """Append data to a file of that name, in which the tensor has it from then on."""
+    offset = -(-file.tell() // _PAGE) * _PAGE
+    file.seek(offset)
+    file.write(data)
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    del tensor.external_data[:]
+    for key, value in {"location": name, "offset": offset, "length": len(data)}.items():
+        tensor.external_data.add(key=key, value=str(value))
+
+
 class FileRegion(NamedTuple):
     """A stretch of bytes in a file."""
 
@@ -211,6 +223,12 @@ class ExternalData:
         tensor.raw_data = _read(region)
         tensor.ClearField("data_location")
         tensor.ClearField("external_data")
+
+    def copy(self, tensor: onnx.TensorProto, where: str, file: BinaryIO, name: str) -> None:
+        """Append the data to another file of that name, in which the tensor has it from then on."""
+        region = self._region(tensor, layout(tensor, where), where)
+        data = self._map_file(region.path)[region.offset : region.offset + region.length].data
+        append_data(tensor, data, file, name)
 
     def file(self, tensor: onnx.TensorProto, where: str) -> Path:
         """The file that the data is in, links resolved."""

@@ -15,7 +15,7 @@ from tests.support.session_graphs import (
     F32,
     SCATTER,
     assert_same_bits,
-    list_runners,
+    list_moved,
     load_onnxruntime,
     make_scatter_model,
 )
@@ -25,9 +25,8 @@ def test_a_network_of_59_nodes_gives_what_one_thread_of_onnxruntime_gives() -> N
     made = graph_network()
     assert len(made.graph.node) == 59
     session, inputs = InferenceSession(made), graph_network_inputs(500, 3000)
-    assert list_runners(session) == "ogogogogog"
-    for result, expected in zip(session.run(None, inputs), load_onnxruntime(made).run(None, inputs), strict=True):
-        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6, strict=True)
+    assert list_moved(session) == [*(4 * ["ScatterND"]), "ScatterElements", "ScatterND"]
+    assert_same_bits(session.run(None, inputs), load_onnxruntime(made).run(None, inputs))
 
 
 def test_a_network_gives_the_same_bits_in_every_run_where_onnxruntime_races() -> None:
@@ -59,7 +58,7 @@ def test_threads_share_a_session() -> None:
                 1 for a, b in zip(session.run(None, inputs), expected, strict=True) if a.tobytes() != b.tobytes()
             )
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
+    threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -68,7 +67,6 @@ def test_threads_share_a_session() -> None:
 
 
 def test_a_random_node_runs_once() -> None:
-    """Other nodes that depend on constants only are repeated in each part that needs them. This one is not."""
     made = make_scatter_model(
         node("Abs", "x", "y"),  # the seed follows from the node's position
         node("RandomUniformLike", "like", "noise"),
@@ -78,6 +76,6 @@ def test_a_random_node_runs_once() -> None:
         constants={"like": np.zeros((4, 2), F32)},
     )
     session = InferenceSession(made)
-    assert list_runners(session) == "ogo"
+    assert list_moved(session) == ["ScatterND"]
     expected = gs.onnx.ScatterND(*SCATTER.values(), reduction="add")
     np.testing.assert_allclose(session.run(None, SCATTER)[0], expected, atol=1e-4)

@@ -1,7 +1,10 @@
-"""InferenceSession has the methods of ONNX Runtime's, and they return the same."""
+"""InferenceSession is an ordinary session: its methods return what those of ONNX Runtime's return."""
 
 from __future__ import annotations
 
+import json
+import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
+from gatherscatter.native_library import library_path
 from gatherscatter.onnx.session import InferenceSession
 from tests.support.onnx_graphs import node
 from tests.support.session_graphs import (
@@ -20,7 +24,7 @@ from tests.support.session_graphs import (
     SCATTER,
     SUMS,
     assert_same_bits,
-    list_runners,
+    list_moved,
     load_onnxruntime,
     make_quiet_options,
     make_scatter_model,
@@ -67,11 +71,11 @@ def test_the_getters_say_what_those_of_onnxruntime_say(ir_version: int) -> None:
         made.opset_import[0].version = 16
     made.producer_name, made.domain, made.doc_string, made.graph.doc_string = "us", "here", "model", "its graph"
     made.metadata_props.add(key="answer", value="42")
-    cut = InferenceSession(made, make_quiet_options())
-    assert list_runners(cut) == "go"
-    assert describe(cut) == describe(load_onnxruntime(made))
+    session = InferenceSession(made, make_quiet_options())
+    assert list_moved(session) == ["ScatterND"]
+    assert describe(session) == describe(load_onnxruntime(made))
     feed = {**SCATTER, "unused": [np.array([1])], "nothing": np.array("", object)}
-    assert_same_bits(cut.run(None, feed), load_onnxruntime(made).run(None, feed))
+    assert_same_bits(session.run(None, feed), load_onnxruntime(made).run(None, feed))
 
 
 def test_ort_values_go_in_and_come_out() -> None:
@@ -84,22 +88,82 @@ def test_run_options_reach_onnxruntime() -> None:
     options = onnxruntime.RunOptions()
     options.terminate = True
     with pytest.raises(Fail, match="terminate"):
-        InferenceSession(BETWEEN).run(None, SCATTER, options)
+        InferenceSession(BETWEEN, make_quiet_options()).run(None, SCATTER, options)
 
 
-def test_what_needs_one_session_says_so() -> None:
+def test_io_binding() -> None:
     session = InferenceSession(BETWEEN)
-    for call in (session.io_binding, session.end_profiling, lambda: session.run_async(None, SCATTER, print, None)):
-        with pytest.raises(NotImplementedError, match=r"this model runs in parts \(see \.plan\)"):
-            call()
+    assert list_moved(session) == ["ScatterND"]
+    binding = session.io_binding()
+    for name, array in SCATTER.items():
+        binding.bind_cpu_input(name, array)
+    out = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros((4, 2), F32))
+    binding.bind_ortvalue_output("out", out)
+    for _ in range(2):
+        session.run_with_iobinding(binding)
+        assert_same_bits([out.numpy()], load_onnxruntime(BETWEEN).run(None, SCATTER))
 
 
-@pytest.mark.parametrize("made", [BETWEEN, make_scatter_model(node("Add", "x x", "out"))], ids=["in parts", "whole"])
-def test_providers_but_the_cpu_are_ignored_with_a_note(made: onnx.ModelProto) -> None:
-    with pytest.warns(UserWarning, match="CUDAExecutionProvider ignored") as caught:
-        session = InferenceSession(made, None, [("CUDAExecutionProvider", {"device_id": 1}), "CPUExecutionProvider"])
-    assert len(caught) == 1
+def test_run_async() -> None:
+    session, results, done = InferenceSession(BETWEEN), [], threading.Event()
+
+    def take(found: list[np.ndarray], _: Any, error: str) -> None:
+        results.append((found, error))
+        done.set()
+
+    session.run_async(["out"], SCATTER, take, None)
+    assert done.wait(60)
+    ((found, error),) = results
+    assert not error
+    assert_same_bits(found, load_onnxruntime(BETWEEN).run(None, SCATTER))
+
+
+def test_profiling(tmp_path: Path) -> None:
+    options = make_quiet_options()
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "run")
+    session = InferenceSession(BETWEEN, options)
+    session.run(None, SCATTER)
+    events = json.loads(Path(session.end_profiling()).read_text())
+    assert {"Neg", "ScatterND", "Abs"} <= {event.get("args", {}).get("op_name") for event in events}
+
+
+def test_other_providers_are_asked_for_the_other_nodes() -> None:
+    """This onnxruntime has the CPU only, and says so."""
+    with pytest.warns(UserWarning, match="'CUDAExecutionProvider' is not in available provider names"):
+        session = InferenceSession(BETWEEN, None, [("CUDAExecutionProvider", {"device_id": 1}), "CPUExecutionProvider"])
     assert session.get_providers() == ["CPUExecutionProvider"]
+    session.set_providers(["CPUExecutionProvider"], [{"use_arena": "0"}])
+    assert_same_bits(session.run(None, SCATTER), load_onnxruntime(BETWEEN).run(None, SCATTER))
+
+
+def test_options_stay_as_they_were() -> None:
+    """The library is registered with them, once. Other sessions that are made with them are what they were."""
+    options = make_quiet_options()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    plain = make_scatter_model(node("Add", "x x", "out"))
+    for _ in range(2):
+        session = InferenceSession(BETWEEN, options)
+        assert_same_bits(session.run(None, SCATTER), load_onnxruntime(BETWEEN).run(None, SCATTER))
+        for made in (plain, BETWEEN):
+            theirs = onnxruntime.InferenceSession(made.SerializeToString(), options)
+            assert_same_bits(theirs.run(None, SCATTER), load_onnxruntime(made).run(None, SCATTER))
+    assert session.get_session_options().get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert options.intra_op_num_threads == 0
+
+
+def test_options_that_a_session_returns() -> None:
+    """They are a copy."""
+    options = InferenceSession(BETWEEN, make_quiet_options()).get_session_options()
+    for _ in range(2):
+        session = InferenceSession(BETWEEN, options)
+        assert_same_bits(session.run(None, SCATTER), load_onnxruntime(BETWEEN).run(None, SCATTER))
+
+
+def test_options_with_which_the_caller_registered_the_library() -> None:
+    options = make_quiet_options()
+    options.register_custom_ops_library(str(library_path()))
+    session = InferenceSession(BETWEEN, options)
+    assert_same_bits(session.run(None, SCATTER), load_onnxruntime(BETWEEN).run(None, SCATTER))
 
 
 def test_types_that_only_onnx_runtime_knows() -> None:
@@ -107,9 +171,3 @@ def test_types_that_only_onnx_runtime_knows() -> None:
     model.graph.output[0].ClearField("type")
     [output] = InferenceSession(model).get_outputs()
     assert (output.name, output.type) == ("out", "tensor(float)")
-
-
-def test_names_of_outputs_may_come_one_by_one() -> None:
-    session = InferenceSession(onnx.parser.parse_model(SUMS % "Neg"))
-    feeds = {"data": np.zeros(2, np.float32), "indices": np.array([[0]]), "updates": np.ones(1, np.float32)}
-    assert session.run((name for name in ["out"]), feeds)[0].tolist() == [-1, 0]

@@ -1,15 +1,18 @@
-"""A model is cut into as few parts as possible, and the plan says who runs each part and why."""
+"""The plan says which nodes the native library runs, and why. All others stay with ONNX Runtime."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper
 
 from gatherscatter.findings import catalog
+from gatherscatter.onnx.native_nodes import move_nodes
 from gatherscatter.onnx.session import InferenceSession
 from tests.support.onnx_graphs import model, node
 from tests.support.session_graphs import (
@@ -19,7 +22,7 @@ from tests.support.session_graphs import (
     I64,
     SCATTER,
     assert_same_bits,
-    list_runners,
+    list_moved,
     load_onnxruntime,
     make_one_thread_options,
     make_scatter_model,
@@ -29,9 +32,8 @@ from tests.support.session_graphs import (
 def test_the_plan_says_who_runs_what_and_why() -> None:
     race = next(finding for finding in catalog.load() if finding.id == "onnxruntime-scatternd-race")
     assert str(InferenceSession(BETWEEN).plan).splitlines() == [
-        " 1 onnxruntime    1 node: Neg",
-        f" 2 gatherscatter  ScatterND (2/3): ONNX Runtime: {race.title}",
-        " 3 onnxruntime    1 node: Abs",
+        f"gatherscatter  ScatterND (2/3): ONNX Runtime: {race.title}",
+        "onnxruntime    2 nodes: Neg, Abs",
     ]
 
 
@@ -49,92 +51,100 @@ def test_a_new_finding_takes_its_nodes_from_onnxruntime(monkeypatch: pytest.Monk
         {"out": (F32, ["m"])},
         {"zeros": np.zeros(3, I64)},
     )
-    assert list_runners(InferenceSession(made)) == "o"
+    assert list_moved(InferenceSession(made)) == []
     monkeypatch.setattr(catalog, "load", lambda: (*known, made_up))
     assert str(InferenceSession(made).plan).splitlines() == [
-        " 1 gatherscatter  GatherElements (1/3): ONNX Runtime: Wrong by one",
-        " 2 onnxruntime    2 nodes: GatherElements, Abs",
+        "gatherscatter  GatherElements (1/3): ONNX Runtime: Wrong by one",
+        "onnxruntime    2 nodes: GatherElements, Abs",
     ]
 
 
 def test_on_one_thread_onnxruntime_adds_up_right_and_keeps_the_node() -> None:
-    assert list_runners(InferenceSession(BETWEEN, make_one_thread_options())) == "o"
+    assert list_moved(InferenceSession(BETWEEN, make_one_thread_options())) == []
 
 
-def test_with_sizes_that_the_model_declares_small_nothing_is_cut() -> None:
+def test_with_sizes_that_the_model_declares_small_nothing_is_moved() -> None:
     made = model(
         [node("ScatterND", "x at new", "out", reduction="add")],
         {"x": (F32, [4, 2]), "at": (I64, [3, 1]), "new": (F32, [3, 2])},
         {"out": (F32, [4, 2])},
     )
     session = InferenceSession(made)
-    assert list_runners(session) == "o"
+    assert list_moved(session) == []
     assert_same_bits(session.run(None, SCATTER), load_onnxruntime(made).run(None, SCATTER))
 
 
 def test_constant_indices_that_differ_stay_with_onnxruntime() -> None:
-    for indices, expected in (([[1], [3], [0]], "o"), ([[1], [3], [1]], "g"), ([[1], [3], [-3]], "g")):
+    for indices, expected in (([[1], [3], [0]], 0), ([[1], [3], [1]], 1), ([[1], [3], [-3]], 1)):
         made = model(
             [node("ScatterND", "x at new", "out", reduction="add")],
             {"x": (F32, [4, "width"]), "new": (F32, [3, "width"])},
             {"out": (F32, [4, "width"])},
             {"at": np.array(indices)},
         )
-        assert list_runners(InferenceSession(made)) == expected
+        assert len(list_moved(InferenceSession(made))) == expected
 
 
-def test_as_few_parts_as_possible() -> None:
-    """The nodes alternate in the model. Both scatters still wait for one part of ONNX Runtime."""
-    made = make_scatter_model(
-        ADD,
-        node("Abs", "x", "a"),
-        node("ScatterND", "a at new", "b", reduction="add"),
-        node("Neg", "new", "c"),
-        node("ScatterND", "x at c", "d", reduction="add"),
-        node("Sum", "b d sum", "out"),
+def test_nodes_in_subgraphs_and_functions_are_named_with_their_place() -> None:
+    made = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 18, "my": 1]>
+        g (float[n] x, int64[m, 1] i, float[m] u, bool c) => (float[n] out)
+        {
+            y = my.f (x, i, u)
+            out = If (c) <then_branch = t () => (float[n] a) { a = ScatterND <reduction = "add"> (y, i, u) },
+                          else_branch = e () => (float[n] b) { b = Neg (y) }>
+        }
+        <domain: "my", opset_import: ["": 18]>
+        f (a, b, c) => (r) { q = ScatterND <reduction = "add"> (a, b, c)  r = Neg (q) }"""
     )
+    made.graph.node[1].name = "choice"
     session = InferenceSession(made)
-    assert list_runners(session) == "ogo"
-    assert_same_bits(session.run(None, SCATTER), load_onnxruntime(made).run(None, SCATTER))
+    assert [node.label for node in session.plan.moved] == [
+        "ScatterND (1/1) of then_branch of If 'choice' (2/2)",
+        "ScatterND (1/2) of function my.f",
+    ]
+    assert [node.name for node in session.plan.moved] == ["a", "q"]
 
 
-def test_a_gather_between_two_of_ours_is_ours() -> None:
-    nodes = [ADD, node("Gather", "sum picked", "some"), node("ScatterND", "some at new", "b", reduction="add")]
-    made = make_scatter_model(*nodes, outputs="b", constants={"picked": np.arange(4)})
-    session = InferenceSession(made)
-    assert str(session.plan).splitlines()[1] == " 1 gatherscatter  Gather (2/3): saves a hand-over"
-    assert list_runners(session) == "g"
-    assert_same_bits(session.run(None, SCATTER), load_onnxruntime(made).run(None, SCATTER))
+def test_a_model_without_nodes_to_move_reaches_onnxruntime_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def record(self: InferenceSession, *arguments: object, **others: object) -> None:
+        given.append((arguments, others))
+
+    monkeypatch.setattr(onnxruntime.InferenceSession, "__init__", record)
+    content = make_scatter_model(node("Gather", "x at", "out")).SerializeToString()
+    options = make_one_thread_options()
+    InferenceSession(content, options, ["CPUExecutionProvider"], read_config_from_model=0)
+    assert given == [((content, options, ["CPUExecutionProvider"], None), {"read_config_from_model": 0})]
 
 
-def test_a_gather_before_a_part_of_onnxruntime_stays_there() -> None:
-    """The first Gather saves a hand-over. The second does not, so ONNX Runtime keeps it."""
-    made = make_scatter_model(
-        ADD,
-        node("Gather", "sum picked", "some"),
-        node("ScatterND", "some at new", "b", reduction="add"),
-        node("Gather", "b picked", "c"),
-        node("Abs", "c", "out"),
-        constants={"picked": np.arange(4)},
-    )
-    session = InferenceSession(made)
-    labels = ("ScatterND 'collect' (1/5)", "Gather (2/5)", "ScatterND (3/5)"), ("Gather (4/5)", "Abs (5/5)")
-    assert tuple(part.nodes for part in session.plan.parts) == labels
-    assert_same_bits(session.run(None, SCATTER), load_onnxruntime(made).run(None, SCATTER))
+def test_a_model_that_cannot_be_read_is_onnxruntime_s_with_a_note(tmp_path: Path) -> None:
+    """ONNX Runtime has a format of its own."""
+    path, options = tmp_path / "model.ort", make_one_thread_options()
+    options.optimized_model_filepath = str(path)
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    expected = onnxruntime.InferenceSession(BETWEEN.SerializeToString(), options).run(None, SCATTER)
+    with pytest.warns(UserWarning, match="ONNX Runtime has the whole model: "):
+        session = InferenceSession(path)
+    assert str(session.plan).startswith("note: ONNX Runtime has the whole model: ")
+    assert_same_bits(session.run(None, SCATTER), expected)
 
 
-def test_our_nodes_come_first_where_that_saves_a_part() -> None:
-    made = make_scatter_model(ADD, node("Neg", "x", "a"), node("Add", "a sum", "out"))
-    assert list_runners(InferenceSession(made)) == "go"
-
-
-def test_a_model_that_cannot_be_cut_is_onnxruntimes_with_a_note() -> None:
+def test_sparse_initializers() -> None:
     made = make_scatter_model(ADD, node("Add", "sum few", "out"))
     values = onnx.numpy_helper.from_array(np.array([5], F32), "few")
     indices = onnx.numpy_helper.from_array(np.array([1]), "where")
     made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [2]))
-    note = "ONNX Runtime has the whole model: it has sparse initializers, or two of one name"
-    with pytest.warns(UserWarning, match=note):
-        session = InferenceSession(made)
-    assert str(session.plan) == f"note: {note}"
+    session = InferenceSession(made)
+    assert list_moved(session) == ["ScatterND"]
     assert_same_bits(session.run(None, SCATTER), load_onnxruntime(made).run(None, SCATTER))
+
+
+def test_a_model_that_has_nodes_of_the_library_needs_no_other_session() -> None:
+    made = onnx.ModelProto()
+    made.CopyFrom(BETWEEN)
+    move_nodes(made)
+    session = InferenceSession(made.SerializeToString())
+    assert [node.label for node in session.plan.moved] == ["gatherscatter.ScatterND 'sum' (2/3)"]
+    assert_same_bits(session.run(None, SCATTER), load_onnxruntime(BETWEEN).run(None, SCATTER))

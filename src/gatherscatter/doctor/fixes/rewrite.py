@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from gatherscatter.doctor.examine import NodeReport
 from gatherscatter.doctor.fixes.draft import ModelDraft, UnfixableError
 from gatherscatter.doctor.fixes.table import LEFT, NO_ANSWER, Rewriting
-from gatherscatter.doctor.onnx_nodes import Body, OnnxSource
+from gatherscatter.doctor.onnx_nodes import OnnxSource
 from gatherscatter.findings.nodes import Key
 from gatherscatter.onnx.builder import FreeNames, drop_unused, names_of
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.value_info import Body
+from gatherscatter.specs.own_operators import DOMAIN
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,11 @@ class Outcome:
 def rewrite(
     source: OnnxSource, nodes: Iterable[NodeReport], needs: Mapping[Key, Needs], table: Iterable[Rewriting]
 ) -> Outcome:
-    """Rewrite the nodes of ``source.proto`` in place, for the conditions that each needs an answer to."""
-    reports = {report.site.key: report for report in nodes}
+    """Rewrite the nodes of ``source.proto`` in place, for the conditions that each needs an answer to.
+
+    Nodes of our domain stay as they are.
+    """
+    reports = {report.site.key: report for report in nodes if report.site.row.domain != DOMAIN}
     outcome = Outcome([], [], set(), {})
     free = FreeNames(names_of(source.proto))
     for body in reversed(source.bodies):  # those within a body before the body, which is made anew
@@ -77,7 +82,7 @@ def _rewrite_nodes(
             yield [copy]
             continue
         try:
-            draft = ModelDraft(report.site, report.told, report.seen, free, body.scope)
+            draft = ModelDraft(report.site, report.told, report.seen, free, body.scopes[0])
         except UnfixableError as error:
             if wanted.asked:
                 outcome.left.append(Change(report.site.label, wanted.asked, str(error)))

@@ -1,65 +1,67 @@
-"""The interface of ``onnxruntime.InferenceSession``, with our kernels for what ONNX Runtime gets wrong or refuses."""
+"""``onnxruntime.InferenceSession``, with our operators for what ONNX Runtime gets wrong or refuses."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, TypeAlias
 
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
-from gatherscatter.model_interface import ModelError
+from gatherscatter.native_library import library_path
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import FAMILY, one_line, walk
-from gatherscatter.onnx.model import tensor_info
-from gatherscatter.onnx.session.cut_model import CutModel
-from gatherscatter.onnx.session.facts import ModelFacts, UncuttableError
-from gatherscatter.onnx.session.family_nodes import family_nodes
-from gatherscatter.onnx.session.interface import node_arg
-from gatherscatter.onnx.session.model_plan import ModelPlan, make_plan, whole_plan
-from gatherscatter.onnx.session.ort_values import owned
-from gatherscatter.onnx.session.part_sessions import FOLDER, PartSessions, config_entry
-from gatherscatter.onnx.session.partition import partition
+from gatherscatter.onnx.graph import one_line
+from gatherscatter.onnx.native_nodes import ModelPlan, move_nodes
+from gatherscatter.onnx.session.model_data import is_too_large, serialise, write_tensors
+from gatherscatter.onnx.session.op_errors import read_error
 from gatherscatter.onnx.session.runtime import onnxruntime
-from gatherscatter.onnx.session.session_inputs import SessionInputs
 
 # isort: split
 # After the modules that say which extra is missing:
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # type: ignore[import-untyped]
 
-CPU = "CPUExecutionProvider"
-
-
-class InputError(ModelError, InvalidArgument):  # type: ignore[misc]
-    """Inputs or outputs that the model doesn't have: what ONNX Runtime raises, in this package's words."""
+_FOLDER = "session.model_external_initializers_file_folder_path"
+_Source: TypeAlias = "str | bytes | os.PathLike[str] | onnx.ModelProto"
+_TENSORS = "tensors"  # the name of a file for those of a large model
 
 
 class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
-    """``onnxruntime.InferenceSession`` on the CPU, right and deterministic also where indices repeat.
+    """``onnxruntime.InferenceSession``, right and deterministic also where indices repeat.
 
-    The gather and scatter nodes that ONNX Runtime gets wrong, refuses or does slower run on this package's kernels, all
-    others in ONNX Runtime. `plan` says which, and why. A model without such nodes is an ordinary session.
+    The gather and scatter nodes that ONNX Runtime gets wrong, refuses or does slower run in this package's native
+    library, on the threads of the session. This holds for the main graph, for functions, and for the bodies of If, Loop
+    and Scan. `plan` says which nodes, and why. All else is an ordinary session. A model without such nodes reaches ONNX
+    Runtime as it is.
 
     Parameters
     ----------
     path_or_bytes : path, bytes or onnx.ModelProto
+        Not changed. A ModelProto may be larger than 2 GB.
     sess_options : onnxruntime.SessionOptions, optional
-        For every part; the number of threads is for our kernels, too.
-    providers, provider_options : as in ONNX Runtime
-        All but the CPU's are ignored, with a warning.
+        The library is registered with them. Other sessions that are made with them have our operators, too.
+    providers, provider_options, **others : as in ONNX Runtime
+        The native library runs on the CPU.
+    fuse : bool
+        Whether a Gather, and the scatter or sum that alone reads its rows, run as one step.
 
     Attributes
     ----------
-    plan : the parts of the model, who runs them, and why
+    plan : the nodes that were moved to the native library, and why
 
     Raises
     ------
     Exceptions of ONNX Runtime
         The model can't be loaded; from `run`, a node of ONNX Runtime's fails, or the inputs are not the model's.
     IndexError, TypeError, ValueError
-        From `run`: what a node of ours raises; a note names the node.
+        From `run` and `run_with_ort_values`: an `OpError` of a node of ours, which a note names. It has the message and
+        ``op`` only. All other methods raise an exception of ONNX Runtime with that message.
+    FileNotFoundError
+        This installation has no native library.
 
     Source: ``onnxruntime.InferenceSession``.
 
@@ -69,137 +71,118 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
     ...     { updates = Relu (x)  sums = ScatterND <reduction = "add"> (data, indices, updates)  out = Neg (sums) }''')
     >>> session = gs.onnx.InferenceSession(model)
     >>> print(session.plan)
-     1 onnxruntime    1 node: Relu
-     2 gatherscatter  ScatterND (2/3): ONNX Runtime: ScatterND with a reduction loses updates of repeated indices: its threads race
-     3 onnxruntime    1 node: Neg
+    gatherscatter  ScatterND (2/3): ONNX Runtime: ScatterND with a reduction loses updates of repeated indices: its threads race
+    onnxruntime    2 nodes: Relu, Neg
     >>> x = np.array([[1.0], [-2.0], [4.0]], np.float32)
     >>> session.run(None, {"data": np.zeros((2, 1), np.float32), "indices": np.array([[1], [1], [1]]), "x": x})
     [array([[-0.],
            [-5.]], dtype=float32)]
     """  # noqa: E501
 
+    _model_bytes: Any  # of ONNX Runtime's class, which keeps them for `set_providers`
+
     def __init__(
         self,
-        path_or_bytes: str | bytes | os.PathLike[str] | onnx.ModelProto,
+        path_or_bytes: _Source,
         sess_options: Any = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[dict[Any, Any]] | None = None,
+        *,
+        fuse: bool = True,
         **others: Any,
     ) -> None:
-        chosen = _cpu_only(providers, provider_options)
-        path = Path(path_or_bytes).absolute() if isinstance(path_or_bytes, str | os.PathLike) else None
-        sessions = PartSessions(sess_options, chosen, others)
-        self._cut: CutModel | None = None
+        self._options = sess_options
+        self._folder: str | None = None  # of external data
         try:
-            model = _read(path_or_bytes)
-            self._cut, self.plan = _cut(model, path or Path(config_entry(sess_options, FOLDER) or ".", "-"), sessions)
-        except UncuttableError as error:
-            self.plan = ModelPlan((), (f"ONNX Runtime has the whole model: {error}",))
-        if self._cut is not None:
-            self._describe(self._cut, sess_options)
-            return
-        whole = path_or_bytes.SerializeToString() if isinstance(path_or_bytes, onnx.ModelProto) else path_or_bytes
-        super().__init__(whole, sess_options, chosen, **others)
-        if not self.plan.parts:  # after ONNX Runtime had its say: it may refuse the model, too
-            warnings.warn(self.plan.notes[0], stacklevel=2)
-
-    def _describe(self, cut: CutModel, sess_options: Any) -> None:
-        """Set what the getters of ONNX Runtime's class return."""
-        self._sess = _NoSession()
-        self._sess_options = onnxruntime.SessionOptions() if sess_options is None else sess_options
-        self._inputs_meta = [node_arg(value) for value in cut.inputs]
-        self._outputs_meta = cut.outputs
-        self._overridable_initializers = [node_arg(value) for value in cut.overridable]
-        self._model_meta = cut.metadata
-        self._providers = [CPU]
-        self._input_meminfos = self._output_meminfos = self._input_epdevices = None
-        self._provider_options: dict[str, dict[str, str]] = {CPU: {}}
-        self._inputs = SessionInputs(
-            *([tensor_info(value) for value in kind] for kind in (cut.inputs, cut.overridable))
-        )
+            content = self._rewrite(path_or_bytes, fuse)
+        except Exception as error:  # damage, for which ONNX Runtime has words, and what the onnx package doesn't know
+            self.plan = ModelPlan(notes=(f"ONNX Runtime has the whole model: {one_line(error)}",))
+            content = path_or_bytes
+        if isinstance(content, onnx.ModelProto):
+            content = content.SerializeToString()
+        if self._options is None and (self.plan.moved or self._folder):
+            self._options = onnxruntime.SessionOptions()
+        if self.plan.moved:
+            self._options.register_custom_ops_library(str(library_path()))
+        with _external_data(self._options, self._folder):
+            super().__init__(content, self._options, providers, provider_options, **others)
+        self._again = None
+        if isinstance(path_or_bytes, str | os.PathLike) and self._model_bytes is not None:
+            self._again = partial(self._rewrite, path_or_bytes, fuse)
+            self._model_bytes = b""  # they may be most of the memory
+        for note in self.plan.notes:  # after ONNX Runtime had its say: it may refuse the model, too
+            warnings.warn(note, stacklevel=2)
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None
     ) -> list[Any]:
-        """The outputs of these names, or all; see ``onnxruntime.InferenceSession.run``.
-
-        Arrays of bfloat16 and float8 are taken and given as ml_dtypes has them, where the model is in parts.
-        """
-        if self._cut is None:
-            return super().run(output_names, input_feed, run_options)  # type: ignore[no-any-return]
-        known = [value.name for value in self._outputs_meta]
-        names = known if output_names is None else list(output_names) or known
-        for name in names:
-            if name not in known:
-                raise InputError(f"the model has no output {name!r}; its outputs are {', '.join(map(repr, known))}")
+        """The outputs of these names, or all; see ``onnxruntime.InferenceSession.run``."""
         try:
-            given = self._inputs.check(input_feed)
-        except ModelError as error:
-            raise InputError(str(error)) from None
-        return self._cut.run(names, given, run_options)
+            return super().run(output_names, input_feed, run_options)  # type: ignore[no-any-return]
+        except InvalidArgument as error:
+            raise read_error(str(error)) or error from None
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, Any], run_options: Any = None
     ) -> list[Any]:
         """As `run`, with ``onnxruntime.OrtValue`` instead of arrays."""
-        if self._cut is None:
+        try:
             return super().run_with_ort_values(output_names, input_dict_ort_values, run_options)  # type: ignore[no-any-return]
-        return [owned(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
-
-    def io_binding(self) -> Any:
-        """Only for models in one part."""
-        return self._sess.io_binding if self._cut is not None else super().io_binding()
+        except InvalidArgument as error:
+            raise read_error(str(error)) or error from None
 
     def set_providers(self, providers: Any = None, provider_options: Any = None) -> None:
-        """Nothing but the CPU is possible, so this changes nothing."""
-        _cpu_only(providers, provider_options)
+        """Make the session anew with other providers; see ``onnxruntime.InferenceSession.set_providers``."""
+        if self._again is not None:
+            self._model_bytes = self._again()
+        with _external_data(self._options, self._folder):
+            super().set_providers(providers, provider_options)
+        if self._again is not None:
+            self._model_bytes = b""
+
+    def _rewrite(self, source: _Source, fuse: bool) -> _Source:
+        """The model with its nodes moved, and the plan; the source itself if there is nothing to change."""
+        model, path = self._read(source)
+        threads = 0 if self._options is None else int(self._options.intra_op_num_threads)
+        self.plan = move_nodes(model, path, threads=threads, fuse=fuse)
+        if not self.plan.moved and path.name != _TENSORS:
+            return source
+        content, self._folder = serialise(model, path)
+        return content
+
+    def _read(self, source: _Source) -> tuple[onnx.ModelProto, Path]:
+        """A copy of the model, and a path; external data is beside it."""
+        model, path = onnx.ModelProto(), Path(_find_folder(self._options) or ".", "-")
+        if isinstance(source, str | os.PathLike):
+            path = Path(source).absolute()
+            model.ParseFromString(path.read_bytes())
+        elif isinstance(source, bytes):
+            model.ParseFromString(source)
+        elif is_too_large(source):
+            path = Path(tempfile.mkdtemp(prefix="gatherscatter-"), _TENSORS)
+            weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
+            model = write_tensors(source, path)
+        else:
+            model.CopyFrom(source)
+        return model, path
 
 
-class _NoSession:
-    """Stands for the one session that a model in parts has not."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise NotImplementedError(
-            f"{name} needs a session in one piece, but this model runs in parts (see .plan); use run or"
-            " run_with_ort_values, or onnxruntime.InferenceSession"
-        )
-
-
-def _cpu_only(providers: Sequence[Any] | None, provider_options: Sequence[dict[Any, Any]] | None) -> list[Any]:
-    """The CPU's entry of providers; a warning names the others."""
-    given = zip(providers or (), provider_options or [{} for _ in providers or ()], strict=True)
-    pairs = [each if isinstance(each, tuple) else (each, options) for each, options in given]
-    others = [str(name) for name, _ in pairs if name != CPU]
-    if others:
-        warnings.warn(f"only the CPU runs a model here; {', '.join(others)} ignored", stacklevel=3)
-    return [pair for pair in pairs if pair[0] == CPU] or [CPU]
-
-
-def _read(source: str | bytes | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
-    """The model; UncuttableError if ONNX Runtime must say what it is."""
-    if isinstance(source, onnx.ModelProto):
-        return source
+def _find_folder(options: Any) -> str | None:
+    """Where session options say that external data is."""
     try:
-        model = onnx.ModelProto()
-        model.ParseFromString(source if isinstance(source, bytes) else Path(source).read_bytes())
-    except (OSError, DecodeError) as error:
-        raise UncuttableError(f"it can't be read ({one_line(error)})") from None
-    return model
+        return None if options is None else str(options.get_session_config_entry(_FOLDER))
+    except RuntimeError:  # there is no such entry
+        return None
 
 
-def _cut(model: onnx.ModelProto, path: Path, sessions: PartSessions) -> tuple[CutModel | None, ModelPlan]:
-    """The model in parts, if there is anything for us to do, and the plan; UncuttableError if ONNX Runtime must have it
-    whole."""
-    bodies = [model.graph.node, *(function.node for function in model.functions)]
-    if not any(node.op_type in FAMILY for body in bodies for node in walk(body)):
-        return None, whole_plan(model)
+@contextmanager
+def _external_data(options: Any, folder: str | None) -> Iterator[None]:
+    """A block in which session options say that external data is in a folder; None: what they said before."""
+    before = _find_folder(options)
+    if folder is not None and before != folder:
+        options.add_session_config_entry(_FOLDER, folder)
     try:
-        facts = ModelFacts(model, path)
-        known = family_nodes(facts, sessions.num_threads)
-        ours = {position for position, node in known.items() if node.needed}
-        parts = partition(facts.model.graph, ours, known.keys() - ours, facts.given, [*facts.constants])
-        if not any(part.ours for part in parts):
-            return None, whole_plan(facts.model)
-        return CutModel(facts, parts, known, sessions), make_plan(facts.model, parts, known)
-    except Exception as error:  # damage, for which ONNX Runtime has words, and what the onnx package doesn't know
-        raise UncuttableError(one_line(error)) from error
+        yield
+    finally:
+        if _find_folder(options) != before:  # the caller may use the options for other models
+            options.add_session_config_entry(_FOLDER, before or "")  # entries can't be removed

@@ -1,0 +1,77 @@
+"""Model files for ONNX Runtime with the native library."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+from gatherscatter.files import replace_atomically
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.model import name_model_in_errors, parse_onnx
+from gatherscatter.onnx.model_files import external_tensors, model_outputs, refuse_own_input
+from gatherscatter.onnx.native_nodes import ModelPlan, move_nodes
+from gatherscatter.onnx.tensors import ExternalData
+
+
+def convert_for_onnxruntime(
+    model: str | os.PathLike[str], to: str | os.PathLike[str], *, fuse: bool = True
+) -> ModelPlan:
+    """Write a model whose gathers and scatters ONNX Runtime runs rightly, with this package's library.
+
+    The nodes that ONNX Runtime gets wrong, refuses or runs slower become operators of the domain ``gatherscatter``.
+
+    Parameters
+    ----------
+    model : path of an ``.onnx`` file
+    to : path
+        Where to write. External data goes into ``<to>.data``.
+    fuse : bool
+        Whether a Gather and the reduction that alone reads its rows become one node.
+
+    Returns
+    -------
+    ModelPlan
+        ``moved`` has the nodes that the library runs, and why.
+
+    Raises
+    ------
+    ModelError
+        The model can't be read, or ``to`` would overwrite it. Nothing is written then.
+
+    >>> import onnx
+    >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
+    ...     g (float[n] data, int64[m, 1] indices, float[m] x) => (float[n] out)
+    ...     { sums = ScatterND <reduction = "add"> (data, indices, x)  out = Neg (sums) }''')
+    >>> onnx.save(model, "sums.onnx")
+    >>> [node.name for node in convert_for_onnxruntime("sums.onnx", "fixed.onnx").moved]
+    ['sums']
+    >>> [(node.domain, node.op_type) for node in onnx.load("fixed.onnx").graph.node]
+    [('gatherscatter', 'ScatterND'), ('', 'Neg')]
+    """
+    source, target = Path(model), Path(to)
+    if target.suffix.lower() != ".onnx":
+        raise ModelError(f"{target.name}: the name of the converted model must end in .onnx")
+    refuse_own_input(target, source)
+    with name_model_in_errors(source):
+        proto = parse_onnx(source)
+        if not proto.HasField("graph"):
+            raise ModelError("not an ONNX model (it has no graph)")
+        plan = move_nodes(proto, source, fuse=fuse)
+        if not plan.moved:
+            proto = parse_onnx(source)  # just as it was
+        _save(proto, ExternalData(source), target)
+    return plan
+
+
+def _save(model: onnx.ModelProto, files: ExternalData, path: Path) -> None:
+    """Write a model, and its external data into a file beside it."""
+    _, beside = model_outputs(path)
+    tensors = list(external_tensors(model))
+    with ExitStack() as stack:
+        if tensors:
+            data = stack.enter_context(stack.enter_context(replace_atomically(beside)).open("wb"))
+            for tensor in tensors:
+                files.copy(tensor, f"tensor {tensor.name!r}", data, beside.name)
+        stack.enter_context(replace_atomically(path)).write_bytes(model.SerializeToString())

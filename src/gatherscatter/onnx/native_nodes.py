@@ -1,0 +1,230 @@
+"""Nodes of a model that are handed to the native library: those that ONNX Runtime gets wrong, refuses or runs slower.
+
+What ONNX Runtime gets wrong or refuses is in the findings. What it does right and fast stays with it. Where shapes or
+values are unknown, a finding may apply, and the node is moved. Data of unknown type counts as float32. Speed is a
+reason only where sizes are known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from gatherscatter.findings.nodes import NodeValues, Site, collect_static_values
+from gatherscatter.findings.verdicts import judge_before_run
+from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.graph import is_family, is_own, normalise, one_line, walk
+from gatherscatter.onnx.native_fusion import find_pairs
+from gatherscatter.onnx.tensors import ExternalData
+from gatherscatter.onnx.value_info import Body, find_bodies, read_site
+from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION
+from gatherscatter.specs.table import REQUIRED, OpVersion
+
+# Measured with ONNX Runtime 1.32.0 on the CPU: from this number of elements on, our kernels are faster. A GatherND of
+# 1000 takes 5 us instead of 10, a Gather of 10,000 takes 10 instead of 33.
+MANY = 1024
+_CAST_LIKE = 15  # the first opset with this operator
+
+
+@dataclass(frozen=True)
+class MovedNode:
+    """A node of the native library: its name, what messages call it, and why it is there."""
+
+    name: str
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """Which nodes of a model the native library runs; ``kept`` are the others, which ONNX Runtime runs.
+
+    ``notes`` say what could not be done.
+    """
+
+    moved: tuple[MovedNode, ...] = ()
+    kept: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"gatherscatter  {node.label}: {node.reason}" for node in self.moved]
+        if self.kept:
+            kinds = Counter(label.split(" ", 1)[0] for label in self.kept)
+            listed = ", ".join(f"{times} {kind}" if times > 1 else kind for kind, times in kinds.most_common())
+            nodes = "1 node" if len(self.kept) == 1 else f"{len(self.kept)} nodes"
+            lines.append(f"onnxruntime    {nodes}: {one_line(listed, 80)}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int = 0, fuse: bool = True) -> ModelPlan:
+    """Hand nodes of a model to the native library, in place: in the main graph, in functions and in subgraphs.
+
+    Parameters
+    ----------
+    model : the model; without nodes to move, only names of the default domain and calls of functions are completed
+    path : where the model is, for its external data
+    threads : how many threads ONNX Runtime will have; 0 if it chooses
+    fuse : whether pairs of nodes, such as Gather and ScatterND, become one GatherReduce
+
+    Raises
+    ------
+    Any exception
+        The model is damaged, or an unusual one. It may have been changed in part.
+
+    >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
+    ...     g (float[n] data, int64[m, 1] indices, float[m] x) => (float[n] out)
+    ...     { sums = ScatterND <reduction = "add"> (data, indices, x)  out = Neg (sums) }''')
+    >>> print(move_nodes(model))
+    gatherscatter  ScatterND (1/2): ONNX Runtime: ScatterND with a reduction loses updates of repeated indices: its threads race
+    onnxruntime    1 node: Neg
+    >>> model.graph.node[0].domain, model.graph.node[0].name
+    ('gatherscatter', 'sums')
+    """  # noqa: E501
+    normalise(model)
+    bodies = list(find_bodies(model, ExternalData(path)))
+    changes = [_find_changes(body, threads, fuse) for body in bodies]
+    moved: list[MovedNode] = []
+    kept: list[str] = []
+    notes: list[str] = []
+    for body, changed in zip(bodies, changes, strict=True):
+        for position, node in enumerate(body.proto.node):
+            change = changed.get(position)
+            if change is None and is_own(node):
+                moved.append(MovedNode(node.name, body.label(position), "the model has it so"))
+            elif change is None or change.note:
+                kept.append(body.label(position))
+            elif change.moved is not None:
+                moved.append(change.moved)
+            notes += [change.note] if change is not None and change.note else []
+    for body, changed in reversed(list(zip(bodies, changes, strict=True))):  # subgraphs before the graphs they are in
+        _change(body.proto, changed)
+    if moved:
+        _import_domain(model)
+    return ModelPlan(tuple(moved), tuple(kept), tuple(notes))
+
+
+class _Change(NamedTuple):
+    """What takes the place of a node. ``moved`` and ``note`` are for the plan."""
+
+    nodes: list[onnx.NodeProto]
+    moved: MovedNode | None = None
+    note: str = ""
+
+
+def _find_changes(body: Body, threads: int, fuse: bool) -> dict[int, _Change]:
+    """The changes of a body, by the position of the node."""
+    changes = {}
+    names = {node.name for node in body.proto.node}
+    for position, node in enumerate(body.proto.node):
+        move = _find_move(body, position, threads) if is_family(node) else None
+        if move is None:
+            continue
+        row, reason = move
+        label, opset = body.label(position), body.scopes[0].opset
+        if body.in_function and opset < _CAST_LIKE:
+            note = f"{label} stays with ONNX Runtime, as its function is of opset {opset}; {reason}"
+            changes[position] = _Change([node], note=note)
+            continue
+        name = _find_name(node, names)
+        changes[position] = _Change(_move(node, row, name, body.in_function), MovedNode(name, label, reason))
+    for pair in find_pairs(body) if fuse else ():
+        before = changes.get(pair.reader, _Change([])).moved
+        reason = f"one step with {body.label(pair.gather)}{pair.remark}"
+        if before is not None:
+            reason = f"{before.reason}; {reason}"
+        name = before.name if before is not None else _find_name(body.proto.node[pair.reader], names)
+        pair.nodes[-1].name = name
+        changes.update(dict.fromkeys(pair.dropped, _Change([])))
+        changes[pair.reader] = _Change(pair.nodes, MovedNode(name, body.label(pair.reader), reason))
+    return changes
+
+
+def _find_name(node: onnx.NodeProto, names: set[str]) -> str:
+    """The name of a node. A node without one gets the name of its output, or one like it that no other node has."""
+    name = node.name or node.output[0]
+    while not node.name and name in names:
+        name += "_"
+    names.add(name)
+    return name
+
+
+def _find_move(body: Body, position: int, threads: int) -> tuple[OpVersion, str] | None:
+    """The version of a node of the family and why it is moved; None if it stays with ONNX Runtime."""
+    node = body.proto.node[position]
+    for scope in body.scopes:
+        try:
+            site = read_site(node, scope, (*body.key, position), body.label(position), body.place)
+        except (LookupError, ModelError):
+            return None
+        data = site.operands[0] if site.operands else None
+        if data is None or not _is_whole(node, site):
+            return None
+        if (reason := _find_reason(collect_static_values(site), threads)) is not None:
+            return site.row, reason
+    return None
+
+
+def _is_whole(node: onnx.NodeProto, site: Site) -> bool:
+    """Whether ONNX Runtime takes the number of inputs and the names of the attributes. It says best what is wrong."""
+    row = site.row
+    linked = {attribute.name for attribute in node.attribute if attribute.ref_attr_name}
+    required = sum(not known.optional for known in row.inputs)
+    whole = required <= len(node.input) <= len(row.inputs) and all(node.input[:required])
+    named = site.attributes.keys() | linked == {known.name for known in row.attributes}
+    outputs = [bool(name) for name in node.output]
+    return whole and named and REQUIRED not in site.attributes.values() and outputs == [True]
+
+
+def _find_reason(values: NodeValues, threads: int) -> str | None:
+    data = values.row.inputs[0].name
+    if values.types.get(data) is None:  # behind an operator of another domain; such models are seldom of other types
+        values = replace(values, types=values.types | {data: "float32"})
+    reasons = judge_before_run("onnxruntime", values, threads=threads).reasons
+    if reasons:
+        return f"ONNX Runtime: {reasons[0].finding.title}"
+    if values.row.op_type == "ScatterElements" and (values.elements or 0) >= MANY:
+        return f"ONNX Runtime takes longer for {values.elements} elements"
+    if values.row.op_type in ("Gather", "GatherND") and values.slice_shape == () and (values.count or 0) >= MANY:
+        return f"ONNX Runtime takes longer for {values.count} single elements"
+    return None
+
+
+def _move(node: onnx.NodeProto, row: OpVersion, name: str, in_function: bool) -> list[onnx.NodeProto]:
+    """A node of the domain in place of one of ONNX.
+
+    In functions, ONNX Runtime does not infer the types of nodes of other domains. There a CastLike says that the result
+    has the type of data. ONNX Runtime removes it later.
+    """
+    moved = onnx.NodeProto()
+    moved.CopyFrom(node)
+    moved.domain, moved.name = DOMAIN, name
+    moved.attribute.append(onnx.helper.make_attribute("opset", row.version))
+    if not in_function:
+        return [moved]
+    moved.output[0] = f"{node.output[0]}/untyped"
+    return [moved, onnx.helper.make_node("CastLike", [moved.output[0], node.input[0]], node.output)]
+
+
+def _change(proto: onnx.GraphProto | onnx.FunctionProto, changes: dict[int, _Change]) -> None:
+    """Put the changed nodes of a body in place."""
+    if not changes:
+        return
+    nodes = [
+        each
+        for position, node in enumerate(proto.node)
+        for each in (changes[position].nodes if position in changes else [node])
+    ]
+    del proto.node[:]
+    proto.node.extend(nodes)
+
+
+def _import_domain(model: onnx.ModelProto) -> None:
+    """Import the domain in the model, and in each function that has nodes of it."""
+    if not model.opset_import:  # before IR version 3 there was nothing to import
+        model.opset_import.add(domain="", version=1)
+    for proto in (model, *(each for each in model.functions if any(map(is_own, walk(each.node))))):
+        if all(entry.domain != DOMAIN for entry in proto.opset_import):
+            proto.opset_import.add(domain=DOMAIN, version=DOMAIN_VERSION)

@@ -1,0 +1,59 @@
+"""A model as ONNX Runtime takes it: bytes, and the folder of its external data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.graph import without_initializers
+from gatherscatter.onnx.model_files import external_tensors
+from gatherscatter.onnx.tensors import ExternalData, append_data, is_external, layout
+
+_MOST_BYTES = 2**31 - 2**26  # of the tensors in a message; the rest is for nodes
+_LEAST_BYTES = 1024  # of a tensor that is worth a place in a file
+
+
+class ModelData(NamedTuple):
+    """The bytes of a model; ``folder`` is where its external data is, None if it has none."""
+
+    content: bytes
+    folder: str | None
+
+
+def is_too_large(model: onnx.ModelProto) -> bool:
+    """Whether the tensors of a model are too large for one message."""
+    tensors = (tensor for tensor in model.graph.initializer if not is_external(tensor))
+    return sum(layout(tensor, f"initializer {tensor.name!r}").nbytes for tensor in tensors) > _MOST_BYTES
+
+
+def write_tensors(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
+    """A copy of a model whose large initializers are external data in a new file."""
+    copy = without_initializers(model)
+    with file.open("wb") as stream:
+        for tensor in model.graph.initializer:
+            data = tensor.raw_data
+            if len(data) < _LEAST_BYTES:
+                copy.graph.initializer.append(tensor)
+                continue
+            stub = copy.graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+            append_data(stub, data, stream, file.name)
+    return copy
+
+
+def serialise(model: onnx.ModelProto, path: Path) -> ModelData:
+    """A model from ``path``, which need not be there. The paths of its external data are changed in place.
+
+    They become relative to the folder of all files. A model cache keeps links to files elsewhere. ONNX Runtime follows
+    links for a model with a path, but not for bytes.
+    """
+    files = ExternalData(path)
+    tensors = list(external_tensors(model))
+    found = [files.file(tensor, f"initializer {tensor.name!r}") for tensor in tensors]
+    folder = os.path.commonpath([file.parent for file in found]) if found else None
+    for tensor, file in zip(tensors, found, strict=True):
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = os.path.relpath(file, folder)
+    return ModelData(model.SerializeToString(), folder)
