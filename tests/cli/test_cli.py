@@ -31,7 +31,7 @@ def arrays(folder: Path) -> Path:
     return folder
 
 
-COMMANDS = ("apply", "convert", "inspect", "ops", "run", "bench")
+COMMANDS = ("apply", "convert", "inspect", "library", "ops", "run", "bench")
 
 
 def help_pages() -> list[tuple[str, ...]]:

@@ -343,6 +343,7 @@ _EXPLAIN = ("explain", "onnx.Gather", "--data", "[1,2]", "--indices", "[0]")
 WRITE: dict[tuple[Words, str], Callable[[Path], list[str]]] = {
     (("run",), "targets"): lambda folder: ["run", MODEL, INPUTS, "-o", "out.npz"],
     (("convert",), "target"): lambda folder: ["convert", MODEL, "out.xml"],
+    (("convert",), "output"): lambda folder: ["convert", MODEL, "-o", "out.xml"],
     (("playground",), "output"): lambda folder: ["playground", "-o", "out.html"],
     (("doctor",), "fixed_path"): lambda folder: ["doctor", MODEL, "--fix", "out.onnx"],
     (("doctor",), "json_path"): lambda folder: ["doctor", MODEL, "--json", "out.json"],
@@ -387,7 +388,7 @@ def test_a_file_is_replaced_on_request_only(words: Words, output: str, tmp_path:
 
 def line_name(line: list[str]) -> str:
     """How messages call the output of a line."""
-    if line[0] == "convert":
+    if line[0] == "convert" and "-o" not in line:
         return "'TARGET'"
     names = {"-o": "'--output' / '-o'" if line[0] == "playground" else "'-o' / '--output'"}
     return names.get(line[-2], f"'{line[-2]}'")

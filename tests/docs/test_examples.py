@@ -52,8 +52,8 @@ def content(path: Path) -> object:
 
 
 def test_all_are_there() -> None:
-    assert MAKERS == ["beam_search", "embedding", "kv_cache", "message_passing"]
-    assert len(COMMANDS) == 10
+    assert MAKERS == ["beam_search", "embedding", "kv_cache", "message_passing", "onnxruntime_cpp"]
+    assert len(COMMANDS) == 11
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -62,7 +62,8 @@ def test_the_files_are_what_the_script_makes(name: str, tmp_path: Path) -> None:
         pytest.importorskip("onnx")
     subprocess.run([sys.executable, EXAMPLES / name / "make.py", tmp_path], check=True)
     made = {path.name: content(path) for path in tmp_path.iterdir()}
-    kept = {path.name: content(path) for path in (EXAMPLES / name).iterdir() if path.suffix not in (".py", "")}
+    written_by_hand = (".py", ".cpp", ".txt", "")
+    kept = {path.name: content(path) for path in (EXAMPLES / name).iterdir() if path.suffix not in written_by_hand}
     assert made == kept
 
 

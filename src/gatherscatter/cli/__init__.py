@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import click
 
-from gatherscatter.cli import apply, bench, conform, convert, corpus, doctor, explain, inspect, ops, playground, run
+from gatherscatter.cli import (
+    apply,
+    bench,
+    conform,
+    convert,
+    corpus,
+    doctor,
+    explain,
+    inspect,
+    library,
+    ops,
+    playground,
+    run,
+)
 from gatherscatter.cli.group import CommandLine, traceback_option
 
 main = CommandLine(
@@ -24,5 +37,5 @@ Every command has its own: gatherscatter COMMAND --help
 )
 main = traceback_option(main)
 main = click.version_option(package_name="gatherscatter", prog_name="gatherscatter")(main)
-for _module in (apply, bench, conform, convert, corpus, doctor, explain, inspect, ops, playground, run):
+for _module in (apply, bench, conform, convert, corpus, doctor, explain, inspect, library, ops, playground, run):
     main.add_command(_module.command)

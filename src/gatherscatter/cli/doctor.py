@@ -98,7 +98,7 @@ def command(
     if diagnosis.nodes:
         print_table(*table(diagnosis))
         click.echo()
-    for line in (*explanations(diagnosis), *diagnosis.notes, diagnosis.error):
+    for line in (*explanations(diagnosis), *diagnosis.advice, *diagnosis.notes, diagnosis.error):
         if line:
             click.echo(printable(line))
     fixed = None

@@ -18,6 +18,8 @@ from gatherscatter.files import write_text
 from gatherscatter.findings.nodes import Key, Observer, Site, collect_call_values, collect_static_values
 from gatherscatter.findings.verdicts import (
     DEFAULT,
+    DEPARTURES,
+    OWN_RUNTIME,
     STATUSES,
     Reason,
     Record,
@@ -29,6 +31,7 @@ from gatherscatter.findings.verdicts import (
 )
 from gatherscatter.lazy_modules import load
 from gatherscatter.model_interface import Model, ModelError, name_inputs
+from gatherscatter.specs.own_operators import DOMAIN
 from gatherscatter.specs.table import OpVersion
 
 if TYPE_CHECKING:
@@ -142,6 +145,27 @@ class Diagnosis:
         ordered = sorted(self.targets, key=lambda target: min(counts[target]))
         return [f"{target}: {self._tally(target, counts[target])}" for target in ordered]
 
+    @property
+    def advice(self) -> list[str]:
+        """A line for each way to run the nodes that a target gets wrong or has not."""
+        lines = []
+        ours = any(node.site.row.domain == DOMAIN for node in self.nodes)
+        verdicts = [node.verdicts[OWN_RUNTIME] for node in self.nodes if OWN_RUNTIME in node.verdicts]
+        if any(verdict.status in DEPARTURES for verdict in verdicts):
+            lines += [
+                f"{OWN_RUNTIME}: in Python, gatherscatter.onnx.InferenceSession(MODEL) runs these nodes rightly",
+                f"{OWN_RUNTIME}: for any language, gatherscatter convert MODEL FIXED.onnx --for {OWN_RUNTIME} writes a "
+                "model that does",
+            ]
+        if ours and OWN_RUNTIME in self.targets:
+            lines.append(
+                f"{OWN_RUNTIME}: nodes of the domain {DOMAIN} need this package's library; "
+                "gatherscatter library prints its path"
+            )
+        if others := [name for name in self.targets if ours and name != OWN_RUNTIME]:
+            lines.append(f"{', '.join(others)}: there is no library with the domain {DOMAIN}; use the model without it")
+        return lines
+
     def _tally(self, target: str, counts: Counter[tuple[int, bool]]) -> str:
         texts = {node.verdicts[target].rank: str(node.verdicts[target]) for node in self.nodes}
         total = len(self.nodes)
@@ -157,6 +181,7 @@ class Diagnosis:
             "error": self.error,
             "notes": list(self.notes),
             "summary": self.summary,
+            "advice": self.advice,
             "nodes": [_node(node) for node in self.nodes],
         }
 
@@ -279,7 +304,8 @@ def examine(
     Returns
     -------
     Diagnosis
-        ``nodes`` has a report for each node, the worst first; ``summary`` a line for each target.
+        ``nodes`` has a report for each node, the worst first; ``summary`` a line for each target; ``advice`` says how
+        to run what ONNX Runtime gets wrong or refuses.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def page(diagnosis: Diagnosis, fixed: Fixed | None = None) -> str:
         "page.html",
         styles=["page.css"],
         diagnosis=diagnosis,
-        notes=[text for text in (diagnosis.error, *diagnosis.notes) if text],
+        notes=[text for text in (diagnosis.error, *diagnosis.notes, *diagnosis.advice) if text],
         fixed=fixed,
         proof=proof_text(fixed) if fixed else "",
         signs=SIGNS,

@@ -6,8 +6,12 @@ It has a process of its own, which may die of a model.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from gatherscatter.models.tensor_files import read_tensors, write_tensors
+from gatherscatter.native_library import library_path
+from gatherscatter.onnx.model import parse_onnx
+from gatherscatter.specs.own_operators import DOMAIN
 
 
 def main(model: str, inputs: str, results: str) -> None:
@@ -16,6 +20,8 @@ def main(model: str, inputs: str, results: str) -> None:
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    if any(entry.domain == DOMAIN for entry in parse_onnx(Path(model)).opset_import):
+        options.register_custom_ops_library(str(library_path()))
     session = onnxruntime.InferenceSession(model, options)
     given = {
         name: array.astype(object) if array.dtype.kind == "U" else array for name, array in read_tensors(inputs).items()

@@ -1,0 +1,71 @@
+"""What the doctor says of nodes of the domain ``gatherscatter``, and where it recommends that domain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from gatherscatter.doctor import examine, fix
+from gatherscatter.doctor.page import page
+from tests.support.command_line import succeed
+from tests.support.onnx_graphs import model, node
+
+
+def scatter(**attributes: object) -> onnx.ModelProto:
+    """A ScatterND with a reduction, in our domain if it has the attribute ``opset``, and a Gather of ONNX."""
+    domain = "gatherscatter" if "opset" in attributes else ""
+    return model(
+        [
+            node("ScatterND", "x at new", "sums", "adding", domain=domain, reduction="add", **attributes),  # type: ignore[arg-type]
+            node("Neg", "sums", "out"),
+        ],
+        {"x": (np.float32, ["n"]), "at": (np.int64, ["m", 1]), "new": (np.float32, ["m"])},
+        {"out": (np.float32, ["n"])},
+        domains={"gatherscatter": 1},
+    )
+
+
+CONVERT = (
+    "onnxruntime: for any language, gatherscatter convert MODEL FIXED.onnx --for onnxruntime writes a model that does"
+)
+PYTHON = "onnxruntime: in Python, gatherscatter.onnx.InferenceSession(MODEL) runs these nodes rightly"
+LIBRARY = (
+    "onnxruntime: nodes of the domain gatherscatter need this package's library; gatherscatter library prints its path"
+)
+ELSEWHERE = "there is no library with the domain gatherscatter; use the model without it"
+
+
+def test_the_library_is_recommended_where_onnx_runtime_departs() -> None:
+    assert examine(scatter()).advice == [PYTHON, CONVERT]
+    assert examine(scatter(), targets=["openvino"]).advice == []
+    gather = model([node("Gather", "x at", "out")], {"x": (np.float32, [4]), "at": (np.int64, [1])}, {})
+    assert examine(gather, targets=["onnxruntime"]).advice == []
+
+
+def test_nodes_of_the_domain_are_right_in_onnx_runtime_only() -> None:
+    inputs = {"x": np.zeros(4, np.float32), "at": np.array([[1], [1], [-1]]), "new": np.ones(3, np.float32)}
+    for given in (None, inputs):
+        diagnosis = examine(scatter(opset=18), given)
+        [found] = diagnosis.nodes
+        assert found.site.row.name == "gatherscatter.ScatterND-18"
+        verdicts = {target: str(verdict) for target, verdict in found.verdicts.items()}
+        assert verdicts == {"onnxruntime": "supported", "openvino": "not for this format"}
+        assert diagnosis.advice == [LIBRARY, f"openvino: {ELSEWHERE}"]
+        assert found.facts == ("made at run time" if given is None else "3 tuples, -1..1, 1 negative, 1 repeated")
+    assert examine(scatter(opset=18), targets=["onnxruntime"]).advice == [LIBRARY]
+
+
+def test_nodes_of_the_domain_are_not_rewritten(tmp_path: Path) -> None:
+    fixed = fix(scatter(opset=18), tmp_path / "fixed.onnx", run_on=())
+    assert (fixed.made, fixed.left, fixed.path) == ((), (), None)
+
+
+def test_the_advice_is_in_all_reports(tmp_path: Path) -> None:
+    diagnosis = examine(scatter())
+    assert diagnosis.data()["advice"] == [PYTHON, CONVERT]
+    assert CONVERT in page(diagnosis)
+    onnx.save(scatter(), tmp_path / "model.onnx")
+    lines = succeed("doctor", tmp_path / "model.onnx").splitlines()
+    assert lines.index(CONVERT) == lines.index(PYTHON) + 1
