@@ -1,23 +1,28 @@
-"""ONNX Runtime on the CPU."""
+"""ONNX Runtime on the CPU, with its own operators and with this package's."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
+from gatherscatter.arrays.convert import element_type
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
-from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime
+from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, names_of
+from gatherscatter.specs.own_operators import DOMAIN, OWN_OPERATORS
 
 _PLAIN = "got = session.run(None, feeds)[0]\n"
 
-# Python's bfloat16 is none of ONNX Runtime's types: it takes and gives the bits.
+# ONNX Runtime takes and gives the bits of types that NumPy lacks, some with two elements a byte.
 _BITS = """\
-feeds = {name: onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), element[name])
-         if element[name] == 16 else onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
-output = session.run_with_ort_values(None, feeds)[0]
-bits = (ctypes.c_uint16 * int(np.prod(output.shape()))).from_address(output.data_ptr())
-got = np.array(bits, np.uint16).reshape(output.shape()).view(ml_dtypes.bfloat16)
+raw = {{name: numpy_helper.from_array(array).raw_data.ljust(array.nbytes, b"\\0") for name, array in feeds.items()}}
+bits = {{name: np.frombuffer(raw[name], f"u{{array.itemsize}}").reshape(array.shape) for name, array in feeds.items()}}
+values = {{name: onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(bits[name], element[name]) for name in feeds}}
+output = session.run_with_ort_values(None, values)[0]
+made = numpy_helper.from_array(np.zeros(output.shape(), {data}.dtype))
+made.raw_data = ctypes.string_at(output.data_ptr(), len(made.raw_data))
+got = numpy_helper.to_array(made)
 """
+_ATTRIBUTES = {each.name for row in OWN_OPERATORS.values() for each in row.attributes}
 
 
 class OnnxRuntime(Runtime):
@@ -27,7 +32,7 @@ class OnnxRuntime(Runtime):
     title: ClassVar[str] = "ONNX Runtime, default threads"
     package: ClassVar[str] = "onnxruntime"
     modules: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnx")
-    setup: ClassVar[str] = f"import onnxruntime\n{IMPORTS}"
+    setup: ClassVar[str] = f"import ctypes, onnxruntime\n{IMPORTS}, numpy_helper"
     _options: ClassVar[str] = "options = onnxruntime.SessionOptions()\n"
 
     def source(self, case: Case) -> str:
@@ -36,7 +41,11 @@ class OnnxRuntime(Runtime):
             "session = onnxruntime.InferenceSession("
             'model.SerializeToString(), options, providers=["CPUExecutionProvider"])\n'
         )
-        return model_source(case) + self._options + session + _run(case)
+        return self.model(case) + self._options + session + _run(case)
+
+    def model(self, case: Case) -> str:
+        """Lines that build ``model`` and ``feeds``."""
+        return model_source(case)
 
 
 class OnnxRuntimeOneThread(OnnxRuntime):
@@ -47,10 +56,35 @@ class OnnxRuntimeOneThread(OnnxRuntime):
     _options: ClassVar[str] = OnnxRuntime._options + "options.intra_op_num_threads = 1\n"
 
 
+class OnnxRuntimeWithOurs(OnnxRuntime):
+    """A session with this package's library, in whose domain the node is."""
+
+    name: ClassVar[str] = "gatherscatter-onnxruntime"
+    title: ClassVar[str] = "ONNX Runtime with gatherscatter's operators"
+    modules: ClassVar[tuple[str, ...]] = (*OnnxRuntime.modules, "gatherscatter")
+    setup: ClassVar[str] = (
+        f"import ctypes, onnxruntime, gatherscatter.native_library as native\n{IMPORTS}, numpy_helper"
+    )
+    _options: ClassVar[str] = OnnxRuntime._options + "options.register_custom_ops_library(str(native.library_path()))\n"
+
+    def model(self, case: Case) -> str:
+        """The node as the version of ONNX's operator in our domain."""
+        if any(name.startswith("complex") for name in _types(case)):
+            raise NotAskedError("it has no tensors of complex numbers")
+        if "float8_e8m0fnu" in _types(case):
+            raise NotAskedError("its custom operators take no float8_e8m0fnu")
+        if case.attributes.keys() - _ATTRIBUTES:
+            raise NotAskedError("its custom operators can't look for attributes that they don't know")
+        return model_source(case, domain=DOMAIN)
+
+
+def _types(case: Case) -> set[str]:
+    return {element_type(array.dtype) for array in case.inputs if array is not None}
+
+
 def _run(case: Case) -> str:
-    types = {array.dtype.name for array in case.inputs if array is not None}
-    if "bfloat16" not in types:
+    if all(array is None or array.dtype.isbuiltin != 2 for array in case.inputs):
         return _PLAIN
-    if "object" in types:
-        raise NotAskedError("its Python API takes no strings beside bfloat16")
-    return "import ctypes, ml_dtypes\n" + _BITS
+    if "string" in _types(case):
+        raise NotAskedError("its Python API takes no strings beside bits")
+    return _BITS.format(data=names_of(case)[0])

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, arguments, row_of
+from gatherscatter.specs.own_operators import DOMAIN_VERSION
 
 IMPORTS = "from onnx import helper"
 OLDEST_OPSET = 7  # the first that runtimes promise to read
 
 
-def model_source(case: Case) -> str:
-    """Lines that build ``model`` and ``feeds`` from the inputs."""
+def model_source(case: Case, *, domain: str = "") -> str:
+    """Lines that build ``model`` and ``feeds`` from the inputs; the node may be in the domain of this package."""
     row = row_of(case)
     if row.domain != "onnx":
         raise NotAskedError("this is an operator of OpenVINO")
     present = [each.name for each, array in zip(row.inputs, case.inputs, strict=False) if array is not None]
     names = [each.name if each.name in present else "" for each in row.inputs]
-    opset = max(row.version, OLDEST_OPSET)
+    imports = f'helper.make_opsetid("", {max(row.version, OLDEST_OPSET)})'
+    moved = ""
+    if domain:
+        imports += f', helper.make_opsetid("{domain}", {DOMAIN_VERSION})'
+        moved = f', domain="{domain}", opset={row.version}'
     return f"""\
 feeds = {{{", ".join(f'"{name}": {name}' for name in present)}}}
 element = {{name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in feeds.items()}}
-node = helper.make_node("{row.op_type}", {names}, ["output"]{arguments(case.attributes)})
+node = helper.make_node("{row.op_type}", {names}, ["output"]{moved}{arguments(case.attributes)})
 inputs = [helper.make_tensor_value_info(name, element[name], array.shape) for name, array in feeds.items()]
 outputs = [helper.make_tensor_value_info("output", element["{names[0]}"], None)]
 graph = helper.make_graph([node], "one_node", inputs, outputs)
-model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", {opset})], ir_version=10)
+model = helper.make_model(graph, opset_imports=[{imports}], ir_version=10)
 """
