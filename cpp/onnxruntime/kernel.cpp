@@ -136,11 +136,10 @@ struct Kernel::Call {
         require(gatherscatter_plan_run(plan, memory.data(), output, &threads));
     }
 
-    // Runs a kernel on numbers, into memory of its own.
-    std::vector<int64_t> run_numbers(const gatherscatter_operation& what, const Operands& operands) const {
-        const PlanPointer plan = make_plan(what, operands);
-        std::vector<int64_t> result(static_cast<size_t>(count_elements(shape_of(plan.get()))));
-        run(plan.get(), operands, result.data());
+    // The result of a plan for numbers.
+    std::vector<int64_t> run_numbers(const gatherscatter_plan* plan, const Operands& operands) const {
+        std::vector<int64_t> result(static_cast<size_t>(count_elements(shape_of(plan))));
+        run(plan, operands, result.data());
         return result;
     }
 
@@ -172,10 +171,10 @@ struct Kernel::Call {
         run_operands(operands);
     }
 
-    // `operands` are the inputs, but their indices.
+    // `operands` are the inputs as the kernel takes them.
     void run_operands(Operands& operands) {
         const ElementInfo& type = *inputs[0].type;
-        if (type.bits == 0) return run_strings(operands);
+        if (type.bits == 0) return op.is_scatter() ? scatter_strings(operands) : gather_strings(operands);
         if (type.bits == 4) return run_packed(operands);
         const PlanPointer plan = make_plan(operation, operands);
         run(plan.get(), operands, address_of(host, make_output(plan.get())));
@@ -197,16 +196,12 @@ struct Kernel::Call {
         operation.num_segments = bags;
     }
 
-    void run_packed(Operands& operands) {
-        const size_t source = op.is_scatter() ? 2 : 0;
-        const Bytes data = unpack(inputs[0]);
+    const Tensor& updates() const { return inputs[op.is_tensor_scatter() ? 1 : 2]; }
+
+    void run_packed(Operands& operands) const {
+        const Bytes data = unpack(inputs[0]), new_elements = op.is_scatter() ? unpack(updates()) : nullptr;
         operands[0] = Operand(GATHERSCATTER_OPAQUE, inputs[0].shape, data.get());
-        const Tensor& updates = inputs[op.is_tensor_scatter() ? 1 : 2];
-        Bytes unpacked;
-        if (source == 2) {
-            unpacked = unpack(updates);
-            operands[2] = Operand(GATHERSCATTER_OPAQUE, updates.shape, unpacked.get());
-        }
+        if (op.is_scatter()) operands[2] = Operand(GATHERSCATTER_OPAQUE, updates().shape, new_elements.get());
         const PlanPointer plan = make_plan(operation, operands);
         const int64_t count = count_elements(shape_of(plan.get()));
         const Bytes result = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(count));
@@ -215,39 +210,37 @@ struct Kernel::Call {
     }
 
     // The kernels move the numbers of strings. Then the strings are copied by their numbers.
-    void run_strings(Operands& operands) {
-        const Tensor& data = inputs[0];
-        const Strings data_strings(host, data);
+    void gather_strings(Operands& operands) const {
+        const Strings data(host, inputs[0]);
+        const std::vector<int64_t> numbers = number_elements(inputs[0]);
+        operands[0] = Operand(GATHERSCATTER_INT64, inputs[0].shape, numbers.data());
+        const PlanPointer plan = make_plan(operation, operands);
+        const std::vector<int64_t> sources = run_numbers(plan.get(), operands);
+        OrtValue* const output = make_output(plan.get());
+        for (size_t i = 0; i < sources.size(); ++i)
+            write_string(host, output, static_cast<int64_t>(i), sources[i] > 0 ? data[sources[i] - 1] : "");
+    }
+
+    void scatter_strings(Operands& operands) const {
+        const Strings data(host, inputs[0]), new_strings(host, updates());
+        const std::vector<int64_t> nothing(static_cast<size_t>(inputs[0].count())),
+            numbers = number_elements(updates());
+        operands[0] = Operand(GATHERSCATTER_INT64, inputs[0].shape, nothing.data());
+        operands[2] = Operand(GATHERSCATTER_INT64, updates().shape, numbers.data());
         gatherscatter_operation move = operation;
         move.reduction = GATHERSCATTER_NONE;
-        if (!op.is_scatter()) {
-            const std::vector<int64_t> numbers = number_elements(data);
-            operands[0] = Operand(GATHERSCATTER_INT64, data.shape, numbers.data());
-            const PlanPointer plan = make_plan(move, operands);
-            std::vector<int64_t> sources(static_cast<size_t>(count_elements(shape_of(plan.get()))));
-            run(plan.get(), operands, sources.data());
-            OrtValue* const output = make_output(plan.get());
-            for (size_t i = 0; i < sources.size(); ++i)
-                write_string(host, output, static_cast<int64_t>(i), sources[i] > 0 ? data_strings[sources[i] - 1] : "");
-            return;
-        }
-        const Tensor& updates = inputs[op.is_tensor_scatter() ? 1 : 2];
-        const Strings update_strings(host, updates);
-        const std::vector<int64_t> nothing(static_cast<size_t>(data.count()));
-        const std::vector<int64_t> numbers = number_elements(updates);
-        operands[0] = Operand(GATHERSCATTER_INT64, data.shape, nothing.data());
-        operands[2] = Operand(GATHERSCATTER_INT64, updates.shape, numbers.data());
-        const std::vector<int64_t> last_update = run_numbers(move, operands);
+        const PlanPointer plan = make_plan(move, operands);
+        const std::vector<int64_t> last_update = run_numbers(plan.get(), operands);
         std::unordered_map<int64_t, std::string> sums;
-        if (operation.reduction == GATHERSCATTER_ADD) sums = concatenate(operands, data_strings, update_strings);
-        OrtValue* const output = ort::make_output(host, context, data.shape.dim, data.shape.rank);
+        const bool adds = operation.reduction == GATHERSCATTER_ADD;
+        if (adds) sums = concatenate(operands, data, new_strings);
+        OrtValue* const output = make_output(plan.get());
         for (size_t i = 0; i < last_update.size(); ++i) {
             const auto place = static_cast<int64_t>(i);
-            const bool changes = last_update[i] > 0, is_sum = operation.reduction == GATHERSCATTER_ADD;
-            write_string(host, output, place,
-                         !changes ? data_strings[place]
-                         : is_sum ? std::string_view(sums[place])
-                                  : update_strings[last_update[i] - 1]);
+            if (last_update[i] == 0)
+                write_string(host, output, place, data[place]);
+            else
+                write_string(host, output, place, adds ? sums.at(place) : new_strings[last_update[i] - 1]);
         }
     }
 
@@ -259,7 +252,7 @@ struct Kernel::Call {
         gatherscatter_operation find = operation;
         find.kernel = gather_of(op.kernel);
         find.reduction = GATHERSCATTER_NONE;
-        const std::vector<int64_t> targets = run_numbers(find, operands);
+        const std::vector<int64_t> targets = run_numbers(make_plan(find, operands).get(), operands);
         std::unordered_map<int64_t, std::string> sums;
         for (size_t i = 0; i < targets.size(); ++i) {
             if (targets[i] == 0) continue;
@@ -273,24 +266,23 @@ struct Kernel::Call {
 
     // A cache is a scatter along its axis, whose indices are the positions from each start on.
     void run_tensor_scatter() {
-        const auto& [past, update, starts, _1, _2, _3] = inputs;
+        const Tensor &past = inputs[0], &update = inputs[1], &starts = inputs[2];
         const int rank = past.shape.rank;
         int64_t& axis = operation.axis;
         if (rank < 2) refuse("cache_rank", {{"rank", rank}});
         if (axis < -rank || axis >= rank || axis == 0 || axis == -rank)
             refuse("cache_axis", {{"axis", axis}, {"rank", rank}, {"low", 1 - rank}, {"high", rank - 1}});
         if (axis < 0) axis += rank;
+        const int64_t size = past.shape.dim[axis], length = update.shape.rank == rank ? update.shape.dim[axis] : 0;
         Shape expected = past.shape;
-        const bool same_rank = update.shape.rank == rank;
-        if (same_rank)
-            expected.dim[axis] = std::min(update.shape[static_cast<int>(axis)], past.shape[static_cast<int>(axis)]);
+        expected.dim[axis] = std::min(length, size);
         if (!(expected == update.shape))
             refuse("cache_update", {{"axis", axis}, {"past", past.shape}, {"update", update.shape}});
         const Shape batch(past.shape.dim, 1);
         if (starts.value && !(starts.shape == batch))
             refuse("cache_starts", {{"batch", batch}, {"starts", starts.shape}});
-        const Shape shape{past.shape[0], update.shape[static_cast<int>(axis)]};
-        const std::vector<int64_t> positions = find_positions(shape[1], past.shape[static_cast<int>(axis)]);
+        const Shape shape{past.shape[0], length};
+        const std::vector<int64_t> positions = find_positions(length, size);
         operation.batch_dims = 1;
         Operands operands;
         operands[0] = past;
