@@ -1,5 +1,6 @@
 // The function that ONNX Runtime calls when a library of operators is registered.
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -129,12 +130,13 @@ extern "C" GATHERSCATTER_FUNCTION gs::ort::Status* RegisterCustomOps(gs::ort::Se
     const Api* const api = base->GetApi(api_version);
     const Host host(*api);
     return host.guard([&] {
-        // A session refuses options that have the domain twice.
-        constexpr const char* mark = "gatherscatter.registered";
+        // A session refuses options that have the domain twice. A copy of options has the entries, but no domains. So
+        // the mark says which object it was made for.
+        const auto mark = "gatherscatter.registered." + std::to_string(reinterpret_cast<std::uintptr_t>(options));
         int is_registered = 0;
-        host.check(api->HasSessionConfigEntry(options, mark, &is_registered));
+        host.check(api->HasSessionConfigEntry(options, mark.c_str(), &is_registered));
         if (is_registered) return;
         host.check(api->AddCustomOpDomain(options, find_library(api, minor).domain));
-        host.check(api->AddSessionConfigEntry(options, mark, "1"));
+        host.check(api->AddSessionConfigEntry(options, mark.c_str(), "1"));
     });
 }
