@@ -504,6 +504,14 @@ def test_options_may_be_registered_twice_and_used_for_several_sessions() -> None
         assert ready.run(None, TWICE)[0].tolist() == [0, 3, 4]
 
 
+def test_a_copy_of_options_is_registered_anew() -> None:
+    """A session gives a copy that has the entries of its options, but no operators."""
+    made = model([sums()], SCATTER_ND, {"y": (F32, None)})
+    copy = session(made).get_session_options()
+    copy.register_custom_ops_library(LIBRARY)
+    assert session(made, copy).run(None, TWICE)[0].tolist() == [0, 3, 4]
+
+
 def test_models_without_the_domain_are_as_before() -> None:
     plain = helper.make_node("ScatterND", ["d", "i", "u"], ["y"])
     made = model([plain], SCATTER_ND, {"y": (F32, None)})
