@@ -81,7 +81,7 @@ class Reader {
         return nullptr;
     }
 
-    // Refuses attributes that other versions of the family have. ONNX Runtime does not tell the names of others.
+    // Refuses attributes that other versions of the family have. The names of others can't be listed.
     void check_names() const {
         for (size_t i = 0; i < std::size(attribute_names); ++i) {
             const auto name = static_cast<AttributeName>(i);

@@ -180,7 +180,7 @@ struct Kernel::Call {
         run(plan.get(), operands, address_of(host, make_output(plan.get())));
     }
 
-    // Without num_segments and init, the largest id tells how many bags there are.
+    // Without num_segments and init, the number of bags follows from the largest id.
     void count_segments() {
         const Tensor& ids = inputs[3];
         if (!ids.value || inputs[5].value || operation.num_segments >= 0) return;

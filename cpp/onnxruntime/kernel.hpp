@@ -12,7 +12,8 @@ namespace gs::ort {
 
 class Kernel {
   public:
-    // What is wrong with the attributes is kept for the first call: ONNX Runtime would lose the code of an error here.
+    // An error in the attributes is kept for the first call. Here, ONNX Runtime would drop its code and the node's
+    // name.
     Kernel(const Host&, const Operator&, const KernelInfo*);
 
     Status* compute(KernelContext* context) noexcept {

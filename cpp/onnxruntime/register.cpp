@@ -12,8 +12,9 @@
 namespace gs::ort {
 namespace {
 
-// An operator for one type of data. ONNX Runtime makes one operator of those with the same name. With one that has data
-// of any type, it would not know the type of the output.
+// An operator for one type of data. ONNX Runtime makes one operator of those with the same name. If data of any type
+// were declared instead, the output would get the type of the last input, and versions before 1.22 would refuse the
+// operator.
 struct TypedOperator : CustomOp {
     Host host;
     const Operator& op;
@@ -32,7 +33,7 @@ Status* make_kernel(const CustomOp* op, const Api*, const KernelInfo* info, void
 Status* infer(const CustomOp* op, ShapeContext* context) {
     const TypedOperator& self = typed(op);
     Status* const status = self.host.guard([&] { infer_shape(self.host, self.op, context); });
-    (void)self.host.succeeds(status);  // a shape that is not known does no harm
+    (void)self.host.succeeds(status);  // a missing shape does no harm
     return nullptr;
 }
 

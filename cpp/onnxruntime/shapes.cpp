@@ -12,7 +12,7 @@ struct Dim {
     int64_t size;        // -1: not known
     std::string symbol;  // of a size that is not known; may be empty
 };
-// Empty: the rank is not known. ONNX Runtime does not tell such shapes from those of scalars.
+// Empty: the rank is not known, or the tensor is a scalar. ONNX Runtime describes both in the same way.
 using Dims = std::vector<Dim>;
 
 class Inference {

@@ -6,8 +6,8 @@
 
 namespace gs::ort {
 
-// Sets the shape of the output if the shapes of the inputs tell it, and the type with it. Else ONNX Runtime sets the
-// type. Nothing is refused: the call says what is wrong in better words.
+// Sets the shape of the output, and the type with it, if they follow from the inputs. Else ONNX Runtime sets the type.
+// Nothing is refused here: messages of the call itself are better.
 void infer_shape(const Host&, const Operator&, ShapeContext*);
 
 }  // namespace gs::ort

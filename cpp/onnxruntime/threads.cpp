@@ -13,7 +13,7 @@ constexpr auto long_loop = std::chrono::microseconds(300);
 
 int processors() {
     static const int number = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 1024);
-    return number;  // to ask the system takes as long as many a call
+    return number;  // kept, because the system takes longer to find it than a small call takes
 }
 
 struct Loop {

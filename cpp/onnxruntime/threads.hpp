@@ -8,10 +8,10 @@
 
 namespace gs::ort {
 
-// The number of threads of a session, which ONNX Runtime does not tell to operators. More parts than threads cost time,
-// because each part of a scatter reads all indices. So the number is learned: a call begins with all processors, and
-// the threads that take part in its long loops are counted. Threads may have been busy elsewhere: the larger of two
-// counts is used, and after some calls both are taken again. Results do not depend on the number.
+// The number of threads of a session. Operators can't read it from ONNX Runtime. More parts than threads cost time,
+// because each part of a scatter reads all indices. So the threads that take part in long loops are counted, first with
+// as many parts as there are processors. Threads may have been busy elsewhere: the larger of two counts is used, and
+// after some calls both are taken again. Results do not depend on the number.
 class ThreadCount {
   public:
     // For the next call.

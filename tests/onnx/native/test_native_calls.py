@@ -24,7 +24,7 @@ OP_TYPES = {
     "scatter_elements": "ScatterElements",
     "scatter_nd": "ScatterND",
 }
-KNOWN = ("axis", "batch_dims", "reduction", "mode")  # ONNX Runtime does not tell the names of other attributes
+KNOWN = ("axis", "batch_dims", "reduction", "mode")  # the library can't list the names of other attributes
 
 
 def choices(seed: int) -> Choices:

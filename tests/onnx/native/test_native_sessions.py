@@ -320,7 +320,7 @@ def test_a_size_that_is_not_known_is_not_taken_for_minus_one() -> None:
         assert ready.run(None, {"d": data, "i": np.ones(count, I64)})[0].tolist() == [data[1].tolist()] * count
 
 
-def test_scalar_indices_whose_rank_is_not_told() -> None:
+def test_scalar_indices_of_known_and_unknown_rank() -> None:
     made = model([node("Gather", ["d", "i"])], {"d": (F32, [2, 3]), "i": (I64, [])}, {"y": (F32, None)})
     assert session(made).run(None, {"d": np.ones((2, 3), F32), "i": np.array(1)})[0].tolist() == [1, 1, 1]
     made = model([node("Gather", ["d", "i"])], {"d": (F32, [2, 3]), "i": (I64, None)}, {"y": (F32, None)})
@@ -466,8 +466,8 @@ def test_bags_have_numbers_only() -> None:
 # --------------------------------------------------------------------------------------------------------- memory
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells the memory of a process")
-def test_errors_do_not_leak() -> None:
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the memory of a process, from Linux")
+def test_errors_keep_no_memory() -> None:
     """Twenty thousand bad indices, and sessions of a wrong node, take no more memory than those before."""
     bad = {**TWICE, "i": np.array([[0], [7], [1]])}
     ready = session(model([sums()], SCATTER_ND, {"y": (F32, None)}))
