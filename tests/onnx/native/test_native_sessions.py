@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -252,7 +253,22 @@ def test_subnormal_numbers_stay_where_the_session_flushes_them(count: int) -> No
     assert session(made, flushing).run(None, feeds)[0].tobytes() == expected.tobytes()
 
 
-def test_io_binding_and_run_async() -> None:
+def test_run_async() -> None:
+    """Both ends of a call on a thread of ONNX Runtime: the result, and the sentence of an error."""
+    ready = session(model([sums()], SCATTER_ND, {"y": (F32, None)}), options(intra_op_num_threads=2))
+    for feeds, expected in ((TWICE, [0, 3, 4]), ({**TWICE, "i": np.array([[0], [7], [1]])}, "indices[1, 0] = 7")):
+        done, got = threading.Event(), []
+
+        def take(results: Any, _: Any, error: str, got: list[Any] = got, done: threading.Event = done) -> None:
+            got.append(error or results[0].tolist())
+            done.set()
+
+        ready.run_async(None, feeds, take, None)
+        assert done.wait(60)
+        assert got == [expected] if isinstance(expected, list) else expected in got[0]
+
+
+def test_io_binding() -> None:
     ready = session(model([sums()], SCATTER_ND, {"y": (F32, None)}))
     binding = ready.io_binding()
     for name, array in TWICE.items():
