@@ -31,13 +31,10 @@ static_assert(GATHERSCATTER_SCATTER_ND == static_cast<int>(Kernel::scatter_nd));
 
 }  // namespace
 
-const char* name_of(const gatherscatter_operation* operation) {
-    if (operation && operation->struct_size == sizeof(gatherscatter_operation)) {
-        if (operation->name) return operation->name;
-        if (operation->kernel >= 0 && operation->kernel <= GATHERSCATTER_GATHER_REDUCE)
-            return kernel_choices[operation->kernel];
-    }
-    return "gatherscatter";
+const char* name_of(const gatherscatter_operation& operation) {
+    if (operation.name) return operation.name;
+    const bool is_known = operation.kernel >= 0 && operation.kernel <= GATHERSCATTER_GATHER_REDUCE;
+    return is_known ? kernel_choices[operation.kernel] : "gatherscatter";
 }
 
 int64_t size_of(DType dtype) {

@@ -28,7 +28,7 @@ gatherscatter_status* read_tensor(const char* op, const char* input, const gathe
 gatherscatter_status* read_operation(const char* op, const gatherscatter_operation&, Operation&);
 
 // How messages call an operation.
-const char* name_of(const gatherscatter_operation*);
+const char* name_of(const gatherscatter_operation&);
 
 // Null, or why elements of a type can't be reduced so.
 gatherscatter_status* check_reduction(const char* op, DType, Reduction, Accumulate);

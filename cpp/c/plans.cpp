@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <iterator>
 #include <memory>
 
@@ -123,10 +124,34 @@ gatherscatter_status* check_addresses(const gatherscatter_plan& plan, const void
     return nullptr;
 }
 
-gatherscatter_status* check_threads(const char* op, const gatherscatter_threads& threads) {
-    if (threads.struct_size != sizeof threads)
-        return make_status("struct_size", op,
-                           {{"input", "threads"}, {"value", threads.struct_size}, {"size", sizeof threads}});
+gatherscatter_operation default_operation(int32_t kernel) {
+    const int32_t reduction = kernel == GATHERSCATTER_GATHER_REDUCE ? GATHERSCATTER_ADD : GATHERSCATTER_NONE;
+    return {sizeof(gatherscatter_operation),
+            kernel,
+            nullptr,
+            0,
+            0,
+            GATHERSCATTER_RAISE,
+            1,
+            reduction,
+            1,
+            GATHERSCATTER_STEP,
+            -1};
+}
+
+// Reads a struct of any version up to this one. Fields that it lacks stay as they are. The structs of version 1 are the
+// shortest; later versions check against the size of those.
+template <class T>
+gatherscatter_status* read_struct(const char* op, const char* name, const T& given, T& whole) {
+    constexpr size_t least = sizeof(T), most = sizeof(T);
+    if (given.struct_size < least || given.struct_size > most)
+        return make_status("struct_size", op, {{"input", name}, {"value", given.struct_size}, {"size", most}});
+    std::memcpy(&whole, &given, given.struct_size);
+    return nullptr;
+}
+
+gatherscatter_status* read_threads(const char* op, const gatherscatter_threads& given, gatherscatter_threads& threads) {
+    if (gatherscatter_status* status = read_struct(op, "threads", given, threads)) return status;
     if (threads.count < 0) return make_status("threads", op, {{"input", "threads.count"}, {"value", threads.count}});
     return nullptr;
 }
@@ -145,35 +170,26 @@ const char* gs::input_name(const gatherscatter_plan& plan, size_t i) {
 
 uint32_t gatherscatter_c_version(void) { return GATHERSCATTER_C_VERSION; }
 
-void gatherscatter_operation_init(gatherscatter_operation* operation, int32_t kernel) {
+void gatherscatter_operation_init(gatherscatter_operation* operation, size_t struct_size, int32_t kernel) {
     if (!operation) return;
-    const int32_t reduction = kernel == GATHERSCATTER_GATHER_REDUCE ? GATHERSCATTER_ADD : GATHERSCATTER_NONE;
-    *operation = {sizeof(gatherscatter_operation),
-                  kernel,
-                  nullptr,
-                  0,
-                  0,
-                  GATHERSCATTER_RAISE,
-                  1,
-                  reduction,
-                  1,
-                  GATHERSCATTER_STEP,
-                  -1};
+    gatherscatter_operation defaults = default_operation(kernel);
+    defaults.struct_size = struct_size;
+    std::memcpy(operation, &defaults, std::min(struct_size, sizeof defaults));
 }
 
 gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* operation,
                                                 const gatherscatter_tensor* inputs, size_t count,
                                                 gatherscatter_plan** plan) {
-    const char* const op = name_of(operation);
     if (plan) *plan = nullptr;
-    if (!plan || !operation) return make_status("null", op, {{"input", plan ? "operation" : "plan"}});
-    if (operation->struct_size != sizeof *operation)
-        return make_status("struct_size", op,
-                           {{"input", "operation"}, {"value", operation->struct_size}, {"size", sizeof *operation}});
     try {
+        if (!operation) return make_status("null", "gatherscatter", {{"input", "operation"}});
+        gatherscatter_operation whole = default_operation(GATHERSCATTER_GATHER);
+        if (gatherscatter_status* status = read_struct("gatherscatter", "operation", *operation, whole)) return status;
+        const char* const op = name_of(whole);
+        if (!plan) return make_status("null", op, {{"input", "plan"}});
         auto made = std::make_unique_for_overwrite<gatherscatter_plan>();
         made->name = op;
-        if (gatherscatter_status* status = prepare(*made, *operation, inputs, count)) return status;
+        if (gatherscatter_status* status = prepare(*made, whole, inputs, count)) return status;
         *plan = made.release();
         return nullptr;
     } catch (...) {  // std::bad_alloc: nothing else is thrown
@@ -194,11 +210,12 @@ gatherscatter_status* gatherscatter_plan_run(const gatherscatter_plan* plan, con
     try {
         if (gatherscatter_status* status = check_addresses(*plan, inputs, output)) return status;
         if (!threads) return run_plan(*plan, inputs, output);
-        if (gatherscatter_status* status = check_threads(plan->name.c_str(), *threads)) return status;
-        const ScopedThreadLimit limit(std::min(threads->count, max_threads));
-        const auto run = [&](FunctionRef<void(int)> task, int n) { run_on_host(*threads, num_threads(), task, n); };
+        gatherscatter_threads host{sizeof host, 0, nullptr, nullptr};
+        if (gatherscatter_status* status = read_threads(plan->name.c_str(), *threads, host)) return status;
+        const ScopedThreadLimit limit(std::min(host.count, max_threads));
+        const auto run = [&](FunctionRef<void(int)> task, int n) { run_on_host(host, num_threads(), task, n); };
         const Executor executor(run);
-        const ScopedExecutor host(threads->parallel_for ? &executor : nullptr);
+        const ScopedExecutor scope(host.parallel_for ? &executor : nullptr);
         return run_plan(*plan, inputs, output);
     } catch (...) {
         return out_of_memory();

@@ -18,8 +18,8 @@ struct gatherscatter_plan {
     gs::Plan plan;  // of the kernels
     gs::Shape output;
     bool reduces_bags = false;
-    gs::GatherReduce bags;     // then
-    gs::IndexType place_type;  // of offsets or segment ids
+    gs::GatherReduce bags;                            // then
+    gs::IndexType place_type = gs::IndexType::int64;  // of offsets or segment ids
 };
 
 namespace gs {

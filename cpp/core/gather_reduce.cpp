@@ -81,6 +81,10 @@ void add_zero(DType dtype, std::byte* out, int64_t count) {
     });
 }
 
+bool resolve_ids(const GatherReduce& call, const GatherReduceInputs& inputs, const Numbers& ids) {
+    return resolve(inputs.places, inputs.place_type, call.members, call.bags, call.segment_rule(), ids.get());
+}
+
 // Where bags begin among the members, and the members in the order of their bags.
 struct Order {
     Numbers starts, order;
@@ -105,16 +109,29 @@ BagFault find_bags(const GatherReduce& call, const GatherReduceInputs& inputs, O
         return starts[0] == 0 ? BagFault::none : BagFault::offsets_start;
     }
     const Numbers ids(call.members);
-    if (!resolve(inputs.places, inputs.place_type, call.members, call.bags, call.segment_rule(), ids.get()))
-        return BagFault::segment_ids;
+    if (!resolve_ids(call, inputs, ids)) return BagFault::segment_ids;
     found.is_sorted = std::is_sorted(ids.get(), ids.get() + call.members);
     if (!group(ids.get(), call.members, call.bags, starts, found.order.get())) return BagFault::changed;
     return BagFault::none;
 }
 
+// What is wrong with the inputs where rows have no elements. There may be more bags than memory has room for.
+BagFault check_inputs(const GatherReduce& call, const GatherReduceInputs& inputs) {
+    const Numbers members(call.members);
+    if (call.form == BagForm::segment_ids && !resolve_ids(call, inputs, members)) return BagFault::segment_ids;
+    if (call.form == BagForm::offsets) {
+        Order found(call);
+        if (const BagFault fault = find_bags(call, inputs, found); fault != BagFault::none) return fault;
+    }
+    return resolve(inputs.indices, inputs.index_type, call.members, call.data_rows, call.rule, members.get())
+               ? BagFault::none
+               : BagFault::indices;
+}
+
 }  // namespace
 
 BagFault gather_reduce(const GatherReduce& call, const GatherReduceInputs& inputs, std::byte* out) {
+    if (call.width == 0) return check_inputs(call, inputs);
     Order found(call);
     if (const BagFault fault = find_bags(call, inputs, found); fault != BagFault::none) return fault;
     const int64_t size = call.combine.item_size;
@@ -125,9 +142,8 @@ BagFault gather_reduce(const GatherReduce& call, const GatherReduceInputs& input
         return reduce_bags(bags, inputs.data, call.data_rows, call.width, empty, out, combine);
     };
 
-    // The loops check the rows that they read. If the indices are rows as they are, none is looked at before. Rows
-    // without elements are not read.
-    const bool are_rows = inputs.index_type == IndexType::int64 && call.rule.mode == Mode::raise && call.width > 0;
+    // The loops check the rows that they read. If the indices are rows as they are, none is looked at before.
+    const bool are_rows = inputs.index_type == IndexType::int64 && call.rule.mode == Mode::raise;
     if (are_rows && found.is_sorted && !call.combine.include_self &&
         reduce(static_cast<const int64_t*>(inputs.indices), call.combine))
         return BagFault::none;

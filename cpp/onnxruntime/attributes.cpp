@@ -26,7 +26,7 @@ class Reader {
         if (!op_.versions.empty()) read_opset();
         check_names();
         gatherscatter_operation& operation = attributes_.operation;
-        gatherscatter_operation_init(&operation, op_.kernel);
+        gatherscatter_operation_init(&operation, sizeof operation, op_.kernel);
         operation.axis = read_int(AttributeName::axis, op_.default_axis);
         operation.batch_dims = read_int(AttributeName::batch_dims, 0);
         operation.include_self = read_flag(AttributeName::include_self, true);

@@ -43,7 +43,7 @@ static int add_updates(void) {
     float result[3];
 
     gatherscatter_operation operation;
-    gatherscatter_operation_init(&operation, GATHERSCATTER_SCATTER_ND);
+    gatherscatter_operation_init(&operation, sizeof operation, GATHERSCATTER_SCATTER_ND);
     operation.reduction = GATHERSCATTER_ADD;
 
     const gatherscatter_tensor tensors[] = {tensor(GATHERSCATTER_FLOAT32, 1, three),
@@ -65,7 +65,7 @@ static int reduce_rows(void) {
     float means[4];
 
     gatherscatter_operation operation;
-    gatherscatter_operation_init(&operation, GATHERSCATTER_GATHER_REDUCE);
+    gatherscatter_operation_init(&operation, sizeof operation, GATHERSCATTER_GATHER_REDUCE);
     operation.reduction = GATHERSCATTER_MEAN;
     operation.name = "mean of words";
 

@@ -339,7 +339,7 @@ def test_null_is_refused() -> None:
     assert not library.gatherscatter_plan_shape(None, None)
     for release in (library.gatherscatter_plan_release, library.gatherscatter_status_release):
         release(None)
-    library.gatherscatter_operation_init(None, 0)
+    library.gatherscatter_operation_init(None, 0, 0)
 
 
 def test_null_is_refused_in_place_of_elements() -> None:
@@ -502,3 +502,24 @@ def test_nothing_else_is_found_from_outside() -> None:
     names = {line.split()[-1] for line in lines}
     assert {name for name in names if not name.startswith("gatherscatter_")} <= {"RegisterCustomOps"}
     assert "gatherscatter_plan_run" in names
+
+
+def test_operations_of_programs_with_shorter_structs_are_written_within_them() -> None:
+    operation = c.Operation()
+    ctypes.memset(ctypes.byref(operation), 0x55, ctypes.sizeof(operation))
+    c.load().gatherscatter_operation_init(ctypes.byref(operation), 16, 0)
+    content = bytes(operation)
+    assert (operation.struct_size, operation.kernel) == (16, 0)
+    assert set(content[16:]) == {0x55}
+
+
+def test_rows_without_elements_take_no_memory_for_their_bags() -> None:
+    def reduce(last_index: int, last_id: int) -> np.ndarray:
+        indices, ids = ints(0, last_index), ints(1, last_id)
+        return c.call("gather_reduce", np.empty((5, 0), F32), indices, None, ids, num_segments=2**41)
+
+    assert reduce(4, 2**40).shape == (2**41, 0)
+    with pytest.raises(IndexError, match=r"segment_ids\[1\]"):
+        reduce(4, 2**41)
+    with pytest.raises(IndexError, match=r"indices\[1\]"):
+        reduce(5, 2)

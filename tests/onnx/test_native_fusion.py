@@ -177,3 +177,21 @@ def test_pairs_that_stay_apart(name: str) -> None:
     operators, plan = move(made, fuse=name != "fuse is off") if name != "in a function" else ([], move_nodes(made))
     assert "GatherReduce" not in operators
     assert not any("one step" in each.reason for each in plan.moved)
+
+
+def test_new_values_have_names_that_nothing_has() -> None:
+    inputs = {**{name: known for name, known in INPUTS.items() if name != "ids"}, "tuples": (I64, ["m", 1])}
+    feed = make_feed()
+    feed["tuples"] = feed.pop("ids")[:, None]
+    outputs = {**OUT, "seen": (F32, ["v", WIDTH])}
+    made = model([node("Neg", "table", "out/line"), GATHER, ADD, node("Abs", "out/line", "seen")], inputs, outputs)
+    assert "GatherReduce" in move(made)[0]
+    check_bits(made, feed)
+    # Neither has a name of a graph around it.
+    branches = {"then_branch": [GATHER, ADD], "else_branch": [node("Identity", "init", "out")]}
+    choice = node("If", "which", "out", **{name: graph(nodes, {}, OUT) for name, nodes in branches.items()})
+    nodes = [node("Neg", "table", "out/line"), choice, node("Abs", "out/line", "seen")]
+    made = model(nodes, {**inputs, "which": (np.bool_, [])}, outputs)
+    check_bits(made, {**feed, "which": np.array(True)})
+    (inner,) = (each.g for each in made.graph.node[1].attribute if each.name == "then_branch")
+    assert [name for each in inner.node for name in each.output] == ["out/line_2", "out/segment_ids", "out"]

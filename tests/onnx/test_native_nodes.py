@@ -169,3 +169,17 @@ def test_onnxruntime_is_not_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+def test_the_value_before_a_cast_in_a_function_has_a_name_that_nothing_has() -> None:
+    inner = [
+        node("Neg", "x", "w/untyped"),
+        node("ScatterND", "x at new", "w", reduction="add"),
+        node("Add", "w w/untyped", "y"),
+    ]
+    called = function("local", "f", "x at new", "y", inner)
+    moved, _ = move(
+        model([node("f", "x at new", "out", domain="local")], INPUTS, OUT, functions=[called], domains={"local": 1})
+    )
+    outputs = [name for each in moved.functions[0].node for name in each.output]
+    assert len(set(outputs)) == len(outputs) == 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_void_p, sizeof
 from functools import cache
 from typing import Any
 
@@ -65,7 +65,7 @@ def load() -> Any:
         "status_code": (c_int32, [c_void_p]),
         "status_message": (c_char_p, [c_void_p]),
         "status_release": (None, [c_void_p]),
-        "operation_init": (None, [c_void_p, c_int32]),
+        "operation_init": (None, [c_void_p, c_size_t, c_int32]),
         "plan_create": (c_void_p, [c_void_p, c_void_p, c_size_t, c_void_p]),
         "plan_shape": (POINTER(c_int64), [c_void_p, c_void_p]),
         "plan_release": (None, [c_void_p]),
@@ -100,7 +100,8 @@ def describe(array: np.ndarray | None) -> Tensor:
 
 def make_operation(kernel: str | int, **options: Any) -> Operation:
     operation = Operation()
-    load().gatherscatter_operation_init(byref(operation), KERNELS.index(kernel) if isinstance(kernel, str) else kernel)
+    number = KERNELS.index(kernel) if isinstance(kernel, str) else kernel
+    load().gatherscatter_operation_init(byref(operation), sizeof(operation), number)
     for name, value in options.items():
         if isinstance(value, str) and name in ENUMS:
             value = ENUMS[name].index(MODES.get(value, value))

@@ -13,7 +13,7 @@
  *   as the tensors are as large as described.
  * Versions: GATHERSCATTER_C_VERSION counts the changes of this interface. A later version only adds functions, and
  *   fields at the ends of structs that begin with `struct_size`. A program that was compiled with version n works with
- *   each library whose `gatherscatter_c_version()` is at least n.
+ *   each library whose `gatherscatter_c_version()` is at least n: fields that its structs lack have their defaults.
  */
 #ifndef GATHERSCATTER_H
 #define GATHERSCATTER_H
@@ -127,7 +127,7 @@ typedef enum gatherscatter_mode {
     GATHERSCATTER_SKIP = 3   /* a gather gives zeros; a scatter drops the update */
 } gatherscatter_mode;
 
-/* What to compute. `gatherscatter_operation_init` sets all defaults. */
+/* What to compute. `gatherscatter_operation_init` sets struct_size, the kernel and all defaults. */
 typedef struct gatherscatter_operation {
     size_t struct_size; /* sizeof(gatherscatter_operation) */
     int32_t kernel;     /* a gatherscatter_kernel */
@@ -142,7 +142,10 @@ typedef struct gatherscatter_operation {
     int64_t num_segments; /* -1; how many bags `segment_ids` can name, unless there is an `init` */
 } gatherscatter_operation;
 
-GATHERSCATTER_FUNCTION void gatherscatter_operation_init(gatherscatter_operation* operation, int32_t kernel);
+/* `struct_size` is sizeof(gatherscatter_operation), as the program that calls this was compiled. No more bytes are
+ * written. */
+GATHERSCATTER_FUNCTION void gatherscatter_operation_init(gatherscatter_operation* operation, size_t struct_size,
+                                                         int32_t kernel);
 
 /* ---- Plans */
 
@@ -173,10 +176,10 @@ typedef struct gatherscatter_threads {
 } gatherscatter_threads;
 
 /* Runs a plan. `inputs` are the addresses of the tensors in the order of the plan; NULL where an input is absent or has
- * no elements. `output` has the shape of the plan. For a scatter it may be the data itself, which is then updated in
- * place; apart from that, no memory of the output is that of an input. `threads` may be NULL.
+ * no elements. `output` has the shape of the plan. For a scatter it may be the data itself, and for gather_reduce
+ * the init, which is then updated in place; apart from that, no memory of the output is that of an input. `threads` may be NULL.
  *
- * Indices are checked before the output of a scatter that is in place is written to. If the call fails, any other output
+ * Indices are checked before an output that is updated in place is written to. If the call fails, any other output
  * has undefined contents. */
 GATHERSCATTER_FUNCTION gatherscatter_status* gatherscatter_plan_run(const gatherscatter_plan* plan,
                                                                     const void* const* inputs, void* output,

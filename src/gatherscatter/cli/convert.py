@@ -41,14 +41,23 @@ Examples, from the root of the repository:
     type=click.Choice(["onnxruntime"]),
     help="Let this package's library run what ONNX Runtime gets wrong, refuses or runs slower.",
 )
+@click.option(
+    "--fuse/--no-fuse",
+    default=None,
+    help="With --for: whether a Gather and the reduction that alone reads its rows become one node. Default: yes.",
+)
 @traceback_option
-def command(model: Path, target: Path | None, output: Path | None, indices: str, runtime: str | None) -> None:
+def command(
+    model: Path, target: Path | None, output: Path | None, indices: str, runtime: str | None, fuse: bool | None
+) -> None:
     """Convert MODEL (.onnx, or .xml with its .bin) to TARGET (.xml or .onnx), with exactly the same meaning."""
     if (target is None) == (output is None):
         raise click.UsageError("give TARGET once: as the second argument, or with -o")
     written = target or output
     assert written is not None
     if runtime is None:
+        if fuse is not None:
+            raise click.UsageError("--fuse and --no-fuse go with --for")
         from gatherscatter.openvino.conversion import convert
 
         convert(model, written, indices=indices)
@@ -56,15 +65,15 @@ def command(model: Path, target: Path | None, output: Path | None, indices: str,
         return
     if indices != "any":
         raise click.UsageError("--indices is for conversions between ONNX and OpenVINO IR")
-    _convert_for_onnxruntime(model, written)
+    _convert_for_onnxruntime(model, written, fuse is not False)
 
 
-def _convert_for_onnxruntime(model: Path, target: Path) -> None:
+def _convert_for_onnxruntime(model: Path, target: Path, fuse: bool) -> None:
     from gatherscatter.native_library import library_path
     from gatherscatter.onnx.native_files import convert_for_onnxruntime
 
     library = library_path()  # before the model is written, as there may be none
-    plan = convert_for_onnxruntime(model, target)
+    plan = convert_for_onnxruntime(model, target, fuse=fuse)
     for line in str(plan).splitlines():
         click.echo(printable(line))
     click.echo(f"written: {target}")

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gatherscatter.onnx.builder import FreeNames
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import find_reads, is_family
 from gatherscatter.onnx.value_info import Body, Scope, ValueInfo
@@ -39,8 +40,11 @@ class RowPair(NamedTuple):
     remark: str
 
 
-def find_pairs(body: Body) -> list[RowPair]:
-    """The pairs of a graph that can be fused. Functions have none: their types are those of each call."""
+def find_pairs(body: Body, free: FreeNames) -> list[RowPair]:
+    """The pairs of a graph that can be fused; ``free`` names new values.
+
+    Functions have none: their types are those of each call.
+    """
     if body.in_function:
         return []
     (scope,) = body.scopes
@@ -55,7 +59,7 @@ def find_pairs(body: Body) -> list[RowPair]:
         gather = makers.get(rows)
         if gather is None or reads[rows] != 1 or not _gathers_rows(nodes[gather], scope):
             continue
-        made = _RowReader(node, nodes[gather], scope, {name: nodes[at] for name, at in makers.items()}).fuse()
+        made = _RowReader(node, nodes[gather], scope, {name: nodes[at] for name, at in makers.items()}, free).fuse()
         if made:
             reads.subtract(node.input)
             reads.update(name for each in made for name in each.input)
@@ -71,7 +75,7 @@ def _find_unread(
     """The nodes that only made the indices of a scatter which is no more."""
     while name in makers and not reads[name]:
         maker = nodes[makers[name]]
-        if maker.op_type not in ("Expand", "Unsqueeze"):
+        if maker.domain or maker.op_type not in ("Expand", "Unsqueeze"):
             return
         yield makers[name]
         reads.subtract(maker.input)
@@ -94,9 +98,14 @@ class _RowReader:
     """A node that reads gathered rows."""
 
     def __init__(
-        self, node: onnx.NodeProto, gather: onnx.NodeProto, scope: Scope, makers: Mapping[str, onnx.NodeProto]
+        self,
+        node: onnx.NodeProto,
+        gather: onnx.NodeProto,
+        scope: Scope,
+        makers: Mapping[str, onnx.NodeProto],
+        free: FreeNames,
     ) -> None:
-        self.node, self.gather, self.scope, self.makers = node, gather, scope, makers
+        self.node, self.gather, self.scope, self.makers, self.free = node, gather, scope, makers, free
         self.attributes = _attributes(node)
         self.data, self.indices = (scope.find(name) for name in gather.input)
 
@@ -143,7 +152,7 @@ class _RowReader:
         name, rank = ids
         made = []
         if rank != 1:
-            line, shape = (f"{self.node.output[0]}/{part}" for part in ("segment_ids", "line"))
+            line, shape = (self.free(f"{self.node.output[0]}/{part}") for part in ("segment_ids", "line"))
             value = onnx.helper.make_tensor(shape, onnx.TensorProto.INT64, [1], [-1])
             made.append(onnx.helper.make_node("Constant", [], [shape], value=value))
             made.append(onnx.helper.make_node("Reshape", [name, shape], [line]))

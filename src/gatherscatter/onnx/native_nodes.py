@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gatherscatter.findings.nodes import NodeValues, Site, collect_static_values
 from gatherscatter.findings.verdicts import judge_before_run
 from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.builder import FreeNames, names_of
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import is_family, is_own, normalise, one_line, walk
 from gatherscatter.onnx.native_fusion import find_pairs
@@ -85,7 +86,8 @@ def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int
     """  # noqa: E501
     normalise(model)
     bodies = list(find_bodies(model, ExternalData(path)))
-    changes = [_find_changes(body, threads, fuse) for body in bodies]
+    free = FreeNames(names_of(model))
+    changes = [_find_changes(body, threads, fuse, free) for body in bodies]
     moved: list[MovedNode] = []
     kept: list[str] = []
     notes: list[str] = []
@@ -114,8 +116,8 @@ class _Change(NamedTuple):
     note: str = ""
 
 
-def _find_changes(body: Body, threads: int, fuse: bool) -> dict[int, _Change]:
-    """The changes of a body, by the position of the node."""
+def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict[int, _Change]:
+    """The changes of a body, by the position of the node; ``free`` names new values."""
     changes = {}
     names = {node.name for node in body.proto.node}
     for position, node in enumerate(body.proto.node):
@@ -129,8 +131,9 @@ def _find_changes(body: Body, threads: int, fuse: bool) -> dict[int, _Change]:
             changes[position] = _Change([node], note=note)
             continue
         name = _find_name(node, names)
-        changes[position] = _Change(_move(node, row, name, body.in_function), MovedNode(name, label, reason))
-    for pair in find_pairs(body) if fuse else ():
+        untyped = free(f"{node.output[0]}/untyped") if body.in_function else ""
+        changes[position] = _Change(_move(node, row, name, untyped), MovedNode(name, label, reason))
+    for pair in find_pairs(body, free) if fuse else ():
         before = changes.get(pair.reader, _Change([])).moved
         reason = f"one step with {body.label(pair.gather)}{pair.remark}"
         if before is not None:
@@ -192,19 +195,19 @@ def _find_reason(values: NodeValues, threads: int) -> str | None:
     return None
 
 
-def _move(node: onnx.NodeProto, row: OpVersion, name: str, in_function: bool) -> list[onnx.NodeProto]:
+def _move(node: onnx.NodeProto, row: OpVersion, name: str, untyped: str) -> list[onnx.NodeProto]:
     """A node of the domain in place of one of ONNX.
 
-    In functions, ONNX Runtime does not infer the types of nodes of other domains. There a CastLike says that the result
-    has the type of data. ONNX Runtime removes it later.
+    In functions, ONNX Runtime does not infer the types of nodes of other domains. There ``untyped`` is the name of the
+    result, and a CastLike says that it has the type of data. ONNX Runtime removes it later.
     """
     moved = onnx.NodeProto()
     moved.CopyFrom(node)
     moved.domain, moved.name = DOMAIN, name
     moved.attribute.append(onnx.helper.make_attribute("opset", row.version))
-    if not in_function:
+    if not untyped:
         return [moved]
-    moved.output[0] = f"{node.output[0]}/untyped"
+    moved.output[0] = untyped
     return [moved, onnx.helper.make_node("CastLike", [moved.output[0], node.input[0]], node.output)]
 
 
