@@ -17,7 +17,7 @@ from gatherscatter.findings.verdicts import judge_before_run
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.builder import FreeNames, names_of
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import is_family, is_own, normalise, one_line, walk
+from gatherscatter.onnx.graph import find_reads, is_family, is_own, normalise, one_line, walk
 from gatherscatter.onnx.native_fusion import find_pairs
 from gatherscatter.onnx.tensors import ExternalData
 from gatherscatter.onnx.value_info import Body, find_bodies, read_site
@@ -120,8 +120,9 @@ def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict
     """The changes of a body, by the position of the node; ``free`` names new values."""
     changes = {}
     names = {node.name for node in body.proto.node}
+    constants = _find_constants(body.proto)
     for position, node in enumerate(body.proto.node):
-        move = _find_move(body, position, threads) if is_family(node) else None
+        move = _find_move(body, position, threads, constants) if is_family(node) else None
         if move is None:
             continue
         row, reason = move
@@ -154,7 +155,16 @@ def _find_name(node: onnx.NodeProto, names: set[str]) -> str:
     return name
 
 
-def _find_move(body: Body, position: int, threads: int) -> tuple[OpVersion, str] | None:
+def _find_constants(proto: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
+    """The values that ONNX Runtime computes when it loads a model: those that depend on no input."""
+    known = {""} if isinstance(proto, onnx.FunctionProto) else {"", *(tensor.name for tensor in proto.initializer)}
+    for node in proto.node:
+        if known.issuperset(find_reads(node)):
+            known.update(node.output)
+    return known
+
+
+def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> tuple[OpVersion, str] | None:
     """The version of a node of the family and why it is moved; None if it stays with ONNX Runtime."""
     node = body.proto.node[position]
     for scope in body.scopes:
@@ -165,7 +175,11 @@ def _find_move(body: Body, position: int, threads: int) -> tuple[OpVersion, str]
         data = site.operands[0] if site.operands else None
         if data is None or not _is_whole(node, site):
             return None
-        if (reason := _find_reason(collect_static_values(site), threads)) is not None:
+        values = collect_static_values(site)
+        reason = _find_fault(values, threads)
+        if reason is None and not constants.issuperset(node.input):
+            reason = _find_slowness(values)
+        if reason is not None:
             return site.row, reason
     return None
 
@@ -181,13 +195,15 @@ def _is_whole(node: onnx.NodeProto, site: Site) -> bool:
     return whole and named and REQUIRED not in site.attributes.values() and outputs == [True]
 
 
-def _find_reason(values: NodeValues, threads: int) -> str | None:
+def _find_fault(values: NodeValues, threads: int) -> str | None:
     data = values.row.inputs[0].name
     if values.types.get(data) is None:  # behind an operator of another domain; such models are seldom of other types
         values = replace(values, types=values.types | {data: "float32"})
     reasons = judge_before_run("onnxruntime", values, threads=threads).reasons
-    if reasons:
-        return f"ONNX Runtime: {reasons[0].finding.title}"
+    return f"ONNX Runtime: {reasons[0].finding.title}" if reasons else None
+
+
+def _find_slowness(values: NodeValues) -> str | None:
     if values.row.op_type == "ScatterElements" and (values.elements or 0) >= MANY:
         return f"ONNX Runtime takes longer for {values.elements} elements"
     if values.row.op_type in ("Gather", "GatherND") and values.slice_shape == () and (values.count or 0) >= MANY:
