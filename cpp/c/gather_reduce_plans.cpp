@@ -139,6 +139,8 @@ gatherscatter_status* fault_status(const gatherscatter_plan& plan, const void* c
     }
 }
 
+constexpr const char* bag_reductions[] = {"add", "mul", "min", "max", "mean"};
+
 }  // namespace
 
 gatherscatter_status* plan_gather_reduce(gatherscatter_plan& plan, int64_t num_segments) {
@@ -148,7 +150,7 @@ gatherscatter_status* plan_gather_reduce(gatherscatter_plan& plan, int64_t num_s
         return make_status("choice", op,
                            {{"raises", "ValueError"},
                             {"input", "reduction"},
-                            {"choices", list_choices({"add", "mul", "min", "max", "mean"})},
+                            {"choices", list_choices(bag_reductions)},
                             {"value", Value(name(operation.reduction)).repr}});
     const Tensor &data = plan.inputs[data_input], &indices = plan.inputs[indices_input];
     const bool has_init = plan.inputs[init_input].present;

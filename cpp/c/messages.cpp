@@ -85,7 +85,7 @@ void add_to_list(std::string& list, std::string_view item) {
     list += item;
 }
 
-std::string list_choices(std::initializer_list<const char*> choices) {
+std::string list_choices(std::span<const char* const> choices) {
     std::string listed;
     for (const char* choice : choices) add_to_list(listed, Value(choice).repr);
     return listed;

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,7 @@ using Values = std::initializer_list<NamedValue>;
 void add_to_list(std::string& list, std::string_view item);
 
 // "'a', 'b'", as a sentence lists choices.
-std::string list_choices(std::initializer_list<const char*> choices);
+std::string list_choices(std::span<const char* const> choices);
 
 // The sentence of a section and a name, such as "parts.axis".
 std::string format_sentence(std::string_view name, Values);

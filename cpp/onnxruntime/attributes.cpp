@@ -6,13 +6,6 @@
 namespace gs::ort {
 namespace {
 
-// "'a', 'b'"
-std::string list_words(std::span<const char* const> words) {
-    std::string listed;
-    for (const char* word : words) listed += (listed.empty() ? "" : ", ") + Value(word).repr;
-    return listed;
-}
-
 constexpr const char* accumulates[] = {"step", "wide", "exact"};
 constexpr const char* reductions[] = {"none", "add", "sub", "mul", "min", "max", "mean"};  // in the order of the header
 
@@ -40,10 +33,7 @@ class Reader {
     }
 
   private:
-    [[noreturn]] void refuse(const char* error, Values values) const {
-        require(make_status(error, attributes_.name, values));
-        throw std::bad_alloc();  // not reached: there is a status
-    }
+    [[noreturn]] void refuse(const char* error, Values values) const { ort::refuse(error, attributes_.name, values); }
 
     // The attributes of the version, and `accumulate` where an operator reduces.
     bool has(AttributeName name) const {
@@ -100,7 +90,7 @@ class Reader {
             if (attributes_.version->attributes.has(static_cast<AttributeName>(i))) own.push_back(attribute_names[i]);
         std::ranges::sort(own);
         std::string listed;
-        for (const std::string& name : own) listed += (listed.empty() ? "" : ", ") + name;
+        for (const std::string& name : own) add_to_list(listed, name);
         return listed.empty() ? "none" : listed;
     }
 
@@ -139,7 +129,7 @@ class Reader {
         if (at == choices.end())
             refuse("choice", {{"raises", "ValueError"},
                               {"input", text},
-                              {"choices", list_words(choices)},
+                              {"choices", list_choices(choices)},
                               {"value", Value(word).repr}});
         return static_cast<int>(at - choices.begin());
     }

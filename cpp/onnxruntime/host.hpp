@@ -29,6 +29,12 @@ inline void require(gatherscatter_status* status) {
     throw refusal;
 }
 
+// Throws the error of a name in sentences.toml.
+[[noreturn]] inline void refuse(const char* error, const std::string& op, Values values) {
+    require(make_status(error, op, values));
+    throw std::bad_alloc();  // not reached: there is a status
+}
+
 class Host {
   public:
     explicit Host(const Api& api) : api_(api) {}

@@ -65,10 +65,7 @@ struct Kernel::Call {
 
     const char* name() const { return attributes.name.c_str(); }
 
-    [[noreturn]] void refuse(const char* error, Values values) const {
-        require(make_status(error, name(), values));
-        throw std::bad_alloc();  // not reached: there is a status
-    }
+    [[noreturn]] void refuse(const char* error, Values values) const { ort::refuse(error, attributes.name, values); }
 
     void read_inputs() {
         size_t given = 0;
@@ -97,7 +94,7 @@ struct Kernel::Call {
         const auto allowed = std::span(element_types).first(attributes.version->element_count);
         if (&type >= allowed.data() + allowed.size()) {
             std::string listed;
-            for (const ElementInfo& known : allowed) listed += (listed.empty() ? "" : ", ") + std::string(known.name);
+            for (const ElementInfo& known : allowed) add_to_list(listed, known.name);
             refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", listed}});
         }
         if (&type != inputs[0].type)
