@@ -28,6 +28,7 @@ from gatherscatter.specs.table import REQUIRED, OpVersion
 # 1000 takes 5 us instead of 10, a Gather of 10,000 takes 10 instead of 33.
 MANY = 1024
 _CAST_LIKE = 15  # the first opset with this operator
+_CAST_TO_NUMBER = 6  # the first whose Cast takes the number of a type
 
 
 @dataclass(frozen=True)
@@ -126,14 +127,17 @@ def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict
         if move is None:
             continue
         row, reason = move
-        label, opset = body.label(position), body.scopes[0].opset
-        if body.in_function and opset < _CAST_LIKE:
-            note = f"{label} stays with ONNX Runtime, as its function is of opset {opset}; {reason}"
+        label = body.label(position)
+        moved = _move(node, row, _find_name(node, names))
+        nodes = _say_type(moved, body, free) if body.in_function else [moved]
+        if not nodes:
+            opset = body.scopes[0].opset
+            note = (
+                f"{label} stays with ONNX Runtime: its function is of opset {opset}, and its type is unknown; {reason}"
+            )
             changes[position] = _Change([node], note=note)
             continue
-        name = _find_name(node, names)
-        untyped = free(f"{node.output[0]}/untyped") if body.in_function else ""
-        changes[position] = _Change(_move(node, row, name, untyped), MovedNode(name, label, reason))
+        changes[position] = _Change(nodes, MovedNode(moved.name, label, reason))
     for pair in find_pairs(body, free) if fuse else ():
         before = changes.get(pair.reader, _Change([])).moved
         reason = f"one step with {body.label(pair.gather)}{pair.remark}"
@@ -211,20 +215,28 @@ def _find_slowness(values: NodeValues) -> str | None:
     return None
 
 
-def _move(node: onnx.NodeProto, row: OpVersion, name: str, untyped: str) -> list[onnx.NodeProto]:
-    """A node of the domain in place of one of ONNX.
-
-    In functions, ONNX Runtime does not infer the types of nodes of other domains. There ``untyped`` is the name of the
-    result, and a CastLike says that it has the type of data. ONNX Runtime removes it later.
-    """
+def _move(node: onnx.NodeProto, row: OpVersion, name: str) -> onnx.NodeProto:
+    """A node of the domain in place of one of ONNX."""
     moved = onnx.NodeProto()
     moved.CopyFrom(node)
     moved.domain, moved.name = DOMAIN, name
     moved.attribute.append(onnx.helper.make_attribute("opset", row.version))
-    if not untyped:
-        return [moved]
-    moved.output[0] = untyped
-    return [moved, onnx.helper.make_node("CastLike", [moved.output[0], node.input[0]], node.output)]
+    return moved
+
+
+def _say_type(node: onnx.NodeProto, body: Body, free: FreeNames) -> list[onnx.NodeProto]:
+    """A node of the domain in a function, and one that says which type its result has; none if that can't be said.
+
+    In functions, ONNX Runtime does not infer the types of nodes of other domains. It removes casts that change nothing.
+    """
+    (data, *_), (result,) = node.input, tuple(node.output)
+    types = {scope.find(data).elem_type for scope in body.scopes}
+    node.output[0] = free(f"{result}/untyped")
+    if body.scopes[0].opset >= _CAST_LIKE:
+        return [node, onnx.helper.make_node("CastLike", [node.output[0], data], [result])]
+    if len(types) == 1 and 0 not in types and body.scopes[0].opset >= _CAST_TO_NUMBER:
+        return [node, onnx.helper.make_node("Cast", [node.output[0]], [result], to=types.pop())]
+    return []
 
 
 def _change(proto: onnx.GraphProto | onnx.FunctionProto, changes: dict[int, _Change]) -> None:
