@@ -20,7 +20,8 @@ void narrow(const float* from, float16* to, int64_t n);
 void narrow(const float* from, bfloat16* to, int64_t n);
 
 // The same inside of loops that have versions. n is a constant: 16 for the versions for AVX-512; 8, 4, 2 or 1 for these
-// and those for AVX2. Only GCC lets the processor convert there.
+// and those for AVX2. Only GCC lets the processor convert there. Vectors go to lambdas by reference: in builds without
+// optimization, lambdas are functions for the baseline, which take the values of wide vectors in another way.
 #if defined(GS_VERSIONS) && !defined(__clang__)
 inline constexpr bool can_convert_in_loops = true;
 
@@ -31,7 +32,7 @@ template <int64_t n>
 GS_LOOP void widen_in_loop(const float16* from, float* to) {
     Vector<short, std::max<int64_t>(n, 8)> halves{};
     std::memcpy(&halves, from, n * 2);
-    const auto copy = [to](auto floats) { std::memcpy(to, &floats, n * 4); };
+    const auto copy = [to](const auto& floats) { std::memcpy(to, &floats, n * 4); };
     if constexpr (n == 16)
         copy(__builtin_ia32_vcvtph2ps512_mask(halves, Vector<float, 16>{}, -1, _MM_FROUND_CUR_DIRECTION));
     else if constexpr (n == 8)
@@ -44,7 +45,7 @@ template <int64_t n>
 GS_LOOP void narrow_in_loop(const float* from, float16* to) {
     Vector<float, std::max<int64_t>(n, 4)> floats{};
     std::memcpy(&floats, from, n * 4);
-    const auto copy = [to](auto halves) { std::memcpy(static_cast<void*>(to), &halves, n * 2); };
+    const auto copy = [to](const auto& halves) { std::memcpy(static_cast<void*>(to), &halves, n * 2); };
     if constexpr (n == 16)
         copy(__builtin_ia32_vcvtps2ph512_mask(floats, _MM_FROUND_TO_NEAREST_INT, Vector<short, 16>{}, -1));
     else if constexpr (n == 8)
