@@ -27,7 +27,8 @@ namespace gs {
 // The names of the inputs of a plan, in their order.
 const char* input_name(const gatherscatter_plan&, size_t i);
 
-// Makes the plan of GATHERSCATTER_GATHER_REDUCE, of which operation and inputs have been read; or says what is wrong.
+// Completes the plan of a GATHERSCATTER_GATHER_REDUCE. Its operation and its inputs have been read before. Null, or
+// what is wrong.
 gatherscatter_status* plan_gather_reduce(gatherscatter_plan&, int64_t num_segments);
 
 gatherscatter_status* run_gather_reduce(const gatherscatter_plan&, const void* const* inputs, std::byte* out);

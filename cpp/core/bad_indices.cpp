@@ -91,7 +91,7 @@ class Hints {
             const auto size = static_cast<uint64_t>(sizes_[j]);
             // How far the value is below 2^bits; wraps to 0 for 0 itself, which is 2^64 below.
             const uint64_t below = (bits == 64 ? 0 : uint64_t{1} << bits) - high.magnitude;
-            // A narrow type has too few values for one of them to tell, but for the commonest negative number.
+            // In 8 or 16 bits, most large numbers are plain mistakes. Only the largest one is taken for -1.
             if (is_unsigned && (bits >= 32 ? below != 0 && below <= size : below == 1))
                 return {Kind::unsigned_type, high, -static_cast<int64_t>(below), 0, 0};
             if (size <= shift / 2 && !high.negative && high.magnitude >= shift - size && high.magnitude < shift + size)
