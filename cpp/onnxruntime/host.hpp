@@ -70,4 +70,18 @@ class Host {
     const Api& api_;
 };
 
+// Type and shape of a tensor, which ONNX Runtime has made for this library.
+class OwnedInfo {
+  public:
+    OwnedInfo(const Host& host, TensorInfo* info) : host_(host), info_(info) {}
+    ~OwnedInfo() { host_->ReleaseTensorTypeAndShapeInfo(info_); }
+    OwnedInfo(const OwnedInfo&) = delete;
+
+    TensorInfo* get() const { return info_; }
+
+  private:
+    const Host& host_;
+    TensorInfo* info_;
+};
+
 }  // namespace gs::ort

@@ -130,18 +130,11 @@ std::string make_symbol() {
     return "gatherscatter_" + std::to_string(++next);
 }
 
-class Info {
-  public:
-    explicit Info(const Host& host) : host_(host) { host_.check(host_->CreateTensorTypeAndShapeInfo(&info_)); }
-    ~Info() { host_->ReleaseTensorTypeAndShapeInfo(info_); }
-    Info(const Info&) = delete;
-
-    TensorInfo* get() const { return info_; }
-
-  private:
-    const Host& host_;
-    TensorInfo* info_ = nullptr;
-};
+TensorInfo* make_info(const Host& host) {
+    TensorInfo* info = nullptr;
+    host.check(host->CreateTensorTypeAndShapeInfo(&info));
+    return info;
+}
 
 }  // namespace
 
@@ -156,7 +149,7 @@ void infer_shape(const Host& host, const Operator& op, ShapeContext* context) {
         sizes.push_back(dim.size);
         symbols.push_back(dim.size < 0 ? dim.symbol.c_str() : "");
     }
-    const Info info(host);
+    const OwnedInfo info(host, make_info(host));
     host.check(host->SetTensorElementType(info.get(), inference.type()));
     host.check(host->SetDimensions(info.get(), sizes.data(), sizes.size()));
     host.check(host->SetSymbolicDimensions(info.get(), symbols.data(), symbols.size()));

@@ -6,28 +6,18 @@
 namespace gs::ort {
 namespace {
 
-// Facts of a tensor, which ONNX Runtime makes for the caller.
-class Info {
-  public:
-    Info(const Host& host, const OrtValue* value) : host_(host) {
-        host_.check(host_->GetTensorTypeAndShape(value, &info_));
-    }
-    ~Info() { host_->ReleaseTensorTypeAndShapeInfo(info_); }
-    Info(const Info&) = delete;
-
-    const TensorInfo* get() const { return info_; }
-
-  private:
-    const Host& host_;
-    TensorInfo* info_ = nullptr;
-};
+TensorInfo* find_info(const Host& host, const OrtValue* value) {
+    TensorInfo* info = nullptr;
+    host.check(host->GetTensorTypeAndShape(value, &info));
+    return info;
+}
 
 }  // namespace
 
 Tensor read_tensor(const Host& host, const char* op, const char* input, const OrtValue* value) {
     Tensor tensor;
     if (!value) return tensor;
-    const Info info(host, value);
+    const OwnedInfo info(host, find_info(host, value));
     ElementType type;
     size_t rank;
     host.check(host->GetTensorElementType(info.get(), &type));
