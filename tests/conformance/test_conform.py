@@ -19,9 +19,11 @@ import pytest
 
 from gatherscatter.conformance import corpus, runtimes
 from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.changes import find_changes
 from gatherscatter.conformance.observations import Crashed, Refused, Returned, Runs
 from gatherscatter.conformance.process import StartError, Worker
-from gatherscatter.conformance.report import ConformReport, merge_reports, read_json, write_json
+from gatherscatter.conformance.report import ConformReport, merge_reports
+from gatherscatter.conformance.report_files import LETTERS, read_json, summarize, write_json
 from gatherscatter.conformance.run import Examiner, conform
 from gatherscatter.conformance.runtimes.literals import literal, modules_for
 from gatherscatter.conformance.unspecified import REASONS
@@ -449,8 +451,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "NumPy recipes" in printed
     report = read_json(file)
     assert {case["op"] for case in report["cases"]} == {"onnx.GatherElements-11", "onnx.GatherElements-13"}
-    both = succeed(*options, "--runtime", "gatherscatter", "--add", file)
+    ours = tmp_path / "ours.json"
+    succeed("conform", "--runtime", "gatherscatter", *options[3:], "--json", ours)
+    both = succeed("conform", "--from", file, "--from", ours, "--json", tmp_path / "both.json")
     assert re.search(r"^op version +numpy +gatherscatter$", both, re.MULTILINE)
+    assert [info["name"] for info in read_json(tmp_path / "both.json")["runtimes"]] == ["numpy", "gatherscatter"]
 
 
 def test_two_runtimes_at_a_time() -> None:
@@ -474,13 +479,105 @@ def test_reports_are_merged() -> None:
         merge_reports(here, there | {"corpus": "0.9"})
 
 
+def test_reports_of_one_runtime_are_merged_by_case() -> None:
+    some, others = corpus.cases("onnx/Gather-13/int64/*"), corpus.cases("onnx/Gather-13/int32/*")
+    one, two = (conform(["numpy"], cases).to_dict() for cases in (some, others))
+    both = merge_reports(one, two)
+    assert both["results"]["numpy"] == two["results"]["numpy"] | one["results"]["numpy"]
+    assert {case["id"] for case in both["cases"]} == {case.id for case in (*some, *others)}
+    assert [info["name"] for info in both["runtimes"]] == ["numpy"]
+    older = two | {"runtimes": [two["runtimes"][0] | {"version": "1.0"}]}
+    assert merge_reports(one, older)["results"] == one["results"]  # what another release did is not mixed in
+
+
+def test_a_run_goes_on(tmp_path: Path) -> None:
+    """What the file has stays, although a run would give something else; what it lacks is asked."""
+    file = tmp_path / "report.json"
+    options = ("conform", "--runtime", "numpy", "--op", "onnx.Gather-13", "--type", "int64")
+    succeed(*options, "--json", file)
+    whole = read_json(file)
+    results = whole["results"]["numpy"]
+    first, *rest = results
+    assert results[first]["verdict"] == "pass"
+    kept = {first: results[first] | {"verdict": "differs"}}
+    write_json(whole | {"complete": False, "results": {"numpy": kept}}, file)
+    printed = succeed("conform", "--resume", file)
+    assert "1 differs" in printed
+    assert "Incomplete" not in printed
+    again = read_json(file)
+    assert again["complete"]
+    assert again["results"]["numpy"].keys() == results.keys()
+    assert again["results"]["numpy"][first]["verdict"] == "differs"
+    assert all(again["results"]["numpy"][id]["verdict"] == results[id]["verdict"] for id in rest)
+    old = whole["runtimes"][0] | {"version": "1.0"}
+    write_json(whole | {"results": {"numpy": kept}, "runtimes": [old]}, file)
+    assert "differs" not in succeed("conform", "--resume", file)  # another release: all is asked
+    assert "leave out --runtime" in fail("conform", "--resume", file, "--runtime", "numpy")
+
+
+def test_a_summary_has_all_verdicts(tmp_path: Path) -> None:
+    report = conform(["numpy", "gatherscatter"], corpus.cases("onnx/*ND-13/int64/*")).to_dict()
+    file = tmp_path / "summary.json"
+    write_json(summarize(report), file)
+    read = read_json(file)
+    for name, results in report["results"].items():
+        assert {id: one["verdict"] for id, one in read["results"][name].items()} == {
+            id: one["verdict"] for id, one in results.items()
+        }
+    assert {case["id"] for case in read["cases"]} == {case["id"] for case in report["cases"]}
+    assert read["runtimes"] == report["runtimes"]
+    assert summarize(read) == summarize(report)
+    assert find_changes(report, read) == []
+    other = json.loads(file.read_text()) | {"corpus": "0.9"}
+    file.write_text(json.dumps(other))
+    with pytest.raises(ValueError, match=r"is about corpus 0\.9"):
+        read_json(file)
+
+
+def test_every_verdict_has_a_letter() -> None:
+    assert LETTERS.keys() == SEVERITY.keys()
+    assert len(set(LETTERS.values())) == len(LETTERS)
+
+
+def test_what_changed(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    report = conform(["numpy", "gatherscatter"], corpus.cases("onnx/Gather-13/float32/none/axis/*")).to_dict()
+    first, second, third, *_ = report["results"]["numpy"]
+    numpy = report["results"]["numpy"] | {
+        first: {"verdict": "crashes", "got": None, "message": "", "script": ""},
+        second: {"verdict": "differs", "got": None, "message": "", "script": ""},
+        third: {"verdict": "differs", "got": None, "message": "", "script": ""},
+    }
+    write_json(report, old)
+    write_json(report | {"results": report["results"] | {"numpy": numpy}}, new)
+    release = np.__version__
+    total = len(numpy)
+    printed = succeed("conform", "--from", new, "--against", old)
+    assert printed.endswith(
+        f"Changes since the report of {report['created']}:\n"
+        f"numpy {release}: 3 of {total} cases changed\n"
+        f"  pass -> crashes: onnx.Gather-13, axis: {first} (may vary)\n"
+        f"  pass -> differs: onnx.Gather-13, axis: {second} and 1 more "
+        "(the same release: another processor, or another judgement?)\n"
+        f"gatherscatter {report['gatherscatter']}: 0 of {total} cases changed\n"
+    )
+    alone = [info for info in report["runtimes"] if info["name"] == "gatherscatter"]
+    ours = report | {"runtimes": alone, "results": {"gatherscatter": report["results"]["gatherscatter"]}}
+    write_json(ours, old)
+    assert "numpy: not in the earlier report" in succeed("conform", "--from", new, "--against", old)
+    older = [report["runtimes"][0] | {"version": "1.0"}, *alone]
+    write_json(report | {"runtimes": older}, old)
+    printed = succeed("conform", "--from", new, "--against", old)
+    assert f"numpy 1.0 -> {release}: 3 of {total} cases changed\n  pass -> crashes" in printed
+    assert "may vary" not in printed
+
+
 def test_the_exit_code_tells(tmp_path: Path) -> None:
     options = ("conform", "--runtime", "numpy", "--op", "onnx.GatherElements", "--kind", "box")
     assert call(*options).exit_code == 0
     assert call(*options, "--fail-on", "refuses").exit_code == 1
     assert call(*options, "--fail-on", "crashes", "--json", tmp_path / "numpy.json").exit_code == 0
-    ours = ("conform", "--runtime", "gatherscatter", *options[3:], "--add", tmp_path / "numpy.json")
-    assert call(*ours, "--fail-on", "refuses").exit_code == 0  # NumPy isn't run here
+    assert call("conform", "--from", tmp_path / "numpy.json", "--fail-on", "refuses").exit_code == 1
 
 
 def test_a_variant_of_a_package_has_a_version() -> None:
@@ -522,7 +619,7 @@ def test_a_file_without_a_folder_is_refused_before_the_run(option: str, tmp_path
 
 
 @pytest.mark.usefixtures("_nothing_is_run")
-def test_a_report_that_cannot_be_added_is_refused_before_the_run(tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_read_is_refused_before_the_run(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     good = ConformReport().to_dict()
     lacking = {key: value for key, value in good.items() if key != "results"}
@@ -536,9 +633,11 @@ def test_a_report_that_cannot_be_added_is_refused_before_the_run(tmp_path: Path)
         ),
     ):
         file.write_text(text)
-        assert re.search(rf"--add: {re.escape(str(file))}.*{re.escape(said)}", fail("conform", "--add", file)), text
+        for option in ("--from", "--against", "--resume"):
+            printed = fail("conform", option, file)
+            assert re.search(rf"{option}: {re.escape(str(file))}.*{re.escape(said)}", printed), text
     file.write_bytes(b"\xff\xfe")
-    assert "nor JSON at all" in fail("conform", "--add", file)
+    assert "nor JSON at all" in fail("conform", "--from", file)
 
 
 @pytest.mark.usefixtures("_nothing_is_run")

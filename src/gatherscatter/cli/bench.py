@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
-from gatherscatter.cli.group import INTERRUPTED, traceback_option
+from gatherscatter.cli.group import INTERRUPTED, refuse_others, traceback_option
 
 if TYPE_CHECKING:
     from gatherscatter.bench.contenders.contender import Contender
@@ -105,11 +104,11 @@ def command(
     from gatherscatter.bench.workloads import select
 
     if earlier:
-        _refuse_others(ctx, "--from", _OUTPUTS)
+        refuse_others(ctx, "--from", _OUTPUTS)
         _show([_read(path) for path in earlier], json_file, html_file, markdown_file)
         return
     if unfinished:
-        _refuse_others(ctx, "--resume", _OUTPUTS)
+        refuse_others(ctx, "--resume", _OUTPUTS)
         results = _read(unfinished)
         contenders = _resume_run(results)
         file = json_file or unfinished
@@ -132,17 +131,6 @@ def command(
         click.echo(f"\nwritten: {file}")
     else:
         file.unlink()
-
-
-def _refuse_others(ctx: click.Context, option: str, allowed: Sequence[str]) -> None:
-    """A usage error if there are options beside this one that would have no effect."""
-    given: dict[str, str] = {}
-    for parameter in ctx.command.params:
-        name, text = parameter.name or "", parameter.opts[0]
-        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and text not in (option, *allowed):
-            given[name] = f"{given[name]} or {text}" if name in given else text
-    if given:
-        raise click.UsageError(f"{option} takes all other choices from the file: leave out {', '.join(given.values())}")
 
 
 def _temporary_file() -> Path:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli.conform_options import Duration, read_others
+from gatherscatter.cli.conform_options import Duration
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
-from gatherscatter.cli.group import traceback_option
+from gatherscatter.cli.group import refuse_others, traceback_option
 from gatherscatter.conformance import TIMEOUT
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
-    from gatherscatter.conformance.report import ConformReport
 
 FAILURE = 1  # exit code of --fail-on
+_OUTPUTS = ("--json", "--html", "--traceback")
 
 
 @click.command(
@@ -31,6 +32,8 @@ Examples:
   gatherscatter conform --list-runtimes
   gatherscatter conform --runtime numpy --op "onnx.Gather*" --kind negative --json report.json
   gatherscatter conform --runtime numpy --op "onnx.Gather-*" --search 0.2
+  gatherscatter conform --from report.json --html report.html
+  gatherscatter conform --from report.json --against earlier.json
 """,
 )
 @click.option(
@@ -46,8 +49,21 @@ Examples:
 @click.option("--json", "json_file", metavar="FILE", type=OutputFile(), help="Write cases, results and reproducers.")
 @click.option("--html", "html_file", metavar="FILE", type=OutputFile(), help="Write one page to filter and search.")
 @click.option(
-    "--add", "others", metavar="FILE", type=InputFile(), multiple=True, help="Add runtimes of another --json."
+    "--resume",
+    "unfinished",
+    metavar="FILE",
+    type=InputFile(),
+    help="Go on with a run that was interrupted. FILE is completed, or left as it is if --json names another.",
 )
+@click.option(
+    "--from",
+    "earlier",
+    metavar="FILE",
+    type=InputFile(),
+    multiple=True,
+    help="Show the results of --json and run none. Several files give one report.",
+)
+@click.option("--against", metavar="FILE", type=InputFile(), help="Show what changed since this report.")  # fmt: skip
 @click.option("--timeout", metavar="SECONDS", type=Duration(min=0.1), default=TIMEOUT, show_default=True,
               help="Time that a case may take.")  # fmt: skip
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True,
@@ -68,7 +84,9 @@ def command(
     pattern: str,
     json_file: Path | None,
     html_file: Path | None,
-    others: tuple[Path, ...],
+    unfinished: Path | None,
+    earlier: tuple[Path, ...],
+    against: Path | None,
     timeout: float,
     jobs: int,
     minutes: float | None,
@@ -79,16 +97,17 @@ def command(
 
     Each case runs in a process of its own kind, so that a crash is a result like any other. The table shows, for each
     op version and runtime, the most severe verdict and how many cases have it. Ctrl-C (or SIGTERM) ends the run; what
-    there is by then is shown and written.
+    there is by then is shown and written, and --resume goes on.
     """
     if list_runtimes:
         _print_runtimes()
         return
 
+    from gatherscatter.cli.conform_options import find_what_is_left, read_report
     from gatherscatter.cli.conform_progress import ConformProgress
     from gatherscatter.cli.conform_search import search_all
     from gatherscatter.conformance import verdicts
-    from gatherscatter.conformance.report import ConformReport
+    from gatherscatter.conformance.report import ConformReport, merge_reports
     from gatherscatter.conformance.run import conform
     from gatherscatter.conformance.runtimes import installed
 
@@ -96,22 +115,39 @@ def command(
         raise click.UsageError(f"there is no verdict {fail_on!r}; there are {', '.join(verdicts.SEVERITY)}")
     if minutes is not None and (kinds or types or reductions or pattern != "*"):
         raise click.UsageError("--search draws calls of its own: of the filters, only --op goes with it")
-    cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
-    names = runtimes or tuple(installed())
-    added = read_others(others)
+    before = read_report("--against", against) if against else None
+    if earlier:
+        refuse_others(context, "--from", (*_OUTPUTS, "--against", "--fail-on"))
+        merged = reduce(merge_reports, [read_report("--from", file) for file in earlier])
+        _show(merged, before, json_file, html_file)
+        _check_worst(context, merged, fail_on)
+        return
+    names: Sequence[str]
+    if unfinished:
+        refuse_others(context, "--resume", (*_OUTPUTS, "--against", "--fail-on", "--timeout", "--jobs"))
+        asked = read_report("--resume", unfinished)
+        names, cases, known = find_what_is_left(asked)
+        json_file = json_file or unfinished
+    else:
+        asked, known = None, {}
+        names = runtimes or installed()
+        cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
     report = ConformReport()
+    results: dict[str, Any] = {"results": {}}
     try:
         with _treat_sigterm_as_ctrl_c():
             if minutes is None:
-                with ConformProgress(len(cases) * len(names)) as progress:
-                    conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report)
+                with ConformProgress(sum(len(cases) - len(known.get(name, ())) for name in names)) as progress:
+                    conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report, known=known)
             else:
                 search_all(names, minutes, ops or ("*",), timeout, report)
     finally:
-        if any(report.results.values()):
-            _report(report, json_file, html_file, added)
-    if fail_on is not None and _worst(report) <= verdicts.SEVERITY[fail_on]:
-        context.exit(FAILURE)
+        if asked or any(report.results.values()):
+            results = report.to_dict()
+            if asked:  # what it lacked was asked now
+                results = merge_reports(results, asked | {"complete": True})
+            _show(results, before, json_file, html_file)
+    _check_worst(context, results, fail_on)
 
 
 @contextmanager
@@ -146,32 +182,33 @@ def _select(
     return cases
 
 
-def _report(
-    report: ConformReport, json_file: Path | None, html_file: Path | None, added: Sequence[dict[str, Any]]
+def _show(
+    results: dict[str, Any], before: dict[str, Any] | None, json_file: Path | None, html_file: Path | None
 ) -> None:
-    from gatherscatter.conformance.report import merge_reports, write_json
+    from gatherscatter.conformance import changes, report_page
+    from gatherscatter.conformance.report_files import write_json
 
-    results = report.to_dict()
-    for other in added:
-        results = merge_reports(results, other)
     _print_table(results)
     if not results["complete"]:
         click.echo("Incomplete: a run was ended before its last case.")
+    if before:
+        click.echo()
+        for line in changes.describe_changes(before, results):
+            click.echo(line)
     if json_file:
         write_json(results, json_file)
         click.echo(f"written: {json_file}")
     if html_file:
-        from gatherscatter.conformance import report_page
-
         report_page.write(results, html_file)
         click.echo(f"written: {html_file}")
 
 
-def _worst(report: ConformReport) -> int:
+def _check_worst(context: click.Context, results: dict[str, Any], fail_on: str | None) -> None:
     from gatherscatter.conformance.verdicts import SEVERITY
 
-    found = [SEVERITY[judgement.verdict] for each in report.results.values() for judgement in each.values()]
-    return min(found, default=len(SEVERITY))
+    found = {result["verdict"] for each in results["results"].values() for result in each.values()}
+    if fail_on is not None and any(SEVERITY[verdict] <= SEVERITY[fail_on] for verdict in found):
+        context.exit(FAILURE)
 
 
 def _print_table(results: dict[str, Any]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from gatherscatter.conformance.case import Case
 
 
 class Duration(click.FloatRange):
@@ -21,11 +23,29 @@ class Duration(click.FloatRange):
         return number
 
 
-def read_others(files: Sequence[Path]) -> list[dict[str, Any]]:
-    """The reports to add, of the corpus that is here."""
-    from gatherscatter.conformance.report import read_json
+def read_report(option: str, file: Path) -> dict[str, Any]:
+    """The report that an option names, of the corpus that is here."""
+    from gatherscatter.conformance.report_files import read_json
 
     try:
-        return [read_json(file, same_corpus=True) for file in files]
+        return read_json(file, same_corpus=True)
     except ValueError as error:
-        raise click.UsageError(f"--add: {error}") from error
+        raise click.UsageError(f"{option}: {error}") from error
+
+
+def find_what_is_left(report: dict[str, Any]) -> tuple[list[str], list[Case], dict[str, set[str]]]:
+    """The runtimes and the cases of a report, and by runtime the cases that have a result of the installed release."""
+    from gatherscatter.conformance import corpus
+    from gatherscatter.conformance.run import check_runtime
+    from gatherscatter.conformance.runtimes import find
+
+    known: dict[str, set[str]] = {}
+    for info in report["runtimes"]:
+        check_runtime(info["name"])
+        if find(info["name"]).version() == info["version"]:
+            known[info["name"]] = set(report["results"][info["name"]])
+    try:
+        cases = [corpus.case(case["id"]) for case in report["cases"]]
+    except LookupError as error:
+        raise click.UsageError(f"--resume: {error.args[0]}; a search can't go on") from error
+    return [info["name"] for info in report["runtimes"]], cases, known

@@ -10,6 +10,7 @@ from traceback import print_exception
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gatherscatter.text import printable
 
@@ -108,3 +109,14 @@ def _escape_unencodable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def refuse_others(ctx: click.Context, option: str, allowed: Sequence[str]) -> None:
+    """A usage error if there are options beside this one that would have no effect."""
+    given: dict[str, str] = {}
+    for parameter in ctx.command.params:
+        name, text = parameter.name or "", parameter.opts[0]
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and text not in (option, *allowed):
+            given[name] = f"{given[name]} or {text}" if name in given else text
+    if given:
+        raise click.UsageError(f"{option} takes all other choices from the file: leave out {', '.join(given.values())}")

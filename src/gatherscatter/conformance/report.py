@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from gatherscatter.conformance import corpus, rules
 from gatherscatter.conformance.case import KINDS, Case, element_type
 from gatherscatter.conformance.runtimes import Runtime, find
 from gatherscatter.conformance.verdicts import SEVERITY, VERDICTS, Judgement
-from gatherscatter.files import write_text
 from gatherscatter.machine import cpu
 from gatherscatter.specs import table
 
@@ -74,7 +71,7 @@ class ConformReport:
             "kinds": KINDS,
             "rules": {id: asdict(rule) for id, rule in rules.RULES.items() if id in used},
             "runtimes": [asdict(info) | {"seconds": round(info.seconds, 1)} for info in self.runtimes.values()],
-            "cases": [_case(case) for case in self.cases.values()],
+            "cases": [describe_case(case) for case in self.cases.values()],
             "results": {name: self._results(name) for name in self.runtimes},
         }
 
@@ -84,37 +81,11 @@ class ConformReport:
         return {id: _result(runtime, case, results[id]) for id, case in self.cases.items() if id in results}
 
 
-def write_json(report: dict[str, Any], path: str | Path) -> None:
-    """Write a report's dictionary."""
-    write_text(path, json.dumps(report, ensure_ascii=False, separators=(",", ":")))
-
-
-def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
-    """Read what `write_json` has written.
-
-    Raises
-    ------
-    ValueError
-        The file is no such report, or (if that is asked for) is about another version of the corpus than the one here.
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # its name in older reports
-    except ValueError as error:
-        raise ValueError(f"{path}: this is no conformance report, nor JSON at all ({error})") from error
-    if not isinstance(report, dict) or report.get("format") != FORMAT:
-        raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
-    report.setdefault("complete", True)  # reports before this key were written say nothing else
-    if missing := [key for key in ConformReport().to_dict() if key not in report]:
-        raise ValueError(f"{path}: this conformance report lacks {', '.join(missing)}")
-    if same_corpus and report["corpus"] != corpus.VERSION:
-        text = f"{path}: this report is about corpus {report['corpus']}, and the corpus here is {corpus.VERSION}"
-        raise ValueError(f"{text}: make it again with this version of gatherscatter")
-    return report
-
-
 def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """A report with the runtimes of another that it lacks: of runtimes that live in another environment.
+    """A report with what another has beside it: runtimes of another environment, or cases that were asked before.
+
+    Where both have a result, that of ``report`` stays. So do all results of a runtime that ``other`` asked in another
+    release.
 
     Raises
     ------
@@ -124,15 +95,23 @@ def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, An
     if report["corpus"] != other["corpus"]:
         text = f"the reports are about corpus {report['corpus']} and {other['corpus']}; run both on the same"
         raise ValueError(text)
-    mine = {info["name"] for info in report["runtimes"]}
-    known = {case["id"] for case in report["cases"]}
+    mine = {info["name"]: info for info in report["runtimes"]}
+    others = {info["name"]: info for info in other["runtimes"]}
+    results = dict(report["results"])
+    for name, info in others.items():
+        if name not in mine:
+            results[name] = other["results"][name]
+        elif mine[name]["version"] == info["version"]:
+            results[name] = other["results"][name] | results[name]
+            mine[name] |= {"seconds": round(mine[name]["seconds"] + info["seconds"], 1)}
+    cases = {case["id"]: case for each in (other, report) for case in each["cases"]}
     return {
         **report,
         "complete": report["complete"] and other["complete"],
         "rules": other["rules"] | report["rules"],
-        "runtimes": [*report["runtimes"], *(info for info in other["runtimes"] if info["name"] not in mine)],
-        "cases": [*report["cases"], *(case for case in other["cases"] if case["id"] not in known)],
-        "results": other["results"] | report["results"],
+        "runtimes": [*mine.values(), *(info for name, info in others.items() if name not in mine)],
+        "cases": [cases[id] for id in dict.fromkeys(case["id"] for each in (report, other) for case in each["cases"])],
+        "results": results,
     }
 
 
@@ -154,13 +133,14 @@ def worst(counter: Counter[str] | None) -> str:
     return f"{verdict} {counter[verdict]}"
 
 
-def totals(report: dict[str, Any], runtime: str) -> list[tuple[str, int]]:
+def totals(report: Mapping[str, Any], runtime: str) -> list[tuple[str, int]]:
     """How often each verdict for one runtime, the most severe first."""
     counter = Counter(result["verdict"] for result in report["results"][runtime].values())
     return sorted(counter.items(), key=lambda item: SEVERITY[item[0]])
 
 
-def _case(case: Case) -> dict[str, Any]:
+def describe_case(case: Case) -> dict[str, Any]:
+    """A case as plain JSON values, its arrays as text."""
     names = [each.name for each in table.op(case.op).inputs]
     inputs = [
         None if array is None else {"name": name, **_array(array)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from time import perf_counter
@@ -34,6 +34,7 @@ def conform(
     jobs: int = 1,
     progress: Progress | None = None,
     report: ConformReport | None = None,
+    known: Mapping[str, Collection[str]] | None = None,
 ) -> ConformReport:
     """Run cases on runtimes.
 
@@ -45,6 +46,7 @@ def conform(
     jobs : runtimes that are run at a time
     progress : called with the runtime's name, the case and what it came to, from several threads if ``jobs`` > 1
     report : filled as results come in, so that it holds what there is after an interruption; absent: a new one
+    known : by runtime, the ids of cases that are not asked again
 
     Returns
     -------
@@ -76,8 +78,9 @@ def conform(
 
     def one(name: str) -> None:
         start = perf_counter()
+        asked = [case for case in ordered if case.id not in (known or {}).get(name, ())]
         with Examiner(name, timeout, stop) as examiner:
-            for case in ordered:
+            for case in asked:
                 for examined, judgement in examiner.examine(case):
                     report.results[name][examined.id] = judgement
                 if progress is not None:

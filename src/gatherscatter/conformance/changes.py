@@ -1,0 +1,86 @@
+"""What changed between two reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from gatherscatter.conformance.verdicts import SEVERITY
+
+VARYING = ("crashes", "out-of-bounds memory", "hangs", "nondeterministic")
+"""Verdicts that may be others in the next run: they depend on what lies in memory, or on a race between threads."""
+
+
+@dataclass(frozen=True)
+class VerdictChange:
+    """A case with another verdict than before; a verdict is "" where a report has no result."""
+
+    runtime: str
+    id: str
+    before: str
+    after: str
+
+    @property
+    def may_vary(self) -> bool:
+        """Whether two runs of one release may differ so."""
+        return self.before in VARYING or self.after in VARYING
+
+
+def find_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[VerdictChange]:
+    """The cases whose verdict is another, of runtimes that both reports have, in the order of the new report.
+
+    >>> def report(verdict):
+    ...     return {"results": {"mine": {"onnx/Gather-13/int64/none/plain/x-1": {"verdict": verdict}}}}
+    >>> [(change.before, change.after) for change in find_changes(report("differs"), report("pass"))]
+    [('differs', 'pass')]
+    """
+    changes = []
+    for name, results in new["results"].items():
+        if name not in old["results"]:
+            continue
+        before = {id: result["verdict"] for id, result in old["results"][name].items()}
+        after = {id: result["verdict"] for id, result in results.items()}
+        changes += [
+            VerdictChange(name, id, before.get(id, ""), after.get(id, ""))
+            for id in dict.fromkeys((*after, *before))
+            if before.get(id) != after.get(id)
+        ]
+    return changes
+
+
+def describe_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Lines: who is new or gone, then for each runtime its releases and what changed, the worst first."""
+    yield f"Changes since the report of {old['created']}:"
+    versions = [{info["name"]: info["version"] for info in each["runtimes"]} for each in (old, new)]
+    for name in versions[1].keys() - versions[0].keys():
+        yield f"{name}: not in the earlier report"
+    for name in versions[0].keys() - versions[1].keys():
+        yield f"{name}: only in the earlier report"
+    changes = find_changes(old, new)
+    cases = {case["id"]: case for each in (old, new) for case in each["cases"]}
+    for name in (name for name in versions[1] if name in versions[0]):
+        before, after = (each[name] for each in versions)
+        mine = [change for change in changes if change.runtime == name]
+        release = before if before == after else f"{before} -> {after}"
+        yield f"{name} {release}: {len(mine)} of {len(new['results'][name])} cases changed"
+        yield from _describe_groups(mine, cases, same_release=before == after)
+
+
+def _describe_groups(
+    changes: Sequence[VerdictChange], cases: Mapping[str, dict[str, Any]], *, same_release: bool
+) -> Iterator[str]:
+    """A line for the changes that have verdicts, op version and kind in common."""
+
+    def key(change: VerdictChange) -> tuple[int, int, str, str]:
+        case = cases[change.id]
+        return SEVERITY.get(change.after, 0), SEVERITY.get(change.before, 0), case["op"], case["kind"]
+
+    for (_, _, op, kind), group in groupby(sorted(changes, key=key), key):
+        first, *others = group
+        number = f" and {len(others)} more" if others else ""
+        why = ""
+        if same_release:
+            why = " (may vary)" if first.may_vary else " (the same release: another processor, or another judgement?)"
+        yield f"  {first.before or 'no result'} -> {first.after or 'no result'}: {op}, {kind}: {first.id}{number}{why}"

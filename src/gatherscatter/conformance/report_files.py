@@ -1,0 +1,120 @@
+"""Reports in files: whole, as ``gatherscatter conform --json`` writes them, or as a summary that has verdicts only.
+
+A summary has a letter for each case, in the order of the corpus, in one text for each op version and runtime. So it is
+small, and a comparison of two versions of the file shows what changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.conformance import corpus, rules
+from gatherscatter.conformance.case import KINDS
+from gatherscatter.conformance.report import FORMAT, ConformReport, describe_case
+from gatherscatter.conformance.verdicts import VERDICTS
+from gatherscatter.files import write_text
+
+LETTERS = {
+    "crashes": "C",
+    "out-of-bounds memory": "M",
+    "hangs": "H",
+    "nondeterministic": "N",
+    "narrowed": "W",
+    "differs": "D",
+    "accepts": "A",
+    "refuses": "R",
+    "allowed": "o",
+    "pass": ".",
+    "not asked": "-",
+}
+"""The letters of a summary; a space stands for a case without a result."""
+
+_KEPT = ("corpus", "created", "complete", "machine", "python", "gatherscatter", "runtimes")
+
+
+def write_json(report: Mapping[str, Any], path: str | Path) -> None:
+    """Write a report's dictionary."""
+    write_text(path, json.dumps(report, ensure_ascii=False, separators=(",", ":")))
+
+
+def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
+    """Read a whole report, or a summary as a report without messages and results.
+
+    Raises
+    ------
+    ValueError
+        The file is no such report, or (if that is asked for, or it is a summary) is about another version of the corpus
+        than the one here.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # its name in older reports
+    except ValueError as error:
+        raise ValueError(f"{path}: this is no conformance report, nor JSON at all ({error})") from error
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
+    is_summary = "letters" in report
+    report.setdefault("complete", True)  # reports before this key were written say nothing else
+    needed = (*_KEPT, "verdicts") if is_summary else ConformReport().to_dict()
+    if missing := [key for key in needed if key not in report]:
+        raise ValueError(f"{path}: this conformance report lacks {', '.join(missing)}")
+    if (same_corpus or is_summary) and report["corpus"] != corpus.VERSION:
+        text = f"{path}: this report is about corpus {report['corpus']}, and the corpus here is {corpus.VERSION}"
+        raise ValueError(f"{text}: make it again with this version of gatherscatter")
+    return _expand(report) if is_summary else report
+
+
+def summarize(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary of a report about cases of the corpus: who ran when, and the verdicts."""
+    results = report["results"]
+    verdicts = {
+        op: {name: _encode(results[name], cases) for name in results if any(case.id in results[name] for case in cases)}
+        for op, cases in _cases_by_op()
+    }
+    kept = {key: report[key] for key in _KEPT}
+    return {
+        "format": FORMAT,
+        **kept,
+        "letters": LETTERS,
+        "verdicts": {op: texts for op, texts in verdicts.items() if texts},
+    }
+
+
+def _encode(results: Mapping[str, Any], cases: list[corpus.Case]) -> str:
+    return "".join(LETTERS[results[case.id]["verdict"]] if case.id in results else " " for case in cases)
+
+
+def _expand(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a summary; the corpus has all that is not about runtimes."""
+    words = {letter: verdict for verdict, letter in summary["letters"].items()}
+    results: dict[str, dict[str, Any]] = {info["name"]: {} for info in summary["runtimes"]}
+    asked: dict[str, corpus.Case] = {}
+    for op, cases in _cases_by_op():
+        for name, text in summary["verdicts"].get(op, {}).items():
+            known = {case.id: case for case, letter in zip(cases, text, strict=True) if letter != " "}
+            asked |= known
+            letters = (letter for letter in text if letter != " ")
+            results[name] |= {
+                id: {"verdict": words[letter], "got": None, "message": ""}
+                for id, letter in zip(known, letters, strict=True)
+            }
+    return {
+        "format": FORMAT,
+        **{key: summary[key] for key in _KEPT},
+        "verdicts": [asdict(verdict) for verdict in VERDICTS],
+        "kinds": KINDS,
+        "rules": {id: asdict(rule) for id, rule in rules.RULES.items()},
+        "cases": [describe_case(case) for case in asked.values()],
+        "results": results,
+    }
+
+
+def _cases_by_op() -> list[tuple[str, list[corpus.Case]]]:
+    ordered = sorted(corpus.cases(), key=attrgetter("op"))  # within an op version in the order of the corpus
+    return [(op, list(cases)) for op, cases in groupby(ordered, attrgetter("op"))]
