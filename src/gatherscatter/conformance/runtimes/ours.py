@@ -42,9 +42,15 @@ class Models(Runtime):
             return model_source(case) + 'got = gs.run(model, feeds)["output"]\n'
         if set(case.attributes) - {one.name for one in row_of(case).attributes}:
             raise NotAskedError("a layer of an IR may carry attributes that its operator has not")
-        given = {name: array for name, array in zip(names_of(case), case.inputs, strict=False) if array is not None}
+        arrays = dict(zip(names_of(case), case.inputs, strict=False))
+        while arrays and next(reversed(arrays.values())) is None:
+            arrays.popitem()
+        given = {name: array for name, array in arrays.items() if array is not None}
         lines, layers = [], []
-        for name, array in given.items():
+        for name, array in arrays.items():
+            if array is None:  # a layer's inputs have no gaps
+                layers.append("np.array(-1, indices.dtype)")
+                continue
             try:
                 kind = element_types.from_dtype(array.dtype).name
             except ValueError as error:
