@@ -48,7 +48,7 @@ def explanations(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def fix_lines(fixed: Fixed) -> Iterator[str]:
-    """What was rewritten, what was left, and what shows that the model means the same."""
+    """What was rewritten, what was left, what it costs, and what shows that the model means the same."""
     for title, changes in (("rewritten", fixed.made), ("left as it is", fixed.left)):
         grouped: dict[tuple[tuple[str, ...], str], list[Change]] = {}
         for change in changes:
@@ -62,7 +62,9 @@ def fix_lines(fixed: Fixed) -> Iterator[str]:
         yield from (f"  {line}" for line in fixed.after.summary)
         yield from (f"  {line}" for line in fixed.risks)
         yield from (f"  run by {name}: {text}" for name, text in fixed.on_targets.items())
+        yield from (f"  {line}" for line in fixed.cost_summary)
     yield proof_text(fixed)
+    yield from fixed.advice
 
 
 def _join_names(labels: list[str]) -> str:

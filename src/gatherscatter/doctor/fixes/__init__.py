@@ -5,13 +5,21 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gatherscatter.doctor.examine import Diagnosis, Inputs, NodeReport, check_targets, examine
-from gatherscatter.doctor.fixes.files import as_onnx, check_converted, expand_family_functions, write_model
-from gatherscatter.doctor.fixes.on_targets import RUNNERS, compare_on
+from gatherscatter.doctor.fixes.costs import Cost, advise, cost_lines, measure_cost
+from gatherscatter.doctor.fixes.files import (
+    as_file,
+    as_onnx,
+    check_converted,
+    count_nodes,
+    expand_family_functions,
+    write_model,
+)
+from gatherscatter.doctor.fixes.on_targets import RUNNERS, compare_on, why_not_run
 from gatherscatter.doctor.fixes.proof import Proof, prove
 from gatherscatter.doctor.fixes.rewrite import Change, Needs, rewrite
 from gatherscatter.doctor.fixes.table import REPAIRS, REWRITINGS
@@ -25,7 +33,7 @@ from gatherscatter.onnx.model_files import refuse_own_input
 if TYPE_CHECKING:
     from gatherscatter.models import ModelSource
 
-__all__ = ["Change", "Fixed", "Proof", "fix"]
+__all__ = ["Change", "Cost", "Fixed", "Proof", "fix"]
 
 # What runtimes may take differently, whether or not a finding about a target says so.
 EVERYWHERE = tuple({name: None for each in REWRITINGS for name in each.conditions})
@@ -43,6 +51,9 @@ class Fixed:
     on_targets : how the written model did on the runtimes that are installed
     after : the diagnosis of what became of the nodes, judged by what the original was judged by
     risks : what the targets may do with nodes that were added
+    nodes : how many nodes the original has, and the written model; functions that were expanded count as expanded
+    costs : what a run takes on the targets that are installed, a `Cost` for each
+    source : the file of the original, if it has one
     """
 
     path: Path | None
@@ -52,6 +63,24 @@ class Fixed:
     on_targets: dict[str, str]
     after: Diagnosis | None
     risks: tuple[str, ...] = ()
+    nodes: tuple[int, int] | None = None
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    source: Path | None = None
+
+    @property
+    def cost_summary(self) -> list[str]:
+        """A line about nodes, and for each target about what a run takes, unless the times hardly differ."""
+        if self.nodes is None or self.proof is None:
+            return []
+        before, after = self.nodes
+        inputs = "your inputs" if self.proof.given else "inputs made up"
+        lines = (line for target, cost in self.costs.items() for line in cost_lines(target, cost))
+        return [f"nodes: {after} instead of {before}", *(f"with {inputs}, {line}" for line in lines)]
+
+    @property
+    def advice(self) -> list[str]:
+        """A line for each target on which the session of this package is better than the written model."""
+        return [line for cost in self.costs.values() if (line := advise(cost, self.source))]
 
     def data(self) -> dict[str, Any]:
         """Everything, in what JSON has."""
@@ -67,6 +96,10 @@ class Fixed:
             "targets": self.on_targets,
             "summary": self.after and self.after.summary,
             "risks": list(self.risks),
+            "nodes": self.nodes and dict(zip(("original", "rewritten"), self.nodes, strict=True)),
+            "costs": {target: cost.data() for target, cost in self.costs.items()},
+            "cost_summary": self.cost_summary,
+            "advice": self.advice,
         }
 
 
@@ -101,14 +134,15 @@ def fix(
     leave : names of conditions, optional
         Those not to rewrite for, such as "nan" where you know that there are none.
     run_on : sequence of str, optional
-        The runtimes on which to run the result, to see how they do; by default the targets, if they are installed.
+        The runtimes on which to run the result, to see how they do and what it costs; by default the targets, if they
+        are installed. With ``()`` nothing is run or timed there.
     seed : int
         Of the inputs that are made up.
 
     Returns
     -------
     Fixed
-        ``made`` and ``left`` say what was rewritten, and what was not and why.
+        ``made`` and ``left`` say what was rewritten, and what was not and why; ``costs`` how many seconds a run takes.
 
     Raises
     ------
@@ -157,12 +191,31 @@ def fix(
             check_converted(Path(model), draft, proof.inputs)
         tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
         compared = {each: compare_on(each, draft, proof.inputs, proof.results) for each in tried}
+        costs = _measure_costs([each for each in tried if not why_not_run(each, draft)], model, draft, proof)
         # Judged by what the original was judged by: values that were made up here say nothing about others.
         after = examine(fixed.proto, None if inputs is None else proof.inputs, targets=chosen)
     own = [_settle_conditions(node, outcome.settled) for node in after.nodes if node.site.name not in outcome.added]
     own.sort(key=lambda node: node.rank)
     risks = tuple(_risks(node for node in after.nodes if node.site.name in outcome.added))
-    return Fixed(path, made, left, proof, compared, replace(after, model=path.name, nodes=tuple(own)), risks)
+    return Fixed(
+        path,
+        made,
+        left,
+        proof,
+        compared,
+        replace(after, model=path.name, nodes=tuple(own)),
+        risks,
+        (count_nodes(source.proto), count_nodes(fixed.proto)),
+        costs,
+        Path(model) if isinstance(model, str | os.PathLike) else None,
+    )
+
+
+def _measure_costs(targets: Sequence[str], original: ModelSource, rewritten: Path, proof: Proof) -> dict[str, Cost]:
+    if not targets:  # a model in memory, which may be large, need not be written then
+        return {}
+    with as_file(original) as file:
+        return {each: measure_cost(each, file, rewritten, proof.inputs, proof.results) for each in targets}
 
 
 def _settle_conditions(node: NodeReport, settled: Mapping[str, set[str]]) -> NodeReport:

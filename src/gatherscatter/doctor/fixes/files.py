@@ -16,7 +16,7 @@ from gatherscatter.files import replace_atomically
 from gatherscatter.model_interface import ModelError, name_inputs
 from gatherscatter.models import load
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import expand_functions
+from gatherscatter.onnx.graph import expand_functions, walk
 
 if TYPE_CHECKING:
     from gatherscatter.models import ModelSource
@@ -40,6 +40,24 @@ def as_onnx(model: ModelSource, out: Path) -> OnnxSource:
     source = OnnxSource(model)
     source.embed()
     return OnnxSource(source.proto)
+
+
+@contextmanager
+def as_file(model: ModelSource) -> Iterator[Path]:
+    """The file of a model; one that is in memory is written into a file, which goes at the end."""
+    if isinstance(model, str | os.PathLike):
+        yield Path(model)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        _write(model, path)
+        yield path
+
+
+def count_nodes(model: onnx.ModelProto) -> int:
+    """How many nodes there are in all bodies. Constants are none, as they cost nothing in a run."""
+    nodes = (node for body in (model.graph, *model.functions) for node in walk(body.node))
+    return sum(node.op_type != "Constant" for node in nodes)
 
 
 def expand_family_functions(source: OnnxSource) -> OnnxSource:

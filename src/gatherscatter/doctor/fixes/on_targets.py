@@ -2,66 +2,73 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gatherscatter.doctor.fixes.model_process import LONGEST, ModelProcess
 from gatherscatter.doctor.fixes.proof import same_bits
 from gatherscatter.extras import find_missing
-from gatherscatter.models.tensor_files import read_tensors, write_tensors
+from gatherscatter.findings.verdicts import OWN_RUNTIME
+from gatherscatter.models.tensor_files import write_tensors
 
-TIME_LIMIT = 300  # seconds
+RUNNERS = ("onnxruntime", "openvino")
 
-Command = Callable[[str, str, str], list[str]]
+
+def why_not_run(target: str, path: Path) -> str:
+    """Why one of `RUNNERS` can't run a model here; empty if it can."""
+    if find_missing([target]):
+        return "it is not installed"
+    if target == OWN_RUNTIME and path.suffix.lower() == ".xml":
+        return "it takes no IR"
+    return ""
 
 
 def compare_on(target: str, path: Path, inputs: Mapping[str, Any], expected: Mapping[str, np.ndarray]) -> str:
     """How the results of one of `RUNNERS` compare with those expected, in a few words."""
-    if find_missing([target]):
-        return "not run: it is not installed"
-    if target == "onnxruntime" and path.suffix.lower() == ".xml":
-        return "not run: it takes no IR"
+    if reason := why_not_run(target, path):
+        return f"not run: {reason}"
     try:
-        results = _results(RUNNERS[target], path, inputs)
-        # By position: some runtimes have names of their own for outputs.
-        pairs = zip(expected.items(), results.values(), strict=True)
-        differing = [(name, mine, theirs) for (name, mine), theirs in pairs if not same_bits(mine, theirs)]
+        results = _run(target, path, inputs)
+        differing = [
+            (name, mine, theirs) for name, mine, theirs in _pairs(expected, results) if not same_bits(mine, theirs)
+        ]
     except Exception as error:  # whatever a runtime raises is its answer
-        return f"fails: {' '.join(str(error).split())[:300]}"
+        return f"fails: {' '.join(str(error).split())[:LONGEST]}"
     if not differing:
         return "the same bits"
     return "; ".join(f"output {name!r} {_distance(mine, theirs)}" for name, mine, theirs in differing)
 
 
-def _results(command: Command, path: Path, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a process of its own, which may die of it."""
+def _run(target: str, path: Path, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder) / "inputs.npz", Path(folder) / "results.npz"
-        write_tensors(given, {name: np.asarray(value) for name, value in inputs.items()})
-        process = [sys.executable, "-m", *command(str(path), str(given), str(made))]
-        done = subprocess.run(process, capture_output=True, text=True, timeout=TIME_LIMIT)
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip() or f"the process ended with code {done.returncode}")
-        tensors = read_tensors(made)
-        return {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in tensors.items()}
+        given = write_inputs(Path(folder), inputs)
+        with ModelProcess(target, path, given, Path(folder, "results.npz")) as process:
+            process.run()
+            return process.read_results()
 
 
-# A module and its arguments, for the files of a model, of inputs and of results.
-RUNNERS: dict[str, Command] = {
-    "onnxruntime": lambda model, inputs, results: [
-        "gatherscatter.doctor.fixes.in_onnxruntime",
-        *(model, inputs, results),
-    ],
-    "openvino": lambda model, inputs, results: [
-        "gatherscatter",
-        *("run", model, inputs, "-o", results, "--engine", "openvino"),
-    ],
-}
+def write_inputs(folder: Path, inputs: Mapping[str, Any]) -> Path:
+    """Write a file of inputs for a `ModelProcess`."""
+    path = folder / "inputs.npz"
+    write_tensors(path, {name: np.asarray(value) for name, value in inputs.items()})
+    return path
+
+
+def same_results(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    """Whether two runs gave the same bits."""
+    return len(one) == len(other) and all(same_bits(mine, theirs) for _, mine, theirs in _pairs(one, other))
+
+
+def _pairs(
+    expected: Mapping[str, np.ndarray], results: Mapping[str, np.ndarray]
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """By position: some runtimes have names of their own for outputs."""
+    for (name, mine), theirs in zip(expected.items(), results.values(), strict=True):
+        yield name, mine, theirs
 
 
 def _distance(expected: np.ndarray, result: Any) -> str:

@@ -44,7 +44,9 @@ def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: 
     limits: Limits = {}
     source = OnnxSource(_fix_seeds(original.proto))
     model, fixed = source.load(_make_limit_observer(source, limits)), load_onnx(_fix_seeds(rewritten.proto))
-    first = {} if given is None else dict(name_inputs(model.inputs, given))
+    named = {} if given is None else name_inputs(model.inputs, given)
+    # In the model's order, as an IR gets its inputs by position.
+    first = {info.name: named[info.name] for info in model.inputs} if named else {}
     good: list[tuple[Arrays, dict[str, np.ndarray]]] = []
     refused = 0
     for inputs in _inputs(model, first if given is not None else None, limits, seed):

@@ -62,9 +62,8 @@ def apply_one_by_one(draft: ModelDraft) -> None:
     is_table = updates.rank == 2 and indices.rank == 2
     lines = updates if is_table else draft.reshape(updates, demanded)
     tuples = draft.matrix(indices, indices.rank - 1)
-    rows = _row_numbers(draft, tuples, table, k)
-    is_column = data.shape is not None and math.prod(dim or 0 for dim in data.shape[k:]) == 1
-    places = rows if is_column and k else draft.node("Expand", rows, demanded)
+    rows = _row_numbers(draft, tuples, k)
+    places = draft.node("Expand", rows, demanded) if not k or has_wide_rows(draft) else rows
     draft.op_type, draft.attributes["axis"] = "ScatterElements", 0
     draft.inputs |= {"data": table, "updates": lines}
     draft.replace_indices(places)
@@ -72,7 +71,33 @@ def apply_one_by_one(draft: ModelDraft) -> None:
         draft.wrap(lambda result: draft.reshape(result, shape))
 
 
-def _row_numbers(draft: ModelDraft, tuples: BuiltTensor, table: BuiltTensor, k: int) -> BuiltTensor:
+def has_wide_rows(draft: ModelDraft) -> bool:
+    """Whether a tuple may name more or fewer elements than one."""
+    shape, k = draft.data.shape, (draft.indices.shape or (None,))[-1]
+    return shape is None or k is None or math.prod(dim or 0 for dim in shape[k:]) != 1
+
+
+def repeat_last(draft: ModelDraft) -> None:
+    """Give each update of a ScatterND the values of the last one for the same row. Then their order does not matter.
+
+    Rows are copied as a whole. A ScatterElements would take them apart.
+    """
+    make_nonnegative(draft)
+    data, indices, updates, k = draft.data, draft.indices, draft.tensor("updates"), draft.k
+    demanded = draft.products((indices, 0, indices.rank - 1), (data, k, data.rank))
+    rows = draft.node("Reshape", _row_numbers(draft, draft.matrix(indices, indices.rank - 1), k), draft.constant([-1]))
+    zero = from_array(np.zeros(1, np.int64), "")
+    none = draft.node("ConstantOfShape", draft.product(data, 0, k), value=zero)
+    count = draft.node("Gather", demanded, draft.constant(0))
+    numbers = draft.node("Range", draft.constant(0), count, draft.constant(1))
+    last = draft.node("ScatterElements", none, rows, numbers, axis=0)
+    lines = draft.node("Gather", draft.reshape(updates, demanded), draft.node("Gather", last, rows), axis=0)
+    draft.inputs["updates"] = draft.reshape(lines, draft.node("Shape", updates))
+    draft.unique = True
+    draft.settled.add("repeated")
+
+
+def _row_numbers(draft: ModelDraft, tuples: BuiltTensor, k: int) -> BuiltTensor:
     """The row of the flattened data that each tuple names, as (n, 1); bad tuples name a row that there is not."""
     if k == 0:
         return draft.constant([[0]])
@@ -85,8 +110,7 @@ def _row_numbers(draft: ModelDraft, tuples: BuiltTensor, table: BuiltTensor, k: 
         inside = draft.node("Less", index, size)
         rows = draft.node("Add", draft.node("Mul", rows, size), index) if rows else index
         good = draft.node("And", good, inside) if good else inside
-    beyond = draft.node("Gather", draft.node("Shape", table), draft.constant(0))
-    return draft.node("Where", good, rows, beyond)
+    return draft.node("Where", good, rows, draft.product(draft.data, 0, k))
 
 
 def keep_nan(draft: ModelDraft) -> None:
@@ -97,11 +121,8 @@ def keep_nan(draft: ModelDraft) -> None:
         raise UnfixableError("opset 18 is needed")
 
     def step(result: BuiltTensor) -> BuiltTensor:
-        zero = from_array(np.zeros(1, np.int32), "")
-        none = draft.node("ConstantOfShape", draft.node("Shape", data), value=zero)
-        marks = draft.cast(draft.node("IsNaN", updates), np.int32)
-        hit = draft.cast(draft.node(op_type, none, indices, marks, **attributes), np.bool_)
-        lost = draft.node("Or", draft.node("IsNaN", data), hit)
+        held, marks = (draft.cast(draft.node("IsNaN", each), np.int32) for each in (data, updates))
+        lost = draft.cast(draft.node(op_type, held, indices, marks, **attributes), np.bool_)
         return draft.node("Where", lost, draft.constant(np.array(np.nan, data.dtype)), result)
 
     draft.settled.add("nan")

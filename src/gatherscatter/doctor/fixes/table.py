@@ -97,6 +97,18 @@ REWRITINGS = (
         indices.make_nonnegative,
     ),
     Rewriting(
+        ("repeated",),
+        "each update got the values of the last one for the same place",
+        lambda draft: (
+            draft.op_type == "ScatterND"
+            and draft.reduction == "none"
+            and not draft.unique
+            and draft.told.counts["k=0"] == 0
+            and scatters.has_wide_rows(draft)
+        ),
+        scatters.repeat_last,
+    ),
+    Rewriting(
         ("repeated", "k=0"),
         "ScatterND became ScatterElements, whose updates are made one after the other",
         lambda draft: draft.op_type == "ScatterND" and (not draft.unique or draft.told.counts["k=0"] == 1),

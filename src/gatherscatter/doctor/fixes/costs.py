@@ -1,0 +1,139 @@
+"""What a run of the rewritten model takes, beside the original and beside the original on this package's operators."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.doctor.fixes.in_runtime import TURN
+from gatherscatter.doctor.fixes.model_process import ModelProcess, RunError
+from gatherscatter.doctor.fixes.on_targets import same_results, write_inputs
+from gatherscatter.findings.verdicts import OWN_RUNTIME
+from gatherscatter.text import seconds_text
+
+ROUNDS = 12  # at most, in which each model has a turn
+SECONDS = 3.0  # of turns, after which no round is begun
+NOISE = 1.2  # a ratio of times; nothing is said of smaller ones
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run takes on one target.
+
+    Attributes
+    ----------
+    original, rewritten, session : the least seconds of a run of the two models, and of the original in
+        ``gatherscatter.onnx.InferenceSession``; None where it failed or was not tried
+    errors : what happened instead of a result, by these names
+    right : those of them that have the results of this package. Other layers may be rounded in another way on the
+        target; then the session and the rewritten model are right if they agree
+    """
+
+    original: float | None = None
+    rewritten: float | None = None
+    session: float | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+    right: frozenset[str] = frozenset()
+
+    @property
+    def is_session_better(self) -> bool:
+        """Whether the session is right, and faster than the rewritten model or right where that is not."""
+        if self.session is None or "session" not in self.right:
+            return False
+        return self.rewritten is None or "rewritten" not in self.right or self.rewritten > NOISE * self.session
+
+    def data(self) -> dict[str, Any]:
+        """Everything, in what JSON has."""
+        return {
+            "original": self.original,
+            "rewritten": self.rewritten,
+            "session": self.session,
+            "errors": dict(self.errors),
+            "right": sorted(self.right),
+        }
+
+
+def measure_cost(
+    target: str, original: Path, rewritten: Path, inputs: Mapping[str, Any], expected: Mapping[str, np.ndarray]
+) -> Cost:
+    """Run both models on an installed target, and the original in our session if the target is ONNX Runtime.
+
+    Each has a process of its own, as the original may die there. They take turns, so that a busy machine slows all.
+    """
+    models = {"original": (target, original), "rewritten": (target, rewritten)}
+    if target == OWN_RUNTIME:
+        models["session"] = ("session", original)
+    errors: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        given = write_inputs(Path(folder), inputs)
+        processes = {
+            name: stack.enter_context(ModelProcess(runtime, model, given, Path(folder, f"{name}.npz")))
+            for name, (runtime, model) in models.items()
+        }
+        seconds = _take_turns(processes, errors)
+        results = {name: processes[name].read_results() for name in seconds}
+    right = {name for name, made in results.items() if same_results(made, expected)}
+    both = {"rewritten", "session"} & results.keys()
+    if len(both) == 2 and not right & both and same_results(results["session"], results["rewritten"]):
+        right |= both
+    return Cost(**seconds, errors=errors, right=frozenset(right))
+
+
+def _take_turns(processes: Mapping[str, ModelProcess], errors: dict[str, str]) -> dict[str, float]:
+    """The least seconds of each that did not fail; ``errors`` gets why others did."""
+    least = dict.fromkeys(processes, float("inf"))
+    spent = 0.0
+    for _ in range(ROUNDS):
+        for name in list(least):
+            try:
+                seconds = processes[name].run()
+            except RunError as error:
+                errors[name] = str(error)
+                del least[name]
+                continue
+            least[name] = min(least[name], seconds)
+            spent += max(seconds, TURN)
+        if spent > SECONDS:
+            break
+    return {name: float(f"{seconds:.3g}") for name, seconds in least.items()}
+
+
+def cost_lines(target: str, cost: Cost) -> Iterator[str]:
+    """What a run takes, in sentences; none where the times hardly differ."""
+    if "original" in cost.errors:
+        yield f"the original fails in {target}: {cost.errors['original']}"
+    if cost.rewritten is None:
+        return
+    text = f"a run of {target} takes {seconds_text(cost.rewritten)}"
+    if cost.original is not None:
+        ratio = cost.rewritten / cost.original
+        if 1 / NOISE < ratio < NOISE and not cost.is_session_better:
+            return
+        is_wrong = "original" not in cost.right and "rewritten" in cost.right
+        differs = ", but the original gives other results" if is_wrong else ""
+        text += f" instead of {seconds_text(cost.original)} ({ratio:.2g} times{differs})"
+    if cost.session is not None:
+        text += f"; the original in gatherscatter.onnx.InferenceSession takes {seconds_text(cost.session)}"
+    yield text
+
+
+def advise(cost: Cost, source: Path | None) -> str:
+    """The sentence that recommends the session; empty where it is not better. ``source`` is the original's file."""
+    if not cost.is_session_better or cost.session is None:
+        return ""
+    session, file = ("model", "MODEL") if source is None else (repr(str(source)), shlex.quote(str(source)))
+    if cost.rewritten is None or "rewritten" not in cost.right:
+        why = "its results are right"
+    else:
+        why = f"it is {cost.rewritten / cost.session:.2g} times as fast"
+    return (
+        f"{OWN_RUNTIME}: prefer gatherscatter.onnx.InferenceSession({session}) to the rewritten model, or for other "
+        f"languages gatherscatter convert {file} FIXED.onnx --for {OWN_RUNTIME}: {why}"
+    )

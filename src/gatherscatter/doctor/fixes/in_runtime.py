@@ -1,0 +1,108 @@
+"""``python -m gatherscatter.doctor.fixes.in_runtime RUNTIME MODEL INPUTS RESULTS``: runs of a model by a runtime.
+
+For each line of its standard input it runs the model, and prints the least seconds of a run. The first time it runs the
+model once and writes the results. It has a process of its own, because a model may end it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gatherscatter.model_interface import name_inputs
+from gatherscatter.models.tensor_files import read_tensors, write_tensors
+from gatherscatter.native_library import library_path
+from gatherscatter.specs.own_operators import DOMAIN
+
+TURN = 0.02  # seconds in which a short model runs again and again
+
+Run = Callable[[], Mapping[str, Any]]
+Arrays = Mapping[str, np.ndarray]
+
+
+def main(runtime: str, model: str, inputs: str, results: str) -> None:
+    """Answer each line of standard input. What the runtime prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    given = {
+        name: array.astype(object) if array.dtype.kind == "U" else array for name, array in read_tensors(inputs).items()
+    }
+    run = LOADERS[runtime](Path(model), given)
+    for number, _ in enumerate(sys.stdin):
+        if number == 0:
+            start = perf_counter()
+            made = run()
+            least = perf_counter() - start
+            write_tensors(results, made)
+        else:
+            least = _time(run)
+        print(least, file=answers, flush=True)
+
+
+def _time(run: Run) -> float:
+    """The least seconds of the runs of a turn."""
+    least, end = float("inf"), perf_counter() + TURN
+    while perf_counter() < end:
+        start = perf_counter()
+        run()
+        least = min(least, perf_counter() - start)
+    return least
+
+
+def _load_onnxruntime(model: Path, inputs: Arrays) -> Run:
+    import onnxruntime  # type: ignore[import-untyped]
+
+    from gatherscatter.onnx.model import parse_onnx
+
+    options = _options()
+    if any(entry.domain == DOMAIN for entry in parse_onnx(model).opset_import):
+        options.register_custom_ops_library(str(library_path()))
+    return _bind(onnxruntime.InferenceSession(str(model), options), inputs)
+
+
+def _load_session(model: Path, inputs: Arrays) -> Run:
+    from gatherscatter.onnx import InferenceSession
+
+    return _bind(InferenceSession(model, _options()), inputs)
+
+
+def _options() -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return options
+
+
+def _bind(session: Any, inputs: Arrays) -> Run:
+    names = [output.name for output in session.get_outputs()]
+    return lambda: dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def _load_openvino(model: Path, inputs: Arrays) -> Run:
+    from gatherscatter.openvino.engine import load_openvino
+
+    loaded = load_openvino(model)
+    # By position in an IR, as each format has names of its own.
+    given = name_inputs(loaded.inputs, list(inputs.values())) if model.suffix.lower() == ".xml" else inputs
+    return lambda: loaded.run(given)
+
+
+LOADERS: dict[str, Callable[[Path, Arrays], Run]] = {
+    "onnxruntime": _load_onnxruntime,
+    "session": _load_session,
+    "openvino": _load_openvino,
+}
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Exception as error:  # whatever the runtime raises is its answer
+        sys.exit(str(error))
