@@ -1,4 +1,4 @@
-"""OpenVINO: GatherTree refuses int8 and uint8."""
+"""OpenVINO: GatherTree refuses integers of 8 bits, bool, bfloat16 and float8."""
 
 import sys
 

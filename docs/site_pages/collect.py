@@ -1,19 +1,14 @@
-"""Take what the page "Differences" shows from reports of ``gatherscatter conform --json``. In the folder ``docs``:
-
-gatherscatter conform --runtime numpy --runtime jax --json report.json
-python -m site_pages.collect report.json
-"""
+"""What the page "Differences" shows of a conformance report. `tools.lab` keeps it with the published results."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
+from collections.abc import Mapping
 from typing import Any
 
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.report import read_json
-from site_pages.differences import AN_ERROR, ENGINES, FILE, numbers, wanted
+from site_pages.differences import AN_ERROR, ENGINES, numbers, wanted
 from site_pages.topics import TOPICS
 
 # Verdicts that say more than an outcome.
@@ -25,20 +20,18 @@ HARM = {
 }
 
 
-def collect(results: dict[str, Any], report: dict[str, Any]) -> None:
-    """Take what the page shows from a report, in place of what was there of the same engines."""
-    releases = {each["name"]: each["version"] for each in report["runtimes"] if each["name"] in ENGINES}
-    results["releases"] = {
-        name: (results["releases"] | releases)[name] for name in sorted(results["releases"] | releases)
+def collect_outcomes(report: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """By case and engine, what the engine gave."""
+    cases = (case for topic in TOPICS for cases in topic.cases() for case in cases)
+    return {
+        case.id: {
+            name: outcome
+            for name in ENGINES
+            if name in report["results"]
+            and (outcome := _outcome(case, report["results"][name].get(case.id))) is not None
+        }
+        for case in cases
     }
-    for case in (case for topic in TOPICS for cases in topic.cases() for case in cases):
-        known = results["outcomes"].setdefault(case.id, {})
-        for name in releases:
-            outcome = _outcome(case, report["results"][name].get(case.id))
-            if outcome is not None:
-                known[name] = outcome
-            else:
-                known.pop(name, None)
 
 
 def _outcome(case: Case, result: dict[str, Any] | None) -> str | None:
@@ -56,15 +49,3 @@ def _plain(text: str) -> str:
     """The text of a result, with numbers as the page writes them."""
     with_digits = re.sub(r"\.(?!\d)", ".0", text.replace("nan", "NaN").replace("inf", "Infinity"))
     return numbers(json.loads(with_digits))
-
-
-def main() -> None:
-    """Take the results of reports into the file."""
-    results = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"releases": {}, "outcomes": {}}
-    for path in sys.argv[1:]:
-        collect(results, read_json(path))
-    FILE.write_text(json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The page "Differences": what engines give for the same calls, from results of ``gatherscatter conform --json``.
 
-What the page shows is kept in ``differences.json``; `site_pages.collect` takes it from reports.
+What the page shows is in the published results, ``docs/conformance/results.json``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gatherscatter.specs.table import op
 from gatherscatter.text import markdown_table
 from site_pages.topics import TOPICS
 
-FILE = Path(__file__).with_name("differences.json")
+FILE = Path(__file__).parents[1] / "conformance" / "results.json"
 
 # Engines by the names that reports have. Those that are asked twice (one thread, 64 bits) are not shown.
 ENGINES = {
@@ -51,10 +51,9 @@ def _page(results: dict[str, Any]) -> Iterator[str]:
         "[listed at the end](#what-array-libraries-are-asked). An outcome that the text leaves open is not wrong; what "
         "departs from a specification is in [findings](findings.md)."
     )
-    releases = (
-        f"{title} {results['releases'][name]}" for name, title in ENGINES.items() if name in results["releases"]
-    )
-    yield f"Releases: {', '.join(releases)}."
+    versions = {info["name"]: info["version"] for info in results["runtimes"]}
+    releases = (f"{title} {versions[name]}" for name, title in ENGINES.items() if name in versions)
+    yield f"Asked on {results['created'][:10]}. Releases: {', '.join(releases)}."
     for topic in TOPICS:
         yield f"## {topic.title}"
         yield topic.text

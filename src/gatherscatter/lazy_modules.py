@@ -71,6 +71,7 @@ MODULES: dict[str, dict[str, str]] = {
         "onnxruntime-1-thread": ".by_onnxruntime:OnnxRuntimeOneThread",
         "onnx-reference": ".by_onnx_reference:OnnxReference",
         "openvino": ".by_openvino:OpenVino",
+        "openvino-evaluate": ".by_openvino:OpenVinoEvaluate",
         "openvino-onnx": ".by_openvino:OpenVinoOnnx",
         "tract": ".by_tract:Tract",
         "onnx2torch": ".by_onnx2torch:Onnx2Torch",
@@ -78,6 +79,7 @@ MODULES: dict[str, dict[str, str]] = {
         "pytorch": ".by_pytorch:PyTorch",
         "jax": ".by_jax:Jax",
         "jax-x64": ".by_jax:Jax64",
+        "stablehlo": ".by_stablehlo:StableHlo",
         "tensorflow": ".by_tensorflow:TensorFlow",
     },
 }

@@ -14,7 +14,7 @@ from gatherscatter.findings.conditions import COUNTED
 from gatherscatter.findings.nodes import Operand, Site, collect_call_values, collect_static_values
 from gatherscatter.findings.verdicts import record_of
 
-F32, I64 = np.float32, np.int64
+F32, I64, U32, BF16 = np.float32, np.int64, np.uint32, ml_dtypes.bfloat16
 
 
 def test_every_condition_of_the_findings_is_counted() -> None:
@@ -27,6 +27,14 @@ def test_findings_that_are_named_exist() -> None:
 
 ND = {"data": np.zeros((4, 3), F32), "indices": np.zeros((1, 1), I64), "updates": np.zeros((1, 3), F32)}
 BOX = {"data": np.zeros((4, 3), F32), "indices": np.zeros((2, 3), I64), "updates": np.zeros((2, 3), F32)}
+CACHE = {"past_cache": np.zeros((2, 5, 1)), "update": np.zeros((2, 2, 1))}
+BEAMS = {  # one parent of the first step is bad, one of the second and one of the third
+    "step_ids": np.zeros((3, 1, 2), np.int32),
+    "parent_ids": np.array([[[5, 0]], [[0, -1]], [[2, 0]]], np.int32),
+    "end_token": np.array(0, np.int32),
+}
+TABLE = {"emb_table": np.zeros((4, 2), F32)}
+SEGMENTS = TABLE | {"indices": [0, 1], "segment_ids": [0, 1], "num_segments": np.array(2)}
 NAN, INF = F32("nan"), F32("inf")
 COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     # condition, op version, inputs, attributes, how many
@@ -46,16 +54,74 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
         1,
     ),
     ("wide values", "onnx.Gather-13", {"data": np.array([2**31, -(2**31), 7]), "indices": [0]}, {}, 1),
-    ("wide values", "onnx.Gather-13", {"data": np.array([0.5, 0.1, np.nan, 1e300]), "indices": [0]}, {}, 2),
+    ("wide values", "onnx.Gather-13", {"data": np.array([0.5, 0.1, np.nan, 1e300]), "indices": [0, 1, 2, 3]}, {}, 2),
+    ("wide values", "onnx.Gather-13", {"data": np.array([0.5, 0.1, np.nan, 1e300]), "indices": [0, 2]}, {}, 0),
     ("wide values", "onnx.Gather-13", {"data": np.array([0.1], F32), "indices": [0]}, {}, 0),
+    ("wide values", "onnx.Gather-13", {"data": np.array([2**31, 2**64 - 1], np.uint64), "indices": [0, 1]}, {}, 1),
+    (
+        "wide values",
+        "onnx.ScatterND-18",
+        {"data": np.array([2**30, 5]), "indices": [[0], [1]], "updates": np.array([2**30, 6])},
+        {"reduction": "add"},
+        1,
+    ),
+    (
+        "wide values",
+        "openvino.EmbeddingBagPacked-15",
+        {"emb_table": np.array([[1.0], [2.0]]), "indices": [[0, 0, 1], [1, 1, 1]]},
+        {"reduction": "mean"},
+        1,
+    ),
+    (
+        "signed order",
+        "onnx.ScatterND-18",
+        {"data": np.array([5, 5, 7], U32), "indices": [[0], [1], [2]], "updates": np.array([2**31, 6, 2**31], U32)},
+        {"reduction": "max"},
+        2,
+    ),
+    (
+        "bfloat16 rounding",
+        "onnx.ScatterND-18",
+        {
+            "data": np.array([1, 1, 1.0078125], BF16),
+            "indices": [[0], [1], [2]],
+            "updates": np.array([0.005859375, 0.00390625, 0.005859375], BF16),
+        },
+        {"reduction": "add"},
+        1,  # 1.005859375 is nearer to 1.0078125; 1.00390625 is a tie; the last bit of 1.0078125 is 1
+    ),
+    ("negative", "onnx.TensorScatter-24", CACHE | {"write_indices": [-7, 9]}, {"mode": "circular"}, 1),
+    ("out of range", "onnx.TensorScatter-24", CACHE | {"write_indices": [-7, 9]}, {"mode": "circular"}, 0),
+    ("too negative", "onnx.ScatterElements-18", BOX | {"indices": [[2**31, 2**32, -5]]}, {}, 2),
+    ("out of range", "openvino.GatherTree-1", BEAMS | {"max_seq_len": np.array([3])}, {}, 2),
+    ("out of range", "openvino.GatherTree-1", BEAMS | {"max_seq_len": np.array([2])}, {}, 1),
     ("wide indices", "onnx.Gather-13", {"data": np.zeros(2, F32), "indices": [2**31, -(2**31)]}, {}, 1),
     ("empty indices", "onnx.Gather-13", {"data": np.zeros(2, F32), "indices": np.zeros((0, 2), I64)}, {}, 1),
     ("empty indices", "onnx.GatherND-13", ND | {"indices": np.zeros((2, 0), I64)}, {}, 0),
+    (
+        "empty indices",
+        "openvino.Gather-8",
+        {"data": np.zeros((0, 2), F32), "indices": np.zeros((0, 2), I64), "axis": 1},
+        {"batch_dims": 1},
+        0,
+    ),
     ("k=0", "onnx.GatherND-13", ND | {"indices": np.zeros((2, 0), I64)}, {}, 1),
+    ("k=0", "onnx.GatherND-13", ND | {"indices": np.zeros((0, 0), I64)}, {}, 0),
     ("empty axis", "onnx.Gather-13", {"data": np.zeros((0, 2), F32), "indices": [0]}, {}, 1),
     ("empty axis", "onnx.Gather-13", {"data": np.zeros((0, 2), F32), "indices": [0]}, {"axis": 1}, 0),
     ("nan", "onnx.ScatterND-18", ND | {"updates": np.array([[1, NAN, NAN]], F32)}, {"reduction": "max"}, 2),
-    ("infinite", "onnx.ScatterND-18", ND | {"updates": np.array([[1, INF, -INF]], F32)}, {"reduction": "max"}, 2),
+    (
+        "infinite extreme",
+        "openvino.ScatterElementsUpdate-12",
+        {
+            "data": np.array([-INF, 0, 0], F32),
+            "indices": [1, 2, 2],
+            "updates": np.array([-INF, INF, -INF], F32),
+            "axis": 0,
+        },
+        {"reduction": "max", "use_init_val": False},
+        1,
+    ),
     ("long axis", "onnx.GatherElements-13", {"data": np.zeros(64, F32), "indices": [0]}, {}, 1),
     ("shorter indices", "onnx.GatherElements-13", {"data": np.zeros((2, 3)), "indices": [[0, 0]]}, {"axis": 0}, 1),
     ("shorter indices", "onnx.GatherElements-13", {"data": np.zeros((2, 3)), "indices": [[0, 0, 0]]}, {"axis": 0}, 0),
@@ -83,6 +149,13 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
         1,
     ),
     ("empty slice", "onnx.GatherND-13", {"data": np.zeros((2, 0)), "indices": [[5]]}, {}, 1),
+    (
+        "empty slice",
+        "openvino.ScatterUpdate-3",
+        {"data": np.zeros((0, 2)), "indices": [5], "updates": np.zeros((0, 1)), "axis": 1},
+        {},
+        1,
+    ),
     ("scalar indices", "onnx.Gather-13", {"data": np.zeros(2), "indices": np.array(0)}, {}, 1),
     ("several axes", "openvino.Gather-8", {"data": np.zeros((2, 2)), "indices": [0], "axis": np.array([0, 1])}, {}, 1),
     ("unknown attribute", "onnx.ScatterND-18", ND, {"reduction": "sum"}, 1),
@@ -122,6 +195,7 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {}, 1),
     ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": [0]}, {"axis": 1}, 0),
     ("slices", "onnx.ScatterND-18", ND, {}, 1),
+    ("slices", "onnx.Gather-13", {"data": np.zeros((2, 3)), "indices": np.zeros(0, I64)}, {}, 0),
     ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {}, 1),
     ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": np.zeros(0, I64)}, {}, 0),
     ("empty result", "onnx.Gather-13", {"data": np.zeros((2, 0)), "indices": [1]}, {"axis": 1}, 0),
@@ -136,6 +210,37 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {"axis": 1}, 1),
     ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 0),
     ("computed indices", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 1),
+    ("index type", "onnx.GatherND-13", {"data": np.zeros(2), "indices": np.zeros((1, 1), np.int32)}, {}, 1),
+    ("index type", "onnx.GatherND-13", {"data": np.zeros(2), "indices": [[0]]}, {}, 0),
+    ("element type", "onnx.Gather-11", {"data": np.zeros(2, BF16), "indices": [0]}, {}, 1),
+    ("element type", "onnx.Gather-13", {"data": np.zeros(2, BF16), "indices": [0]}, {}, 0),
+    ("extra attribute", "onnx.GatherElements-13", {"data": np.zeros(2), "indices": [0]}, {"batch_dims": 0}, 1),
+    ("extra attribute", "onnx.GatherElements-13", {"data": np.zeros(2), "indices": [0]}, {"axis": 0}, 0),
+    ("low batch dims", "openvino.Gather-8", BOX | {"axis": 0}, {"batch_dims": -3}, 1),
+    ("low batch dims", "openvino.Gather-8", BOX | {"axis": 0}, {"batch_dims": -2}, 0),
+    ("empty last bag", "openvino.EmbeddingBagOffsetsSum-3", TABLE | {"indices": [0, 1], "offsets": [0, 2]}, {}, 1),
+    ("empty last bag", "openvino.EmbeddingBagOffsetsSum-3", TABLE | {"indices": [0, 1], "offsets": [0, 0]}, {}, 0),
+    ("empty last bag", "openvino.EmbeddingBagPackedSum-3", TABLE | {"indices": np.zeros((2, 0), I64)}, {}, 1),
+    ("empty last bag", "openvino.EmbeddingBagPackedSum-3", TABLE | {"indices": np.zeros((0, 2), I64)}, {}, 0),
+    ("no segments", "openvino.EmbeddingSegmentsSum-3", SEGMENTS | {"num_segments": np.array(0)}, {}, 1),
+    ("no segments", "openvino.EmbeddingSegmentsSum-3", SEGMENTS, {}, 0),
+    ("no default row", "openvino.EmbeddingSegmentsSum-3", SEGMENTS | {"default_index": np.array(-1)}, {}, 1),
+    ("no default row", "openvino.EmbeddingSegmentsSum-3", SEGMENTS, {}, 0),
+    ("negative segment", "openvino.SegmentMax-16", {"data": np.zeros((2, 1)), "segment_ids": [-1, 0]}, {}, 1),
+    (
+        "no members",
+        "openvino.SegmentMax-16",
+        {"data": np.zeros((0, 1)), "segment_ids": np.zeros(0, I64), "num_segments": np.array(3)},
+        {},
+        1,
+    ),
+    (
+        "no members",
+        "openvino.SegmentMax-16",
+        {"data": np.zeros((0, 1)), "segment_ids": np.zeros(0, I64), "num_segments": np.array(0)},
+        {},
+        0,
+    ),
 ]
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from gatherscatter.conformance import findings_page
 from gatherscatter.findings import catalog
 from gatherscatter.findings.catalog import Finding
 from gatherscatter.specs.table import OpVersion, ops
@@ -54,11 +53,6 @@ def test_a_reproducer_shows_the_finding(finding: Finding, tmp_path: Path) -> Non
     assert run.returncode == DEPARTS, printed
     for line in (f"{finding.source}: {finding.text}", "expected  ", "observed  ", release):
         assert line in run.stdout
-
-
-def test_the_page_is_made_from_the_table() -> None:
-    command = "python -m gatherscatter.conformance.findings_page docs/findings.md"
-    assert (ROOT / "docs" / "findings.md").read_text() == findings_page.page(), f"run {command}"
 
 
 def test_every_script_has_a_row() -> None:

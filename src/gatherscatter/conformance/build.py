@@ -76,13 +76,13 @@ def make_case(draft: CaseDraft) -> Case:
         error=error,
         rules=(*draft.rules, "O24") if draft.op == "onnx.Scatter-11" else draft.rules,
         latitude=unspecified.REASONS[key] if (key := unspecified.reason(row, *draft.call, error)) else "",
-        relation="zero sign free" if expected and _both_zeros(draft) else "exact",
+        relation="zero sign free" if expected and _leaves_zero_sign_open(draft) else "exact",
     )
 
 
-def _both_zeros(draft: CaseDraft) -> bool:
+def _leaves_zero_sign_open(draft: CaseDraft) -> bool:
     row = oracle.ROWS[draft.op]
-    return unspecified.reduces(row) and unspecified.has_both_zeros(row, draft.call.inputs, draft.call.attributes)
+    return unspecified.reduces(row) and unspecified.leaves_zero_sign_open(row, draft.call.inputs, draft.call.attributes)
 
 
 def answer(draft: CaseDraft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:

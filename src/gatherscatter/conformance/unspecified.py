@@ -39,6 +39,8 @@ REASONS = {
     "zero": "V22: the text does not say what the zero of strings is",
     "bags": "V25 to V29: the text does not say what such indices, offsets, segment ids or defaults mean",
     "integer mean": "V31: the text divides integers to floats, which are not of type T",
+    "empty mean": "V27: the text does not say what the mean of no rows is",
+    "numeric": "V18: the text does not say whether bool is a numeric type",
     "write index": "O23: the text does not say what a negative write index means",
 }
 """What is open, as a sentence of a case."""
@@ -106,7 +108,18 @@ def _is_out_of_order(given: dict[str, Any]) -> bool:
 
 def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any]) -> str:
     """With a result that is this package's ruling."""
+    if (
+        row.kernel in ("gather_reduce", "gather_tree")
+        and oracle.element_type(_array(given[row.inputs[0]]).dtype) == "bool"
+    ):
+        return "numeric"
     if row.kernel == "gather_reduce":
+        if (
+            row.op_type == "EmbeddingBagPacked"
+            and attributes.get("reduction") == "mean"
+            and not given["indices"].shape[1]
+        ):
+            return "empty mean"
         scalars = [given[name] for name in ("num_segments", "default_index") if given.get(name) is not None]
         by_default = row.op_type == "EmbeddingSegmentsSum" and given["default_index"] is not None
         unnamed = by_default and int(given["default_index"].reshape(())) == -1
@@ -149,14 +162,21 @@ def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], att
     return ""
 
 
-def has_both_zeros(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> bool:
-    """Whether a minimum or maximum is of zeros of both signs."""
-    if attributes.get("reduction", row.fixed_reduction) not in ("min", "max"):
-        return False
+def leaves_zero_sign_open(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> bool:
+    """Whether a minimum or maximum is of zeros of both signs, or the sum of a bag of negative zeros.
+
+    The texts of bags name no number to begin with. From 0, the sum of negative zeros is 0.
+    """
     if oracle.element_type(_array(inputs[0]).dtype) not in FLOATS:
         return False
+    is_extreme = attributes.get("reduction", row.fixed_reduction) in ("min", "max")
+    if not is_extreme and row.kernel != "gather_reduce":
+        return False
     places = contributions(row, inputs, attributes, attributes.get("use_init_val", True))
-    return any({np.signbit(float(x)) for x in place if x == 0} == {False, True} for place in places)
+    signs = ([bool(np.signbit(float(x))) for x in place if x == 0] for place in places)
+    if is_extreme:
+        return any(set(each) == {False, True} for each in signs)
+    return any(each and all(each) and len(each) == len(place) for each, place in zip(signs, places, strict=True))
 
 
 def contributions(

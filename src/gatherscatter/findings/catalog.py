@@ -20,16 +20,18 @@ CONDITIONS = {
     "repeated": "two indices name one place of data (-1 and size-1 are one place)",
     "negative": "an index in [-size, -1]",
     "out of range": "an index beyond the range of the operator version",
-    "too negative": "an index below -size",
-    "wide values": "64-bit data or updates hold a value that 32 bits of the same kind don't hold",
+    "too negative": "the low 32 bits of an index are below -size",
+    "wide values": "64-bit data, updates or sums of them hold a value that 32 bits don't hold, and the result shows it",
     "wide indices": "an index that 32 bits don't hold",
-    "empty indices": "the indices tensor has no elements, and its last dimension is not the 0 of k=0",
+    "empty indices": "the indices tensor has no elements, and the 0 is not the k of k=0 or a batch dimension",
     "empty result": "indices have elements, and the result has none",
-    "k=0": "the last dimension of indices is 0: each index names all of data",
+    "k=0": "the last dimension of indices is 0, and there are tuples: each names all of data",
     "empty slice": "an index is out of range where the slices of data are empty",
     "empty axis": "data has size 0 on an indexed axis, and there is an index",
     "nan": "data or updates hold a NaN",
-    "infinite": "data or updates hold an infinity",
+    "infinite extreme": "the maximum of the updates alone is minus infinity, or the minimum is infinity",
+    "signed order": "a minimum or maximum of unsigned integers that is another one if they are taken as signed",
+    "bfloat16 rounding": "a sum or product of bfloat16 is rounded up from a number whose last bit is 0",
     "non-integral mean": "a mean of integers that is negative and not whole",
     "overflowing mean": "a mean of integers whose sum leaves their type",
     "long axis": "data has size 64 or more on the indexed axis",
@@ -42,12 +44,21 @@ CONDITIONS = {
     "updates shape": "updates have another shape than the text demands",
     "batch dims differ": "the batch dimensions of data and indices are not equal",
     "negative batch dims": "batch_dims is -2 or less",
+    "low batch dims": "batch_dims is below minus the rank of data or of indices",
     "empty batch": "a batch dimension is 0",
-    "slices": "what an index names is more than one element of data",
+    "slices": "there are indices, and each names more than one element of data",
     "several axes": "the input axis has more than one element",
     "unknown attribute": "the value of an attribute is not one that the version lists",
+    "extra attribute": "an attribute that the version doesn't have",
+    "index type": "the type of the indices is not one that the version lists",
+    "element type": "the type of data or updates is not one that the version lists",
     "malformed": "the version doesn't allow the call: a type, rank, axis or size that its text excludes",
     "short sequence": "GatherTree: an entry of max_seq_len is 0 or less",
+    "empty last bag": "the last bag has no indices",
+    "no segments": "num_segments is 0",
+    "no members": "num_segments is not 0, and there are no segment ids",
+    "negative segment": "a segment id below 0",
+    "no default row": "default_index is -1",
 }
 
 # What happens, most severe first.
@@ -101,7 +112,8 @@ class Finding:
     runtime : str
         A key of `RUNTIMES`.
     releases : str
-        The release in which it was seen (for a thread: the one it names, or "").
+        The release in which it was seen, by default that of its runtime in the table ``releases`` (for a thread: the
+        one it names, or "").
     namespace : str
         ``"onnx"``, ``"openvino"``, or ``""`` where the runtime has functions of its own.
     ops : tuple of str
@@ -112,6 +124,8 @@ class Finding:
         Versions of ``ops``; empty: all of them.
     types : tuple of str
         Element types of data; ``("*",)``: all that the runtime takes.
+    except_types : tuple of str
+        Element types of data that the finding leaves out, where ``types`` are all.
     reductions : tuple of str
         Reductions by the names of this package (``"add"``, ``"mul"``, ... for OpenVINO's sum, prod); ``"*"``: all.
     condition : str
@@ -145,6 +159,7 @@ class Finding:
     url: str = ""
     onnx_ops: tuple[str, ...] = ()
     versions: tuple[int, ...] = ()
+    except_types: tuple[str, ...] = ()
     setting: str = ""
     elements: int = 0
     threads: int = 1
@@ -174,7 +189,9 @@ def load() -> tuple[Finding, ...]:
 
 
 def _rows() -> Iterator[Finding]:
-    text = resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8")
-    for row in tomllib.loads(text)["finding"]:
+    table = tomllib.loads(resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
+    for row in table["finding"]:
         values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        if "releases" not in row:
+            values["releases"] = table["releases"][row["runtime"]]
         yield Finding(**values)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
-from ml_dtypes import iinfo
 
 from gatherscatter.findings.nodes import BY_TUPLE, ELEMENTWISE, INDEX_ROLES, Count, NodeValues
-from gatherscatter.specs.table import slots_shape
+from gatherscatter.specs.table import op, slots_shape
+
+_ERRORS = (IndexError, TypeError, ValueError)  # of a call that the specification forbids
 
 
 def repeated(values: NodeValues) -> Count:
@@ -32,12 +34,31 @@ def negative(values: NodeValues) -> Count:
 def too_negative(values: NodeValues) -> Count:
     if "indices" in values.sizes:
         return 0
-    return _count_index_values(values, lambda column, size: column < -size, None)
+    return _count_index_values(values, lambda column, size: _low_32_bits(column) < -size, None)
+
+
+def _low_32_bits(column: np.ndarray) -> np.ndarray:
+    return (column + 2**31) % 2**32 - 2**31
 
 
 def out_of_range(values: NodeValues) -> Count:
+    """A circular cache takes its positions modulo its length, and a GatherTree does not follow all parents."""
+    if values.is_circular:
+        return 0
+    if values.row.kernel == "gather_tree":
+        return _followed_parents_out_of_range(values)
     ends = 0 if values.row.index_range == "nonnegative" else -1
     return _count_index_values(values, lambda column, size: (column < ends * size) | (column >= size), None)
+
+
+def _followed_parents_out_of_range(values: NodeValues) -> Count:
+    """Those of the first step are not followed, nor those past the length of a sequence."""
+    parents, lengths = values.indices, values.arrays.get("max_seq_len")
+    if parents is None or lengths is None:
+        return None
+    steps = np.arange(len(parents))[:, None, None]
+    followed = (steps > 0) & (steps < lengths.reshape(-1, 1))
+    return int(np.count_nonzero(followed & ((parents < 0) | (parents >= parents.shape[2]))))
 
 
 def _count_index_values(
@@ -73,11 +94,12 @@ def wide_indices(values: NodeValues) -> Count:
 def empty_indices(values: NodeValues) -> Count:
     if values.count is None:
         return None
-    return int(values.count == 0 and "indices" in values.types)
+    batch = _batch(values)
+    return int(values.count == 0 and "indices" in values.types and (batch is None or 0 not in batch[1]))
 
 
 def no_tuple(values: NodeValues) -> Count:
-    if values.row.kernel not in BY_TUPLE:
+    if values.row.kernel not in BY_TUPLE or values.count == 0:
         return 0
     return None if values.k is None else int(values.k == 0)
 
@@ -91,7 +113,7 @@ def empty_axis(values: NodeValues) -> Count:
 
 def empty_slice(values: NodeValues) -> Count:
     """How many indices are out of range, where what an index names has no elements."""
-    if values.row.kernel not in BY_TUPLE:
+    if values.row.kernel not in (*BY_TUPLE, "scatter_update"):
         return 0
     rest = values.slice_shape
     if rest is None:
@@ -105,39 +127,105 @@ def computed_indices(values: NodeValues) -> Count:
     return int("indices" in values.types and "indices" not in values.constants)
 
 
-WIDE = {"int64": np.int32, "uint64": np.uint32, "float64": np.float32}
+WIDE = ("int64", "uint64", "float64")
 FLOATS = ("float", "bfloat", "complex")
 
 
+def _to_32_bits(array: np.ndarray) -> np.ndarray:
+    """As OpenVINO has it: integers are cut to int32, infinities become the largest float32."""
+    if array.dtype.kind in "iu":
+        return array.astype(np.int32)
+    largest = np.finfo(np.float32).max
+    return np.asarray(np.clip(array, -largest, largest, dtype=array.dtype), np.float32)
+
+
 def wide_values(values: NodeValues) -> Count:
-    """Infinities of float64 are among them: a runtime that narrows to 32 bits may make the largest number of them."""
+    """How many elements of the result are others if the call is computed in 32 bits.
 
-    def wide(name: str, array: np.ndarray) -> np.ndarray:
-        return np.asarray((array.astype(WIDE[name]) != array) | np.isinf(array))
+    Where the indices are unknown, those of data and updates are counted.
+    """
+    inputs = [known.name for known in values.row.inputs if known.kind == "data" and known.name in values.types]
+    types = {role: values.types[role] for role in inputs if role not in values.sizes}
+    wide = [role for role, name in types.items() if name is None or name in WIDE]
+    if not wide:
+        return 0
+    if any(types[role] is None or role not in values.arrays for role in wide):
+        return None
+    found = sum(_count_different(_to_32_bits(values.arrays[role]), values.arrays[role]) for role in wide)
+    is_chosen = values.reduction in ("none", "min", "max") and values.attributes.get("fill_mode") != "LOWEST"
+    if found == 0 and is_chosen:
+        return 0  # every result is one of the inputs
+    changes = _count_changes(values, _to_32_bits, convert_result=_to_32_bits)
+    return found or None if changes is None else changes
 
-    return _count_elements(values, lambda name: name in WIDE, wide, small=True)
+
+def signed_order(values: NodeValues) -> Count:
+    if values.reduction not in ("min", "max", None):
+        return 0
+    name = next(iter(values.types.values()), None)
+    if name is not None and not name.startswith("uint"):
+        return 0
+    return None if None in (name, values.reduction) else _count_changes(values, lambda array: array.astype(np.int32))
+
+
+def infinite_extreme(values: NodeValues) -> Count:
+    """How many results are others if infinite updates become the last finite number before them."""
+    if values.row.kernel != "scatter_elements" or values.reduction not in ("min", "max", None):
+        return 0
+    name = values.types.get("updates")
+    if name is not None and not name.startswith(("float", "bfloat")):
+        return 0
+    if values.reduction is None or name is None or "updates" not in values.arrays:
+        return None
+    limits = ml_dtypes.finfo(values.arrays["updates"].dtype)  # type: ignore[no-untyped-call]
+    start, choose = (limits.max, np.minimum) if values.reduction == "min" else (limits.min, np.maximum)
+    return _count_changes(values, lambda array: choose(array, start), roles=("updates",))
+
+
+def _count_changes(
+    values: NodeValues,
+    convert: Callable[[np.ndarray], np.ndarray],
+    *,
+    roles: tuple[str, ...] | None = None,
+    convert_result: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> Count:
+    """How many elements of the result are others if these inputs, by default data and updates, are converted before.
+
+    None where an input is unknown, and 0 where there is no result.
+    """
+    if any(role not in values.arrays for role in values.types):
+        return None
+    attributes = {known.name: values.attributes.get(known.name) for known in values.row.attributes}
+    if None in attributes.values():
+        return None
+    inputs = [values.arrays.get(known.name) for known in values.row.inputs]
+    converted = [
+        convert(array) if array is not None and (known.name in roles if roles else known.kind == "data") else array
+        for known, array in zip(values.row.inputs, inputs, strict=True)
+    ]
+    try:
+        changed = convert_result(values.row(*converted, **attributes))
+        return _count_different(changed, values.row(*inputs, **attributes))
+    except _ERRORS:
+        return 0
+
+
+def _count_different(one: np.ndarray, other: np.ndarray) -> int:
+    """How many elements differ; NaN is NaN."""
+    same = (one.astype(other.dtype) == other) | ((one != one) & (other != other))
+    return int(np.count_nonzero(~same))
 
 
 def nan(values: NodeValues) -> Count:
     if not values.row.kernel.startswith("scatter"):
         return 0
-    return _count_elements(values, lambda name: name.startswith(FLOATS), lambda name, array: array != array)
-
-
-def infinite(values: NodeValues) -> Count:
-    if not values.row.kernel.startswith("scatter"):
-        return 0
-    return _count_elements(values, lambda name: name.startswith(FLOATS), lambda name, array: np.isinf(array))
+    return _count_elements(values, lambda name: name.startswith(FLOATS), lambda array: array != array)
 
 
 def _count_elements(
-    values: NodeValues,
-    concerns: Callable[[str], bool],
-    fulfils: Callable[[str, np.ndarray], np.ndarray],
-    *,
-    small: bool = False,
+    values: NodeValues, concerns: Callable[[str], bool], fulfils: Callable[[np.ndarray], np.ndarray]
 ) -> Count:
-    """How many elements of data and updates fulfil a test; ``small``: sizes of arrays don't."""
+    """How many elements of data and updates fulfil a test."""
     total = 0
     for known in values.row.inputs:
         if known.kind != "data" or known.name not in values.types:
@@ -145,15 +233,28 @@ def _count_elements(
         name = values.types[known.name]
         if name is None:
             return None
-        if not concerns(name) or (small and known.name in values.sizes):
+        if not concerns(name):
             continue
         if known.name not in values.arrays:
             return None
-        with np.errstate(all="ignore"):
-            found = fulfils(name, values.arrays[known.name])
-            found &= values.arrays[known.name] == values.arrays[known.name] if small else True
-        total += int(np.count_nonzero(found))
+        total += int(np.count_nonzero(fulfils(values.arrays[known.name])))
     return total
+
+
+def _written_places(values: NodeValues) -> np.ndarray | None:
+    """The position in data, flat, that each update goes to; None where it is unknown or an index is bad."""
+    data, indices, updates = (values.arrays.get(role) for role in ("data", "indices", "updates"))
+    if data is None or indices is None or updates is None or values.row.kernel not in (*ELEMENTWISE, "scatter_nd"):
+        return None
+    positions = np.arange(data.size).reshape(data.shape)
+    try:
+        if values.row.kernel == "scatter_nd":
+            places = op("onnx.GatherND-13")(positions, indices.astype(np.int64))
+        else:
+            places = op("onnx.GatherElements-13")(positions, indices.astype(np.int64), axis=values.axis)
+    except IndexError:
+        return None
+    return places.ravel() if places.size == updates.size else None
 
 
 def _integer_means(values: NodeValues) -> list[tuple[int, int]] | None:
@@ -161,22 +262,17 @@ def _integer_means(values: NodeValues) -> list[tuple[int, int]] | None:
     name = values.types.get("data")
     if values.reduction not in ("mean", None) or (name is not None and not name.startswith(("int", "uint"))):
         return []
-    data, updates, targets = values.arrays.get("data"), values.arrays.get("updates"), values.targets
-    if data is None or updates is None or targets is None or values.reduction is None or len(targets) != updates.size:
+    places = _written_places(values)
+    if places is None or values.reduction is None:
         return None
-    assert values.axis is not None
     sums: dict[int, list[int]] = {}
-    for target, update in zip(targets.tolist(), updates.ravel().tolist(), strict=True):
-        entry = sums.setdefault(target, [0, 0])
-        entry[0], entry[1] = entry[0] + update, entry[1] + 1
+    for place, update in zip(places.tolist(), values.arrays["updates"].ravel().tolist(), strict=True):
+        entry = sums.setdefault(place, [0, 0])
+        entry[0], entry[1] = entry[0] + int(update), entry[1] + 1
     if values.attributes.get("use_init_val", True):
-        shape = values.arrays["indices"].shape
-        lanes = [size for axis, size in enumerate(shape) if axis != values.axis]
-        for target, entry in sums.items():
-            at, lane = divmod(target, int(np.prod(lanes)))
-            where = list(np.unravel_index(lane, lanes)) if lanes else []
-            where.insert(values.axis, np.intp(at))
-            entry[0], entry[1] = entry[0] + int(data[tuple(where)]), entry[1] + 1
+        data = values.arrays["data"].ravel()
+        for place, entry in sums.items():
+            entry[0], entry[1] = entry[0] + int(data[place]), entry[1] + 1
     return [(total, count) for total, count in sums.values()]
 
 
@@ -189,8 +285,32 @@ def overflowing_mean(values: NodeValues) -> Count:
     means = _integer_means(values)
     if not means:
         return None if means is None else 0
-    limits = iinfo(values.arrays["data"].dtype)  # type: ignore[no-untyped-call]
+    limits = ml_dtypes.iinfo(values.arrays["data"].dtype)  # type: ignore[no-untyped-call]
     return sum(not limits.min <= total <= limits.max for total, _ in means)
+
+
+_STEPS = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+_FOLLOWED = 10_000  # so many updates are followed one by one
+
+
+def bfloat16_rounding(values: NodeValues) -> Count:
+    """How many sums or products are others if half a unit is added only where the last bit that stays is 1."""
+    name = values.types.get("data")
+    if not values.row.kernel.startswith("scatter") or values.reduction not in (*_STEPS, None):
+        return 0
+    if name is not None and name != "bfloat16":
+        return 0
+    places = _written_places(values)
+    if places is None or values.reduction is None or len(places) > _FOLLOWED:
+        return None
+    start = values.arrays["data"].astype(np.float32).ravel()
+    right, other, step = start.copy(), start.copy(), _STEPS[values.reduction]
+    with np.errstate(all="ignore"):
+        for place, update in zip(places.tolist(), values.arrays["updates"].astype(np.float32).ravel(), strict=True):
+            right[place] = step(right[place], update).astype(ml_dtypes.bfloat16)
+            bits = step(other[place], update).view(np.uint32)
+            other[place] = ((bits + ((bits & 0x10000) >> 1)) & 0xFFFF0000).view(np.float32)
+    return _count_different(other, right)
 
 
 def short_sequence(values: NodeValues) -> Count:
@@ -295,6 +415,10 @@ def empty_batch(values: NodeValues) -> Count:
     return 1 if 0 in dims else None if None in dims else 0
 
 
+def extra_attribute(values: NodeValues) -> Count:
+    return len(values.attributes.keys() - {known.name for known in values.row.attributes})
+
+
 def unknown_attribute(values: NodeValues) -> Count:
     for known in values.row.attributes:
         if known.choices is not None:
@@ -307,8 +431,8 @@ def unknown_attribute(values: NodeValues) -> Count:
 
 
 def slices(values: NodeValues) -> Count:
-    """Whether an index names more than one element of data, counted from the axis on."""
-    if values.row.kernel in ELEMENTWISE or "data" not in values.types:
+    """Whether there are indices, and each names more than one element of data, counted from the axis on."""
+    if values.row.kernel in ELEMENTWISE or "data" not in values.types or values.count == 0:
         return 0
     rest = values.slice_shape
     if rest is None:
@@ -318,6 +442,20 @@ def slices(values: NodeValues) -> Count:
     return 1 if any(size is not None and size > 1 for size in rest) else None if None in rest else 0
 
 
+def index_type(values: NodeValues) -> Count:
+    return _count_other_types(values, ("indices", "scalar"), values.row.index_types)
+
+
+def element_type(values: NodeValues) -> Count:
+    return _count_other_types(values, ("data",), values.row.element_types)
+
+
+def _count_other_types(values: NodeValues, kinds: tuple[str, ...], allowed: tuple[str, ...]) -> Count:
+    """How many inputs of these kinds have a type that the version doesn't list."""
+    types = [values.types.get(known.name) for known in values.row.inputs if known.kind in kinds]
+    return sum(name is not None and name not in allowed for name in types)
+
+
 def malformed(values: NodeValues) -> Count:
     """Whether an input is missing, or a type, the axis or batch_dims is none that the version has; what else is
     wrong shows when the model runs."""
@@ -325,14 +463,18 @@ def malformed(values: NodeValues) -> Count:
         return 1
     if values.row.kernel == "gather_nd" and values.attributes.get("batch_dims", 0) < 0:
         return 1
-    for known in values.row.inputs:
-        name = values.types.get(known.name)
-        index_types = values.row.index_types
-        allowed = {"data": values.row.element_types, "indices": index_types, "scalar": index_types}.get(known.kind)
-        if name is not None and allowed is not None and name not in allowed:
-            return 1
+    if index_type(values) or element_type(values):
+        return 1
     has_axis = "axis" in values.attributes or "axis" in values.arrays
     return int(has_axis and values.rank is not None and values.axis is None)
+
+
+def low_batch_dims(values: NodeValues) -> Count:
+    batch = values.attributes.get("batch_dims", 0)
+    if values.row.kernel != "gather" or batch >= 0:
+        return 0
+    data, indices = values.shapes.get("data"), values.shapes.get("indices")
+    return None if data is None or indices is None else int(batch < -min(len(data), len(indices)))
 
 
 def empty_result(values: NodeValues) -> Count:
@@ -378,6 +520,52 @@ def narrow_index_type(values: NodeValues) -> Count:
     return sum(size is not None and size > np.iinfo(name).max for size in sizes)
 
 
+def empty_last_bag(values: NodeValues) -> Count:
+    """Whether the last bag has no indices: it starts at their end, or no bag has any."""
+    if values.row.kernel != "gather_reduce":
+        return 0
+    shape, offsets = values.shapes.get("indices"), values.arrays.get("offsets")
+    if "offsets" in values.types:
+        if shape is None or shape[0] is None or offsets is None:
+            return None
+        return int(offsets.size > 0 and offsets[-1] == shape[0])
+    if "segment_ids" in values.types:
+        return 0
+    return None if shape is None or None in shape else int(shape[0] != 0 and shape[1] == 0)
+
+
+def no_segments(values: NodeValues) -> Count:
+    return _count_scalar(values, "num_segments", 0)
+
+
+def no_default_row(values: NodeValues) -> Count:
+    return _count_scalar(values, "default_index", -1)
+
+
+def _count_scalar(values: NodeValues, role: str, wanted: int) -> Count:
+    if role not in values.types:
+        return 0
+    return int(np.all(values.arrays[role] == wanted)) if role in values.arrays else None
+
+
+def negative_segment(values: NodeValues) -> Count:
+    if "segment_ids" not in values.types:
+        return 0
+    ids = values.arrays.get("segment_ids")
+    return None if ids is None else int(np.count_nonzero(ids < 0))
+
+
+def no_members(values: NodeValues) -> Count:
+    if "segment_ids" not in values.types or "num_segments" not in values.types:
+        return 0
+    shape, without_segments = values.shapes.get("segment_ids"), no_segments(values)
+    if shape is None or shape[0] is None:
+        return None
+    if shape[0] > 0 or without_segments == 1:
+        return 0
+    return 1 if without_segments == 0 else None
+
+
 COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "always": lambda values: 1,
     "repeated": repeated,
@@ -391,7 +579,9 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "k=0": no_tuple,
     "empty axis": empty_axis,
     "nan": nan,
-    "infinite": infinite,
+    "infinite extreme": infinite_extreme,
+    "signed order": signed_order,
+    "bfloat16 rounding": bfloat16_rounding,
     "non-integral mean": non_integral_mean,
     "overflowing mean": overflowing_mean,
     "long axis": long_axis,
@@ -401,11 +591,20 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "batch dims differ": batch_dims_differ,
     "negative batch dims": negative_batch_dims,
     "empty batch": empty_batch,
+    "low batch dims": low_batch_dims,
     "unknown attribute": unknown_attribute,
+    "extra attribute": extra_attribute,
     "short sequence": short_sequence,
     "empty slice": empty_slice,
     "slices": slices,
     "malformed": malformed,
+    "index type": index_type,
+    "element type": element_type,
+    "empty last bag": empty_last_bag,
+    "no segments": no_segments,
+    "no members": no_members,
+    "negative segment": negative_segment,
+    "no default row": no_default_row,
     "scalar indices": scalar_indices,
     "several axes": several_axes,
     "longer along axis": longer_along_axis,

@@ -129,18 +129,21 @@ class NodeValues:
         return None if self.axis is None else [shape[self.axis]]
 
     def _cache_positions(self, shape: tuple[int | None, ...]) -> int | None:
-        """How many places there are where an update of a cache can begin."""
+        """How many places there are where an update of a cache can begin; None where they are not limited."""
         update = self.shapes.get("update")
-        if self.axis is None or update is None:
+        if self.axis is None or update is None or self.is_circular:
             return None
         length, new = shape[self.axis], update[self.axis]
         return None if length is None or new is None else length - new + 1
 
+    @property
+    def is_circular(self) -> bool:
+        """Whether positions are taken modulo the length of a cache."""
+        return self.attributes.get("mode") == "circular"
+
     @cached_property
     def indices(self) -> np.ndarray | None:
         """The index values; None where unknown, where there are none, and where they are no whole numbers."""
-        if self.attributes.get("mode") == "circular":
-            return None
         found = next((self.arrays[role] for role in INDEX_ROLES if role in self.arrays), None)
         if found is None or found.dtype.kind in "iu":
             return found
@@ -182,6 +185,8 @@ class NodeValues:
         if data is None or self.indexed_sizes is None or self.row.kernel in ELEMENTWISE:
             return None
         end = self.attributes.get("batch_dims", 0) + (self.k or 0)
+        if self.row.kernel == "scatter_update" and self.axis is not None:
+            return data[: self.axis] + data[self.axis + 1 :]
         return data[end if self.row.kernel in BY_TUPLE else (self.axis or 0) + 1 :]
 
     @cached_property

@@ -283,7 +283,9 @@ def _count(finding: Finding, told: Record, known: Record, threads: int, cautious
 
 def _concerns(finding: Finding, element_type: str | None, reduction: str | None) -> bool | None:
     """Whether a finding is about this element type of data and this reduction; None where that is unknown."""
-    facts = (_is_allowed(element_type, finding.types), _is_allowed(reduction, finding.reductions))
+    facts = [_is_allowed(element_type, finding.types), _is_allowed(reduction, finding.reductions)]
+    if finding.except_types:
+        facts.append(None if element_type is None else element_type not in finding.except_types)
     return False if False in facts else None if None in facts else True
 
 

@@ -9,12 +9,16 @@ import numpy as np
 
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.conformance.case import Case
+from gatherscatter.conformance.observations import Outputs
 from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, arguments, row_of
 
 _SETUP = "import openvino as ov\ncore = ov.Core()"
 # Results in the precision of the model: without it, a processor that has bfloat16 may compute float32 in it.
 _CONFIG = '{"EXECUTION_MODE_HINT": "ACCURACY"}'
+
+# The error of Model.evaluate for a layer that has no reference implementation for its types.
+_NOT_EVALUATED = "Evaluation failed on"
 
 # The opset of Python's API that has each op version.
 _OPSETS = {"openvino.Gather-1": 1, "openvino.GatherTree-1": 1, "openvino.ScatterNDUpdate-3": 4}
@@ -44,6 +48,8 @@ class OpenVino(Runtime):
         if row.domain != "openvino":
             raise NotAskedError("this is an operator of ONNX")
         given = {each.name: array for each, array in zip(row.inputs, case.inputs, strict=False) if array is not None}
+        if row.version == 3 and "per_sample_weights" in given and "default_index" not in given:
+            raise NotAskedError("its Python functions take no weights without a default index")
         axis = given.pop("axis", None)
         opset = _OPSETS.get(case.op, row.version)
         nodes = [
@@ -58,9 +64,42 @@ class OpenVino(Runtime):
 import openvino.opset{opset} as ops
 nodes = [{listed}]
 layer = ops.{_snake(row.op_type)}({inputs}{last}{arguments(case.attributes)})
-compiled = core.compile_model(ov.Model([layer], nodes), "CPU", {_CONFIG})
-got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
+{self.compute(given)}
 {_write_numpy_conversion(next(iter(given.values())))}"""
+
+    def compute(self, given: dict[str, np.ndarray]) -> str:
+        """Lines that compute ``got`` from ``nodes``, ``layer`` and the arrays."""
+        return f"""\
+compiled = core.compile_model(ov.Model([layer], nodes), "CPU", {_CONFIG})
+got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]"""
+
+
+class OpenVinoEvaluate(OpenVino):
+    """A model of one layer, evaluated by the reference implementations in OpenVINO's core, without a plugin."""
+
+    name: ClassVar[str] = "openvino-evaluate"
+    title: ClassVar[str] = "OpenVINO Model.evaluate"
+    setup: ClassVar[str] = "import openvino as ov"
+
+    def compute(self, given: dict[str, np.ndarray]) -> str:
+        """An output tensor, which ``evaluate`` fills."""
+        tensors = ", ".join(
+            f"ov.Tensor({_tensor(name, array)})" if element_type(array.dtype) not in _BITS else _tensor(name, array)
+            for name, array in given.items()
+        )
+        return f"""\
+output = ov.Tensor(layer.get_output_element_type(0), layer.get_output_partial_shape(0).get_min_shape())
+ov.Model([layer], nodes).evaluate([output], [{tensors}])
+got = output.str_data if output.element_type == ov.Type.string else output.data"""
+
+    def run(self, case: Case, inputs: tuple[np.ndarray | None, ...]) -> Outputs:
+        """The outputs; an operator or a type without a reference implementation is not asked."""
+        try:
+            return super().run(case, inputs)
+        except RuntimeError as error:
+            if _NOT_EVALUATED in str(error):
+                raise NotAskedError("OpenVINO's core has no reference implementation of this") from None
+            raise
 
 
 class OpenVinoOnnx(Runtime):

@@ -1,0 +1,94 @@
+"""The run of the whole lab: what it asks, that it goes on after an interruption, and the pages that it writes."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gatherscatter.conformance import corpus
+from gatherscatter.conformance.report import ConformReport
+from gatherscatter.conformance.report_files import read_json, write_json
+from gatherscatter.conformance.run import conform
+from gatherscatter.conformance.runtimes import NAMES, find
+from tests.support.paths import ROOT
+from tools.lab import pages, running
+from tools.lab.environments import EXTRAS
+from tools.lab.results import FILE, read_results
+
+
+def test_every_runtime_has_an_environment_with_its_package() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for name in NAMES:
+        environment = name if name in EXTRAS else "main"
+        needed = {find(name).package} - {"gatherscatter", "numpy"}
+        installed = {requirement for extra in EXTRAS[environment] for requirement in extras[extra]}
+        assert all(any(requirement.startswith(package) for requirement in installed) for package in needed), name
+
+
+def test_the_published_results_are_about_everything() -> None:
+    results = read_results()
+    assert results["complete"]
+    assert results["corpus"] == corpus.VERSION
+    assert set(results["results"]) == set(NAMES)
+    ids = {case.id for case in corpus.cases()}
+    for name, found in results["results"].items():
+        assert found.keys() == ids, name
+    assert results["reproducers"].keys() == {path.stem for path in (ROOT / "findings").glob("*.py")}
+    assert set(results["reproducers"].values()) <= set(running.ENDINGS.values())
+
+
+def test_the_pages_are_made_from_the_results() -> None:
+    for path, text in pages.make_all().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m tools.lab.pages"
+
+
+def test_the_readme_counts_the_cases() -> None:
+    assert f"a corpus of {len(corpus.cases()):,} test vectors" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_section_is_replaced() -> None:
+    page = f"one\n\n{pages.BEGIN}\n\nold\n\n{pages.END}\n\ntwo\n"
+    assert pages.replace_section(page, "new") == page.replace("old", "new")
+    with pytest.raises(ValueError, match="has no marks"):
+        pages.replace_section("one two", "new")
+
+
+def test_a_run_goes_on_and_what_is_complete_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "FOLDER", tmp_path)
+    (tmp_path / "reports").mkdir()
+    cases = corpus.cases("onnx/Gather-13/int64/*")
+    report = ConformReport()
+    conform(["numpy"], cases, report=report)
+    first = cases[0].id
+    del report.results["numpy"][first]
+    report.complete = False
+    file = tmp_path / "reports" / "numpy.json"
+    write_json(report.to_dict(), file)
+    assert running.ask_runtimes({"numpy": Path(sys.executable)}) == [file]
+    whole = read_json(file)
+    assert whole["complete"]
+    assert whole["results"]["numpy"].keys() == {case.id for case in cases}
+    before = file.stat().st_mtime_ns
+    running.ask_runtimes({"numpy": Path(sys.executable)})
+    assert file.stat().st_mtime_ns == before
+
+
+def test_reproducers_end_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "ROOT", tmp_path)
+    monkeypatch.setattr(running, "FOLDER", tmp_path)
+    monkeypatch.setattr(running, "TIME_LIMIT", 5.0)
+    (tmp_path / "findings").mkdir()
+    endings = {"a": "departs", "b": "as specified", "c": "not this time", "d": "failed with exit code 7"}
+    for name, code in zip(endings, (0, 3, 4, 7), strict=True):
+        (tmp_path / "findings" / f"{name}.py").write_text(f"raise SystemExit({code})")
+    (tmp_path / "findings" / "e.py").write_text("import time; time.sleep(60)")
+    assert running.run_reproducers() == endings | {"e": "no end within 5 s"}
+    (tmp_path / "findings" / "a.py").write_text("raise SystemExit(3)")
+    assert running.run_reproducers()["a"] == "departs"  # kept from the run that is gone on with
+
+
+def test_the_results_are_small_enough_to_keep() -> None:
+    assert FILE.stat().st_size < 500_000

@@ -1,0 +1,51 @@
+"""The environments in which runtimes are asked: one for all that can be installed together, others for the rest.
+
+Nothing of this package is imported here, as it need not be installed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "lab"
+
+# The extras that each environment has. An environment has the name of its only runtime; "main" is for all others.
+EXTRAS = {
+    "main": ("onnx", "onnxruntime", "openvino", "torch", "jax", "tract", "conform", "dask", "zarr"),
+    "tensorflow": ("tensorflow",),  # each release is tied to releases of protobuf, numpy and ml_dtypes
+    "onnx2torch": ("onnx2torch",),  # needs torchvision, which is tied to one release of torch
+}
+
+
+def interpreter_of(environment: str) -> Path:
+    """The Python of an environment."""
+    return FOLDER / environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+
+
+def make_environments() -> dict[str, Path]:
+    """Install this package and the runtimes where that is not done yet; the interpreter of each environment."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, extras in EXTRAS.items():
+        finished = FOLDER / name / "installed.txt"
+        if finished.exists():
+            continue
+        print(f"environment {name}: {', '.join(extras)}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / name], check=True)
+        pip = [interpreter_of(name), "-m", "pip"]
+        subprocess.run([*pip, "install", "--quiet", f"{_build_wheel()}[{','.join(extras)}]"], check=True)
+        frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout
+        finished.write_text(frozen, encoding="utf-8")
+    return {name: interpreter_of(name) for name in EXTRAS}
+
+
+def _build_wheel() -> Path:
+    """The wheel of this package, built once for all environments."""
+    folder = FOLDER / "wheel"
+    if not list(folder.glob("*.whl")):
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT]
+        subprocess.run(command, check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel

@@ -1,0 +1,128 @@
+"""The findings as a page of documentation, with what the last run of the lab showed of each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gatherscatter.findings.catalog import CONDITIONS, EFFECTS, RUNTIMES, Finding, load
+from gatherscatter.text import markdown_table
+from tools.lab.reports import status
+
+_INTRODUCTION = """\
+Where the current releases of runtimes depart from the text of the specifications, most severe first. `gatherscatter
+doctor` looks for these findings in a model. OpenVINO stands for its CPU plugin, ONNX Runtime for its CPU provider.
+
+`python3 -m tools.lab` makes this page from `src/gatherscatter/findings/findings.toml` and from the
+[results](conformance.md) of {date}, on Linux (x86-64, two cores), Python {python}, with
+{releases}. Every finding has a script that shows it. Quotes are shortened. A text may be at fault, too:
+[rulings](rulings.md) lists what the specifications leave open or say twice.
+"""
+_COLUMNS = """\
+**Cases** counts the cases of the corpus that depart, and for which the doctor names a finding of the runtime. A case
+may have several findings. **Not foreseen** counts the cases that depart although the doctor names no finding.
+**Reported** links a public thread about the fault, or the text of a report that nobody has sent yet.
+"""
+_THREADS = """\
+Runtimes that we can't run here. These findings are **not checked by us**: they are what the linked public threads say
+of the release that they name. Newer releases may be right.
+"""
+_ENDED = {"departs": "departs", "as specified": "does not depart any more", "not this time": "did not depart this time"}
+
+Foreseen = Mapping[str, Mapping[str, set[str]]]
+
+
+def make_page(results: Mapping[str, Any], foreseen: Foreseen) -> str:
+    """The page, from the published results and from `tools.lab.foreseen`."""
+    return "\n".join(_page(results, foreseen)) + "\n"
+
+
+def _page(results: Mapping[str, Any], foreseen: Foreseen) -> Iterator[str]:
+    seen = [finding for finding in load() if finding.evidence == "run"]
+    cases = Counter(id for each in foreseen.values() for findings in each.values() for id in findings)
+    yield "# Findings\n"
+    releases = {RUNTIMES[info["name"]]: info["version"] for info in results["runtimes"] if info["name"] in RUNTIMES}
+    yield _INTRODUCTION.format(
+        date=results["created"][:10],
+        releases=", ".join(f"{name} {version}" for name, version in releases.items()),
+        python=results["python"],
+    )
+    yield _overview(seen, foreseen)
+    yield f"\n{_COLUMNS}"
+    yield "## All findings\n"
+    yield markdown_table(["finding", "effect", "cases", "reported"], (_line(finding, cases) for finding in seen))
+    for effect, meaning in EFFECTS.items():
+        if found := [finding for finding in seen if finding.effect == effect]:
+            yield f"\n## {_title(effect)}\n"
+            yield f"{_title(meaning)}.\n"
+            for finding in found:
+                yield from _entry(finding, results, cases)
+    yield "\n## From public threads\n"
+    yield _THREADS
+    threads = (finding for finding in load() if finding.evidence == "thread")
+    yield markdown_table(["runtime", "release", "finding", "effect", "as the thread has it"], map(_thread, threads))
+
+
+def _line(finding: Finding, cases: Mapping[str, int]) -> list[str]:
+    title = f"{RUNTIMES[finding.runtime]}: {finding.title}"
+    number = cases.get(finding.id, 0)
+    return [f"[{title}](#{_anchor(title)})", finding.effect, str(number or ""), status(finding.id)]
+
+
+def _anchor(title: str) -> str:
+    """The address of a heading, as GitHub and the documentation site make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _thread(finding: Finding) -> list[str]:
+    where = f"{finding.observed} ([thread]({finding.url}))"
+    return [RUNTIMES[finding.runtime], finding.releases, finding.title, finding.effect, where]
+
+
+def _overview(seen: Sequence[Finding], foreseen: Foreseen) -> str:
+    counts = Counter((finding.runtime, finding.effect) for finding in seen)
+    releases = {finding.runtime: finding.releases for finding in seen}
+    lines = []
+    for name in sorted(releases, key=list(RUNTIMES).index):
+        departing = foreseen.get(name)
+        unforeseen = "" if departing is None else str(sum(not found for found in departing.values()))
+        number = "" if departing is None else f"{len(departing):,}"
+        effects = (str(counts[name, effect] or "") for effect in EFFECTS)
+        lines.append([RUNTIMES[name], releases[name], *effects, number, unforeseen])
+    return markdown_table(["runtime", "release", *EFFECTS, "cases", "not foreseen"], lines)
+
+
+def _entry(finding: Finding, results: Mapping[str, Any], cases: Mapping[str, int]) -> Iterator[str]:
+    yield f"### {RUNTIMES[finding.runtime]}: {finding.title}\n"
+    yield f"> {finding.text}\n>\n> {finding.source}\n"
+    yield f"Observed: {finding.observed}\n"
+    versions = f" (version {', '.join(map(str, finding.versions))})" if finding.versions else ""
+    onnx = f"; ONNX's {_join_names(finding.onnx_ops)} as imported" if finding.onnx_ops else ""
+    yield f"- Release: {finding.releases}"
+    others = f" but {', '.join(finding.except_types)}" if finding.except_types else ""
+    types = f"{_join_names(finding.types)}{others}{_reductions(finding)}"
+    yield f"- Operators: {_join_names(finding.ops)}{versions}{onnx}; types: {types}"
+    needs = [CONDITIONS[finding.condition]]
+    needs += [f"more than {finding.elements} elements"] if finding.elements else []
+    needs += [f"{finding.threads} threads or more"] if finding.threads > 1 else []
+    needs += [finding.setting] if finding.setting else []
+    yield f"- Needs: {'; '.join(needs)}"
+    if number := cases.get(finding.id):
+        yield f"- Cases of the corpus: {number}"
+    ended = results["reproducers"].get(finding.id, "was not run")
+    yield f"- Reproducer: [findings/{finding.id}.py](../findings/{finding.id}.py) {_ENDED.get(ended, ended)}"
+    yield f"- Reported: {status(finding.id)}\n"
+
+
+def _reductions(finding: Finding) -> str:
+    return f"; reductions: {_join_names(finding.reductions)}" if finding.reductions != ("none",) else ""
+
+
+def _join_names(names: Sequence[str]) -> str:
+    return "all" if "*" in names else ", ".join(names)
+
+
+def _title(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,252 @@
+"""Reports for other projects: the table ``reports.toml`` and its types.
+
+The table holds what a report says beyond its finding: where it goes, the suggested fix, and whether a public thread is
+about the same fault. Errors of specification texts, errata, are in the table as a whole.
+`tools.lab.upstream_reports` makes the texts to send.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.findings.catalog import Finding, load
+
+NOT_REPORTED = "not reported"
+
+# Effects that let an input reach memory, or end the process. Such faults go to the private channel of a project.
+PRIVATE_EFFECTS = ("out-of-bounds memory", "crash")
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Where a project takes one kind of report.
+
+    Attributes
+    ----------
+    address : str
+        The page with the form.
+    form : str
+        The form's headings in Markdown, with the names of fields in braces.
+    prefix : str
+        How the project begins a title.
+    policy : str
+        What the project says about this channel.
+    """
+
+    address: str
+    form: str
+    prefix: str = ""
+    policy: str = ""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project that takes reports; ``runtimes`` are those of the findings that go to it.
+
+    ``private`` is None where the project has no private channel for such faults; ``documentation`` is None where
+    errors of its texts go to the public channel.
+    """
+
+    id: str
+    name: str
+    runtimes: tuple[str, ...]
+    public: Channel
+    private: Channel | None = None
+    documentation: Channel | None = None
+
+
+@dataclass(frozen=True)
+class UpstreamReport:
+    """What a report says beyond its finding.
+
+    Attributes
+    ----------
+    id : str
+        That of the finding.
+    suggestion : str
+        What the project could change, and where.
+    printed : str
+        What the reproducer printed when the report was written.
+    status : str
+        ``"not reported"``, or the address of a public thread about the same fault.
+    related : tuple of str
+        Addresses of public threads about something near it.
+    """
+
+    id: str
+    suggestion: str
+    printed: str
+    status: str = NOT_REPORTED
+    related: tuple[str, ...] = ()
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that it reports."""
+        return next(finding for finding in load() if finding.id == self.id)
+
+    @property
+    def project(self) -> Project:
+        """The project that it goes to."""
+        return next(project for project in projects().values() if self.finding.runtime in project.runtimes)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it goes to the private channel."""
+        return self.finding.effect in PRIVATE_EFFECTS and self.project.private is not None
+
+    @property
+    def channel(self) -> Channel:
+        """Where it goes."""
+        private = self.project.private
+        return private if private is not None and self.is_private else self.project.public
+
+
+@dataclass(frozen=True)
+class TextCorrection:
+    """A sentence as it stands, what is wrong with it, and the sentence that should stand there."""
+
+    sentence: str
+    wrong: str
+    proposed: str
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """Errors in one section of a specification.
+
+    Attributes
+    ----------
+    id, title, document : str
+        A stable name, one line, and the section.
+    project : str
+        A key of `projects`.
+    seen : str
+        The release or commit in which the sentences stand.
+    corrections : tuple of TextCorrection
+        The errors.
+    link : str
+        The address, or the path in the project's repository.
+    rulings : tuple of str
+        What this package does there (docs/rulings.md).
+    schema : tuple
+        The name of an ONNX operator and its versions that have the sentences.
+    printed : str
+        What ``findings/reports/<id>.py`` printed, if there is such a script.
+    status, related : str, tuple of str
+        As for a `UpstreamReport`.
+    """
+
+    id: str
+    title: str
+    document: str
+    project: str
+    seen: str
+    corrections: tuple[TextCorrection, ...]
+    link: str = ""
+    rulings: tuple[str, ...] = ()
+    schema: tuple[Any, ...] = ()
+    printed: str = ""
+    status: str = NOT_REPORTED
+    related: tuple[str, ...] = ()
+
+    @property
+    def channel(self) -> Channel:
+        """Where it goes."""
+        project = projects()[self.project]
+        return project.documentation or project.public
+
+
+@functools.cache
+def projects() -> Mapping[str, Project]:
+    """The projects that take reports, by id.
+
+    >>> projects()["openvino"].name
+    'OpenVINO'
+    """
+    return {id: _project(id, row) for id, row in _table()["project"].items()}
+
+
+@functools.cache
+def reports() -> tuple[UpstreamReport, ...]:
+    """The reports of findings, most severe first, then the more common ones.
+
+    >>> reports()[0].finding.effect
+    'out-of-bounds memory'
+    """
+    return tuple(UpstreamReport(**_values(row)) for row in _table()["report"])
+
+
+@functools.cache
+def errata() -> tuple[Erratum, ...]:
+    """The errors of specification texts.
+
+    >>> errata()[0].corrections[0].sentence
+    "'mul':  reduction using the addition operation."
+    """
+    return tuple(_erratum(row) for row in _table()["erratum"])
+
+
+def status(finding_id: str) -> str:
+    """Whether a finding is reported, in Markdown; links are relative to the folder docs.
+
+    Parameters
+    ----------
+    finding_id : str
+        The id of a finding.
+
+    Returns
+    -------
+    str
+        ``"not reported"`` or a link to a public thread, and a link to the text to send if there is one.
+
+    Raises
+    ------
+    KeyError
+        There is no such finding.
+
+    Examples
+    --------
+    >>> status("onnxruntime-gather-strings")
+    'not reported, [text](../findings/reports/onnxruntime-gather-strings.md)'
+    """
+    finding = next((finding for finding in load() if finding.id == finding_id), None)
+    if finding is None:
+        raise KeyError(f"no finding {finding_id!r}")
+    report = next((report for report in reports() if report.id == finding_id), None)
+    if report is None:
+        return status_text(finding.url or NOT_REPORTED)
+    return f"{status_text(report.status)}, [text](../findings/reports/{finding_id}.md)"
+
+
+def status_text(status: str) -> str:
+    """A status in Markdown.
+
+    >>> status_text("https://github.com/onnx/onnx/pull/8444")
+    '[thread](https://github.com/onnx/onnx/pull/8444)'
+    """
+    return status if status == NOT_REPORTED else f"[thread]({status})"
+
+
+def _project(id: str, row: Mapping[str, Any]) -> Project:
+    channels = {name: Channel(**value) for name, value in row.items() if isinstance(value, dict)}
+    return Project(id, row["name"], tuple(row["runtimes"]), **channels)
+
+
+def _erratum(row: Mapping[str, Any]) -> Erratum:
+    corrections = tuple(TextCorrection(**correction) for correction in row["correction"])
+    others = {key: value for key, value in row.items() if key != "correction"}
+    return Erratum(corrections=corrections, **_values(others))
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("reports.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,45 @@
+"""The published results: docs/conformance/results.json, from which pages are made.
+
+The file is a summary as `gatherscatter.conformance.report_files` describes it, so that ``gatherscatter conform --from``
+and ``--against`` read it. It also has the outcomes that the page "Differences" shows, and how reproducers ended.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.conformance.changes import describe_changes
+from gatherscatter.conformance.report import merge_reports
+from gatherscatter.conformance.report_files import read_json, summarize, write_json
+from gatherscatter.files import write_text
+from tools.lab.environments import FOLDER, ROOT
+
+sys.path.insert(0, str(ROOT / "docs"))
+
+from site_pages.collect import collect_outcomes
+
+FILE = ROOT / "docs" / "conformance" / "results.json"
+
+
+def publish_results(reports: Sequence[Path], reproducers: Mapping[str, str]) -> None:
+    """Join the reports, say what changed since the published results, and replace these."""
+    report = reduce(merge_reports, [read_json(file) for file in reports])
+    write_json(report, FOLDER / "report.json")
+    if FILE.exists():
+        print()
+        for line in describe_changes(read_json(FILE), report):
+            print(line)
+    results = summarize(report) | {"outcomes": collect_outcomes(report), "reproducers": dict(reproducers)}
+    FILE.parent.mkdir(exist_ok=True)
+    write_text(FILE, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_results() -> dict[str, Any]:
+    """The published results as a report, with ``outcomes`` and ``reproducers``."""
+    raw = json.loads(FILE.read_text(encoding="utf-8"))
+    return read_json(FILE) | {key: raw[key] for key in ("outcomes", "reproducers")}

@@ -1,0 +1,154 @@
+"""What the judges say, as parts of docs/rulings.md: a column for each judge, and a section about disagreements."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gatherscatter.conformance import corpus
+from gatherscatter.conformance.rules import RULES
+from gatherscatter.text import markdown_table
+from tools.lab.judges import (
+    AGREES,
+    GROUPS,
+    JUDGES,
+    NOT_ASKED,
+    Explanation,
+    disagrees,
+    explain,
+    explanations,
+)
+
+Verdicts = Mapping[str, Mapping[str, str]]
+"""By runtime, then by the id of a case."""
+
+TITLE = "## What the judges say"
+_TABLE = r"^\| id \| point \| ruling \|.*\n\|[-|]+\n(?:\| {letter}\d+ \|.*\n)+"
+_INTRODUCTION = """\
+Kernels, oracle and rulings have the same authors. A mistake in reading a text could be in all of them. So
+implementations by other people answer the test vectors as well, where operators overlap: the functions of PyTorch and
+TensorFlow that do the same, the programs that JAX makes of its functions in StableHLO's reference interpreter, and the
+reference implementations in OpenVINO's core (`Model.evaluate`).
+
+In the tables above, `9/10` means that a judge agrees in 9 of the 10 cases of a ruling for which it has a function. In
+the other case it may follow a convention of its own, in the point of the ruling or in another. A dash means that it
+has no function, or was not asked. `tools/lab/judges.toml` explains each disagreement, with
+the sentence that shows it.
+"""
+_COLUMNS = {
+    AGREES: "agrees",
+    "missing": "no function for it",
+    "convention": "another convention",
+    "open": "open in the text",
+    "fault": "fault of the judge",
+    "unexplained": "unexplained",
+    NOT_ASKED: "not asked",
+}
+
+
+@dataclass
+class Opinions:
+    """How often a judge agrees and disagrees with the oracle."""
+
+    agrees: int = 0
+    disagrees: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.agrees}/{self.agrees + self.disagrees}"
+
+
+def rewrite(page: str, verdicts: Verdicts) -> str:
+    """docs/rulings.md with the tables of rulings and the section about the judges made anew.
+
+    Parameters
+    ----------
+    page : the text of the page; what is written by hand in it stays
+    verdicts : by runtime, then by the id of a case; runtimes that are no judges are left out
+
+    Raises
+    ------
+    ValueError
+        The page lacks a table of rulings.
+    LookupError
+        There is no such case.
+
+    >>> from tools.lab.rulings_page import rewrite
+    >>> tables = [f"| id | point | ruling |\\n|---|---|---|\\n| {id} | | |\\n" for id in ("O1", "V1")]
+    >>> print(rewrite("\\n".join(tables), {"pytorch": {}}).splitlines()[3])
+    | O2 | ScatterND-18: the text describes `mul` as addition | it multiplies | - |
+    """
+    judges = [judge for judge in JUDGES if judge in verdicts]
+    opinions = count_opinions(verdicts)
+    for letter in "OV":
+        pattern = re.compile(_TABLE.format(letter=letter), re.MULTILINE)
+        if not pattern.search(page):
+            raise ValueError(f"the page has no table of the rulings {letter}1, {letter}2, ...")
+        table = _rulings(letter, opinions, judges)
+        page = pattern.sub(lambda _, table=table: f"{table}\n", page)  # type: ignore[misc]
+    before, found, after = page.partition(TITLE)
+    following = re.search(r"^## ", after, re.MULTILINE) if found else None
+    rest = after[following.start() :] if following else ""
+    return f"{before.rstrip()}\n\n{section(verdicts)}" + (f"\n{rest}" if rest else "")
+
+
+def count_opinions(verdicts: Verdicts) -> dict[tuple[str, str], Opinions]:
+    """The opinions by rule and judge. Where a judge has no function, it has no opinion."""
+    found: dict[tuple[str, str], Opinions] = {}
+    for judge in JUDGES:
+        for id, verdict in verdicts.get(judge, {}).items():
+            case = corpus.case(id)
+            explanation = explain(judge, case, verdict)
+            if verdict == NOT_ASKED or (explanation is not None and explanation.group == "missing"):
+                continue
+            for rule in case.rules:
+                opinions = found.setdefault((rule, judge), Opinions())
+                opinions.agrees += verdict == AGREES
+                opinions.disagrees += verdict != AGREES
+    return found
+
+
+def section(verdicts: Verdicts) -> str:
+    """The section about the judges: totals, and all disagreements with their explanations."""
+    return "\n".join(_section(verdicts))
+
+
+def _rulings(letter: str, opinions: Mapping[tuple[str, str], Opinions], judges: list[str]) -> str:
+    ids = [id for id in RULES if re.fullmatch(rf"{letter}\d+", id)]
+    rows = ([id, RULES[id].title, RULES[id].ruling, *(str(opinions.get((id, judge), "-")) for judge in judges)]
+            for id in ids)  # fmt: skip
+    return markdown_table(["id", "point", "ruling", *(JUDGES[judge] for judge in judges)], rows)
+
+
+def _section(verdicts: Verdicts) -> Iterator[str]:
+    judges = [judge for judge in JUDGES if judge in verdicts]
+    totals = {judge: Counter[str]() for judge in judges}
+    explained: Counter[tuple[Explanation, str]] = Counter()
+    for judge in judges:
+        for id, verdict in verdicts[judge].items():
+            explanation = explain(judge, corpus.case(id), verdict)
+            if explanation is not None:
+                explained[explanation, judge] += 1
+            column = explanation.group if explanation is not None else "unexplained" if disagrees(verdict) else verdict
+            totals[judge][column] += 1
+    yield f"{TITLE}\n"
+    yield _INTRODUCTION
+    yield markdown_table(
+        ["judge", *_COLUMNS.values()],
+        ([JUDGES[judge], *(str(totals[judge][column]) for column in _COLUMNS)] for judge in judges),
+    )
+    for group, meaning in GROUPS.items():
+        yield f"\n### {_COLUMNS[group].capitalize()}\n"
+        yield f"{meaning[0].upper()}{meaning[1:]}.\n"
+        rows = ((each, {judge: explained[each, judge] for judge in judges if explained[each, judge]})
+                for each in explanations() if each.group == group)  # fmt: skip
+        yield markdown_table(
+            ["judge and cases", "what it does", "the sentence"],
+            (
+                [", ".join(f"{JUDGES[judge]} {number}" for judge, number in numbers.items()), each.why,
+                 f"“{each.text}” ({each.source})"]
+                for each, numbers in rows if numbers
+            ),
+        )  # fmt: skip
+    yield ""

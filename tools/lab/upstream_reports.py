@@ -1,0 +1,221 @@
+"""The reports to send, as files in ``findings/reports``; `tools.lab.pages` writes them.
+
+Every finding that we have seen to reach memory, end the process or change from run to run has a report. Wrong results
+that ordinary models meet have one, too. So no finding without a report is more severe than one that has a report.
+`gatherscatter.findings.catalog.EFFECTS` ranks the effects. Within an effect the more common findings come first: those
+of ONNX models and of all types before those of one type or one setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gatherscatter.findings.catalog import CONDITIONS, EFFECTS, Finding
+from gatherscatter.text import markdown_table
+from tools.lab.reports import (
+    Erratum,
+    TextCorrection,
+    UpstreamReport,
+    errata,
+    projects,
+    reports,
+    status_text,
+)
+
+COMMAND = "python -m tools.lab.pages"
+CORRECTED = ("O1", "O22", "O26")  # rulings about texts that onnx 1.23.2 has right
+_HOW_TO_RUN = (
+    "Save the script as a file and run it. Exit status 0 means a departure, 3 a result as specified, and 4 that it did "
+    "not depart this time."
+)
+
+
+def pages(read_script: Callable[[str], str]) -> dict[str, str]:
+    """The text of each file in ``findings/reports``, by its name.
+
+    Parameters
+    ----------
+    read_script : function
+        Gives the text of the reproducer of a finding, or of the script of an erratum, by its id.
+
+    Returns
+    -------
+    dict of str to str
+        ``README.md``, and ``<id>.md`` for each report and erratum.
+
+    Raises
+    ------
+    OSError
+        What ``read_script`` raises, if a script is missing.
+
+    Examples
+    --------
+    >>> pages(lambda id: "print(1)")["onnxruntime-gather-strings.md"].splitlines()[0]
+    '# Gather of strings copies only the first element of each slice'
+    """
+    texts = {"README.md": "\n".join(_overview()) + "\n"}
+    texts |= {f"{report.id}.md": _report_page(report, read_script(report.id)) for report in reports()}
+    for erratum in errata():
+        script = read_script(erratum.id) if erratum.printed else ""
+        texts[f"{erratum.id}.md"] = _erratum_page(erratum, script)
+    return texts
+
+
+def read_script_in(folder: Path, id: str) -> str:
+    """The text of a script in ``findings/reports``, or of a reproducer in the folder above it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "one.py").write_text("print(1)")
+    ...     read_script_in(Path(folder), "one"), read_script_in(Path(folder, "reports"), "one")
+    ('print(1)', 'print(1)')
+    """
+    script = folder / f"{id}.py"
+    return (script if script.exists() else folder.parent / script.name).read_text(encoding="utf-8")
+
+
+def _overview() -> Iterator[str]:
+    yield "# Reports to send\n"
+    yield (
+        "Texts in the form that each project asks for. We have sent none of them. Made from\n"
+        f"`tools/lab/reports.toml` by `{COMMAND}`.\n"
+    )
+    yield "A *thread* is a public thread by others about the same fault. Read it before you send anything.\n"
+    yield "## Findings\n"
+    yield (
+        "The most severe of [docs/findings.md](../../docs/findings.md). Faults that read or write out of bounds\n"
+        "or end the process go to the private channel of a project. NumPy takes them in public: its security policy\n"
+        'says of such faults "while such issues may be bugs, they are not security issues".\n'
+    )
+    yield markdown_table(["report", "project", "effect", "channel", "status"], map(_report_row, reports()))
+    yield "\n## Errors of specification texts\n"
+    yield (
+        "Tests compare the sentences of ONNX with the installed release. The other sentences stand in the commit that\n"
+        "a report names. See whether they still do before you send one.\n"
+    )
+    yield markdown_table(["report", "project", "rulings", "status"], map(_erratum_row, errata()))
+    yield (
+        "\n[docs/specification.md](../../docs/specification.md), section 3, also lists what the texts leave open.\n"
+        f"That is not reported here. onnx 1.23.2 has corrected the texts behind {', '.join(CORRECTED)}."
+    )
+
+
+def _report_row(report: UpstreamReport) -> list[str]:
+    channel = "private" if report.is_private else "public"
+    return [_link(report), report.project.name, report.finding.effect, channel, status_text(report.status)]
+
+
+def _erratum_row(erratum: Erratum) -> list[str]:
+    name = projects()[erratum.project].name
+    return [_link(erratum), name, ", ".join(erratum.rulings), status_text(erratum.status)]
+
+
+def _link(entry: UpstreamReport | Erratum) -> str:
+    return f"[{entry.id}]({entry.id}.md)"
+
+
+def _report_page(report: UpstreamReport, script: str) -> str:
+    finding = report.finding
+    script_text, printed = _block("python", script), _block("text", report.printed)
+    fields = {
+        "problem": "\n\n".join(_problem(report)),
+        "effect": f"{_title(EFFECTS[finding.effect])}.",
+        "needs": f"Needs: {'; '.join(_needs(finding))}.",
+        "script": f"{_HOW_TO_RUN}\n\n{script_text}",
+        "printed": printed,
+        "reproduction": f"{_HOW_TO_RUN}\n\n{script_text}\n\nIt printed:\n\n{printed}",
+        "release": finding.releases,
+        "suggestion": report.suggestion,
+        "expected": _cite(finding),
+    }
+    return _page(report, finding.title, fields)
+
+
+def _problem(report: UpstreamReport) -> Iterator[str]:
+    finding = report.finding
+    versions = f" (version {', '.join(map(str, finding.versions))})" if finding.versions else ""
+    onnx = f". Of ONNX models: {', '.join(finding.onnx_ops)}" if finding.onnx_ops else ""
+    yield f"{finding.title}."
+    yield f"Operators: {', '.join(finding.ops)}{versions}{onnx}. Needs: {'; '.join(_needs(finding))}."
+    yield f"The text:\n\n{_cite(finding)}"
+    yield f"Observed: {finding.observed}"
+    if report.related:
+        yield f"Related: {', '.join(f'<{address}>' for address in report.related)}"
+
+
+def _cite(finding: Finding) -> str:
+    return f"> {finding.text}\n>\n> {finding.source}"
+
+
+def _needs(finding: Finding) -> Iterator[str]:
+    yield CONDITIONS[finding.condition]
+    if finding.types != ("*",):
+        yield f"types {', '.join(finding.types)}"
+    if finding.except_types:
+        yield f"all types but {', '.join(finding.except_types)}"
+    if finding.setting:
+        yield finding.setting
+    if finding.threads > 1:
+        yield f"{finding.threads} threads or more, and more than {finding.elements} elements"
+
+
+def _erratum_page(erratum: Erratum, script: str) -> str:
+    fields = {
+        "problem": "\n\n".join(_errors(erratum)),
+        "suggestion": "The proposed sentences.",
+        "reproduction": _show(erratum, script),
+        "expected": "The proposed sentences.",
+        "release": erratum.seen.rpartition(" ")[2],
+        "link": erratum.link,
+        "seen": erratum.seen,
+    }
+    return _page(erratum, erratum.title, fields)
+
+
+def _errors(erratum: Erratum) -> Iterator[str]:
+    yield f"{erratum.title}. {erratum.document}, as in {erratum.seen}."
+    for number, correction in enumerate(erratum.corrections, 1):
+        yield "\n\n".join(_correction(number, correction))
+    if erratum.related:
+        yield f"Related: {', '.join(f'<{address}>' for address in erratum.related)}"
+
+
+def _correction(number: int, correction: TextCorrection) -> Iterator[str]:
+    yield f"**{number}.** The text has\n\n{_block('text', correction.sentence)}"
+    yield correction.wrong
+    yield f"Proposed:\n\n{_block('text', correction.proposed)}"
+
+
+def _show(erratum: Erratum, script: str) -> str:
+    """How to see the fault: a command that prints an ONNX schema, or the script of the erratum."""
+    if erratum.schema:
+        name, *versions = erratum.schema
+        call = f"onnx.defs.get_schema({name!r}, {versions[-1]}, '')"
+        return _block("sh", f'python -c "import onnx; print({call})"')
+    if not erratum.printed:
+        return ""
+    return f"{_block('python', script)}\n\nIt printed:\n\n{_block('text', erratum.printed)}"
+
+
+def _page(entry: UpstreamReport | Erratum, title: str, fields: dict[str, str]) -> str:
+    channel = entry.channel
+    private = isinstance(entry, UpstreamReport) and entry.is_private
+    lines = [
+        f"# {title}\n",
+        f"- Send to: <{channel.address}>" + (" (**private**: do not open a public issue)" if private else ""),
+        *([f"- {channel.policy}"] if channel.policy else []),
+        f"- Title: {channel.prefix}{title}",
+        f"- Status: {status_text(entry.status)}",
+        "\n---",
+        channel.form.format(**fields).rstrip(),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _block(language: str, text: str) -> str:
+    return f"```{language}\n{text.strip()}\n```"
+
+
+def _title(text: str) -> str:
+    return text[0].upper() + text[1:]
