@@ -28,7 +28,7 @@ def name(entry: UpstreamReport | Erratum) -> str:
 
 
 def test_files_are_made_from_the_table() -> None:
-    files = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    files = {path.name: path.read_text(encoding="utf-8") for path in (*FOLDER.glob("*.md"), *FOLDER.glob("*.txt"))}
     assert files.keys() == PAGES.keys(), f"run {upstream_reports.COMMAND}"
     for file, text in PAGES.items():
         assert files[file] == text, f"{file}: run {upstream_reports.COMMAND}"
@@ -54,7 +54,7 @@ def test_memory_errors_go_to_private_channels() -> None:
         harmful = report.finding.effect in ("out-of-bounds memory", "crash")
         # NumPy's security policy takes such faults as ordinary bugs.
         assert report.is_private == (harmful and report.finding.runtime != "numpy"), report.id
-        text = PAGES[f"{report.id}.md"]
+        text = PAGES[f"{report.id}.txt"]
         assert ("do not open a public issue" in text) == report.is_private
         assert (report.project.public.address in text) != report.is_private
 
@@ -62,7 +62,7 @@ def test_memory_errors_go_to_private_channels() -> None:
 @pytest.mark.parametrize("report", reports.reports(), ids=name)
 def test_the_script_of_a_report_is_the_reproducer(report: UpstreamReport) -> None:
     """`test_findings.py` runs the reproducers."""
-    (script,) = re.findall(r"```python\n(.*?)\n```", PAGES[f"{report.id}.md"], re.S)
+    (script,) = re.findall(r"```python\n(.*?)\n```", PAGES[f"{report.id}.txt"], re.S)
     assert script == (ROOT / "findings" / f"{report.id}.py").read_text(encoding="utf-8").strip()
     assert "gatherscatter" not in script
     compile(script, report.id, "exec")
@@ -91,7 +91,7 @@ def test_a_status_is_a_thread_or_none() -> None:
 
 
 def test_the_status_of_a_finding() -> None:
-    text = "[text](../findings/reports/{}.md)"
+    text = "[text](../findings/reports/{}.txt)"
     for id, begin in (
         ("onnxruntime-gather-strings", "not reported, "),
         ("onnxruntime-scatternd-race", "[thread](https://github.com/microsoft/onnxruntime/issues/23396), "),

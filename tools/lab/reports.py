@@ -212,7 +212,7 @@ def status(finding_id: str) -> str:
     Examples
     --------
     >>> status("onnxruntime-gather-strings")
-    'not reported, [text](../findings/reports/onnxruntime-gather-strings.md)'
+    'not reported, [text](../findings/reports/onnxruntime-gather-strings.txt)'
     """
     finding = next((finding for finding in load() if finding.id == finding_id), None)
     if finding is None:
@@ -220,7 +220,7 @@ def status(finding_id: str) -> str:
     report = next((report for report in reports() if report.id == finding_id), None)
     if report is None:
         return status_text(finding.url or NOT_REPORTED)
-    return f"{status_text(report.status)}, [text](../findings/reports/{finding_id}.md)"
+    return f"{status_text(report.status)}, [text](../findings/reports/{finding_id}.txt)"
 
 
 def status_text(status: str) -> str:

@@ -51,14 +51,14 @@ def pages(read_script: Callable[[str], str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> pages(lambda id: "print(1)")["onnxruntime-gather-strings.md"].splitlines()[0]
+    >>> pages(lambda id: "print(1)")["onnxruntime-gather-strings.txt"].splitlines()[0]
     '# Gather of strings copies only the first element of each slice'
     """
     texts = {"README.md": "\n".join(_overview()) + "\n"}
-    texts |= {f"{report.id}.md": _report_page(report, read_script(report.id)) for report in reports()}
+    texts |= {f"{report.id}.txt": _report_page(report, read_script(report.id)) for report in reports()}
     for erratum in errata():
         script = read_script(erratum.id) if erratum.printed else ""
-        texts[f"{erratum.id}.md"] = _erratum_page(erratum, script)
+        texts[f"{erratum.id}.txt"] = _erratum_page(erratum, script)
     return texts
 
 
@@ -78,7 +78,7 @@ def read_script_in(folder: Path, id: str) -> str:
 def _overview() -> Iterator[str]:
     yield "# Reports to send\n"
     yield (
-        "Texts in the form that each project asks for. We have sent none of them. Made from\n"
+        "Texts to paste into the form of each project, in Markdown. We have sent none of them. Made from\n"
         f"`tools/lab/reports.toml` by `{COMMAND}`.\n"
     )
     yield "A *thread* is a public thread by others about the same fault. Read it before you send anything.\n"
@@ -112,7 +112,7 @@ def _erratum_row(erratum: Erratum) -> list[str]:
 
 
 def _link(entry: UpstreamReport | Erratum) -> str:
-    return f"[{entry.id}]({entry.id}.md)"
+    return f"[{entry.id}]({entry.id}.txt)"
 
 
 def _report_page(report: UpstreamReport, script: str) -> str:
