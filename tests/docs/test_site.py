@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,9 +21,9 @@ from tests.support import browser
 from tests.support.paths import DOCS
 
 sys.path.insert(0, str(DOCS))
-chooser, collect, docstrings, known_as, links, ops, topics = (
+chooser, differences, docstrings, known_as, links, ops, outcomes, topics = (
     importlib.import_module(f"site_pages.{name}")
-    for name in ("chooser", "collect", "docstrings", "known_as", "links", "ops", "topics")
+    for name in ("chooser", "differences", "docstrings", "known_as", "links", "ops", "outcomes", "topics")
 )
 
 MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
@@ -191,20 +192,19 @@ def test_outcomes_are_taken_from_a_report() -> None:
     cases = [
         case for topic in topics.TOPICS[:3] for cases in topic.cases() for case in cases if case.op == "onnx.Gather-13"
     ]
-    results: dict[str, dict[str, object]] = {"releases": {}, "outcomes": {}}
-    collect.collect(results, conform(["numpy"], cases).to_dict())
-    outcomes = [results["outcomes"][case.id]["numpy"] for case in cases]
-    assert outcomes == ["an error", "an error", "`[1, 4, 3]`"]  # an index of 8, of 2**32 + 1, and -4, 3, -2
-    assert results["releases"]["numpy"] == np.__version__
+    collected = outcomes.collect_outcomes(conform(["numpy"], cases).to_dict())
+    its = [collected[case.id]["numpy"] for case in cases]
+    assert its == ["an error", "an error", "`[1, 4, 3]`"]  # an index of 8, of 2**32 + 1, and -4, 3, -2
 
 
 def test_every_kept_outcome_is_of_a_case_that_there_is() -> None:
-    kept = collect.json.loads(collect.FILE.read_text(encoding="utf-8"))
+    kept = json.loads(differences.FILE.read_text(encoding="utf-8"))
     asked = {case.id for topic in topics.TOPICS for cases in topic.cases() for case in cases}
     assert set(kept["outcomes"]) == asked
     assert all(corpus.case(id) for id in asked)
     assert all(
-        of_engines["gatherscatter"] == collect.wanted(corpus.case(id)) for id, of_engines in kept["outcomes"].items()
+        of_engines["gatherscatter"] == differences.wanted(corpus.case(id))
+        for id, of_engines in kept["outcomes"].items()
     )
 
 

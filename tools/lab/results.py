@@ -21,7 +21,7 @@ from tools.lab.environments import FOLDER, ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
 
-from site_pages.collect import collect_outcomes
+from site_pages.outcomes import collect_outcomes
 
 FILE = ROOT / "docs" / "conformance" / "results.json"
 
