@@ -10,16 +10,15 @@ import pytest
 
 from gatherscatter.conformance import corpus
 from gatherscatter.conformance.corpus import Case
-from gatherscatter.conformance.report_files import read_json
 from gatherscatter.conformance.rules import RULES
 from gatherscatter.conformance.run import conform
 from gatherscatter.conformance.runtimes import find
 from gatherscatter.conformance.verdicts import VERDICTS
 from tests.support.paths import DOCS
 from tools.lab.judges import AGREES, JUDGES, NOT_ASKED, Explanation, disagrees, explain, explanations
+from tools.lab.results import read_verdicts
 from tools.lab.rulings_page import TITLE, count_opinions, rewrite
 
-PUBLISHED = DOCS / "conformance" / "results.json"
 MOST = 2000  # cases that a judge has time for in a test
 SLOW = {"stablehlo": 500}
 
@@ -108,10 +107,7 @@ def test_agreement_needs_no_explanation() -> None:
 
 def published() -> dict[str, dict[str, str]]:
     """The published verdicts of the judges."""
-    results = read_json(PUBLISHED)["results"] if PUBLISHED.exists() else {}
-    if missing := [judge for judge in JUDGES if judge not in results]:
-        pytest.skip(f"the published results have no {', '.join(missing)}")
-    return {judge: {id: result["verdict"] for id, result in results[judge].items()} for judge in JUDGES}
+    return {judge: read_verdicts()[judge] for judge in JUDGES}
 
 
 def iterate_explanations(verdicts: dict[str, dict[str, str]]) -> Iterator[tuple[str, str, str, Explanation | None]]:

@@ -15,21 +15,16 @@ import pytest
 from gatherscatter.conformance import corpus
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.runtimes import NotAskedError
-from gatherscatter.findings.verdicts import DEPARTURES, SETTINGS, Reason, Verdict
+from gatherscatter.findings.verdicts import DEFAULT, DEPARTURES, SETTINGS, Reason, Verdict
 from gatherscatter.model_interface import ModelError
-from tests.support import published_verdicts
+from tools.lab.results import read_verdicts
 
 pytest.importorskip("onnx")
 
 from tests.support.one_node_models import OneNodeModels
+from tools.lab.foreseen import TARGETS
 
-# The doctor's target for each runtime of the lab.
-TARGETS = {
-    "onnxruntime": "onnxruntime",
-    "onnxruntime-1-thread": "onnxruntime",
-    "openvino": "openvino",
-    "openvino-onnx": "openvino",
-}
+RUNTIMES = [name for name, target in TARGETS.items() if target in DEFAULT]
 
 # The statuses that foresee a departure, by the verdict of the lab.
 FORESEEING = {
@@ -101,12 +96,12 @@ def _may_pass(reason: Reason) -> bool:
 
 
 def _departures_without_warning(runtime: str) -> list[str]:
-    verdicts = published_verdicts.load(runtime)
+    verdicts = read_verdicts()[runtime]
     return [id for id, each in verdicts.items() if each in FORESEEING and not _is_foreseen(id, runtime, each)]
 
 
 def _warnings_without_departure(runtime: str) -> list[str]:
-    verdicts = published_verdicts.load(runtime)
+    verdicts = read_verdicts()[runtime]
     return [
         case.id
         for case in corpus.cases()
@@ -123,12 +118,12 @@ def _not_listed(ids: list[str], reasons: dict[str, str]) -> list[str]:
     return [id for id in ids if not any(fnmatchcase(id, pattern) for pattern in reasons)]
 
 
-@pytest.mark.parametrize("runtime", TARGETS)
+@pytest.mark.parametrize("runtime", RUNTIMES)
 def test_every_departure_is_foreseen(runtime: str) -> None:
     assert _not_listed(_departures_without_warning(runtime), NOT_FORESEEN) == []
 
 
-@pytest.mark.parametrize("runtime", TARGETS)
+@pytest.mark.parametrize("runtime", RUNTIMES)
 def test_no_warning_where_the_result_is_right(runtime: str) -> None:
     assert _not_listed(_warnings_without_departure(runtime), RIGHT_BY_LUCK | RIGHT_AT_TIMES) == []
 
@@ -136,15 +131,15 @@ def test_no_warning_where_the_result_is_right(runtime: str) -> None:
 @pytest.mark.parametrize("reasons", [NOT_FORESEEN, RIGHT_BY_LUCK], ids=["not foreseen", "right by luck"])
 def test_the_exceptions_are_needed(reasons: dict[str, str]) -> None:
     find = _departures_without_warning if reasons is NOT_FORESEEN else _warnings_without_departure
-    ids = [id for runtime in TARGETS for id in find(runtime)]
+    ids = [id for runtime in RUNTIMES for id in find(runtime)]
     for pattern in reasons:
         assert any(fnmatchcase(id, pattern) for id in ids), pattern
 
 
 def test_the_published_run_has_departures_and_right_results() -> None:
     """Else the tests above hold of nothing."""
-    for runtime in TARGETS:
-        verdicts = published_verdicts.load(runtime)
+    for runtime in RUNTIMES:
+        verdicts = read_verdicts()[runtime]
         assert sum(verdict in FORESEEING for verdict in verdicts.values()) > 100
         assert sum(verdict == "pass" for verdict in verdicts.values()) > 1000
-    assert {"crashes", "narrowed", "accepts"} <= set(published_verdicts.load("openvino").values())
+    assert {"crashes", "narrowed", "accepts"} <= set(read_verdicts()["openvino"].values())

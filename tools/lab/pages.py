@@ -8,7 +8,7 @@ from pathlib import Path
 from tools.lab import conformance_page, findings_page, rulings_page, upstream_reports
 from tools.lab.environments import ROOT
 from tools.lab.foreseen import find_foreseen
-from tools.lab.results import read_results
+from tools.lab.results import read_results, read_verdicts
 
 DOCS = ROOT / "docs"
 REPORTS = ROOT / "findings" / "reports"
@@ -19,14 +19,11 @@ def make_all() -> dict[Path, str]:
     """The files and their texts."""
     results = read_results()
     conformance, rulings = DOCS / "conformance.md", DOCS / "rulings.md"
-    verdicts = {
-        name: {id: result["verdict"] for id, result in found.items()} for name, found in results["results"].items()
-    }
     reports = upstream_reports.pages(partial(upstream_reports.read_script_in, REPORTS))
     return {
         conformance: replace_section(conformance.read_text(encoding="utf-8"), conformance_page.make_section(results)),
         DOCS / "findings.md": findings_page.make_page(results, find_foreseen(results)),
-        rulings: rulings_page.rewrite(rulings.read_text(encoding="utf-8"), verdicts),
+        rulings: rulings_page.rewrite(rulings.read_text(encoding="utf-8"), read_verdicts()),
         **{REPORTS / name: text for name, text in reports.items()},
     }
 

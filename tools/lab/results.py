@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +43,12 @@ def read_results() -> dict[str, Any]:
     """The published results as a report, with ``outcomes`` and ``reproducers``."""
     raw = json.loads(FILE.read_text(encoding="utf-8"))
     return read_json(FILE) | {key: raw[key] for key in ("outcomes", "reproducers")}
+
+
+@cache
+def read_verdicts() -> dict[str, dict[str, str]]:
+    """The published verdicts, by runtime and then by the id of the case."""
+    return {
+        runtime: {id: result["verdict"] for id, result in results.items()}
+        for runtime, results in read_json(FILE)["results"].items()
+    }
