@@ -19,7 +19,7 @@ import pytest
 
 from gatherscatter.conformance import corpus, runtimes
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.changes import find_changes
+from gatherscatter.conformance.changes import VerdictChange, find_changes
 from gatherscatter.conformance.observations import Crashed, Refused, Returned, Runs
 from gatherscatter.conformance.process import StartError, Worker
 from gatherscatter.conformance.report import ConformReport, merge_reports
@@ -488,7 +488,8 @@ def test_reports_of_one_runtime_are_merged_by_case() -> None:
     assert {case["id"] for case in both["cases"]} == {case.id for case in (*some, *others)}
     assert [info["name"] for info in both["runtimes"]] == ["numpy"]
     older = two | {"runtimes": [two["runtimes"][0] | {"version": "1.0"}]}
-    assert merge_reports(one, older)["results"] == one["results"]  # what another release did is not mixed in
+    with pytest.raises(ValueError, match=r"asked numpy .* and 1\.0; join reports of one release"):
+        merge_reports(one, older)
 
 
 def test_a_run_goes_on(tmp_path: Path) -> None:
@@ -514,6 +515,10 @@ def test_a_run_goes_on(tmp_path: Path) -> None:
     write_json(whole | {"results": {"numpy": kept}, "runtimes": [old]}, file)
     assert "differs" not in succeed("conform", "--resume", file)  # another release: all is asked
     assert "leave out --runtime" in fail("conform", "--resume", file, "--runtime", "numpy")
+    write_json(summarize(whole), file)
+    before = file.read_bytes()
+    assert "this is a summary of a report" in fail("conform", "--resume", file)
+    assert file.read_bytes() == before
 
 
 def test_a_summary_has_all_verdicts(tmp_path: Path) -> None:
@@ -545,7 +550,7 @@ def test_what_changed(tmp_path: Path) -> None:
     report = conform(["numpy", "gatherscatter"], corpus.cases("onnx/Gather-13/float32/none/axis/*")).to_dict()
     first, second, third, *_ = report["results"]["numpy"]
     numpy = report["results"]["numpy"] | {
-        first: {"verdict": "crashes", "got": None, "message": "", "script": ""},
+        first: {"verdict": "nondeterministic", "got": None, "message": "", "script": ""},
         second: {"verdict": "differs", "got": None, "message": "", "script": ""},
         third: {"verdict": "differs", "got": None, "message": "", "script": ""},
     }
@@ -557,11 +562,15 @@ def test_what_changed(tmp_path: Path) -> None:
     assert printed.endswith(
         f"Changes since the report of {report['created']}:\n"
         f"numpy {release}: 3 of {total} cases changed\n"
-        f"  pass -> crashes: onnx.Gather-13, axis: {first} (may vary)\n"
+        f"  pass -> nondeterministic: onnx.Gather-13, axis: {first} (may vary)\n"
         f"  pass -> differs: onnx.Gather-13, axis: {second} and 1 more "
         "(the same release: another processor, or another judgement?)\n"
         f"gatherscatter {report['gatherscatter']}: 0 of {total} cases changed\n"
     )
+    part = {"results": {"numpy": {first: numpy[first]}}, "runtimes": report["runtimes"][:1]}
+    write_json(report | part, old.with_name("part.json"))
+    printed = succeed("conform", "--from", old.with_name("part.json"), "--against", old)
+    assert f"numpy {release}: 1 of 1 cases changed\n" in printed  # cases that were not asked now are no changes
     alone = [info for info in report["runtimes"] if info["name"] == "gatherscatter"]
     ours = report | {"runtimes": alone, "results": {"gatherscatter": report["results"]["gatherscatter"]}}
     write_json(ours, old)
@@ -569,8 +578,49 @@ def test_what_changed(tmp_path: Path) -> None:
     older = [report["runtimes"][0] | {"version": "1.0"}, *alone]
     write_json(report | {"runtimes": older}, old)
     printed = succeed("conform", "--from", new, "--against", old)
-    assert f"numpy 1.0 -> {release}: 3 of {total} cases changed\n  pass -> crashes" in printed
+    assert f"numpy 1.0 -> {release}: 3 of {total} cases changed\n  pass -> nondeterministic" in printed
     assert "may vary" not in printed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "varies"),
+    [
+        ("pass", "nondeterministic", True),
+        ("out-of-bounds memory", "differs", True),
+        ("pass", "allowed", True),  # which of several writes stays
+        ("crashes", "accepts", True),  # a write beyond the ends may hit nothing
+        ("crashes", "pass", False),
+        ("allowed", "differs", False),
+        ("pass", "differs", False),
+        ("hangs", "not asked", False),
+    ],
+)
+def test_what_may_vary(before: str, after: str, varies: bool) -> None:
+    assert VerdictChange("numpy", "id", before, after).may_vary is varies
+    assert VerdictChange("numpy", "id", after, before).may_vary is varies
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"runtimes": [{"name": "numpy"}]},
+        {"runtimes": [{"name": "nil"}]},
+        {"cases": [{}]},
+        {"results": {"numpy": {"nil": {"verdict": "pass"}}}},
+        {"results": {"numpy": {"onnx/x": {"verdict": "?"}}}},
+        {"results": {"numpy": {"onnx/x": {}}}},
+        {"results": {}},
+    ],
+)
+def test_a_damaged_report_is_refused(damage: dict, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    report = conform(["numpy"], corpus.cases("onnx/Gather-13/int64/none/plain/*")).to_dict()
+    report["cases"].append(report["cases"][0] | {"id": "onnx/x"})
+    write_json(report, file)
+    assert read_json(file)["cases"]
+    write_json(report | damage, file)
+    with pytest.raises(ValueError, match="this conformance report is damaged"):
+        read_json(file)
 
 
 def test_the_exit_code_tells(tmp_path: Path) -> None:

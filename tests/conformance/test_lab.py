@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -14,7 +19,7 @@ from gatherscatter.conformance.report_files import read_json, write_json
 from gatherscatter.conformance.run import conform
 from gatherscatter.conformance.runtimes import NAMES, find
 from tests.support.paths import ROOT
-from tools.lab import pages, running
+from tools.lab import pages, results, running
 from tools.lab.environments import EXTRAS
 from tools.lab.results import FILE, read_results
 
@@ -29,15 +34,15 @@ def test_every_runtime_has_an_environment_with_its_package() -> None:
 
 
 def test_the_published_results_are_about_everything() -> None:
-    results = read_results()
-    assert results["complete"]
-    assert results["corpus"] == corpus.VERSION
-    assert set(results["results"]) == set(NAMES)
+    published = read_results()
+    assert published["complete"]
+    assert published["corpus"] == corpus.VERSION
+    assert set(published["results"]) == set(NAMES)
     ids = {case.id for case in corpus.cases()}
-    for name, found in results["results"].items():
+    for name, found in published["results"].items():
         assert found.keys() == ids, name
-    assert results["reproducers"].keys() == {path.stem for path in (ROOT / "findings").glob("*.py")}
-    assert set(results["reproducers"].values()) <= set(running.ENDINGS.values())
+    assert published["reproducers"].keys() == {path.stem for path in (ROOT / "findings").glob("*.py")}
+    assert set(published["reproducers"].values()) <= set(running.ENDINGS.values())
 
 
 def test_the_pages_are_made_from_the_results() -> None:
@@ -74,6 +79,45 @@ def test_a_run_goes_on_and_what_is_complete_is_not_asked_again(tmp_path: Path, m
     before = file.stat().st_mtime_ns
     running.ask_runtimes({"numpy": Path(sys.executable)})
     assert file.stat().st_mtime_ns == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a signal is sent to a group of processes")
+def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
+    """As in a terminal, all processes get the signal."""
+    program = (
+        "import sys; from pathlib import Path; from tools.lab import running\n"
+        f"running.FOLDER = Path({str(tmp_path)!r})\n"
+        "running.ask_runtimes({'gatherscatter-model': Path(sys.executable)})"
+    )
+    lab = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(10)  # a run takes longer
+    os.killpg(lab.pid, signal.SIGINT)
+    _, errors = lab.communicate(timeout=60)
+    assert "tools.lab --resume goes on" in errors
+    assert "Traceback" not in errors
+    report = read_json(tmp_path / "reports" / "gatherscatter-model.json")
+    assert not report["complete"]
+    assert report["results"]["gatherscatter-model"]
+
+
+def test_results_about_another_corpus_are_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = conform(["numpy"], corpus.cases("onnx/Gather-13/float32/none/out-of-range/*")).to_dict()
+    write_json(report, tmp_path / "numpy.json")
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(results, "FILE", tmp_path / "conformance" / "results.json")
+    for said in ("Nothing to compare with", "0 of", "Nothing to compare with"):
+        results.publish_results([tmp_path / "numpy.json"], {"one": "departs"})
+        assert said in capsys.readouterr().out
+        published = json.loads(results.FILE.read_text(encoding="utf-8"))
+        assert published["corpus"] == corpus.VERSION
+        assert published["reproducers"] == {"one": "departs"}
+        if said == "0 of":
+            write_json(published | {"corpus": "0.9"}, results.FILE)
 
 
 def test_reproducers_end_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

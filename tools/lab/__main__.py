@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 
-from tools.lab.environments import FOLDER, ROOT, make_environments
+from tools.lab.environments import FOLDER, ROOT, make_environments, run_to_end
 
 
 def main() -> int:
@@ -27,7 +26,7 @@ def main() -> int:
     if not parser.parse_args().resume:
         shutil.rmtree(FOLDER, ignore_errors=True)
     interpreters = make_environments()
-    return subprocess.run([interpreters["main"], "-m", "tools.lab.running"], cwd=ROOT).returncode
+    return run_to_end([str(interpreters["main"]), "-m", "tools.lab.running"], ROOT)
 
 
 if __name__ == "__main__":

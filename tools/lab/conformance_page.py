@@ -58,5 +58,5 @@ def _operator_rows(results: Mapping[str, Any], runtimes: list[dict[str, Any]]) -
             verdicts = Counter(result["verdict"] for id, result in its if families[id] == family)
             asked = verdicts.total() - verdicts["not asked"]
             departures = sum(verdicts[name] for name in DEPARTURES)
-            cells.append(f"{departures} of {asked}" if asked else "")
+            cells.append(f"{departures:,} of {asked:,}" if asked else "")
         yield [family, *cells]

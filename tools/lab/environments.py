@@ -49,3 +49,13 @@ def _build_wheel() -> Path:
         subprocess.run(command, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def run_to_end(command: list[str], folder: Path) -> int:
+    """Run a command; its exit code. After Ctrl-C it has the time that it needs to write what there is."""
+    with subprocess.Popen(command, cwd=folder) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # the command gets it, too
+                continue

@@ -22,8 +22,9 @@ doctor` looks for these findings in a model. OpenVINO stands for its CPU plugin,
 """
 _COLUMNS = """\
 **Cases** counts the cases of the corpus that depart, and for which the doctor names a finding of the runtime. A case
-may have several findings. **Not foreseen** counts the cases that depart although the doctor names no finding.
-**Reported** links a public thread about the fault, or the text of a report that nobody has sent yet.
+may have several findings, so findings that are no departures have cases, too. **Not foreseen** counts departures of
+which the doctor does not warn. **Reported** links a public thread about the fault, or the text of a report that nobody
+has sent yet.
 """
 _THREADS = """\
 Runtimes that we can't run here. These findings are **not checked by us**: they are what the linked public threads say

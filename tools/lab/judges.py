@@ -82,6 +82,8 @@ class Explanation:
         for values, names in known:
             if unknown := set(values) - set(names):
                 raise ValueError(f"judges.toml: {', '.join(sorted(unknown))} is none of {', '.join(names)}")
+        if self.group == "missing" and not set(self.verdicts) <= {"refuses", "allowed"}:
+            raise ValueError(f"judges.toml: where a function is missing, nothing is returned: {self.why}")
 
     def covers(self, judge: str, case: Case, verdict: str) -> bool:
         """Whether the explanation is about this verdict of this judge."""

@@ -27,16 +27,19 @@ FILE = ROOT / "docs" / "conformance" / "results.json"
 
 
 def publish_results(reports: Sequence[Path], reproducers: Mapping[str, str]) -> None:
-    """Join the reports, say what changed since the published results, and replace these."""
+    """Join the reports, replace the published results, and say what changed."""
     report = reduce(merge_reports, [read_json(file) for file in reports])
     write_json(report, FOLDER / "report.json")
-    if FILE.exists():
-        print()
-        for line in describe_changes(read_json(FILE), report):
-            print(line)
+    try:
+        before, why = read_json(FILE), ""
+    except (OSError, ValueError) as error:  # there are none, or they are about another version of the corpus
+        before, why = None, str(error)
     results = summarize(report) | {"outcomes": collect_outcomes(report), "reproducers": dict(reproducers)}
     FILE.parent.mkdir(exist_ok=True)
     write_text(FILE, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    print()
+    for line in [f"Nothing to compare with: {why}"] if before is None else describe_changes(before, report):
+        print(line)
 
 
 def read_results() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -25,6 +25,7 @@ Verdicts = Mapping[str, Mapping[str, str]]
 """By runtime, then by the id of a case."""
 
 TITLE = "## What the judges say"
+SENTENCES = "### The sentences"
 _TABLE = r"^\| id \| point \| ruling \|.*\n\|[-|]+\n(?:\| {letter}\d+ \|.*\n)+"
 _INTRODUCTION = """\
 Kernels, oracle and rulings have the same authors. A mistake in reading a text could be in all of them. So
@@ -32,10 +33,13 @@ implementations by other people answer the test vectors as well, where operators
 TensorFlow that do the same, the programs that JAX makes of its functions in StableHLO's reference interpreter, and the
 reference implementations in OpenVINO's core (`Model.evaluate`).
 
-In the tables above, `9/10` means that a judge agrees in 9 of the 10 cases of a ruling for which it has a function. In
-the other case it may follow a convention of its own, in the point of the ruling or in another. A dash means that it
-has no function, or was not asked. `tools/lab/judges.toml` explains each disagreement, with
-the sentence that shows it.
+In the tables above, `9/10` means that the corpus has 10 cases which touch the ruling and for which a judge has a
+function, and that the judge agrees in 9 of them. The tenth may differ in another point: a negative index, for
+example. A dash means that the judge has no function, or was not asked.
+
+`tools/lab/judges.toml` explains each disagreement with a sentence: of the specification, or of the judge's own
+documentation or messages where it has another rule. The last column names the [sentences of the
+specification](#the-sentences) that decide these cases.
 """
 _COLUMNS = {
     AGREES: "agrees",
@@ -125,11 +129,14 @@ def _section(verdicts: Verdicts) -> Iterator[str]:
     judges = [judge for judge in JUDGES if judge in verdicts]
     totals = {judge: Counter[str]() for judge in judges}
     explained: Counter[tuple[Explanation, str]] = Counter()
+    rules: dict[Explanation, set[str]] = defaultdict(set)
     for judge in judges:
         for id, verdict in verdicts[judge].items():
-            explanation = explain(judge, corpus.case(id), verdict)
+            case = corpus.case(id)
+            explanation = explain(judge, case, verdict)
             if explanation is not None:
                 explained[explanation, judge] += 1
+                rules[explanation] |= {rule for rule in case.rules if rule in RULES}
             column = explanation.group if explanation is not None else "unexplained" if disagrees(verdict) else verdict
             totals[judge][column] += 1
     yield f"{TITLE}\n"
@@ -144,11 +151,14 @@ def _section(verdicts: Verdicts) -> Iterator[str]:
         rows = ((each, {judge: explained[each, judge] for judge in judges if explained[each, judge]})
                 for each in explanations() if each.group == group)  # fmt: skip
         yield markdown_table(
-            ["judge and cases", "what it does", "the sentence"],
+            ["judge and cases", "what it does", "the sentence that shows it", "specification"],
             (
                 [", ".join(f"{JUDGES[judge]} {number}" for judge, number in numbers.items()), each.why,
-                 f"“{each.text}” ({each.source})"]
+                 f"“{each.text}” ({each.source})", ", ".join(id for id in RULES if id in rules[each])]
                 for each, numbers in rows if numbers
             ),
         )  # fmt: skip
+    yield f"\n{SENTENCES}\n"
+    yield "What the specifications say on each point, and where.\n"
+    yield markdown_table(["id", "text", "source"], ([id, rule.text, rule.source] for id, rule in RULES.items()))
     yield ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from gatherscatter.conformance.report_files import read_json
 from gatherscatter.conformance.runtimes import NAMES
 from tools.lab import pages
-from tools.lab.environments import EXTRAS, FOLDER, ROOT, interpreter_of
+from tools.lab.environments import EXTRAS, FOLDER, ROOT, interpreter_of, run_to_end
 from tools.lab.results import publish_results
 
 ENDINGS = {0: "departs", 3: "as specified", 4: "not this time"}  # exit codes of reproducers
@@ -41,7 +41,7 @@ def ask_runtimes(interpreters: Mapping[str, Path]) -> list[Path]:
                 continue
             options = ["--resume", str(file)]
         print(f"\nruntime {name}", flush=True)
-        code = subprocess.run([interpreter, "-m", "gatherscatter", "conform", *options], cwd=FOLDER).returncode
+        code = run_to_end([str(interpreter), "-m", "gatherscatter", "conform", *options], FOLDER)
         if code:
             sys.exit(f"{name} ended with exit code {code}; python3 -m tools.lab --resume goes on")
     return reports

@@ -86,7 +86,8 @@ def _overview() -> Iterator[str]:
     yield (
         "The most severe of [docs/findings.md](../../docs/findings.md). Faults that read or write out of bounds\n"
         "or end the process go to the private channel of a project. NumPy takes them in public: its security policy\n"
-        'says of such faults "while such issues may be bugs, they are not security issues".\n'
+        'says of such faults "while such issues may be bugs, they are not security issues". The reproducers of all\n'
+        "findings are public in this repository already.\n"
     )
     yield markdown_table(["report", "project", "effect", "channel", "status"], map(_report_row, reports()))
     yield "\n## Errors of specification texts\n"

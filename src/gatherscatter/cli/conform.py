@@ -95,7 +95,7 @@ def command(
 ) -> None:
     """Run the corpus of test vectors on runtimes.
 
-    Each case runs in a process of its own kind, so that a crash is a result like any other. The table shows, for each
+    Cases run in worker processes, so that a crash is a result like any other. The table shows, for each
     op version and runtime, the most severe verdict and how many cases have it. Ctrl-C (or SIGTERM) ends the run; what
     there is by then is shown and written, and --resume goes on.
     """
@@ -125,13 +125,13 @@ def command(
     names: Sequence[str]
     if unfinished:
         refuse_others(context, "--resume", (*_OUTPUTS, "--against", "--fail-on", "--timeout", "--jobs"))
-        asked = read_report("--resume", unfinished)
-        names, cases, known = find_what_is_left(asked)
+        names, cases, asked = find_what_is_left(read_report("--resume", unfinished))
         json_file = json_file or unfinished
     else:
-        asked, known = None, {}
+        asked = None
         names = runtimes or installed()
         cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
+    known = asked["results"] if asked else {}
     report = ConformReport()
     results: dict[str, Any] = {"results": {}}
     try:
@@ -191,16 +191,16 @@ def _show(
     _print_table(results)
     if not results["complete"]:
         click.echo("Incomplete: a run was ended before its last case.")
-    if before:
-        click.echo()
-        for line in changes.describe_changes(before, results):
-            click.echo(line)
     if json_file:
         write_json(results, json_file)
         click.echo(f"written: {json_file}")
     if html_file:
         report_page.write(results, html_file)
         click.echo(f"written: {html_file}")
+    if before:
+        click.echo()
+        for line in changes.describe_changes(before, results):
+            click.echo(line)
 
 
 def _check_worst(context: click.Context, results: dict[str, Any], fail_on: str | None) -> None:

@@ -28,24 +28,24 @@ def read_report(option: str, file: Path) -> dict[str, Any]:
     from gatherscatter.conformance.report_files import read_json
 
     try:
-        return read_json(file, same_corpus=True)
+        return read_json(file, same_corpus=True, whole=option == "--resume")
     except ValueError as error:
         raise click.UsageError(f"{option}: {error}") from error
 
 
-def find_what_is_left(report: dict[str, Any]) -> tuple[list[str], list[Case], dict[str, set[str]]]:
-    """The runtimes and the cases of a report, and by runtime the cases that have a result of the installed release."""
+def find_what_is_left(report: dict[str, Any]) -> tuple[list[str], list[Case], dict[str, Any]]:
+    """The runtimes and the cases of a report, and what of the report holds for the installed releases."""
     from gatherscatter.conformance import corpus
     from gatherscatter.conformance.run import check_runtime
     from gatherscatter.conformance.runtimes import find
 
-    known: dict[str, set[str]] = {}
-    for info in report["runtimes"]:
-        check_runtime(info["name"])
-        if find(info["name"]).version() == info["version"]:
-            known[info["name"]] = set(report["results"][info["name"]])
+    names = [info["name"] for info in report["runtimes"]]
+    for name in names:
+        check_runtime(name)
+    kept = [info for info in report["runtimes"] if find(info["name"]).version() == info["version"]]
+    results = {info["name"]: report["results"][info["name"]] for info in kept}
     try:
         cases = [corpus.case(case["id"]) for case in report["cases"]]
     except LookupError as error:
         raise click.UsageError(f"--resume: {error.args[0]}; a search can't go on") from error
-    return [info["name"] for info in report["runtimes"]], cases, known
+    return names, cases, report | {"runtimes": kept, "results": results}

@@ -84,13 +84,12 @@ class ConformReport:
 def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """A report with what another has beside it: runtimes of another environment, or cases that were asked before.
 
-    Where both have a result, that of ``report`` stays. So do all results of a runtime that ``other`` asked in another
-    release.
+    Where both have a result, that of ``report`` stays.
 
     Raises
     ------
     ValueError
-        The reports are about different versions of the corpus.
+        The reports are about different versions of the corpus, or asked different releases of a runtime.
     """
     if report["corpus"] != other["corpus"]:
         text = f"the reports are about corpus {report['corpus']} and {other['corpus']}; run both on the same"
@@ -101,9 +100,14 @@ def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, An
     for name, info in others.items():
         if name not in mine:
             results[name] = other["results"][name]
-        elif mine[name]["version"] == info["version"]:
-            results[name] = other["results"][name] | results[name]
-            mine[name] |= {"seconds": round(mine[name]["seconds"] + info["seconds"], 1)}
+            continue
+        if mine[name]["version"] != info["version"]:
+            text = (
+                f"the reports asked {name} {mine[name]['version']} and {info['version']}; join reports of one release"
+            )
+            raise ValueError(text)
+        results[name] = other["results"][name] | results[name]
+        mine[name] |= {"seconds": round(mine[name]["seconds"] + info["seconds"], 1)}
     cases = {case["id"]: case for each in (other, report) for case in each["cases"]}
     return {
         **report,

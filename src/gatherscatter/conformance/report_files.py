@@ -16,8 +16,8 @@ from typing import Any
 
 from gatherscatter.conformance import corpus, rules
 from gatherscatter.conformance.case import KINDS
-from gatherscatter.conformance.report import FORMAT, ConformReport, describe_case
-from gatherscatter.conformance.verdicts import VERDICTS
+from gatherscatter.conformance.report import FORMAT, ConformReport, RuntimeInfo, describe_case
+from gatherscatter.conformance.verdicts import SEVERITY, VERDICTS
 from gatherscatter.files import write_text
 
 LETTERS = {
@@ -43,14 +43,14 @@ def write_json(report: Mapping[str, Any], path: str | Path) -> None:
     write_text(path, json.dumps(report, ensure_ascii=False, separators=(",", ":")))
 
 
-def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
+def read_json(path: str | Path, *, same_corpus: bool = False, whole: bool = False) -> dict[str, Any]:
     """Read a whole report, or a summary as a report without messages and results.
 
     Raises
     ------
     ValueError
-        The file is no such report, or (if that is asked for, or it is a summary) is about another version of the corpus
-        than the one here.
+        The file is no such report, or is damaged. It is about another version of the corpus than the one here, and
+        that is asked for, or it is a summary. It is a summary, and ``whole`` asks for more.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -60,6 +60,8 @@ def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
     is_summary = "letters" in report
+    if is_summary and whole:
+        raise ValueError(f"{path}: this is a summary of a report, which has verdicts only")
     report.setdefault("complete", True)  # reports before this key were written say nothing else
     needed = (*_KEPT, "verdicts") if is_summary else ConformReport().to_dict()
     if missing := [key for key in needed if key not in report]:
@@ -67,7 +69,23 @@ def read_json(path: str | Path, *, same_corpus: bool = False) -> dict[str, Any]:
     if (same_corpus or is_summary) and report["corpus"] != corpus.VERSION:
         text = f"{path}: this report is about corpus {report['corpus']}, and the corpus here is {corpus.VERSION}"
         raise ValueError(f"{text}: make it again with this version of gatherscatter")
-    return _expand(report) if is_summary else report
+    try:
+        report = _expand(report) if is_summary else report
+        _check_form(report)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: this conformance report is damaged ({error!r})") from error
+    return report
+
+
+def _check_form(report: Mapping[str, Any]) -> None:
+    """Raise some error if what every reader of a report relies on is not there."""
+    for info in report["runtimes"]:
+        RuntimeInfo(**info)
+        report["results"][info["name"]].values()
+    known = {case["id"]: case["op"] + case["kind"] for case in report["cases"]}
+    for results in report["results"].values():
+        for id, result in results.items():
+            known[id], SEVERITY[result["verdict"]]
 
 
 def summarize(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,13 +79,15 @@ def conform(
     def one(name: str) -> None:
         start = perf_counter()
         asked = [case for case in ordered if case.id not in (known or {}).get(name, ())]
-        with Examiner(name, timeout, stop) as examiner:
-            for case in asked:
-                for examined, judgement in examiner.examine(case):
-                    report.results[name][examined.id] = judgement
-                if progress is not None:
-                    progress(name, case, report.results[name][case.id])
-        report.runtimes[name] = replace(report.runtimes[name], seconds=perf_counter() - start)
+        try:
+            with Examiner(name, timeout, stop) as examiner:
+                for case in asked:
+                    for examined, judgement in examiner.examine(case):
+                        report.results[name][examined.id] = judgement
+                    if progress is not None:
+                        progress(name, case, report.results[name][case.id])
+        finally:
+            report.runtimes[name] = replace(report.runtimes[name], seconds=perf_counter() - start)
 
     if jobs == 1:
         for name in names:
