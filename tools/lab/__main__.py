@@ -1,6 +1,6 @@
 """Ask every runtime about the whole corpus, and write the pages of documentation about the results.
 
-    python3 -m tools.lab             # 20 to 40 minutes; needs Python, pip and a C++ compiler, nothing else
+    python3 -m tools.lab             # half an hour on two cores; needs Python, pip and a C++ compiler
     python3 -m tools.lab --resume    # go on with a run that was interrupted
 
 Run it from the root of the repository. It makes its own environments under build/lab, with the newest releases that pip
@@ -22,7 +22,11 @@ from tools.lab.environments import FOLDER, ROOT, make_environments, run_to_end
 def main() -> int:
     """Make the environments, and go on in one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--resume", action="store_true", help="keep the environments and the results that there are")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep the runtimes and the results that there are, and install this package again",
+    )
     if not parser.parse_args().resume:
         shutil.rmtree(FOLDER, ignore_errors=True)
     interpreters = make_environments()

@@ -5,6 +5,7 @@ Nothing of this package is imported here, as it need not be installed.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,27 +27,28 @@ def interpreter_of(environment: str) -> Path:
 
 
 def make_environments() -> dict[str, Path]:
-    """Install this package and the runtimes where that is not done yet; the interpreter of each environment."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    """Install this package, and the runtimes where that is not done yet; the interpreter of each environment."""
+    wheel = _build_wheel()
     for name, extras in EXTRAS.items():
+        pip = [interpreter_of(name), "-m", "pip"]
         finished = FOLDER / name / "installed.txt"
         if finished.exists():
+            subprocess.run([*pip, "install", "--quiet", "--force-reinstall", "--no-deps", wheel], check=True)
             continue
         print(f"environment {name}: {', '.join(extras)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / name], check=True)
-        pip = [interpreter_of(name), "-m", "pip"]
-        subprocess.run([*pip, "install", "--quiet", f"{_build_wheel()}[{','.join(extras)}]"], check=True)
+        subprocess.run([*pip, "install", "--quiet", f"{wheel}[{','.join(extras)}]"], check=True)
         frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout
         finished.write_text(frozen, encoding="utf-8")
     return {name: interpreter_of(name) for name in EXTRAS}
 
 
 def _build_wheel() -> Path:
-    """The wheel of this package, built once for all environments."""
+    """The wheel of this package as it is now."""
     folder = FOLDER / "wheel"
-    if not list(folder.glob("*.whl")):
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT]
-        subprocess.run(command, check=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT]
+    subprocess.run(command, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
