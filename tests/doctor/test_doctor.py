@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -669,6 +670,47 @@ def test_strings_reach_the_runtimes(tmp_path: Path) -> None:
     made = model([node("GatherElements", "data at", "out")], io, {"out": (np.object_, ["k", 2])})
     inputs = {"data": np.array([["a", "long"]], object), "at": np.array([[-1, 0]])}
     assert fix(made, tmp_path / "fixed.onnx", inputs).on_targets["onnxruntime"] == "the same bits"
+
+
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_rows_of_strings_are_kept_whole(is_constant: bool, tmp_path: Path) -> None:
+    places = {"places": np.array([[0], [1], [0]])}
+    made = scatter_nd(dtype=np.object_, rank=2, **(places if is_constant else {}))
+    updates = np.array([["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"]], object)
+    inputs = {"data": np.array([["a", "b", "c"], ["d", "e", "f"]], object), "updates": updates}
+    inputs |= {} if is_constant else places
+    fixed = fix(made, tmp_path / "fixed.onnx", inputs, run_on=())
+    assert "one after the other" in texts(fixed)
+    assert run_ort(tmp_path / "fixed.onnx", inputs)[0].tolist() == [["7", "8", "9"], ["4", "5", "6"]]
+
+
+def put_by_batches(opset: int, dtype: Any = F32) -> onnx.ModelProto:
+    io = {"data": (dtype, ["n", "m", "l"]), "places": (I64, ["a", "b", 1]), "updates": (dtype, ["a", "b", "m", "l"])}
+    made = [node("ScatterND", "data places updates", "out", "put")]
+    return model(made, io, {"out": (dtype, ["n", "m", "l"])}, opset=opset)
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])
+@pytest.mark.parametrize("dtype", [F32, np.object_])
+def test_calls_without_elements_stay_legal(opset: int, dtype: Any, tmp_path: Path) -> None:
+    fix(put_by_batches(opset, dtype), tmp_path / "fixed.onnx", run_on=())
+    for shape in ((3, 2, 4), (3, 2, 0), (3, 0, 4), (3, 0, 0), (0, 2, 4)):
+        for batch in ((1, 0), (0, 1), (0, 0), *(((2, 3),) if shape[0] and 0 in shape else ())):
+            numbers = np.arange(math.prod(shape)).reshape(shape)
+            data = numbers.astype(str).astype(dtype)
+            places, updates = np.zeros((*batch, 1), I64), np.zeros((*batch, *shape[1:]), dtype)
+            inputs = {"data": data, "places": places, "updates": updates}
+            for [result] in (
+                run_ort(tmp_path / "fixed.onnx", inputs),
+                gs.run(tmp_path / "fixed.onnx", inputs).values(),
+            ):
+                assert (result.shape, result.tolist()) == (shape, data.tolist())
+
+
+def test_a_proof_tries_inputs_without_elements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixes.draft.ModelDraft, "reshape", lambda draft, *inputs: draft.node("Reshape", *inputs))
+    with pytest.raises(ModelError, match="gives a result, the rewritten model raises"):
+        fix(put_by_batches(13), tmp_path / "fixed.onnx")
 
 
 @pytest.mark.parametrize("op_type", ["Gather", "ScatterND", "GatherND", "GatherElements"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter.doctor import examine
 from gatherscatter.findings import catalog, verdicts
 from gatherscatter.findings.conditions import COUNTED
 from gatherscatter.findings.nodes import Operand, Site, collect_call_values, collect_static_values
 from gatherscatter.findings.verdicts import record_of
+from gatherscatter.openvino.ir_write import IRWriter
 
 F32, I64, U32, BF16 = np.float32, np.int64, np.uint32, ml_dtypes.bfloat16
 
@@ -107,6 +110,7 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ),
     ("k=0", "onnx.GatherND-13", ND | {"indices": np.zeros((2, 0), I64)}, {}, 1),
     ("k=0", "onnx.GatherND-13", ND | {"indices": np.zeros((0, 0), I64)}, {}, 0),
+    ("k=0", "onnx.GatherND-13", {"data": np.zeros((0, 3)), "indices": np.zeros((2, 0), I64)}, {}, 0),
     ("empty axis", "onnx.Gather-13", {"data": np.zeros((0, 2), F32), "indices": [0]}, {}, 1),
     ("empty axis", "onnx.Gather-13", {"data": np.zeros((0, 2), F32), "indices": [0]}, {"axis": 1}, 0),
     ("nan", "onnx.ScatterND-18", ND | {"updates": np.array([[1, NAN, NAN]], F32)}, {"reduction": "max"}, 2),
@@ -140,6 +144,27 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
         {"data": np.zeros((2, 3)), "indices": np.zeros((1, 1, 1), I64)},
         {"batch_dims": 1},
         1,
+    ),
+    (
+        "all batch dims",
+        "onnx.GatherND-13",
+        {"data": np.zeros((2, 3)), "indices": np.zeros((2, 3, 0), I64)},
+        {"batch_dims": 2},
+        1,
+    ),
+    (
+        "all batch dims",
+        "onnx.GatherND-13",
+        {"data": np.zeros((2, 3)), "indices": np.zeros((2, 3, 1), I64)},
+        {"batch_dims": 2},
+        0,
+    ),
+    (
+        "all batch dims",
+        "onnx.GatherND-13",
+        {"data": np.zeros((2, 3)), "indices": np.zeros((2, 0), I64)},
+        {"batch_dims": 1},
+        0,
     ),
     (
         "empty batch",
@@ -210,6 +235,8 @@ COUNTS: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {"axis": 1}, 1),
     ("malformed", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 0),
     ("computed indices", "onnx.Gather-13", {"data": np.zeros(2), "indices": [0]}, {}, 1),
+    ("8-bit indices", "openvino.Gather-8", {"data": np.zeros(2), "indices": np.array(0, np.uint8), "axis": 0}, {}, 1),
+    ("8-bit indices", "openvino.Gather-8", {"data": np.zeros(2), "indices": np.array(0, np.int16), "axis": 0}, {}, 0),
     ("index type", "onnx.GatherND-13", {"data": np.zeros(2), "indices": np.zeros((1, 1), np.int32)}, {}, 1),
     ("index type", "onnx.GatherND-13", {"data": np.zeros(2), "indices": [[0]]}, {}, 0),
     ("element type", "onnx.Gather-11", {"data": np.zeros(2, BF16), "indices": [0]}, {}, 1),
@@ -284,6 +311,7 @@ BEFORE: list[tuple[str, str, dict[str, Any], int | None]] = [
     ("wide values", "onnx.Gather-13", {"data": (I64, (N,)), "indices": [3]}, None),
     ("wide values", "onnx.Gather-13", {"data": (F32, (N,)), "indices": [3]}, 0),
     ("empty indices", "onnx.Gather-13", {"data": (F32, (N,)), "indices": (I64, (N,))}, None),
+    ("8-bit indices", "openvino.Gather-8", {"data": (F32, (N,)), "indices": (np.int8, UNKNOWN), "axis": 0}, 1),
     ("k=0", "onnx.GatherND-13", {"data": (F32, (N,)), "indices": (I64, (N, 1))}, 0),
     ("shorter indices", "onnx.GatherElements-13", {"data": (F32, (N, 4)), "indices": (I64, (N, 4))}, 0),
     ("shorter indices", "onnx.GatherElements-13", {"data": (F32, (N, 4)), "indices": (I64, (N, N))}, None),
@@ -309,3 +337,60 @@ def _operand(role: str, told: Any) -> Operand:
         return Operand(role, role, np.dtype(told[0]).name, told[1])
     value = np.asarray(told)
     return Operand(role, role, value.dtype.name, value.shape, lambda: value)
+
+
+# Findings that need static or dynamic shapes
+
+
+@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "is_computed", "status", "certain"),
+    [
+        ((1,), False, "memory", True),
+        ((), False, "memory", True),
+        ((None,), False, "supported", True),
+        (None, False, "memory", False),
+        ((), True, "memory", False),  # an output port without dims may have any rank
+    ],
+)
+def test_a_scalar_of_an_ir_has_a_static_shape(
+    tmp_path: Path, shape: tuple[int | None, ...] | None, is_computed: bool, status: str, certain: bool, runs: bool
+) -> None:
+    """Gather of data without elements ends OpenVINO where the file gives all sizes."""
+    writer = IRWriter()
+    data, indices = writer.parameter("data", "f32", [2, 0]), writer.parameter("indices", "i64", shape)
+    if is_computed:
+        indices = writer.layer("Convert", "opset1", [indices], attributes={"destination_type": "i32"})
+    writer.result("out", writer.layer("Gather", "opset8", [data, indices, np.int64(0)]))
+    inputs = {"data": np.zeros((2, 0), F32), "indices": np.ones([1] * len(shape or ()), I64)}
+    [node] = examine(writer.save(tmp_path / "model.xml"), inputs if runs else None).nodes
+    verdict = node.verdicts["openvino"]
+    assert (verdict.status, verdict.certain) == (status, certain)
+
+
+@pytest.mark.parametrize(
+    ("shape", "static", "dynamic"),
+    [((2, 3), True, False), ((), True, False), ((N, 3), False, True), (UNKNOWN, None, None)],
+)
+def test_shapes_are_static_dynamic_or_unknown(
+    shape: tuple[int | None, ...] | None, static: bool | None, dynamic: bool | None
+) -> None:
+    row = gs.op("onnx.Gather-13")
+    operands = (Operand("data", "data", "float32", shape), Operand("indices", "indices", "int64", (1,)))
+    told = record_of(collect_static_values(Site((0,), "node", "node", "", row, operands, {"axis": 0})), calls=0)
+    assert verdicts.SETTINGS["static shapes"](told, told) is static
+    assert verdicts.SETTINGS["dynamic shapes"](told, told) is dynamic
+
+
+@pytest.mark.parametrize(("size", "status"), [(0, "supported"), (1, "refused"), (None, "refused")])
+def test_a_reduction_that_onnx_runtime_lacks_does_no_harm_without_updates(size: int | None, status: str) -> None:
+    row = gs.op("onnx.ScatterElements-18")
+    operands = tuple(
+        Operand(known.name, known.name, kind, shape)
+        for known, kind, shape in zip(
+            row.inputs, ("bfloat16", "int64", "bfloat16"), ((3,), (size,), (size,)), strict=True
+        )
+    )
+    site = Site((0,), "node", "node", "", row, operands, {"axis": 0, "reduction": "add"})
+    verdict = verdicts.judge("onnxruntime", row, record_of(collect_static_values(site), calls=0))
+    assert (verdict.status, verdict.certain) == (status, True)

@@ -8,35 +8,20 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Literal
 
 import pytest
 
 from gatherscatter.conformance import corpus
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.runtimes import NotAskedError
-from gatherscatter.findings.verdicts import DEFAULT, DEPARTURES, SETTINGS, Reason, Verdict
-from gatherscatter.model_interface import ModelError
-from tools.lab.results import read_verdicts
+from gatherscatter.findings.verdicts import DEFAULT, DEPARTURES, SETTINGS, Reason
+from tools.lab.results import read_results, read_verdicts
 
 pytest.importorskip("onnx")
 
-from tests.support.one_node_models import OneNodeModels
-from tools.lab.foreseen import TARGETS
+from tools.lab.foreseen import FORESEEING, TARGETS, Answer, ask_doctor, find_departures
+from tools.lab.one_node_models import OneNodeModels
 
 RUNTIMES = [name for name, target in TARGETS.items() if target in DEFAULT]
-
-# The statuses that foresee a departure, by the verdict of the lab.
-FORESEEING = {
-    "crashes": ("memory",),
-    "out-of-bounds memory": ("memory",),
-    "hangs": ("memory",),
-    "nondeterministic": ("memory", "different"),
-    "narrowed": ("memory", "different"),
-    "differs": ("memory", "different"),
-    "accepts": ("memory", "different"),
-    "refuses": ("refused",),
-}
 
 # Departures without a warning, by the ids of the cases.
 NOT_FORESEEN = {
@@ -57,36 +42,19 @@ RIGHT_AT_TIMES = {
 
 
 @cache
-def _diagnoses() -> dict[str, dict[str, Verdict] | Literal["unreadable", "no model"]]:
-    """By case: the doctor's verdict for each target, or why there is none."""
+def _answers() -> dict[str, Answer]:
+    """By case: what the doctor says for each target that takes the model."""
     models = OneNodeModels()
-    found: dict[str, dict[str, Verdict] | Literal["unreadable", "no model"]] = {}
-    for case in corpus.cases():
-        targets = ("onnxruntime", "openvino") if case.op.startswith("onnx.") else ("openvino",)
-        try:
-            [node] = models.examine(case, *targets).nodes
-        except ModelError:
-            found[case.id] = "unreadable"
-        except NotAskedError:
-            found[case.id] = "no model"
-        else:
-            found[case.id] = node.verdicts
-    return found
-
-
-def _is_foreseen(id: str, runtime: str, verdict: str) -> bool:
-    """A model that the doctor can't read is one that it warns of."""
-    diagnosis = _diagnoses()[id]
-    if isinstance(diagnosis, str):
-        return diagnosis == "unreadable"
-    return diagnosis[TARGETS[runtime]].status in FORESEEING[verdict]
+    return {
+        case.id: ask_doctor(models, case, *(DEFAULT if case.op.startswith("onnx.") else ("openvino",)))
+        for case in corpus.cases()
+    }
 
 
 def _is_warned_of(id: str, runtime: str) -> bool:
-    diagnosis = _diagnoses()[id]
-    if isinstance(diagnosis, str):
-        return diagnosis == "unreadable"
-    return any(reason.status in DEPARTURES and not _may_pass(reason) for reason in diagnosis[TARGETS[runtime]].reasons)
+    answer = _answers()[id]
+    reasons = answer.verdicts[TARGETS[runtime]].reasons if answer.verdicts else ()
+    return answer.is_unreadable or any(reason.status in DEPARTURES and not _may_pass(reason) for reason in reasons)
 
 
 def _may_pass(reason: Reason) -> bool:
@@ -97,7 +65,11 @@ def _may_pass(reason: Reason) -> bool:
 
 def _departures_without_warning(runtime: str) -> list[str]:
     verdicts = read_verdicts()[runtime]
-    return [id for id, each in verdicts.items() if each in FORESEEING and not _is_foreseen(id, runtime, each)]
+    return [
+        id
+        for id, each in verdicts.items()
+        if each in FORESEEING and not _answers()[id].foresees(each, TARGETS[runtime])
+    ]
 
 
 def _warnings_without_departure(runtime: str) -> list[str]:
@@ -143,3 +115,24 @@ def test_the_published_run_has_departures_and_right_results() -> None:
         assert sum(verdict in FORESEEING for verdict in verdicts.values()) > 100
         assert sum(verdict == "pass" for verdict in verdicts.values()) > 1000
     assert {"crashes", "narrowed", "accepts"} <= set(read_verdicts()["openvino"].values())
+
+
+def test_the_page_counts_what_the_exceptions_explain() -> None:
+    found = find_departures(read_results())
+    for target in DEFAULT:
+        listed = {id for name in RUNTIMES if TARGETS[name] == target for id in _departures_without_warning(name)}
+        assert {id for id, departure in found[target].items() if not departure.is_foreseen} == listed
+
+
+def test_a_departure_in_a_model_that_the_doctor_refuses_to_read_is_foreseen() -> None:
+    [id] = [id for id, answer in _answers().items() if answer.is_unreadable and id in read_verdicts()["openvino"]][:1]
+    found = find_departures({"results": {"openvino": {id: {"verdict": "accepts"}}}})["openvino"][id]
+    assert (found.findings, found.is_foreseen, found.is_unreadable) == (frozenset(), True, True)
+
+
+def test_a_departure_of_another_kind_than_the_doctor_says_is_not_foreseen() -> None:
+    id = next(id for id, verdict in read_verdicts()["onnxruntime"].items() if verdict == "refuses")
+    refused, crashed = {id: {"verdict": "refuses"}}, {id: {"verdict": "crashes"}}
+    for one, other, is_foreseen in ((refused, refused, True), (refused, crashed, False)):
+        found = find_departures({"results": {"onnxruntime": one, "onnxruntime-1-thread": other}})["onnxruntime"][id]
+        assert (bool(found.findings), found.is_foreseen) == (True, is_foreseen)

@@ -9,6 +9,7 @@ from typing import Any
 
 from gatherscatter.findings.catalog import CONDITIONS, EFFECTS, RUNTIMES, Finding, load
 from gatherscatter.text import markdown_table
+from tools.lab.foreseen import Departure
 from tools.lab.reports import status
 
 _INTRODUCTION = """\
@@ -22,9 +23,10 @@ doctor` looks for these findings in a model. OpenVINO stands for its CPU plugin,
 """
 _COLUMNS = """\
 **Cases** counts the cases of the corpus that depart, and for which the doctor names a finding of the runtime. A case
-may have several findings, so findings that are no departures have cases, too. **Not foreseen** counts departures of
-which the doctor does not warn. **Reported** links a public thread about the fault, or the text of a report that nobody
-has sent yet.
+may have several findings, so findings that are no departures have cases, too. **Unreadable** counts departing cases
+whose model the doctor refuses to read; it says why. **Not foreseen** counts departures of which the doctor does not
+warn, or of which it says something else. **Reported** links a public thread about the fault, or the text of a report
+that nobody has sent yet.
 """
 _THREADS = """\
 Runtimes that we can't run here. These findings are **not checked by us**: they are what the linked public threads say
@@ -32,17 +34,17 @@ of the release that they name. Newer releases may be right.
 """
 _ENDED = {"departs": "departs", "as specified": "does not depart any more", "not this time": "did not depart this time"}
 
-Foreseen = Mapping[str, Mapping[str, set[str]]]
+Departures = Mapping[str, Mapping[str, Departure]]  # by target of the doctor, then by case
 
 
-def make_page(results: Mapping[str, Any], foreseen: Foreseen) -> str:
+def make_page(results: Mapping[str, Any], departures: Departures) -> str:
     """The page, from the published results and from `tools.lab.foreseen`."""
-    return "\n".join(_page(results, foreseen)) + "\n"
+    return "\n".join(_page(results, departures)) + "\n"
 
 
-def _page(results: Mapping[str, Any], foreseen: Foreseen) -> Iterator[str]:
+def _page(results: Mapping[str, Any], departures: Departures) -> Iterator[str]:
     seen = [finding for finding in load() if finding.evidence == "run"]
-    cases = Counter(id for each in foreseen.values() for findings in each.values() for id in findings)
+    cases = Counter(id for each in departures.values() for departure in each.values() for id in departure.findings)
     yield "# Findings\n"
     releases = {RUNTIMES[info["name"]]: info["version"] for info in results["runtimes"] if info["name"] in RUNTIMES}
     yield _INTRODUCTION.format(
@@ -50,7 +52,7 @@ def _page(results: Mapping[str, Any], foreseen: Foreseen) -> Iterator[str]:
         releases=", ".join(f"{name} {version}" for name, version in releases.items()),
         python=results["python"],
     )
-    yield _overview(seen, foreseen)
+    yield _overview(seen, departures)
     yield f"\n{_COLUMNS}"
     yield "## All findings\n"
     yield markdown_table(["finding", "effect", "cases", "reported"], (_line(finding, cases) for finding in seen))
@@ -82,17 +84,19 @@ def _thread(finding: Finding) -> list[str]:
     return [RUNTIMES[finding.runtime], finding.releases, finding.title, finding.effect, where]
 
 
-def _overview(seen: Sequence[Finding], foreseen: Foreseen) -> str:
+def _overview(seen: Sequence[Finding], departures: Departures) -> str:
     counts = Counter((finding.runtime, finding.effect) for finding in seen)
     releases = {finding.runtime: finding.releases for finding in seen}
     lines = []
     for name in sorted(releases, key=list(RUNTIMES).index):
-        departing = foreseen.get(name)
-        unforeseen = "" if departing is None else str(sum(not found for found in departing.values()))
-        number = "" if departing is None else f"{len(departing):,}"
+        numbers = ["", "", ""]
+        if name in departures:
+            found = departures[name].values()
+            unreadable, foreseen = sum(each.is_unreadable for each in found), sum(each.is_foreseen for each in found)
+            numbers = [f"{len(found):,}", str(unreadable or ""), str(len(found) - foreseen)]
         effects = (str(counts[name, effect] or "") for effect in EFFECTS)
-        lines.append([RUNTIMES[name], releases[name], *effects, number, unforeseen])
-    return markdown_table(["runtime", "release", *EFFECTS, "cases", "not foreseen"], lines)
+        lines.append([RUNTIMES[name], releases[name], *effects, *numbers])
+    return markdown_table(["runtime", "release", *EFFECTS, "cases", "unreadable", "not foreseen"], lines)
 
 
 def _entry(finding: Finding, results: Mapping[str, Any], cases: Mapping[str, int]) -> Iterator[str]:
@@ -106,7 +110,8 @@ def _entry(finding: Finding, results: Mapping[str, Any], cases: Mapping[str, int
     types = f"{_join_names(finding.types)}{others}{_reductions(finding)}"
     yield f"- Operators: {_join_names(finding.ops)}{versions}{onnx}; types: {types}"
     needs = [CONDITIONS[finding.condition]]
-    needs += [f"more than {finding.elements} elements"] if finding.elements else []
+    needs += [f"more than {finding.elements} elements"] if finding.elements > 0 else []
+    needs += ["at least one element of updates"] if finding.elements == 0 else []
     needs += [f"{finding.threads} threads or more"] if finding.threads > 1 else []
     needs += [finding.setting] if finding.setting else []
     yield f"- Needs: {'; '.join(needs)}"

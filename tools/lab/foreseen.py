@@ -1,16 +1,18 @@
-"""Which findings foresee the departures in the results: the doctor is asked about a model of each case."""
+"""Which departures in the results the doctor foresees: it is asked about a model of each case."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gatherscatter.conformance import corpus
+from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.runtimes import NotAskedError
+from gatherscatter.findings.verdicts import Verdict
 from gatherscatter.model_interface import ModelError
-from tests.support.one_node_models import OneNodeModels
-from tools.lab.conformance_page import DEPARTURES
+from tools.lab.one_node_models import OneNodeModels
 
 # The doctor's target for each runtime of the lab.
 TARGETS = {
@@ -21,20 +23,76 @@ TARGETS = {
     "onnx-reference": "onnx-reference",
 }
 
+# The statuses of the doctor that foresee a departure, by the verdict of the lab.
+FORESEEING = {
+    "crashes": ("memory",),
+    "out-of-bounds memory": ("memory",),
+    "hangs": ("memory",),
+    "nondeterministic": ("memory", "different"),
+    "narrowed": ("memory", "different"),
+    "differs": ("memory", "different"),
+    "accepts": ("memory", "different"),
+    "refuses": ("refused",),
+}
 
-def find_foreseen(results: Mapping[str, Any]) -> dict[str, dict[str, set[str]]]:
-    """By target, then by case that departs in one of its runtimes: the findings that the doctor names."""
-    departing: dict[str, set[str]] = defaultdict(set)
-    for name, target in TARGETS.items():
-        verdicts = results["results"].get(name, {})
-        departing[target] |= {id for id, result in verdicts.items() if result["verdict"] in DEPARTURES}
-    models = OneNodeModels()
-    return {target: {id: _ask_doctor(models, id, target) for id in sorted(ids)} for target, ids in departing.items()}
+
+@dataclass(frozen=True)
+class Answer:
+    """What the doctor says of a case.
+
+    Attributes
+    ----------
+    verdicts : by target; empty where the model is unreadable, or there is no model of the case
+    is_unreadable : whether the doctor refuses to read the model, with a message that says why
+    """
+
+    verdicts: Mapping[str, Verdict]
+    is_unreadable: bool = False
+
+    def foresees(self, departure: str, target: str) -> bool:
+        """Whether it warns of a departure. A model that the doctor refuses to read is one that it warns of."""
+        return self.is_unreadable or (target in self.verdicts and self.verdicts[target].status in FORESEEING[departure])
 
 
-def _ask_doctor(models: OneNodeModels, id: str, target: str) -> set[str]:
+@dataclass(frozen=True)
+class Departure:
+    """A case that departs in a runtime of a target: the findings that the doctor names, and whether they foresee it."""
+
+    findings: frozenset[str]
+    is_foreseen: bool
+    is_unreadable: bool
+
+
+def ask_doctor(models: OneNodeModels, case: Case, *targets: str) -> Answer:
+    """What the doctor says of a case's model with its inputs."""
     try:
-        nodes = models.examine(corpus.case(id), target).nodes
-    except (ModelError, NotAskedError):  # there are no models of it
-        return set()
-    return {reason.finding.id for node in nodes for reason in node.verdicts[target].reasons}
+        [node] = models.examine(case, *targets).nodes
+    except ModelError:
+        return Answer({}, is_unreadable=True)
+    except NotAskedError:  # there is no model of it
+        return Answer({})
+    return Answer(node.verdicts)
+
+
+def find_departures(results: Mapping[str, Any]) -> dict[str, dict[str, Departure]]:
+    """By target, then by case that departs in one of its runtimes."""
+    verdicts: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name, target in TARGETS.items():
+        for id, result in results["results"].get(name, {}).items():
+            if result["verdict"] in FORESEEING:
+                verdicts[target][id].add(result["verdict"])
+    models = OneNodeModels()
+    return {
+        target: {id: _departure(models, id, target, of_case) for id, of_case in sorted(cases.items())}
+        for target, cases in verdicts.items()
+    }
+
+
+def _departure(models: OneNodeModels, id: str, target: str, verdicts: set[str]) -> Departure:
+    answer = ask_doctor(models, corpus.case(id), target)
+    named = answer.verdicts[target].reasons if answer.verdicts else ()
+    return Departure(
+        findings=frozenset(reason.finding.id for reason in named),
+        is_foreseen=all(answer.foresees(verdict, target) for verdict in verdicts),
+        is_unreadable=answer.is_unreadable,
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.lab import conformance_page, findings_page, rulings_page, upstream_reports
 from tools.lab.environments import ROOT
-from tools.lab.foreseen import find_foreseen
+from tools.lab.foreseen import find_departures
 from tools.lab.results import read_results, read_verdicts
 
 DOCS = ROOT / "docs"
@@ -22,7 +22,7 @@ def make_all() -> dict[Path, str]:
     reports = upstream_reports.pages(partial(upstream_reports.read_script_in, REPORTS))
     return {
         conformance: replace_section(conformance.read_text(encoding="utf-8"), conformance_page.make_section(results)),
-        DOCS / "findings.md": findings_page.make_page(results, find_foreseen(results)),
+        DOCS / "findings.md": findings_page.make_page(results, find_departures(results)),
         rulings: rulings_page.rewrite(rulings.read_text(encoding="utf-8"), read_verdicts()),
         **{REPORTS / name: text for name, text in reports.items()},
     }

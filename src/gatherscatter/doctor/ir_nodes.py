@@ -13,7 +13,7 @@ from gatherscatter.openvino import element_types
 from gatherscatter.openvino.ir import IrModel
 from gatherscatter.openvino.ir_call import LayerCall, bind
 from gatherscatter.openvino.ir_graph import Graph, OutputPort, build_graph
-from gatherscatter.openvino.ir_read import quote_if_needed, read_net
+from gatherscatter.openvino.ir_read import Layer, quote_if_needed, read_net
 from gatherscatter.openvino.ir_weights import Weights
 from gatherscatter.specs.table import OpVersion, ops
 
@@ -74,9 +74,13 @@ class IrSource:
             value = constant()
             return Operand(role, layer.name, element_types.from_dtype(value.dtype).numpy_name, value.shape, constant)
         kind = element_types.from_precision(port.precision)
-        # A port without dims is a scalar or of unknown rank; the format does not tell.
-        shape = tuple(port.dims) or None
+        # A port without dims is a scalar or of unknown rank. Only the attribute of a Parameter tells which.
+        shape = () if _is_scalar_parameter(layer) else tuple(port.dims) or None
         return Operand(role, layer.name, kind and kind.numpy_name, shape, None, layer.type == "ShapeOf")
+
+
+def _is_scalar_parameter(layer: Layer) -> bool:
+    return layer.type == "Parameter" and layer.attributes.get("shape", "...").strip() in ("", "[]", "{}")
 
 
 class _ObservedCall(NamedTuple):

@@ -25,7 +25,7 @@ CONDITIONS = {
     "wide indices": "an index that 32 bits don't hold",
     "empty indices": "the indices tensor has no elements, and the 0 is not the k of k=0 or a batch dimension",
     "empty result": "indices have elements, and the result has none",
-    "k=0": "the last dimension of indices is 0, and there are tuples: each names all of data",
+    "k=0": "the last dimension of indices is 0, and there are tuples: each names all of data, which has elements",
     "empty slice": "an index is out of range where the slices of data are empty",
     "empty axis": "data has size 0 on an indexed axis, and there is an index",
     "nan": "data or updates hold a NaN",
@@ -40,11 +40,13 @@ CONDITIONS = {
     "longer along axis": "along the axis, indices are longer than data",
     "scalar indices": "indices have rank 0",
     "narrow index type": "the type of indices doesn't hold the size of the axis",
+    "8-bit indices": "the type of indices is int8 or uint8",
     "computed indices": "indices are not a constant of the model",
     "updates shape": "updates have another shape than the text demands",
     "batch dims differ": "the batch dimensions of data and indices are not equal",
     "negative batch dims": "batch_dims is -2 or less",
     "low batch dims": "batch_dims is below minus the rank of data or of indices",
+    "all batch dims": "batch_dims is the rank of data, and the last dimension of indices is 0",
     "empty batch": "a batch dimension is 0",
     "slices": "there are indices, and each names more than one element of data",
     "several axes": "the input axis has more than one element",
@@ -133,7 +135,8 @@ class Finding:
     setting : str
         What else must be so, such as an option of the runtime; ``""``: its defaults suffice.
     elements, threads : int
-        It occurs only with more elements than this, and only with at least this many threads.
+        It occurs only with more elements than this (0 says that the updates of a scatter, or the indices of a gather,
+        must not be empty), and only with at least this many threads.
     effect : str
         What happens: a key of `EFFECTS`.
     title, text, source, observed : str
@@ -161,7 +164,7 @@ class Finding:
     versions: tuple[int, ...] = ()
     except_types: tuple[str, ...] = ()
     setting: str = ""
-    elements: int = 0
+    elements: int = -1
     threads: int = 1
 
     def __post_init__(self) -> None:

@@ -99,7 +99,7 @@ def empty_indices(values: NodeValues) -> Count:
 
 
 def no_tuple(values: NodeValues) -> Count:
-    if values.row.kernel not in BY_TUPLE or values.count == 0:
+    if values.row.kernel not in BY_TUPLE or values.count == 0 or 0 in (values.shapes.get("data") or ()):
         return 0
     return None if values.k is None else int(values.k == 0)
 
@@ -407,6 +407,14 @@ def negative_batch_dims(values: NodeValues) -> Count:
     return int(values.attributes.get("batch_dims", 0) < -1)
 
 
+def all_batch_dims(values: NodeValues) -> Count:
+    if values.row.kernel != "gather_nd" or values.attributes.get("batch_dims", 0) == 0:
+        return 0
+    if values.rank is None or values.k is None:
+        return None
+    return int(values.attributes["batch_dims"] == values.rank and values.k == 0)
+
+
 def empty_batch(values: NodeValues) -> Count:
     batch = _batch(values)
     if batch is None:
@@ -520,6 +528,11 @@ def narrow_index_type(values: NodeValues) -> Count:
     return sum(size is not None and size > np.iinfo(name).max for size in sizes)
 
 
+def byte_indices(values: NodeValues) -> Count:
+    name = values.types.get("indices", "int64")
+    return None if name is None else int(name in ("int8", "uint8"))
+
+
 def empty_last_bag(values: NodeValues) -> Count:
     """Whether the last bag has no indices: it starts at their end, or no bag has any."""
     if values.row.kernel != "gather_reduce":
@@ -590,6 +603,7 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "updates shape": updates_shape,
     "batch dims differ": batch_dims_differ,
     "negative batch dims": negative_batch_dims,
+    "all batch dims": all_batch_dims,
     "empty batch": empty_batch,
     "low batch dims": low_batch_dims,
     "unknown attribute": unknown_attribute,
@@ -609,5 +623,6 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "several axes": several_axes,
     "longer along axis": longer_along_axis,
     "narrow index type": narrow_index_type,
+    "8-bit indices": byte_indices,
     "computed indices": computed_indices,
 }

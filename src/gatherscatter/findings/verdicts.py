@@ -177,7 +177,7 @@ _OF_EFFECT = {
 # By what the file tells, or by the best that is known.
 SETTINGS: dict[str, Callable[[Record, Record], bool | None]] = {
     "static shapes": lambda told, known: _static(told),
-    "dynamic shapes": lambda told, known: not _static(told),
+    "dynamic shapes": lambda told, known: None if (static := _static(told)) is None else not static,
     'mode = "circular"': lambda told, known: _is(told, "mode", "circular"),
     "use_init_val = false": lambda told, known: _is(told, "use_init_val", False),
     "data of rank 1 and indices of rank 0 or 1, at most 64 elements of each": lambda told, known: _has_short_vectors(
@@ -273,11 +273,11 @@ def _count(finding: Finding, told: Record, known: Record, threads: int, cautious
         _concerns(finding, next(iter(known.types.values()), None), known.reduction),
         SETTINGS[finding.setting](told, known) if finding.setting in SETTINGS else True,
     ]
-    if (few and finding.elements) or 0 < threads < finding.threads or count == 0 or False in facts:
+    if few or 0 < threads < finding.threads or count == 0 or False in facts:
         return 0
     if finding.setting and finding.setting not in SETTINGS:
         return None if count or cautious else 0  # it may be set so
-    unknown_size = finding.elements > 0 and known.elements is None
+    unknown_size = finding.elements > 0 and known.elements is None  # a scatter rarely has no updates
     return None if None in facts or unknown_size else count
 
 
@@ -308,6 +308,9 @@ def _has_short_vectors(known: Record) -> bool | None:
     return None if any(shape is None or None in shape for shape in shapes) else True
 
 
-def _static(told: Record) -> bool:
-    """Whether the file gives all sizes."""
-    return all(shape is not None and None not in shape for shape in told.shapes.values())
+def _static(told: Record) -> bool | None:
+    """Whether the file gives all sizes; None where it does not tell the rank of an input, which may be a scalar."""
+    shapes = told.shapes.values()
+    if any(shape is not None and None in shape for shape in shapes):
+        return False
+    return None if None in shapes else True

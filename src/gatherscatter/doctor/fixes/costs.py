@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.doctor.fixes.in_runtime import TURN
-from gatherscatter.doctor.fixes.model_process import ModelProcess, RunError
+from gatherscatter.doctor.fixes.model_process import TURN, ModelProcess, RunError
 from gatherscatter.doctor.fixes.on_targets import same_results, write_inputs
 from gatherscatter.findings.verdicts import OWN_RUNTIME
 from gatherscatter.text import seconds_text

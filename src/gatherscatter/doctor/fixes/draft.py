@@ -146,7 +146,15 @@ class ModelDraft(OnnxBuilder):
 
     def reshape(self, tensor: BuiltTensor, shape: BuiltTensor) -> BuiltTensor:
         """In another shape, whose zeros are zeros."""
-        return self.node("Reshape", tensor, shape, **({"allowzero": 1} if self.scope.opset >= 14 else {}))
+        if self.scope.opset >= 14:
+            return self.node("Reshape", tensor, shape, allowzero=1)
+        if shape.value is None or not np.all(shape.value):
+            # A zero means the size of the same axis here. So an empty tensor first gets zeros at these axes.
+            if not shape.shape or shape.shape[0] is None:
+                raise UnfixableError(f"the rank of what is made of {tensor.name!r} is not known")
+            column = self.node("Reshape", tensor, self.constant([-1] + [1] * (shape.shape[0] - 1)))
+            tensor = self.node("Expand", column, self.node("Sign", shape))
+        return self.node("Reshape", tensor, shape)
 
     def wrap(self, step: Callable[[BuiltTensor], BuiltTensor]) -> None:
         """Do something with the result of the node as it stands, before all that is done with it already."""

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from gatherscatter.doctor.fixes.model_process import TURN
 from gatherscatter.model_interface import name_inputs
 from gatherscatter.models.tensor_files import read_tensors, write_tensors
 from gatherscatter.native_library import library_path
 from gatherscatter.specs.own_operators import DOMAIN
-
-TURN = 0.02  # seconds in which a short model runs again and again
 
 Run = Callable[[], Mapping[str, Any]]
 Arrays = Mapping[str, np.ndarray]

@@ -15,6 +15,7 @@ import numpy as np
 from gatherscatter.models.tensor_files import read_tensors
 
 TIME_LIMIT = 300.0  # seconds of a process
+TURN = 0.02  # seconds in which a short model runs again and again
 LONGEST = 300  # characters of a message
 
 

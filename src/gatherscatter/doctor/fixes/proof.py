@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from gatherscatter.doctor.fixes.trial_inputs import Arrays, Limits, TrialInputs, find_shapes
+from gatherscatter.doctor.fixes.trial_inputs import Arrays, Limits, Shapes, TrialInputs, empty_shapes, find_shapes
 from gatherscatter.doctor.onnx_nodes import OnnxSource
 from gatherscatter.findings.nodes import INDEX_ROLES, Key, collect_call_values
 from gatherscatter.model_interface import Model, ModelError, name_inputs
+from gatherscatter.models.random_inputs import make_inputs
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import walk
 from gatherscatter.onnx.model import load_onnx
@@ -87,10 +89,18 @@ def _inputs(model: Model, given: Arrays | None, limits: Limits, seed: int) -> It
         shapes = found
     made_up = TrialInputs(model, shapes, limits, given or {}, seed)
     start = time.monotonic()
-    for number in range(RUNS):
-        yield made_up[number]
+    for inputs in chain((made_up[number] for number in range(RUNS)), _empty_inputs(model, shapes, seed)):
+        yield inputs
         if time.monotonic() - start > SECONDS:
             return
+
+
+def _empty_inputs(model: Model, shapes: Shapes, seed: int) -> Iterator[Arrays]:
+    """Inputs without elements that the model takes."""
+    for empty in islice(empty_shapes(model.inputs, shapes), RUNS):
+        inputs = make_inputs(model.inputs, seed=seed, shapes=dict(empty))
+        if isinstance(_try_model(model, inputs), dict):
+            yield inputs
 
 
 def _make_limit_observer(source: OnnxSource, limits: Limits) -> Callable[..., None]:

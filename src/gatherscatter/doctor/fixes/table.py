@@ -32,8 +32,15 @@ def _has_floats(draft: ModelDraft) -> bool:
     return (draft.data.element_type or "").startswith(("float", "bfloat"))
 
 
+def _may_have_rows_of_strings(draft: ModelDraft) -> bool:
+    """Then no Gather may take updates: ONNX Runtime copies only the first string of a row."""
+    return draft.data.element_type in (None, "string") and scatters.has_wide_rows(draft)
+
+
 def _repeats_constants(draft: ModelDraft) -> bool:
     if draft.site.row.kernel not in ("scatter_nd", "scatter_elements") or draft.reduction != "none":
+        return False
+    if draft.op_type == "ScatterND" and _may_have_rows_of_strings(draft):
         return False
     return draft.indices.value is not None and not draft.unique and draft.told.counts["k=0"] == 0
 
@@ -105,6 +112,7 @@ REWRITINGS = (
             and not draft.unique
             and draft.told.counts["k=0"] == 0
             and scatters.has_wide_rows(draft)
+            and not _may_have_rows_of_strings(draft)
         ),
         scatters.repeat_last,
     ),

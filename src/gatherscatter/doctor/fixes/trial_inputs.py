@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice, product
+from itertools import chain, islice, product, zip_longest
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ TRIES = 130
 SECONDS = 30.0  # after which no more shapes are tried
 
 Arrays = Mapping[str, Any]
+Shapes = Mapping[str, tuple[int, ...]]
+Dim = int | tuple[str, int]
 Limits = dict[str, list[tuple[int, int]]]  # of the columns of tuples, or one of single indices: the least, and the end
 
 
@@ -30,7 +32,7 @@ class TrialInputs:
     def __init__(
         self,
         model: Model,
-        shapes: Mapping[str, tuple[int, ...]],
+        shapes: Shapes,
         limits: Limits,
         given: Arrays,
         seed: int,
@@ -79,15 +81,30 @@ def find_shapes(model: Model, runs: Callable[[Arrays], bool]) -> dict[str, tuple
 
 def _candidates(declared: Sequence[TensorInfo]) -> Iterator[dict[str, tuple[int, ...]]]:
     """Shapes with sizes for the dims left open: all the same first, then in combinations."""
-    keyed = {info.name: [_dim(info, axis) for axis in range(len(info.shape or ()))] for info in declared}
-    dims = list(dict.fromkeys(dim for each in keyed.values() for dim in each if not isinstance(dim, int)))
+    keyed, dims = _dims(declared)
     equal = ((size,) * len(dims) for size in OPEN_SIZES)
     for sizes in chain(equal, product(OPEN_SIZES, repeat=len(dims))):
         known = dict(zip(dims, sizes, strict=True))
         yield {name: tuple(dim if isinstance(dim, int) else known[dim] for dim in each) for name, each in keyed.items()}
 
 
-def _dim(info: TensorInfo, axis: int) -> int | tuple[str, int]:
+def empty_shapes(declared: Sequence[TensorInfo], shapes: Shapes) -> Iterator[Shapes]:
+    """The shapes with 0 for each dim in turn that the model leaves open."""
+    keyed, dims = _dims(declared)
+    for empty in dims:
+        yield {
+            name: tuple(0 if dim == empty else size for dim, size in zip_longest(keyed[name], shape))
+            for name, shape in shapes.items()
+        }
+
+
+def _dims(declared: Sequence[TensorInfo]) -> tuple[dict[str, list[Dim]], list[Dim]]:
+    """The dims of each input, and all those left open."""
+    keyed = {info.name: [_dim(info, axis) for axis in range(len(info.shape or ()))] for info in declared}
+    return keyed, list(dict.fromkeys(dim for each in keyed.values() for dim in each if not isinstance(dim, int)))
+
+
+def _dim(info: TensorInfo, axis: int) -> Dim:
     """A size, or what stands for one: dims of one name are one, and each without a name is one of its own."""
     dim = (info.shape or ())[axis]
     if isinstance(dim, int):
