@@ -34,7 +34,8 @@ def publish_results(reports: Sequence[Path], reproducers: Mapping[str, str]) -> 
         before, why = read_json(FILE), ""
     except (OSError, ValueError) as error:  # there are none, or they are about another version of the corpus
         before, why = None, str(error)
-    results = summarize(report) | {"outcomes": collect_outcomes(report), "reproducers": dict(sorted(reproducers.items()))}
+    results = summarize(report)
+    results |= {"outcomes": collect_outcomes(report), "reproducers": dict(sorted(reproducers.items()))}
     FILE.parent.mkdir(exist_ok=True)
     write_text(FILE, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     print()
