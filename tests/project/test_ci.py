@@ -1,4 +1,4 @@
-"""CI runs every test file, and paths that files of the repository name exist."""
+"""CI runs every test file, and all paths that files of the repository mention exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gatherscatter.bench.contenders import PEERS
-from gatherscatter.conformance.exports import FORMS
+from gatherscatter.conformance.exports import FORMATS
 from gatherscatter.lazy_modules import MODULES
 from tests.conftest import QUICK
 from tests.support.paths import ROOT
@@ -35,7 +35,7 @@ def covered(file: str, paths: list[str]) -> bool:
 
 
 def runs() -> list[list[str]]:
-    """The paths of the two runs of pytest: without frameworks, and with all of them."""
+    """Return the paths of the two runs of pytest: without frameworks, and with all of them."""
     commands = re.findall(r"^\.venv/bin/pytest (.*)$", CI, re.MULTILINE)
     assert len(commands) == 2
     return [[word for word in command.split() if not word.startswith("-")] for command in commands]
@@ -52,7 +52,7 @@ def modules_of(requirements: list[str]) -> Iterator[str]:
 
 
 def needed(file: str) -> set[str]:
-    """The modules without which tests of a file are skipped or differ."""
+    """Return the modules without which tests of a file are skipped or differ."""
     calls = [
         node for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
     ]
@@ -67,7 +67,7 @@ def needed(file: str) -> set[str]:
 
 
 def test_ci_runs_every_file() -> None:
-    assert [file for file in FILES if file.count("/") < 2] == []  # each lies in a folder of tests/
+    assert [file for file in FILES if file.count("/") < 2] == []  # each file is in a folder of tests/
     assert [file for file in FILES if not (covered(file, runs()[0]) or covered(file, runs()[1]))] == []
 
 
@@ -84,7 +84,7 @@ def test_ci_runs_files_with_the_frameworks_that_they_need() -> None:
 
 def test_dispatch_tables_have_the_names_that_are_offered() -> None:
     assert set(MODULES["gatherscatter.bench.contenders"]) == set(PEERS)
-    assert set(MODULES["gatherscatter.conformance.exports"]) == set(FORMS)
+    assert set(MODULES["gatherscatter.conformance.exports"]) == set(FORMATS)
 
 
 def test_the_quick_tests_exist() -> None:

@@ -1,4 +1,4 @@
-"""What is said of an optional package that is missing."""
+"""The message when an optional package is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing the package imports no framework; what is missing is named together with the extra that brings it."""
+"""Importing the package does not import a framework. Errors name a missing package and its extra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What import-linter does not see: imports of the root and by name, class names, and the files that a call enters."""
+"""Checks that import-linter lacks: imports of the root and by name, class names, and files that a call enters."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_only_tools_import_the_root() -> None:
 
 
 def test_our_modules_are_imported_by_name_in_one_place() -> None:
-    """Elsewhere ``import_module`` gets the name of another library, as a constant."""
+    """Elsewhere, ``import_module`` gets the name of another library, as a constant."""
     found = []
     for name, tree in sources():
         for node in ast.walk(tree):
@@ -65,8 +65,8 @@ def test_a_class_name_has_one_meaning() -> None:
 
 
 def entered(run: Callable[[], object]) -> set[str]:
-    """The files of the package whose functions a second run calls, in all of its threads."""
-    run()  # imports are done after this
+    """Return the files of the package whose functions a second run calls, in all of its threads."""
+    run()  # all imports are done afterwards
     files: set[str] = set()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -96,7 +96,7 @@ def test_an_op_version_enters_two_files() -> None:
 
 
 def test_the_doctor_enters_few_files() -> None:
-    """30 before the layers."""
+    """It was 30 before the layers existed."""
     model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 18]>
         g (float[4, 3] d, int64[2, 1] i, float[2, 3] u, int64[4, 3] j) => (float[4, 3] z)
         { y = ScatterND <reduction = "add"> (d, i, u)  z = GatherElements (y, j) }""")
@@ -105,7 +105,7 @@ def test_the_doctor_enters_few_files() -> None:
 
 
 def test_apply_on_a_stored_array_enters_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """25 before the layers."""
+    """It was 25 before the layers existed."""
     zarr = pytest.importorskip("zarr")
     monkeypatch.chdir(tmp_path)
     zarr.create_array("data.zarr", data=DATA, chunks=(2, 3))

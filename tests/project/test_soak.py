@@ -1,8 +1,8 @@
 """The soak script works: a few seconds of it.
 
-That is too short for the 1 % of memory that ten minutes are held to: after so little time some calls happen for the
-first time, and keep what they have imported. So memory may grow by 10 % here. Results, descriptors and threads are
-judged as ever.
+The script limits the growth of memory in ten minutes to 1 %. A few seconds are too short for this limit, because some
+calls happen for the first time and import modules. So memory may grow by 10 % here. Results, descriptors and threads
+are checked as usual.
 """
 
 from __future__ import annotations

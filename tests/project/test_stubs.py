@@ -1,4 +1,4 @@
-"""What type checkers are told is what there is."""
+"""The type stubs agree with the package."""
 
 from __future__ import annotations
 
