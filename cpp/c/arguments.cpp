@@ -11,7 +11,8 @@ constexpr const char* kernel_choices[] = {"gather",           "gather_elements",
 static_assert(std::size(kernel_choices) == GATHERSCATTER_GATHER_REDUCE + 1);
 static_assert(std::equal(kernel_names, kernel_names + kernel_count, kernel_choices));
 
-// An enumerator of the interface as one of the core, which has the same numbers. Null, or that there is none.
+// Converts an enumerator of the interface to one of the core, which has the same number. Returns null, or an error if
+// there is no such enumerator.
 template <class E, size_t n>
 gatherscatter_status* read_choice(const char* op, const char* input, int32_t value, const char* const (&names)[n],
                                   E& choice) {
@@ -59,19 +60,29 @@ gatherscatter_status* read_tensor(const char* op, const char* input, const gathe
     return nullptr;
 }
 
+// Refuses options that the reduction ignores. Only sums, products and means accumulate.
+gatherscatter_status* check_effects(const char* op, const Operation& operation) {
+    const Reduction reduction = operation.reduction;
+    if (!operation.include_self && reduction == Reduction::none)
+        return make_status("no_effect", op, {{"input", "include_self"}, {"reduction", name(reduction)}});
+    const bool accumulates = reduction != Reduction::none && reduction != Reduction::min && reduction != Reduction::max;
+    if (operation.accumulate == Accumulate::step || accumulates) return nullptr;
+    return make_status("no_effect", op, {{"input", "accumulate"}, {"reduction", name(reduction)}});
+}
+
 gatherscatter_status* read_operation(const char* op, const gatherscatter_operation& given, Operation& operation) {
     int kernel = 0;
     gatherscatter_status* status = read_choice(op, "kernel", given.kernel, kernel_choices, kernel);
     if (!status) status = read_choice(op, "mode", given.mode, mode_names, operation.rule.mode);
     if (!status) status = read_choice(op, "reduction", given.reduction, reduction_names, operation.reduction);
     if (!status) status = read_choice(op, "accumulate", given.accumulate, accumulate_names, operation.accumulate);
-    // Gather and reduce is a gather as far as messages about its indices go.
+    // For messages about indices, gather and reduce counts as a gather.
     operation.kernel = kernel == GATHERSCATTER_GATHER_REDUCE ? Kernel::gather : static_cast<Kernel>(kernel);
     operation.axis = kernel == GATHERSCATTER_GATHER_REDUCE ? 0 : given.axis;
     operation.batch_dims = given.batch_dims;
     operation.rule.negative = given.negative != 0;
     operation.include_self = given.include_self != 0;
-    return status;
+    return status ? status : check_effects(op, operation);
 }
 
 gatherscatter_status* check_reduction(const char* op, DType dtype, Reduction reduction, Accumulate accumulate) {

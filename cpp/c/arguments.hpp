@@ -1,4 +1,4 @@
-// What a host hands over, checked.
+// The arguments of a host, read and checked.
 #pragma once
 
 #include <string>
@@ -8,35 +8,35 @@
 
 namespace gs {
 
-// A tensor that a host described.
+// A tensor as the host described it.
 struct Tensor {
     bool present = false;
     DType dtype = DType::opaque;
     int64_t item_size = 0;
     Shape shape;
 
-    int64_t bytes() const { return count_elements(shape) * item_size; }  // which fits
+    int64_t bytes() const { return count_elements(shape) * item_size; }  // cannot overflow after read_tensor
 };
 
-// Bytes of an element; 0 for opaque ones.
+// Returns the bytes of an element; 0 for opaque elements.
 int64_t size_of(DType);
 
-// Null, or what is wrong. `input` is the tensor's name in messages.
+// Reads a tensor. Returns null, or an error. `input` is the name of the tensor in messages.
 gatherscatter_status* read_tensor(const char* op, const char* input, const gatherscatter_tensor&, Tensor&);
 
-// What is asked for. Null, or what is wrong.
+// Reads the operation. Returns null, or an error.
 gatherscatter_status* read_operation(const char* op, const gatherscatter_operation&, Operation&);
 
-// How messages call an operation.
+// Returns the name of an operation in messages.
 const char* name_of(const gatherscatter_operation&);
 
-// Null, or why elements of a type can't be reduced so.
+// Returns null, or an error if elements of this type do not support the reduction.
 gatherscatter_status* check_reduction(const char* op, DType, Reduction, Accumulate);
 
-// Null, or that two inputs have other types.
+// Returns null, or an error if the types of two inputs differ.
 gatherscatter_status* check_same_type(const char* op, const char* input, const Tensor&, const Tensor& data);
 
-// Null, or that a tensor holds no integers.
+// Returns null, or an error if a tensor does not hold integers.
 gatherscatter_status* check_integers(const char* op, const char* input, const Tensor&, IndexType&);
 
 }  // namespace gs

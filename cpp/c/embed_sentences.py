@@ -4,7 +4,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-SECTIONS = ("errors", "parts", "hints")  # the others are for other programs
+SECTIONS = ("errors", "parts", "hints")  # the other sections are not used in C++
 
 
 def main(source: Path, target: Path) -> None:
@@ -14,6 +14,8 @@ def main(source: Path, target: Path) -> None:
         for name, sentence in known[section].items():
             parts = {"raises": "", "text": sentence} if isinstance(sentence, str) else sentence
             lines.append("{" + ", ".join(map(_literal, (f"{section}.{name}", parts["raises"], parts["text"]))) + "},")
+    groups = "".join(f" {' '.join(words)} ;" for words in known["same_meaning"]["words"])
+    lines.append("{" + ", ".join(map(_literal, ("same_meaning", "", groups))) + "},")
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

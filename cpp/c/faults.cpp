@@ -5,13 +5,26 @@
 namespace gs {
 namespace {
 
-// Whether NumPy could broadcast a shape to another.
+// Whether NumPy could broadcast a shape to the target.
 bool can_be_broadcast(const Shape& shape, const Shape& target) {
     if (shape.rank > target.rank) return false;
     const int lead = target.rank - shape.rank;
     for (int i = 0; i < shape.rank; ++i)
         if (shape[i] != 1 && shape[i] != target[lead + i]) return false;
     return true;
+}
+
+// Whether the caller probably passed single indices where index tuples are required. They would all form one tuple.
+bool is_one_tuple(std::string_view fault, const CallShapes& shapes, int64_t batch_dims) {
+    if (shapes.indices.rank != 1 || batch_dims != 0) return false;
+    if (fault == "tuple_length") return true;
+    if (!shapes.updates || shapes.updates->rank == 0) return false;
+    const int64_t count = (*shapes.updates)[0];
+    return count == shapes.indices[0] || (shapes.slots.rank == 0 && count > 1);
+}
+
+Shape first_sizes(const Shape& shape, int64_t count) {
+    return Shape(shape.dim, static_cast<int>(std::clamp<int64_t>(count, 0, shape.rank)));
 }
 
 const char* rule_of(Kernel kernel) {
@@ -31,7 +44,7 @@ std::string list_shapes(const CallShapes& shapes) {
                            {{"data", shapes.data}, {"indices", shapes.indices}, {"updates", *shapes.updates}});
 }
 
-// "3", or "3, 4" where sizes differ.
+// Returns "3", or "3, 4" if sizes differ.
 std::string join_sizes(const Shape& sizes) {
     if (std::ranges::all_of(sizes, [&](int64_t n) { return n == sizes[0]; })) return std::to_string(sizes[0]);
     std::string joined;
@@ -54,12 +67,13 @@ std::string word_hint(const IndexHint& hint, const Shape& sizes, IndexType type)
             return format_sentence("hints.overflow", {{"value", hint.value}, {"rest", rest}});
         }
         case swapped_columns: return format_sentence("hints.swapped_columns", {{"i", hint.i}, {"j", hint.j}});
+        case forgotten_batch_dims: return format_sentence("hints.forgotten_batch_dims", {{"size", hint.meant}});
         case wrong_axis: return format_sentence("hints.wrong_axis", {{"axis", hint.i}});
     }
     return "";
 }
 
-// "indices[1, 0]" for a flat position; "indices" of a scalar.
+// Returns "indices[1, 0]" for a flat position; "indices" for a scalar.
 std::string name_place(const char* input, const Shape& shape, int64_t position) {
     Shape place = shape;
     for (int d = shape.rank - 1; d >= 0; --d) {
@@ -77,10 +91,17 @@ gatherscatter_status* shape_fault(const char* op, const Operation& operation, co
                                   const CallShapes& shapes) {
     const auto& [data, indices, updates, slots] = shapes;
     const int64_t k = indices.rank > 0 ? indices[indices.rank - 1] : 0;
-    // Where these two are shown, they are in range. Else they may be any numbers, with which nothing may overflow.
+    // Where messages show these two, they are in range. Otherwise they can be any numbers, so they are clamped against
+    // overflow.
     const int64_t batch = std::clamp<int64_t>(operation.batch_dims, -max_rank, max_rank);
     const int64_t length = std::min<int64_t>(k, max_rank);
-    const bool advised = updates && can_be_broadcast(*updates, slots);
+    const int64_t batched = operation.batch_dims < 0 ? batch + indices.rank : batch;
+    const bool is_nd = operation.kernel == Kernel::gather_nd || operation.kernel == Kernel::scatter_nd;
+    std::string advice;
+    if (updates && can_be_broadcast(*updates, slots))
+        advice = format_sentence("parts.broadcast", {{"slots", slots}});
+    else if (is_nd && is_one_tuple(fault, shapes, batch))
+        advice = format_sentence("parts.one_tuple", {{"k", k}});
     return make_status(fault, op,
                        {{"shapes", list_shapes(shapes)},
                         {"rank", data.rank},
@@ -91,11 +112,12 @@ gatherscatter_status* shape_fault(const char* op, const Operation& operation, co
                         {"high", data.rank - 1},
                         {"batch_dims", operation.batch_dims},
                         {"k", k},
-                        {"left", data.rank - batch},
+                        {"data_batch", first_sizes(data, batched)},
+                        {"index_batch", first_sizes(indices, batched)},
                         {"updates", updates ? *updates : Shape()},
                         {"slots", slots},
                         {"rule", format_sentence(rule_of(operation.kernel), {{"first", batch + length}})},
-                        {"advice", advised ? format_sentence("parts.broadcast", {{"slots", slots}}) : ""}});
+                        {"advice", advice}});
 }
 
 gatherscatter_status* index_fault(const char* op, const Operation& operation, const Shape& data, const Shape& indices,
@@ -106,7 +128,10 @@ gatherscatter_status* index_fault(const char* op, const Operation& operation, co
                                              : operation.axis < 0 ? operation.axis + data.rank
                                                                   : operation.axis);
     const int64_t count = columns > 0 ? count_elements(indices) / columns : 0;
-    const BadIndices bad = find_bad_indices({values, type, count, data, first_axis, columns}, operation.rule);
+    const bool may_be_batched = operation.kernel == Kernel::gather_nd && operation.batch_dims == 0 &&
+                                indices.rank > 1 && indices[0] == data[0] && columns < data.rank;
+    const BadIndices bad =
+        find_bad_indices({values, type, count, data, first_axis, columns, may_be_batched}, operation.rule);
     if (bad.count == 0) return make_status("changed_indices", op, {});
     const int64_t size = data[bad.axis];
     return index_fault(op, "indices", indices, bad, format_sentence("parts.axis", {{"axis", bad.axis}, {"size", size}}),

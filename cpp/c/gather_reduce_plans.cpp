@@ -1,4 +1,4 @@
-// Plans of gather and reduce: what functions/gather_reduce.py checks, in the same words.
+// Plans of gather and reduce. The checks and messages are those of functions/gather_reduce.py.
 #include <algorithm>
 
 #include "faults.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 enum Input : size_t { data_input, indices_input, offsets_input, segment_ids_input, weights_input, init_input };
 
-// The input that says where bags are, if it is not the last dimension of indices.
+// The input that defines the bags, unless the last dimension of indices does.
 Input places_input(BagForm form) { return form == BagForm::offsets ? offsets_input : segment_ids_input; }
 
 gatherscatter_status* check_line(const char* op, const char* input, const Tensor& tensor, IndexType& type) {
@@ -24,7 +24,7 @@ gatherscatter_status* check_members(const char* op, const char* input, const Ten
                        {{"input", input}, {"shape", tensor.shape}, {"members", members}, {"member", "member"}});
 }
 
-// Sets the form of the bags and the types of what gives them; or says that there is not exactly one way.
+// Sets the form of the bags and the type of the input that defines them. Returns an error unless there is exactly one.
 gatherscatter_status* find_form(gatherscatter_plan& plan) {
     const char* const op = plan.name.c_str();
     const Shape& members = plan.inputs[indices_input].shape;
@@ -48,7 +48,7 @@ gatherscatter_status* find_form(gatherscatter_plan& plan) {
     return nullptr;
 }
 
-// Sets how many bags there are, and their shape.
+// Sets the number of bags and their shape.
 gatherscatter_status* count_bags(gatherscatter_plan& plan, int64_t num_segments, Shape& shape) {
     const char* const op = plan.name.c_str();
     const Shape& members = plan.inputs[indices_input].shape;
@@ -73,7 +73,7 @@ gatherscatter_status* count_bags(gatherscatter_plan& plan, int64_t num_segments,
         shape = Shape{num_segments};
     }
     bags.bags = count_elements(shape);
-    if (saturating_multiply(saturating_add(bags.bags, 1), 8) == INT64_MAX)  // bytes of where each bag begins
+    if (saturating_multiply(saturating_add(bags.bags, 1), 8) == INT64_MAX)  // the bytes of the starts of all bags
         return make_status("too_large", op, {{"shapes", std::to_string(bags.bags) + " segments"}});
     return nullptr;
 }
@@ -92,7 +92,8 @@ gatherscatter_status* check_weights_and_init(const gatherscatter_plan& plan, con
     return make_status("init_shape", op, {{"shape", init.shape}, {"result", plan.output}});
 }
 
-// The first place whose number is less than the one before it; there is one, unless a thread has changed them.
+// Returns the error for the first offset that is less than the one before it. There is one, unless another thread has
+// changed the offsets.
 template <class I>
 gatherscatter_status* offsets_order(const char* op, const I* offsets, int64_t count) {
     for (int64_t i = 1; i < count; ++i)
@@ -101,7 +102,7 @@ gatherscatter_status* offsets_order(const char* op, const I* offsets, int64_t co
     return make_status("changed_indices", op, {});
 }
 
-// An offset or a segment id that the rule does not allow; `high` is the greatest that it does.
+// Returns the error for an offset or a segment id that the rule does not allow. `high` is the largest that it allows.
 gatherscatter_status* place_fault(const gatherscatter_plan& plan, const void* values, int64_t high, Rule rule,
                                   std::string_view subject) {
     const char* const op = plan.name.c_str();

@@ -17,13 +17,14 @@ constexpr Sentence sentences[] = {
 };
 
 const Sentence& find_sentence(std::string_view name) {
-    // A name that is not in the file is a mistake in this library, which a test finds: the sentence is the name then.
+    // A name that is not in the file is a mistake in this library. The message then shows this text, and a test finds
+    // it.
     static constexpr Sentence unknown{"", "ValueError", "{op}: an error without a sentence"};
     const auto at = std::ranges::find(sentences, name, &Sentence::name);
     return at == std::end(sentences) ? unknown : *at;
 }
 
-// {name} and {name!r} replaced by their values.
+// Replaces {name} and {name!r} by their values.
 std::string fill_in(std::string_view text, std::string_view op, Values values) {
     std::string result;
     for (size_t at = 0; at < text.size();) {
@@ -91,6 +92,22 @@ std::string list_choices(std::span<const char* const> choices) {
     return listed;
 }
 
+std::string suggest_choice(std::string_view word, std::span<const char* const> choices) {
+    const auto between_spaces = [](std::string_view text) { return std::string(" ").append(text).append(" "); };
+    std::string lower = between_spaces(word);
+    std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+    std::string_view groups = find_sentence("same_meaning").text;
+    while (!groups.empty()) {
+        const std::string_view group = groups.substr(0, groups.find(';'));
+        groups.remove_prefix(group.size() + 1);
+        if (group.find(lower) == group.npos) continue;
+        for (const char* choice : choices)
+            if (group.find(between_spaces(choice)) != group.npos)
+                return format_sentence("parts.did_you_mean", {{"names", Value(choice).repr}});
+    }
+    return "";
+}
+
 std::string format_sentence(std::string_view name, Values values) {
     return fill_in(find_sentence(name).text, "", values);
 }
@@ -106,7 +123,7 @@ gatherscatter_status* make_status(std::string_view error, std::string_view op, V
 }
 
 gatherscatter_status* out_of_memory() noexcept {
-    static gatherscatter_status status{GATHERSCATTER_OUT_OF_MEMORY, "out of memory"};  // released by nobody
+    static gatherscatter_status status{GATHERSCATTER_OUT_OF_MEMORY, "out of memory"};  // never released
     return &status;
 }
 

@@ -1,4 +1,4 @@
-// The sentences of sentences.toml with their values, in the words that Python writes them.
+// Fills the sentences of sentences.toml with values. The values are written as Python writes them.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ struct gatherscatter_status {
 
 namespace gs {
 
-// A value as str() of Python writes it, and as repr() does.
+// A value as Python's str() writes it, and as repr() does.
 struct Value {
     std::string text, repr;
 
@@ -39,22 +39,25 @@ struct NamedValue {
 };
 using Values = std::initializer_list<NamedValue>;
 
-// Adds an item to a list that sentences show: "a, b".
+// Appends an item to a list in a sentence: "a, b".
 void add_to_list(std::string& list, std::string_view item);
 
-// "'a', 'b'", as a sentence lists choices.
+// Returns the choices as a sentence lists them: "'a', 'b'".
 std::string list_choices(std::span<const char* const> choices);
 
-// The sentence of a section and a name, such as "parts.axis".
+// Returns the suggestion at the end of an error about an invalid word; empty if no choice has the same meaning.
+std::string suggest_choice(std::string_view word, std::span<const char* const> choices);
+
+// Returns the filled sentence of a section and a name, such as "parts.axis".
 std::string format_sentence(std::string_view name, Values);
 
-// The status of an error in section "errors". Null only if there is no memory for an exception, either: it does not
-// throw, and gives the status of std::bad_alloc if memory runs out.
+// Returns the status for an error in section "errors". It does not throw. If memory runs out, it returns the status of
+// out_of_memory().
 gatherscatter_status* make_status(std::string_view error, std::string_view op, Values) noexcept;
 
 gatherscatter_status* out_of_memory() noexcept;
 
-// "IndexError: ..." and so on: how messages begin where the host knows no codes.
+// Returns the message with its kind in front, such as "IndexError: ...", for hosts without codes.
 std::string with_kind(const gatherscatter_status&);
 
 }  // namespace gs

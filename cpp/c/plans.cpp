@@ -1,4 +1,4 @@
-// The functions of gatherscatter.h that make and run plans.
+// The functions of gatherscatter.h that create and run plans.
 #include "plans.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr const char* kernel_inputs[] = {"data", "indices", "updates"};
 constexpr const char* bag_inputs[] = {"data", "indices", "offsets", "segment_ids", "weights", "init"};
 static_assert(std::size(bag_inputs) == gatherscatter_plan::most_inputs);
 
-// How many inputs an operation has at most, and at least.
+// The largest and the smallest number of inputs of an operation.
 size_t most_inputs(const gatherscatter_plan& plan) {
     return plan.reduces_bags ? std::size(bag_inputs) : is_scatter(plan.operation.kernel) ? 3 : 2;
 }
@@ -62,7 +62,7 @@ gatherscatter_status* plan_kernel(gatherscatter_plan& plan) {
     return nullptr;
 }
 
-// Checks all that can be checked before memory is there, and makes the plan.
+// Checks everything that can be checked without the memory of the tensors, and makes the plan.
 gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_operation& given,
                               const gatherscatter_tensor* inputs, size_t count) {
     plan.reduces_bags = given.kernel == GATHERSCATTER_GATHER_REDUCE;
@@ -71,7 +71,7 @@ gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_oper
     return plan.reduces_bags ? plan_gather_reduce(plan, given.num_segments) : plan_kernel(plan);
 }
 
-// Runs tasks on the threads of a host. Up to `count` threads take one task after the other.
+// Runs tasks on the threads of a host. Up to `count` threads each take one task after another.
 void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(int)> task, int n) {
     std::atomic<int> next = 0;
     const auto work = [&] {
@@ -80,10 +80,10 @@ void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(
     const auto call = [](void* argument, size_t) { (*static_cast<const decltype(work)*>(argument))(); };
     host.parallel_for(host.context, call, const_cast<void*>(static_cast<const void*>(&work)),
                       static_cast<size_t>(std::min(n, count)));
-    work();  // what is left if the host has made fewer calls
+    work();  // runs the remaining tasks if the host has made fewer calls
 }
 
-// Whether all indices are good. An update in place writes nothing if one is bad.
+// Updates in place. Returns false and writes nothing if an index is bad.
 bool run_in_place(KernelCall& call, const gatherscatter_plan& plan, const std::byte* updates, std::byte* out) {
     const int64_t size = plan.inputs[0].bytes();
     if (!is_cheaper_apart(plan.operation, size, plan.inputs[1].bytes()))
@@ -113,7 +113,7 @@ gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* con
     return index_fault(plan.name.c_str(), plan.operation, data.shape, plan.inputs[1].shape, inputs[1], plan.index_type);
 }
 
-// Null, or that an address is missing.
+// Returns null, or an error if an address is missing.
 gatherscatter_status* check_addresses(const gatherscatter_plan& plan, const void* const* inputs, const void* output) {
     const char* const op = plan.name.c_str();
     if (!inputs) return make_status("null", op, {{"input", "inputs"}});
@@ -139,8 +139,8 @@ gatherscatter_operation default_operation(int32_t kernel) {
             -1};
 }
 
-// Reads a struct of any version up to this one. Fields that it lacks stay as they are. The structs of version 1 are the
-// shortest; later versions check against the size of those.
+// Reads a struct of any version up to this one. Fields that it lacks keep their defaults. The structs of version 1 are
+// the shortest. Later versions must compare with the size of those.
 template <class T>
 gatherscatter_status* read_struct(const char* op, const char* name, const T& given, T& whole) {
     constexpr size_t least = sizeof(T), most = sizeof(T);
@@ -192,7 +192,7 @@ gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* o
         if (gatherscatter_status* status = prepare(*made, whole, inputs, count)) return status;
         *plan = made.release();
         return nullptr;
-    } catch (...) {  // std::bad_alloc: nothing else is thrown
+    } catch (...) {  // only std::bad_alloc can be thrown
         return out_of_memory();
     }
 }

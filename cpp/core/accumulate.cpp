@@ -25,7 +25,7 @@ void load(const std::byte* data, std::byte* sums, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
 }
 
-// NaN that data held stays as it is.
+// NaN in the data is kept unchanged.
 template <class T>
 void keep_nan(T before, T& now) {
     if constexpr (Complex<T>) {
@@ -36,8 +36,8 @@ void keep_nan(T before, T& now) {
     }
 }
 
-// Places whose sum is not known are left to others; and so are those that were not met, or are NaN for good: they keep
-// their bits.
+// Skips three kinds of places, whose bits do not change: sums that are not known (a second pass computes them), places
+// that were not visited, and places whose data is NaN.
 template <class T, class A>
 void finish(const Sums& all, const Combine& combine) {
     const A* from = reinterpret_cast<const A*>(all.sums);
@@ -81,8 +81,8 @@ class LongSumsOf : public LongSums {
             if (at_ % sums_at_once == 0 && should_stop_now()) return nullptr;
             if (sums[at_].known()) continue;
             sums[at_].mark() = unknown();
-            if (all.visits && all.visits[at_ / all.width] == 0) continue;  // nothing is added
-            if (combine_.include_self && is_nan(data[at_])) continue;      // whatever is added
+            if (all.visits && all.visits[at_ / all.width] == 0) continue;  // no update is added here
+            if (combine_.include_self && is_nan(data[at_])) continue;      // NaN stays NaN, whatever is added
             sums[at_].mark() = unknown(static_cast<int64_t>(long_.size()));
             long_.emplace_back();
             places_.push_back(at_);
@@ -91,7 +91,7 @@ class LongSumsOf : public LongSums {
             else
                 long_.back().replace_first();
         }
-        if (first_time)  // NaN of data could look like a number
+        if (first_time)  // the bits of a NaN in the data could look like a number
             (void)in_pieces(at_, end, sizeof(A), [&](int64_t first, int64_t last) {
                 for (int64_t i = first; i < last; ++i)
                     if (!sums[i].known()) sums[i].mark() = unknown();
@@ -119,7 +119,7 @@ class LongSumsOf : public LongSums {
     }
 
   private:
-    // Between two checks for signals; long sums take longer to round.
+    // The number of sums between two checks for signals. Long sums take longer to round.
     static constexpr int64_t sums_at_once = 1 << 16, rounded_at_once = 1 << 10;
 
     static int64_t count_unknown(const A* sums, int64_t n) {

@@ -1,5 +1,5 @@
-// What surrounds the inner loop of a scatter: accumulators that differ from the element type, the count of visits,
-// and the last step (one rounding, or the division of a mean).
+// The steps around the inner loop of a scatter: accumulators that differ from the element type, the count of visits,
+// and the final step (one rounding, or the division of a mean).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace gs {
 
-// Adds updates to long sums. The place of a sum that is not known holds the number of its long sum.
+// Adds updates to long sums. If a sum is not known, its place holds the number of its long sum.
 template <bool negative>
 struct AddToLongSums {
     void* long_sums;
@@ -40,10 +40,10 @@ Op make_op(const Combine& combine) {
         return Op{};
 }
 
-// visit_combine() calls f(type_identity<T>, type_identity<A>, Op): the element type, the accumulator type and the
-// functor. visit_extremum(), visit_sum(), visit_mean() and visit_product() do so for their reductions.
+// visit_combine() calls f(type_identity<T>, type_identity<A>, Op) with the element type, the accumulator type and the
+// functor. visit_extremum(), visit_sum(), visit_mean() and visit_product() do the same for their reductions.
 
-// Minimum and maximum: the elements accumulate themselves.
+// Minimum and maximum accumulate in the element type.
 template <class T, class Op, class R, class F>
 R visit_extremum(R otherwise, F& f) {
     if constexpr (Op::template supports<T>)
@@ -52,7 +52,7 @@ R visit_extremum(R otherwise, F& f) {
         return otherwise;
 }
 
-// Sums and differences accumulate in what the caller chose. Only floats and complex numbers have a choice.
+// Sums and differences accumulate in the type that the caller chose. Only floats and complex numbers have a choice.
 template <class T, class Op, class F>
 auto visit_sum(Accumulate accumulate, F& f) {
     const std::type_identity<T> type;
@@ -66,7 +66,7 @@ auto visit_sum(Accumulate accumulate, F& f) {
     return f(type, type, Op{});
 }
 
-// Means are sums, those of integers in a type that holds any. There is no mean of booleans.
+// Means are sums. Integers are summed in a type that holds any sum of them. Booleans have no mean.
 template <class T, class R, class F>
 R visit_mean(Accumulate accumulate, R otherwise, F& f) {
     if constexpr (std::same_as<T, boolean>)
@@ -101,7 +101,7 @@ R visit_combine(const Combine& combine, R otherwise, F&& f) {
     });
 }
 
-// A sum as an element; n > 0 divides by it.
+// Converts a sum to an element. If n > 0, the sum is divided by n.
 template <class T, class A>
 T element_of(A sum, int64_t n) {
     if constexpr (std::same_as<A, Exact> || std::same_as<A, ExactPair>)
@@ -124,33 +124,33 @@ T element_of(A sum, int64_t n) {
         return static_cast<T>(n > 0 ? sum / static_cast<A>(n) : sum);
 }
 
-// The sums of some slots: `width` elements each, and how often each slot was met, if that was counted.
+// The sums of some slots: `width` elements each. `visits` counts how often each slot was visited; it can be null.
 struct Sums {
     std::byte* sums;
-    std::byte* out;  // what they began with, and where they go in the end
+    std::byte* out;  // the initial values, and the destination of the results
     int64_t* visits;
     int64_t slots, width;
 };
 
-// Adds up again, as long sums, the exact sums that are not known. A limited number has long sums at a time.
+// Recomputes the exact sums that are not known, as long sums. The number of long sums at any time is limited.
 class LongSums {
   public:
     virtual ~LongSums() = default;
-    // Gives the next unknown sums a long one each; null: there are none left.
+    // Assigns long sums to the next unknown sums. Null: no unknown sums are left.
     virtual void* next(const Sums&) = 0;
-    // Stores the results of these.
+    // Stores the results of the current long sums.
     virtual void collect(const Sums&) = 0;
     // Writes all results.
     virtual void write(std::byte* out) const = 0;
 };
 
-// What contributions add up in, and the steps around that.
+// The accumulator type of a scatter, and the steps before and after the loop.
 struct Accumulator {
     int64_t item_size = 0;
-    void (*load)(const std::byte* data, std::byte* sums, int64_t n) = nullptr;  // null: the output itself accumulates
-    // Writes the sums of slots that were met; null: nothing is left to do.
+    void (*load)(const std::byte* data, std::byte* sums, int64_t n) = nullptr;  // null: the output is the accumulator
+    // Writes the sums of the visited slots. Null: no final step is needed.
     void (*finish)(const Sums&, const Combine&) = nullptr;
-    std::unique_ptr<LongSums> (*long_sums)(const Combine&) = nullptr;  // null: there is nothing to add up again
+    std::unique_ptr<LongSums> (*long_sums)(const Combine&) = nullptr;  // null: no second pass is needed
 };
 Accumulator accumulator(const Combine&);
 
@@ -159,10 +159,11 @@ inline bool counts_visits(const Combine& combine) {
     return combine.reduction == Reduction::mean || !combine.include_self;
 }
 
-// The bytes that scatter_with_accumulators takes. Long sums are not counted.
+// The bytes that scatter_with_accumulators allocates, without long sums.
 int64_t accumulator_bytes(const Combine&, int64_t slots, int64_t width);
 
-// Runs walk(target, size of its elements, visits, combine), a scatter into accumulators, between load and finish.
+// Runs walk(target, size of its elements, visits, combine) between load and finish. The walk scatters into
+// accumulators.
 template <class Walk>
 bool scatter_with_accumulators(const Combine& combine, int64_t slots, int64_t width, std::byte* out, Walk&& walk) {
     if (combine.reduction == Reduction::none) return walk(out, combine.item_size, nullptr, combine);
@@ -184,7 +185,7 @@ bool scatter_with_accumulators(const Combine& combine, int64_t slots, int64_t wi
         const Sums all{target, out, counts, slots, width};
         Combine second_pass = combine;
         second_pass.accumulate = Accumulate::long_sums;
-        second_pass.include_self = true;  // who comes first was seen to before
+        second_pass.include_self = true;  // the first pass has handled the first update of each slot
         while ((second_pass.long_sums = unknown->next(all))) {
             if (!walk(target, accumulator.item_size, nullptr, second_pass)) return false;
             unknown->collect(all);

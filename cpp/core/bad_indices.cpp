@@ -25,7 +25,7 @@ IndexValue index_value(auto value) {
     return {false, static_cast<uint64_t>(value)};
 }
 
-// Calls f(position, column, value) for each index, until the call is to stop.
+// Calls f(position, column, value) for each index, until the call has to stop.
 template <class F>
 void each_index(const IndexTuples& tuples, F&& f) {
     visit_index_type(tuples.type, [&]<class I>(I) {
@@ -49,7 +49,7 @@ bool is_below(IndexValue value, int64_t size) {
     return value.negative || value.magnitude < static_cast<uint64_t>(size);
 }
 
-// The ranges of all columns, and the sizes that they index.
+// The ranges of the values in all columns, and the sizes that the columns index.
 class Hints {
   public:
     Hints(const IndexTuples& tuples, const std::vector<Range>& ranges)
@@ -58,6 +58,8 @@ class Hints {
     IndexHint find(bool negative) const {
         if (!negative && fit(sizes_) && std::ranges::any_of(ranges_, [](const Range& r) { return r.least.negative; }))
             return {Kind::refused_negatives, {}, 0, 0, 0};
+        if (tuples_.may_be_batched && fit(Shape(tuples_.data.dim + tuples_.first_axis + 1, tuples_.columns)))
+            return {Kind::forgotten_batch_dims, {}, tuples_.data[0], 0, 0};
         if (count_from_one()) return {Kind::counted_from_one, {}, 0, 0, 0};
         if (const IndexHint hint = find_overflow(); hint.kind != Kind::none) return hint;
         if (const IndexHint hint = find_swapped_columns(); hint.kind != Kind::none) return hint;
@@ -65,14 +67,14 @@ class Hints {
     }
 
   private:
-    // Whether all indices are in range for these sizes, counted from the end, too.
+    // Whether all indices are in range for these sizes, including negative ones that count from the end.
     bool fit(const Shape& sizes) const {
         for (int j = 0; j < sizes.rank; ++j)
             if (!at_least_minus(ranges_[j].least, sizes[j]) || !is_below(ranges_[j].greatest, sizes[j])) return false;
         return true;
     }
 
-    // All values lie in 1..size, and the size itself is among them.
+    // Whether all values lie in 1..size and at least one equals the size.
     bool count_from_one() const {
         for (int j = 0; j < sizes_.rank; ++j)
             if (ranges_[j].least < IndexValue{false, 1} ||
@@ -81,7 +83,7 @@ class Hints {
         return true;
     }
 
-    // A negative number stored without a sign, or a number shifted by 2^32.
+    // Finds a negative number that was stored without a sign, or a number shifted by 2^32.
     IndexHint find_overflow() const {
         constexpr uint64_t shift = uint64_t{1} << 32;
         const bool is_unsigned = tuples_.type >= IndexType::uint8;
@@ -89,9 +91,9 @@ class Hints {
         for (int j = 0; j < sizes_.rank; ++j) {
             const IndexValue high = ranges_[j].greatest;
             const auto size = static_cast<uint64_t>(sizes_[j]);
-            // How far the value is below 2^bits; wraps to 0 for 0 itself, which is 2^64 below.
+            // How far the value is below 2^bits. It wraps to 0 for the value 0, which is 2^64 below.
             const uint64_t below = (bits == 64 ? 0 : uint64_t{1} << bits) - high.magnitude;
-            // In 8 or 16 bits, most large numbers are plain mistakes. Only the largest one is taken for -1.
+            // In 8 or 16 bits, most large numbers are plain mistakes. Only the largest is read as -1.
             if (is_unsigned && (bits >= 32 ? below != 0 && below <= size : below == 1))
                 return {Kind::unsigned_type, high, -static_cast<int64_t>(below), 0, 0};
             if (size <= shift / 2 && !high.negative && high.magnitude >= shift - size && high.magnitude < shift + size)
@@ -100,7 +102,7 @@ class Hints {
         return {};
     }
 
-    // Tuples that are in range when two of their columns change places.
+    // Finds tuples that are in range when two of their columns are swapped.
     IndexHint find_swapped_columns() const {
         for (int i = 0; i < sizes_.rank; ++i)
             for (int j = i + 1; j < sizes_.rank; ++j) {
@@ -111,7 +113,7 @@ class Hints {
         return {};
     }
 
-    // Values along one axis that reach exactly to the end of exactly one other.
+    // Finds values along one axis that reach exactly to the end of exactly one other axis.
     IndexHint find_axis() const {
         if (sizes_.rank != 1 || ranges_[0].least.negative) return {};
         IndexHint hint;

@@ -1,4 +1,4 @@
-// Which indices of a call are out of range, and what was probably meant by them: facts, which the layers above word.
+// Finds the indices of a call that are out of range, and their probable meaning. The layers above write the messages.
 #pragma once
 
 #include <array>
@@ -22,16 +22,17 @@ struct IndexValue {
     }
 };
 
-// What indices probably mean, if the numbers leave no other reading.
+// The probable meaning of indices, if the numbers allow no other reading.
 struct IndexHint {
     enum class Kind : uint8_t {
         none,
-        refused_negatives,  // they count from the end, which they may not
+        refused_negatives,  // negative indices, in a call that does not allow them
         counted_from_one,
         unsigned_type,    // `meant` was stored without a sign as `value`
         overflow,         // `value` is 2^32 + `meant`
-        swapped_columns,  // columns i and j
-        wrong_axis,       // they fit the axis i
+        swapped_columns,  // columns i and j are swapped
+        forgotten_batch_dims,
+        wrong_axis,  // the indices fit axis i
     };
     Kind kind = Kind::none;
     IndexValue value;
@@ -43,28 +44,29 @@ struct IndexHint {
 struct IndexTuples {
     const void* values;
     IndexType type;
-    int64_t count;   // of tuples
+    int64_t count;   // the number of tuples
     Shape data;      // shape of data
-    int first_axis;  // of the axes that are indexed
+    int first_axis;  // the first axis that is indexed
     int columns;
+    bool may_be_batched = false;  // the tuples would also be valid for one batch dimension
 };
 
 struct BadIndices {
     static constexpr int64_t shown = 10;
 
-    int64_t count = 0;                       // 0: none is bad
-    std::array<int64_t, shown> positions{};  // of the first of them, among all elements of the tensor
+    int64_t count = 0;                       // 0: no index is bad
+    std::array<int64_t, shown> positions{};  // the first bad positions, counted over all elements of the tensor
     std::array<IndexValue, shown> values{};
     IndexValue least, greatest;
-    int axis = 0;  // which the first one indexes
+    int axis = 0;  // the axis of the first bad index
     IndexHint hint;
 };
 
-// Finds the indices that the rule does not allow. With Mode::wrap and clip, these are the indices of empty axes. If the
-// call is to stop, only some are found.
+// Finds the indices that the rule does not allow. With Mode::wrap and Mode::clip, these are the indices of empty axes.
+// If the call has to stop, the result is incomplete.
 BadIndices find_bad_indices(const IndexTuples&, Rule);
 
-// The hint alone, whether or not an index is out of range; there is at least one tuple.
+// Finds the hint alone, even if no index is out of range. There must be at least one tuple.
 IndexHint find_index_hint(const IndexTuples&, bool negative);
 
 }  // namespace gs

@@ -13,18 +13,18 @@
 namespace gs {
 namespace {
 
-// In what elements add up.
+// The type that elements are summed in.
 template <class T>
 using Sum = std::conditional_t<Half<T>, float, T>;
 
 // Sums of this many columns stay in the first-level cache.
 constexpr int64_t columns_at_once = tiny ? 3 : 256;
-// How many sums a product of rows is divided into: as many as fill the registers of each instruction set.
+// The number of partial sums for a product of rows. They fill the registers of each instruction set.
 constexpr int64_t lanes = 16;
 
 bool in_range(int64_t row, int64_t rows) { return static_cast<uint64_t>(row) < static_cast<uint64_t>(rows); }
 
-// The row that the member `row_lookahead` places ahead has, if it is there.
+// Prefetches the row of the member `row_lookahead` places ahead, if that row is in range.
 template <class T>
 GS_LOOP void prefetch_next(const T* data, int64_t data_rows, const int64_t* rows, int64_t i, int64_t n, int64_t width) {
     const int64_t next = read_once(rows[std::min(i + row_lookahead, n - 1)]);
@@ -32,7 +32,7 @@ GS_LOOP void prefetch_next(const T* data, int64_t data_rows, const int64_t* rows
         prefetch_row(reinterpret_cast<const std::byte*>(data + next * width), width * static_cast<int64_t>(sizeof(T)));
 }
 
-// Adds up what matches in n columns from `column` on, over the members [first, end). False: a row is out of range.
+// Sums the matching values in n columns from `column` on, over the members [first, end). False: a row is out of range.
 template <class T, bool counts, class S>
 GS_LOOP bool sum_columns(S* sums, const Bags& bags, const Matches& matches, const T* target, int64_t first, int64_t end,
                          int64_t column, int64_t n) {
@@ -57,7 +57,7 @@ GS_LOOP bool sum_columns(S* sums, const Bags& bags, const Matches& matches, cons
     return true;
 }
 
-// One bag, whose members are [first, end).
+// Handles one bag with the members [first, end).
 using SumBag = bool (*)(const Bags&, const Matches&, int64_t bag, int64_t first, int64_t end, std::byte* out);
 
 template <class T, bool counts>
@@ -89,7 +89,7 @@ SumBag bag_summer(DType dtype, bool counts) {
     });
 }
 
-// The pairs [begin, end). False: a row is out of range.
+// Handles the pairs [begin, end). False: a row is out of range.
 using DotRows = bool (*)(const RowPairs&, int64_t begin, int64_t end, std::byte* out);
 
 template <class T>
@@ -106,7 +106,7 @@ GS_LOOP bool dot_pairs(const RowPairs& pairs, int64_t begin, int64_t end, std::b
         const auto add_product = [&](S& sum, int64_t c) {
             sum = Add{}(sum, Mul{}(accumulate_as<S>(u[c]), accumulate_as<S>(v[c])));
         };
-        // Sums that are independent of each other, so that they are vectors in every version.
+        // Partial sums that are independent of each other, so that every version can keep them in vectors.
         S sums[lanes] = {};
         int64_t c = 0;
         for (; c + lanes <= pairs.width; c += lanes) {

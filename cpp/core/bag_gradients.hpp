@@ -1,27 +1,28 @@
-// What the gradients of bags need, in one pass: no row is stored for each member.
+// The computations that gradients of bags need, in one pass. They do not store a row for each member.
 #pragma once
 
 #include "bags.hpp"
 
 namespace gs {
 
-// Whether elements are floats: sum_matches is for these only.
+// Whether sum_matches supports a type. It supports floats.
 bool supports_matches(DType);
 
-// The rows that members have, and what these are compared with: a row for each bag. `values` has as many rows as
-// `keys`, or is null. All of one type.
+// The rows of the members, and one target row for each bag to compare them with. `values` has the same number of rows
+// as `keys`, or is null. All arrays have the same type.
 struct Matches {
     const std::byte *values, *keys, *targets;
     DType dtype;
     int64_t key_rows, width;
 };
 
-// out[b, c] = the sum of values[r, c] over those members r of bag b with keys[r, c] == targets[b, c]; NaN equals NaN.
-// Members are added up in their order, halves in float. Without values: how many there are, as int64. Bags have no
-// weights. False: bags or rows are out of range, or the call is to stop; then out is not to be used.
+// out[b, c] = the sum of values[r, c] over the members r of bag b with keys[r, c] == targets[b, c]. NaN equals NaN.
+// Members are added in their order; halves are added in float. Without `values`, out holds the number of matches as
+// int64. Bags must not have weights. False: bags or rows are out of range, or the call has to stop. The contents of
+// `out` are then undefined.
 [[nodiscard]] bool sum_matches(const Bags&, const Matches&, std::byte* out);
 
-// Two arrays of rows, and a row number in each for every pair.
+// Two arrays of rows. Each pair has a row number in both.
 struct RowPairs {
     const std::byte *a, *b;
     const int64_t *rows_of_a, *rows_of_b;
@@ -29,12 +30,12 @@ struct RowPairs {
     int64_t count, a_rows, b_rows, width;
 };
 
-// Whether elements are floats or complex numbers: dot_rows is for these only.
+// Whether dot_rows supports a type. It supports floats and complex numbers.
 bool supports_dots(DType);
 
-// out[m] = the sum of a[rows_of_a[m], c] * b[rows_of_b[m], c] over all columns c. Column c belongs to sum c % 16, and
-// the sixteen sums are added up in pairs, i and i + 8 first. Halves are multiplied and added up in float. False: as
-// above.
+// out[m] = the sum of a[rows_of_a[m], c] * b[rows_of_b[m], c] over all columns c. Column c belongs to partial sum c %
+// 16. The 16 partial sums are added in pairs, i and i + 8 first. Halves are multiplied and added in float. False means
+// the same as above.
 [[nodiscard]] bool dot_rows(const RowPairs&, std::byte* out);
 
 }  // namespace gs

@@ -13,13 +13,14 @@
 namespace gs {
 namespace {
 
-// Sums and products of halves are held as floats, and rounded after each step where halves accumulate.
+// Sums and products of halves are held as floats. If halves accumulate in their own type, they are rounded after each
+// step.
 template <class T, class A, class Op>
 inline constexpr bool rounds_steps = Half<T> && std::same_as<T, A> && !Selection<Op>;
 template <class T, class A, class Op>
 using SumType = std::conditional_t<rounds_steps<T, A, Op>, float, A>;
 
-// n elements, in the type of a sum. The processor converts `converts` float16 at a time; 0: it does not.
+// Loads n elements in the type of a sum. `converts`: how many float16 the processor converts at a time. 0: none.
 template <int64_t converts, int64_t n, class T, class S>
 GS_LOOP void load(const T* from, S* to) {
     if constexpr (converts > 0 && std::same_as<T, float16> && std::same_as<S, float>) {
@@ -42,7 +43,7 @@ GS_LOOP void store(const float* from, T* to) {
     }
 }
 
-// Rounds floats to halves T.
+// Rounds floats to the half type T.
 template <class T, int64_t converts, int64_t n>
 GS_LOOP void round(float* values) {
     if constexpr (converts > 0 && std::same_as<T, float16>) {
@@ -55,7 +56,7 @@ GS_LOOP void round(float* values) {
     }
 }
 
-// The rows of the members of bags, from the first column on that a loop reads.
+// The rows of the members of bags, from the first column of a loop on.
 template <class T>
 struct MemberRows {
     const int64_t* rows;
@@ -65,7 +66,7 @@ struct MemberRows {
     uint64_t row_count;
     const T* zeros;
 
-    // Finds the row of member m, and prefetches `size` bytes of a later one. False: it is out of range.
+    // Finds the row of member m, and prefetches `size` bytes of a later row. False: the row is out of range.
     template <int64_t size>
     GS_LOOP bool find_row(int64_t m, const T*& row) const {
         constexpr int64_t ahead = std::clamp<int64_t>(4096 / size, 16, 64);
@@ -81,7 +82,7 @@ struct MemberRows {
     }
 };
 
-// n elements times a weight. Products are rounded as elements.
+// Multiplies n elements by a weight. Products are rounded to the element type.
 template <int64_t converts, int64_t n, class T, class S>
 GS_LOOP void load_weighted(const T* from, T weight, S* to) {
     if constexpr (Half<T>) {
@@ -97,7 +98,7 @@ GS_LOOP void load_weighted(const T* from, T weight, S* to) {
     }
 }
 
-// Reduces n columns. Their sums stay in registers, which is why n is a constant.
+// Reduces n columns. n is a constant so that the sums stay in registers.
 template <class T, class A, class Op, bool weighted, int64_t converts, int64_t n>
 GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRows& rows, int64_t column,
                             const std::byte* empty, std::byte* out, bool mean) {
@@ -132,7 +133,7 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
         } else {
             if (!members.template find_row<size>(m, row)) return false;
             if constexpr (rounds_steps<T, A, Op> && !weighted)
-                if (stop - start == 1 && !mean) {  // its bits stay, even those of NaN
+                if (stop - start == 1 && !mean) {  // a single member keeps its bits, even those of NaN
                     std::memcpy(static_cast<void*>(to), row, size);
                     continue;
                 }
@@ -175,7 +176,7 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
     return true;
 }
 
-// The loop for n columns. A vector of 64 bytes would not be full of sums of 32 bytes.
+// Selects the loop for n columns. Sums of 32 bytes would not fill a vector of 64 bytes.
 template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t n>
 ReduceColumns version_of_loop() {
     constexpr bool avx512 = set == InstructionSet::avx512 && n * int64_t{sizeof(SumType<T, A, Op>)} > 32;
@@ -188,7 +189,7 @@ ReduceColumns version_of_loop() {
     return Loop::baseline;
 }
 
-// Loops whose sums take at most `bytes` of registers.
+// The loops whose sums take at most `bytes` of registers.
 template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t bytes>
 BagLoops make_loops() {
     constexpr int64_t columns = std::max<int64_t>(bytes / int64_t{sizeof(SumType<T, A, Op>)}, 1);
@@ -199,13 +200,13 @@ BagLoops make_loops() {
     return loops;
 }
 
-// Sums fill eight registers. With AVX-512, which has twice as many, they fill sixteen.
+// Sums fill eight registers. AVX-512 has twice as many registers, so they fill sixteen.
 template <class T, class A, class Op, bool weighted>
 BagLoops loops_of() {
     using S = SumType<T, A, Op>;
-    // Sums in two parts are not made in vectors.
+    // Compilers do not vectorize sums that have two parts.
     constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
-    // Compilers fuse products of complex numbers against their orders (see float_version).
+    // Compilers fuse products of complex numbers despite the options (see float_version).
     constexpr bool has_avx512_loops = !Complex<S>;
 #ifdef GS_VERSIONS
     if constexpr (in_vectors && has_avx512_loops)
@@ -217,7 +218,7 @@ BagLoops loops_of() {
     return make_loops<T, A, Op, weighted, InstructionSet::baseline, in_vectors ? 128 : 64>();
 }
 
-// Integers wrap, so the bits of their sums and products do not depend on a sign.
+// Integers wrap, so the bits of their sums and products do not depend on the sign.
 template <class T, class Op>
 BagLoops signed_loops() {
     using Signed = std::make_signed_t<T>;

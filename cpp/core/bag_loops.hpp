@@ -1,4 +1,4 @@
-// The loops that reduce the members of bags, some columns at a time.
+// The loops that reduce the members of bags, several columns at a time.
 #pragma once
 
 #include <array>
@@ -12,31 +12,33 @@ namespace gs {
 // The rows that members name.
 struct BagRows {
     const std::byte* data;
-    int64_t count, size;     // how many there are, and the bytes of each
-    const std::byte* zeros;  // what member -1 has in the columns of a loop, or null
+    int64_t count, size;     // the number of rows, and the bytes of each
+    const std::byte* zeros;  // the values of member -1 in the columns of a loop, or null
 };
 
-// What one call of a loop reduces.
+// The range of bags and members that one call of a loop reduces.
 struct BagRange {
     int64_t begin, end;   // bags
-    int64_t first, last;  // their members: part of them if there is only one bag
-    int64_t known;        // members up to here are reduced next
-    std::byte* sums;      // of the part before, and then of this one: max_sum_bytes
+    int64_t first, last;  // their members: only some of them if there is only one bag
+    int64_t known;        // members up to this one are reduced next
+    std::byte* sums;      // max_sum_bytes bytes: the sums of the previous part, replaced by those of this part
 };
 inline constexpr int64_t max_sum_bytes = 1024;
 
-// Reduces some columns, from the byte `column` of a row on, of bags into rows of `out`. A bag without members gives
-// `empty`. False: bags or rows are out of range, or the call is to stop.
+// Reduces some columns of bags into rows of `out`, starting at the byte `column` of each row. A bag without members
+// becomes `empty`. False: bags or rows are out of range, or the call has to stop.
 using ReduceColumns = bool (*)(const Bags&, const BagRange&, const BagRows&, int64_t column, const std::byte* empty,
                                std::byte* out, bool mean);
 
-// The loops for an element type: each reduces half as many columns as the one before it, the last a single one.
+// The loops for an element type. Each loop reduces half as many columns as the one before it. The last reduces one
+// column.
 struct BagLoops {
-    int64_t columns = 0;  // of the first loop; 0: there are none
+    int64_t columns = 0;  // the columns of the first loop; 0: there are no loops
     std::array<ReduceColumns, 11> loop{};
 };
 
-// The loops for this processor. There are none for exact sums, nor for weighted members that are integers or not added.
+// Returns the loops for this processor. There are none for exact sums, for weighted integers, or for weighted members
+// with a reduction other than a sum.
 BagLoops bag_loops(const Combine&, bool weighted);
 
 }  // namespace gs

@@ -18,10 +18,10 @@
 namespace gs {
 namespace {
 
-// When threads divide the columns of a bag, each takes a multiple of this many. Which loop reduces a column then
-// depends on the number of threads. The bits must not. They differ only if the sum and the row are both NaN. Loops over
-// floats keep the sum. In loops over halves, the compiler chooses, and it chooses differently in each loop. So threads
-// divide halves only where all of them run the largest loop.
+// When threads divide the columns of a bag, each thread takes a multiple of this number. The number of threads then
+// decides which loop reduces a column, but it must not change the bits. Loops can only differ if the sum and the row
+// are both NaN. Loops over floats keep the sum. In loops over halves, the compiler's choice differs from loop to loop.
+// Therefore threads divide halves only if all of them run the largest loop.
 int64_t column_unit(const BagLoops& loops, const Combine& combine) {
     const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
     return halves ? loops.columns : 256 / combine.item_size;
@@ -40,7 +40,7 @@ void fill(std::byte* out, int64_t n, const std::byte* element, int64_t size) {
     for (size_t done = one; done < all; done *= 2) std::memcpy(out + done, out, std::min(done, all - done));
 }
 
-// Multiplies n rows by a weight each.
+// Multiplies each of n rows by its weight.
 using WeighRows = void (*)(std::byte* rows, const std::byte* weights, int64_t n, int64_t width);
 
 template <class T>
@@ -57,16 +57,16 @@ WeighRows row_weigher(DType dtype) {
                  []<class T>(std::type_identity<T>) { return float_version<weigh_rows<T>>(); });
 }
 
-// The bags [begin, end) that one task reduces, and which columns of them.
+// One task: the bags [begin, end), and the columns to reduce.
 struct Task {
     int64_t begin, end, first, length;
 };
 
-// How many members there are between two places. Another thread may have changed the places, to any numbers.
+// The number of members between two places. Another thread may have changed the places to any numbers.
 uint64_t distance(int64_t first, int64_t last) { return static_cast<uint64_t>(last) - static_cast<uint64_t>(first); }
 
-// Tasks with about as many members each. Bags with very many members are divided by columns, in multiples of
-// `column_unit`; 0: they are not.
+// Divides bags into tasks with about the same number of members. Bags with very many members are divided by columns, in
+// multiples of `column_unit`. 0: no bag is divided.
 std::vector<Task> divide(const Bags& bags, int64_t width, int64_t column_unit, int threads) {
     const int64_t parts = threads > 1 ? int64_t{threads} * 4 : 1, share = bags.members / parts;
     const int64_t pieces = column_unit > 0 ? std::min<int64_t>(threads, width / column_unit) : 1;
@@ -91,8 +91,8 @@ std::vector<Task> divide(const Bags& bags, int64_t width, int64_t column_unit, i
     return tasks;
 }
 
-// Calls f(bag, first member, end) for the bags of a task; false as soon as f says so, bags are out of range, or the
-// call is to stop.
+// Calls f(bag, first member, end) for the bags of a task. False: a call of f has returned false, bags are out of range,
+// or the call has to stop.
 template <class F>
 bool each_bag(const Bags& bags, const Task& task, F&& f) {
     for (int64_t b = task.begin; b < task.end; ++b) {
@@ -103,9 +103,9 @@ bool each_bag(const Bags& bags, const Task& task, F&& f) {
     return true;
 }
 
-// How the bags of a call are divided between threads, and which loops reduce them.
+// How a call divides its bags between threads, and the loops that reduce them.
 struct Method {
-    BagLoops loops;  // without columns: rows are gathered, `at_once` at a time, and combined
+    BagLoops loops;  // without columns: rows are gathered, `at_once` at a time, and then combined
     std::vector<Task> tasks;
     int workers;
     int64_t at_once;
@@ -119,7 +119,8 @@ struct Method {
         at_once = loops.columns > 0 ? 0 : std::clamp<int64_t>(group_bytes / row_size, 1, block);
     }
 
-    // Runs f(worker, task) for all tasks. Each worker runs one task after the other. False if f is false for one.
+    // Runs f(worker, task) for all tasks. Each worker runs one task after the other. False: a call of f has returned
+    // false.
     template <class F>
     bool run(F&& f) const {
         std::atomic<bool> good = true;
@@ -132,14 +133,14 @@ struct Method {
     }
 };
 
-// Bags whose sums are held in registers, about a megabyte of members at a time.
+// Reduces bags whose sums stay in registers, about a megabyte of members at a time.
 bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method, const std::byte* empty,
                      std::byte* out, const Combine& combine) {
     const int64_t size = combine.item_size, piece = std::max<int64_t>(piece_bytes / rows.size, 1);
     const bool mean = combine.reduction == Reduction::mean;
     return method.run([&](int, const Task& task) {
         alignas(line_size) std::byte sums[max_sum_bytes];
-        // At least 1: members are prefetched up to the last known one.
+        // At least 1, because members are prefetched up to the last known one.
         const int64_t known = std::max<int64_t>(std::min(read_once(bags.starts[task.end]), bags.members), 1);
         for (int64_t begin = task.begin, end; begin < task.end; begin = end) {
             const int64_t first = read_once(bags.starts[begin]);
@@ -163,7 +164,7 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method
     });
 }
 
-// Other bags: a few rows at a time are gathered, weighed and combined with accumulators.
+// Reduces all other bags: a few rows at a time are gathered, weighted, and combined with accumulators.
 class BlockReducer {
   public:
     BlockReducer(const Bags& bags, const Method& method, const std::byte* data, int64_t data_rows, int64_t width,
@@ -178,7 +179,7 @@ class BlockReducer {
           copy_(copier(row_size_, {true, bags.may_skip, false, false})),
           weigh_(row_weigher(combine.dtype)) {}
 
-    // What all workers hold of the rows.
+    // The bytes of gathered rows that all workers hold together.
     static int64_t gathered_bytes(const Method& method, int64_t row_size) {
         return saturating_multiply(method.workers * method.at_once, row_size);
     }
@@ -213,7 +214,7 @@ class BlockReducer {
 
   private:
     struct Block {
-        int64_t n, first;  // members from `first` on
+        int64_t n, first;  // `n` members, starting at `first`
         int64_t row[block], bag[block];
     };
 

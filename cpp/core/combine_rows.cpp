@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-// Which of the updates go to rows in the share: as good as random, so they are picked without a branch.
+// Finds the updates whose rows are in the share. The order of rows is unpredictable, so the loop has no branch.
 GS_LOOP int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     int64_t n = 0;
     for (int64_t i = 0; i < u.rows.n; ++i) {
@@ -39,7 +39,7 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
     for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
 }
 
-// Halves are added and multiplied as floats, a piece of the row at a time.
+// Halves are added and multiplied as floats, one piece of the row at a time.
 template <Half T, class A, class Op>
     requires(!Selection<Op>)
 GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
@@ -115,7 +115,7 @@ int64_t compress_own(const Updates&, const Share&, int64_t*, std::byte*) {
 template <class T, class A, class Op, bool use_prefetch, bool counted, bool copied = false>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine);
 
-// Rows of one element: those in the share.
+// Combines rows of one element: those in the share.
 template <class T, class A, class Op, bool use_prefetch>
 void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
     if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
@@ -140,7 +140,7 @@ void combine_elements(const Updates& u, const Share& share, const Combine& combi
     }
 }
 
-// Overwrites an element. Only its size matters.
+// Overwrites an element. Only the size of the element matters.
 struct Set {
     template <class T>
     T operator()(T, T u) const {
@@ -152,7 +152,7 @@ struct Bytes {
     std::byte bytes[size];
 };
 
-// Whether most rows repeat the one before. Two looks settle it almost always.
+// Whether most rows repeat the row before. Two samples are almost always enough.
 bool are_runs(const RowNumbers& rows) {
     const int64_t n = rows.n, *const row = rows.row;
     if (n < min_run_elements || row[n / 3] != row[n / 3 + 1] || row[n / 2] != row[n / 2 + 1]) return false;
@@ -161,7 +161,8 @@ bool are_runs(const RowNumbers& rows) {
     return repeated * 4 >= n * 3;
 }
 
-// Rows of one element, in runs of the same: what is combined stays in a register, not on its way to memory and back.
+// Combines rows of one element, in runs of equal rows. The combined value stays in a register and avoids a round trip
+// through memory.
 template <class T, class A, class Op>
 void combine_runs(const Updates& u, const Combine& combine) {
     const Op op = make_op<Op>(combine);
@@ -176,7 +177,7 @@ void combine_runs(const Updates& u, const Combine& combine) {
     }
 }
 
-// Rows of one element: all of them. `copied`: the updates were just copied, so they are in the cache.
+// Combines all rows of one element. `copied`: the updates were just copied, so they are in the cache.
 template <class T, class A, class Op, bool use_prefetch, bool counted, bool copied>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
     if constexpr (!counted && !std::same_as<Op, Set>)
@@ -231,7 +232,7 @@ ApplyRows element_applier(const ApplyOptions& options) {
                             : combine_all_elements<T, A, Op, false, false>;
 }
 
-// Asks for the update of a member further on; its number is not checked yet.
+// Prefetches the update of a later member, whose number has not been checked yet.
 GS_LOOP void prefetch_member(const std::byte* updates, const Members& members, int64_t i, int64_t size) {
     const int64_t member = members.order[std::min(i, members.known - 1)];
     if (static_cast<uint64_t>(member) < static_cast<uint64_t>(members.count))
@@ -258,7 +259,7 @@ GS_LOOP bool combine_group(std::byte* row, const std::byte* all_updates, const M
     return true;
 }
 
-// Whether an update takes the place of a minimum or maximum: of equal ones, and of NaN, the first stays.
+// Whether an update replaces a minimum or maximum. Among equal values, and among NaNs, the first one stays.
 template <class Op, class T>
 GS_LOOP bool beats(T best, T update) {
     constexpr bool minimum = std::same_as<Op, Min>;

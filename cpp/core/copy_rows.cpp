@@ -7,7 +7,7 @@
 namespace gs {
 namespace {
 
-// `packed`: rows and their copies lie one after the other.
+// `packed`: both the rows and their copies are contiguous.
 template <int64_t size, bool may_skip, bool use_prefetch, bool packed>
 void copy_small(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers, int64_t) {
     const std::byte* const data = source.data;

@@ -1,4 +1,4 @@
-// The list of element types that reductions support; moves need only the size of an element.
+// The list of element types that reductions support. Moves only need the size of an element.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace gs {
 
 enum class DType : uint8_t {
-    opaque,  // bytes to move, nothing to compute with
+    opaque,  // bytes that are moved, without arithmetic
     boolean,
     int8,
     int16,
@@ -33,7 +33,7 @@ inline constexpr const char* dtype_names[] = {"opaque",  "bool",    "int8",     
 static_assert(std::size(dtype_names) == static_cast<size_t>(DType::complex128) + 1);
 inline const char* name(DType dtype) { return dtype_names[static_cast<int>(dtype)]; }
 
-// f is called with std::type_identity<T>; `otherwise` is what an opaque type gives.
+// Calls f with std::type_identity<T>. Returns `otherwise` for an opaque type.
 template <class F, class R>
 R visit(DType dtype, R otherwise, F&& f) {
     switch (dtype) {

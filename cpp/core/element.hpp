@@ -1,4 +1,4 @@
-// The 16-bit float types and what reductions need to know of every element type.
+// The 16-bit float types, and the facts about each element type that reductions need.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace gs {
 
-// The place of a 16-bit float in their order, in which both zeros have one place.
+// The rank of a 16-bit float in numeric order. Both zeros have the same rank.
 inline int16_t rank_of(uint16_t bits) {
     const auto magnitude = static_cast<int16_t>(bits & 0x7fff);
     return static_cast<int16_t>(bits & 0x8000 ? -magnitude : magnitude);
@@ -23,7 +23,7 @@ class float16 {
     explicit float16(float value) : bits_(round(value)) {}
     explicit operator float() const { return widen(bits_); }
 
-    // Numbers are ordered by their ranks.
+    // Numbers are compared by their ranks.
     int16_t rank() const { return rank_of(bits_); }
     bool is_nan() const { return (bits_ & 0x7fff) > 0x7c00; }
 
@@ -35,7 +35,7 @@ class float16 {
         if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
         if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to infinity
         if (magnitude < 0x38800000u) {                                               // subnormal in binary16
-            // Adding 0.5 makes the float unit round the value at binary16's last subnormal place.
+            // Adding 0.5 makes the float unit round at the last subnormal place of binary16.
             const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
             return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
         }
@@ -99,7 +99,7 @@ struct complex {
 using complex64 = complex<float>;
 using complex128 = complex<double>;
 
-// An exact sum of 64-bit integers; wide enough for 2^63 of them.
+// An exact sum of 64-bit integers. It is wide enough for 2^63 of them.
 class Int128 {
   public:
     Int128() = default;
@@ -113,7 +113,7 @@ class Int128 {
         return sum;
     }
 
-    // The low 64 bits of floor(*this / divisor), divisor > 0: all there is when the quotient is a mean.
+    // Returns the low 64 bits of floor(*this / divisor), for divisor > 0. A mean always fits in 64 bits.
     uint64_t floor_divide(int64_t divisor) const {
         const bool negative = high_ >> 63;
         // floor(x / d) == ~floor(~x / d) for negative x, and ~x is not negative.
@@ -143,7 +143,7 @@ concept Complex = std::same_as<T, complex64> || std::same_as<T, complex128>;
 template <class T>
 concept Ordered = Integer<T> || Float<T> || std::same_as<T, boolean>;
 
-// Reading an element as the type it is accumulated in.
+// Reads an element as the type it is accumulated in.
 template <class A, class T>
 inline A accumulate_as(T value) {
     if constexpr (std::same_as<A, T>)

@@ -1,4 +1,4 @@
-// The denormal mode of a thread. XLA and other libraries have threads treat subnormal numbers as zeros, for speed.
+// The denormal mode of a thread. XLA and other libraries make threads treat subnormal numbers as zeros, for speed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gs {
 
-// Scoped denormal mode: this thread, and those that it starts meanwhile, compute with subnormal numbers.
+// While this object lives, this thread and the threads that it starts compute with subnormal numbers.
 class ScopedDenormals {
   public:
     ScopedDenormals() : before_(read()) {
@@ -23,12 +23,12 @@ class ScopedDenormals {
   private:
 #if defined(__x86_64__) || defined(_M_X64)
     using Word = uint32_t;
-    static constexpr Word flush_bits = 0x8040;  // of results, and of operands
+    static constexpr Word flush_bits = 0x8040;  // for results and for operands
     static Word read() { return _mm_getcsr(); }
     static void write(Word word) { _mm_setcsr(word); }
 #elif defined(__aarch64__)
     using Word = uint64_t;
-    static constexpr Word flush_bits = Word{1} << 24 | Word{1} << 19;  // 16-bit floats have one of their own
+    static constexpr Word flush_bits = Word{1} << 24 | Word{1} << 19;  // the second bit is for 16-bit floats
     static Word read() {
         Word word;
         asm volatile("mrs %0, fpcr" : "=r"(word));

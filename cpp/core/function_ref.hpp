@@ -1,4 +1,4 @@
-// A reference to something callable, for calls that it outlives: making one allocates nothing, and so can't fail.
+// A reference to a callable that must outlive it. Making one does not allocate memory, so it cannot fail.
 #pragma once
 
 #include <concepts>

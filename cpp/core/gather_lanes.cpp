@@ -30,7 +30,7 @@ struct Move {
     }
 };
 
-// Gathers a part of a box along the last axis. Each row of the box reads one line of data.
+// Gathers part of a box along the last axis. Each row of the box reads one line of data.
 bool gather_lines(const Box& box, const Index& index, const Part& part, GatherElements gather_elements,
                   const std::byte* data, std::byte* out, int64_t item_size) {
     RowCounter row(box, part.first_row);

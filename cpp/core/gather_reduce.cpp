@@ -24,7 +24,7 @@ class Numbers {
     Scratch memory_;
 };
 
-// Row numbers of `count` indices into `size` rows; false: one is bad.
+// Resolves `count` indices into row numbers below `size`. False: an index is bad.
 bool resolve(const void* indices, IndexType type, int64_t count, int64_t size, Rule rule, int64_t* rows) {
     return Index(indices, type, Shape{size}, Shape{1}, rule).resolve_all(count, rows);
 }
@@ -38,7 +38,8 @@ bool permute(const std::byte* elements, const int64_t* order, int64_t count, int
     return run(call, elements, out);
 }
 
-// Calls f(begin, end) for pieces of [0, n) on several threads; false as soon as f says so, or the call is to stop.
+// Calls f(begin, end) for pieces of [0, n) on several threads. False: a call of f has returned false, or the call has
+// to stop.
 template <class F>
 bool all_of_pieces(int64_t n, int64_t bytes_per_step, F&& f) {
     std::atomic<bool> all = true;
@@ -49,9 +50,9 @@ bool all_of_pieces(int64_t n, int64_t bytes_per_step, F&& f) {
     return all;
 }
 
-// Whether all bytes are 0: then no element is -0.0.
+// Whether all bytes are 0. If so, no element is -0.0.
 bool are_zeros(const std::byte* bytes, int64_t count) {
-    constexpr int64_t word = 8, words = 64;  // looked at together
+    constexpr int64_t word = 8, words = 64;  // the number of words that are checked together
     const int64_t chunk = word * words;
     const auto is_zero = [=](int64_t begin, int64_t end) {
         uint64_t any = 0, next = 0;
@@ -69,7 +70,7 @@ bool are_zeros(const std::byte* bytes, int64_t count) {
     });
 }
 
-// Makes 0.0 of -0.0: the sum of such zeros that begins with 0.
+// Turns -0.0 into 0.0, as a sum that begins with 0 would.
 void add_zero(DType dtype, std::byte* out, int64_t count) {
     visit(dtype, 0, [=]<class T>(std::type_identity<T>) {
         if constexpr (!Integer<T> && !std::same_as<T, boolean>)
@@ -85,10 +86,10 @@ bool resolve_ids(const GatherReduce& call, const GatherReduceInputs& inputs, con
     return resolve(inputs.places, inputs.place_type, call.members, call.bags, call.segment_rule(), ids.get());
 }
 
-// Where bags begin among the members, and the members in the order of their bags.
+// The start of each bag, and the members in the order of their bags.
 struct Order {
     Numbers starts, order;
-    bool is_sorted = true;  // the members are in that order already
+    bool is_sorted = true;  // the members are already in that order
 
     explicit Order(const GatherReduce& call)
         : starts(call.bags + 1), order(call.form == BagForm::segment_ids ? call.members : 0) {}
@@ -115,7 +116,7 @@ BagFault find_bags(const GatherReduce& call, const GatherReduceInputs& inputs, O
     return BagFault::none;
 }
 
-// What is wrong with the inputs where rows have no elements. There may be more bags than memory has room for.
+// Checks the inputs of a call whose rows have no elements. The number of bags can then be larger than memory.
 BagFault check_inputs(const GatherReduce& call, const GatherReduceInputs& inputs) {
     const Numbers members(call.members);
     if (call.form == BagForm::segment_ids && !resolve_ids(call, inputs, members)) return BagFault::segment_ids;
@@ -142,7 +143,8 @@ BagFault gather_reduce(const GatherReduce& call, const GatherReduceInputs& input
         return reduce_bags(bags, inputs.data, call.data_rows, call.width, empty, out, combine);
     };
 
-    // The loops check the rows that they read. If the indices are rows as they are, none is looked at before.
+    // The loops check each row that they read. So int64 indices are first tried as row numbers, without a separate
+    // check.
     const bool are_rows = inputs.index_type == IndexType::int64 && call.rule.mode == Mode::raise;
     if (are_rows && found.is_sorted && !call.combine.include_self &&
         reduce(static_cast<const int64_t*>(inputs.indices), call.combine))
@@ -166,8 +168,8 @@ BagFault gather_reduce(const GatherReduce& call, const GatherReduceInputs& input
         rows = sorted.get();
     }
     Combine combine = call.combine;
-    // Sums that begin with zeros need no first members: sums that begin with the first row are other ones only where
-    // they are -0.0.
+    // Sums that begin with zeros do not need first members. Their result differs from a sum that begins with the first
+    // row only where that sum is -0.0.
     const int64_t elements = call.bags * call.width;
     const bool onto_zeros =
         combine.include_self && combine.reduction == Reduction::add && are_zeros(out, elements * size);

@@ -1,4 +1,4 @@
-// Gather and reduce: bags given by offsets, by segment ids or by the last dimension of indices.
+// Gather and reduce. Bags are given by offsets, by segment ids, or by the last dimension of indices.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 
 namespace gs {
 
-// What says which members are in a bag. A member is an index, in the order of the indices.
+// How the members of bags are given. A member is one of the indices, in their order.
 enum class BagForm : uint8_t {
     last_dimension,  // all bags have the same number of members
-    offsets,         // where each bag begins: ascending, the first one 0
-    segment_ids,     // the bag of each member, in any order; counted from the end, too, where bags have first members
+    offsets,         // the start of each bag: ascending, and 0 for the first bag
+    segment_ids,     // the bag of each member, in any order; negative ids are allowed where bags have first members
 };
 
 struct GatherReduce {
     BagForm form;
     int64_t members, bags;
     int64_t data_rows, width;
-    Rule rule;        // of the indices
-    Combine combine;  // include_self: out holds a first member of each bag
+    Rule rule;        // the rule for indices
+    Combine combine;  // include_self: `out` initially holds the first member of each bag
 
-    // What segment ids may be: with first members, what the indices of a scatter may be.
+    // The rule for segment ids. With first members, they follow the rule for the indices of a scatter.
     Rule segment_rule() const { return {Mode::raise, combine.include_self}; }
 };
 
@@ -33,22 +33,22 @@ struct GatherReduceInputs {
     IndexType index_type;
     const void* places;  // offsets or segment ids
     IndexType place_type;
-    const std::byte* weights;  // an element for each member, or null
+    const std::byte* weights;  // one element per member, or null
 };
 
 enum class BagFault : uint8_t {
     none,
-    indices,        // one is out of range
-    offsets,        // one is out of range
-    offsets_order,  // one is less than the one before it
-    offsets_start,  // the first one is not 0
-    segment_ids,    // one is out of range
-    changed,        // another thread has changed an input, or the call is to stop
+    indices,        // an index is out of range
+    offsets,        // an offset is out of range
+    offsets_order,  // an offset is less than the one before it
+    offsets_start,  // the first offset is not 0
+    segment_ids,    // a segment id is out of range
+    changed,        // another thread has changed an input, or the call has to stop
 };
 
-// out[b, :] = the reduction of the rows of data that the members of bag b name; zeros where there are none. The bits
-// are those of a gather, a multiplication and a scatter. Where out holds first members, it is not written to before all
-// inputs are checked. With another fault than none, any other out has undefined contents.
+// out[b, :] = the reduction of the rows of data that the members of bag b name. A bag without members gets zeros.
+// Results are bit-for-bit identical to a gather, a multiplication and a scatter. If `out` holds first members, all
+// inputs are checked before `out` is written. Otherwise, `out` has undefined contents after any fault.
 [[nodiscard]] BagFault gather_reduce(const GatherReduce&, const GatherReduceInputs&, std::byte* out);
 
 }  // namespace gs

@@ -18,9 +18,9 @@ struct Gather {
     std::byte* out;
     int64_t row_size, prefetch_distance;
     CopyRows copy;
-    GatherElements gather_elements;  // or null
+    GatherElements gather_elements;  // can be null
 
-    // The rows of a block in one line. These functions return false when the call is to stop.
+    // Copies the rows of one block of one line. These functions return false if the call has to stop.
     bool copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         if (layout.pieces.rank == 0) return copy_rows(to, from, numbers, row_size);
         const bool near_pieces =
@@ -28,7 +28,7 @@ struct Gather {
         return near_pieces ? copy_by_row(to, from, numbers) : copy_by_piece(to, from, numbers);
     }
 
-    // The same bytes of each row: `size` of them, which lie together.
+    // Copies the same `size` bytes of each row. They are contiguous.
     bool copy_rows(std::byte* to, const std::byte* from, const RowNumbers& numbers, int64_t size) const {
         if (numbers.n * size <= wide_bytes) {
             copy(to, row_size, {from, layout.row_stride, 0}, numbers, size);
@@ -45,7 +45,7 @@ struct Gather {
         return true;
     }
 
-    // The pieces of a row, row by row.
+    // Copies pieces row by row: all pieces of a row, then the next row.
     bool copy_by_row(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         const CopySpaced copy_pieces = spaced_copier(layout.piece_size);
         const bool wide = numbers.n * row_size > wide_bytes;
@@ -69,7 +69,7 @@ struct Gather {
         return true;
     }
 
-    // The same piece of all rows, piece by piece.
+    // Copies pieces piece by piece: the same piece of all rows, then the next piece.
     bool copy_by_piece(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         const Shape &pieces = layout.pieces, &strides = layout.piece_stride;
         int64_t at[max_rank];
@@ -92,7 +92,7 @@ struct Gather {
         return true;
     }
 
-    // Rows that the loop of Index::element_gatherer takes, if they are single elements.
+    // Gathers rows of one element with the loop of Index::element_gatherer.
     bool part_of_elements(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
         for (int64_t line = first_line; line < last_line; ++line) {
             const int64_t b = line / rows.outer;
@@ -106,7 +106,7 @@ struct Gather {
         return true;
     }
 
-    // The part of the output with lines [first_line, last_line) of batch and outer, and tuples [begin, end).
+    // Gathers the lines [first_line, last_line) of batch and outer, and the tuples [begin, end).
     bool part(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
         if (gather_elements) return part_of_elements(first_line, last_line, begin, end);
         int64_t row[block + lookahead];

@@ -1,4 +1,4 @@
-// Beams from back to front: each step's parent says which beam of the step before it came from.
+// Follows beams from the last step to the first. The parent of each step names the beam of the step before.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-// Values are integers whatever T is; a value that is no valid beam gives -1.
+// Values are integers, whatever the type T. A value that is not a valid beam gives -1.
 template <class T>
 int64_t beam(T value, int64_t beams) {
     if constexpr (std::integral<T>) {
@@ -27,10 +27,10 @@ int64_t sequence_length(T length, int64_t steps) {
     return static_cast<double>(length) >= static_cast<double>(steps) ? steps : static_cast<int64_t>(length);
 }
 
-// Elements between two checks for signals.
+// The number of elements between two checks for signals.
 constexpr int64_t at_once = block * 64;
 
-// Counts elements, and checks from time to time whether the call is to stop.
+// Counts elements, and checks from time to time whether the call has to stop.
 class Pace {
   public:
     bool stop(int64_t elements) {
@@ -49,13 +49,13 @@ template <class T>
 int64_t follow(const Beams& beams, const T* steps, const T* parents, const T* lengths, T end, T* out) {
     const int64_t level = beams.batch * beams.beams;
     if (beams.steps * level == 0) return -1;
-    std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // where each beam stands
+    std::vector<int64_t> at(static_cast<size_t>(beams.beams));  // the current place of each beam
     const auto fill = [&](int64_t first, int64_t last) { std::fill(out + first, out + last, end); };
     if (!in_pieces(0, beams.steps * level, sizeof(T), fill)) return -1;
     Pace pace;
     for (int64_t n = 0; n < beams.batch; ++n) {
         const int64_t length = sequence_length(read_once(lengths[n]), beams.steps);
-        // All beams of an entry go back together: each waits for memory, but not for the others.
+        // All beams of an entry move back together. Their loads from memory are independent and overlap.
         for (int64_t w = 0; w < beams.beams; ++w) at[w] = w;
         for (int64_t t = length - 1; t >= 0; --t) {
             const int64_t first = t * level + n * beams.beams;

@@ -14,7 +14,7 @@
 namespace gs {
 
 bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
-    const auto read = [&](int64_t i, int64_t& row) {  // whenever a number is read, it is checked
+    const auto read = [&](int64_t i, int64_t& row) {  // a number is checked each time it is read
         row = read_once(numbers[i]);
         return row >= 0 && row < rows;
     };
@@ -34,7 +34,7 @@ bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts,
         }
         return true;
     };
-    constexpr int64_t bytes_per_index = 64;  // bytes of memory that an index touches, at least
+    constexpr int64_t bytes_per_index = 64;  // an index touches at least this many bytes of memory
     if (!in_pieces(0, rows + 1, 8, [&](int64_t begin, int64_t end) { std::fill(starts + begin, starts + end, 0); }))
         return false;
     if (!in_pieces(0, count, bytes_per_index, count_rows)) return false;
@@ -57,7 +57,7 @@ bool supports_groups(const Combine& combine) {
 
 namespace {
 
-// Calls f(row, members) for every row and its updates, by several threads; false as for starts alone.
+// Calls f(row, members) for every row and its updates, on several threads. False: see each_range.
 template <class F>
 bool each_group(const Groups& groups, int64_t row_size, F f) {
     return each_range(groups.starts, groups.rows, groups.count, row_size, [&](int64_t r, int64_t first, int64_t next) {
@@ -65,7 +65,7 @@ bool each_group(const Groups& groups, int64_t row_size, F f) {
     });
 }
 
-// The value of no updates.
+// Fills a row with the result of a reduction without updates.
 void fill_empty(std::byte* row, int64_t width, const Combine& combine) {
     std::memset(row, 0, static_cast<size_t>(width * combine.item_size));
     if (combine.reduction != Reduction::mul) return;
@@ -109,7 +109,7 @@ bool supports_group_reduction(const Combine& combine, bool members) {
 bool reduce_groups(const Groups& groups, const std::byte* updates, int64_t width,
                    const std::vector<GroupReduction>& all) {
     const int64_t row_size = width * all[0].combine.item_size;
-    // As many updates as the first-level cache holds go into one result after the other.
+    // This many updates fit in the first-level cache. They are used for all results before the next ones are read.
     const int64_t at_once = std::max<int64_t>(group_bytes / std::max<int64_t>(row_size, 1), 1);
     const auto reduce = [&](const GroupReduction& reduced, int64_t r, const Members& part, bool first) {
         std::byte* const row = reduced.out + r * row_size;

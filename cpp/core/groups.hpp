@@ -1,4 +1,4 @@
-// Updates grouped by the row that they go to: made once for indices that are used again and again.
+// Updates grouped by destination row. Groups are made once for indices that are used many times.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,23 @@
 
 namespace gs {
 
-// The updates of row r are order[starts[r]], ..., order[starts[r + 1] - 1], in their order.
+// The updates of row r are order[starts[r]], ..., order[starts[r + 1] - 1], in their original order.
 struct Groups {
     const int64_t *starts, *order;
     int64_t rows, count;
 };
 
-// Fills `starts` (rows + 1) and `order` (count) from row numbers; false: one is bad, or the call is to stop.
+// Fills `starts` (rows + 1 entries) and `order` (count entries) from row numbers. False: a number is bad, or the call
+// has to stop.
 [[nodiscard]] bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order);
 
-// Calls f(row, first, next) for every row and its updates, by several threads, each of which has as many updates; false
-// as soon as f says so, the starts are not those of `group`, or the call is to stop.
+// Calls f(row, first, next) for every row and its updates, on several threads with equal shares of the updates. False:
+// a call of f has returned false, the starts were not made by `group`, or the call has to stop.
 template <class F>
 bool each_range(const int64_t* starts, int64_t rows, int64_t count, int64_t row_size, F f) {
     const Work work{rows + count, row_size};
     const int threads = threads_for(work);
-    // As many updates for each thread, and the rows that have none.
+    // The first row of the share of thread i. All shares have about the same number of updates.
     const auto bound = [&](int i) -> int64_t {
         if (i == threads) return rows;
         return std::lower_bound(starts, starts + rows, count * i / threads) - starts;
@@ -38,7 +39,7 @@ bool each_range(const int64_t* starts, int64_t rows, int64_t count, int64_t row_
         const int64_t last = i + 1 == threads ? rows : bound(i + 1);
         for (int64_t r = i == 0 ? 0 : bound(i); r < last; ++r) {
             const int64_t first = read_once(starts[r]), next = read_once(starts[r + 1]);
-            // Compared before they are subtracted: whatever they are, nothing overflows.
+            // The comparison comes before any subtraction, so that no value can overflow.
             if (first < 0 || next < first || next > count || should_stop()) sound = false;
             if (!sound) return;
             if (!f(r, first, next)) sound = false;
@@ -47,24 +48,24 @@ bool each_range(const int64_t* starts, int64_t rows, int64_t count, int64_t row_
     return sound;
 }
 
-// Whether groups can be combined: not where sums need another type than the elements have.
+// Whether groups can be combined. They cannot if sums need another type than the elements.
 bool supports_groups(const Combine&);
 
-// out[r, :] = f(out[r, :], updates[j, :]) for the updates j of row r, in their order; `zeros`: out begins as zeros.
-// False: the groups are not those of `group`, or the call is to stop; then out is not to be used.
+// out[r, :] = f(out[r, :], updates[j, :]) for the updates j of row r, in their order. `zeros`: `out` begins as zeros.
+// False: the groups were not made by `group`, or the call has to stop. The contents of `out` are then undefined.
 [[nodiscard]] bool scatter_groups(const Groups&, const std::byte* updates, std::byte* out, int64_t width, bool zeros,
                                   const Combine&);
 
-// One reduction of the updates of every row, and where its results go.
+// One reduction of the updates of every row, and the destination of its results.
 struct GroupReduction {
     Combine combine;
     std::byte* out;    // rows of `width` elements
-    int64_t* members;  // which update a minimum or maximum is; or null
+    int64_t* members;  // the number of the update that is the minimum or maximum; or null
 };
 bool supports_group_reduction(const Combine&, bool members);
 
-// All of it, in one pass over the updates. Of no updates the sum is zero, the product one, the minimum or maximum zero
-// and member number `count`. False: as above.
+// Computes all reductions in one pass over the updates. Without updates, a sum is 0, a product is 1, and a minimum or
+// maximum is 0 with member number `count`. False means the same as above.
 [[nodiscard]] bool reduce_groups(const Groups&, const std::byte* updates, int64_t width,
                                  const std::vector<GroupReduction>&);
 

@@ -9,7 +9,7 @@
 namespace gs {
 
 #ifdef GS_F16C
-// The processor's own conversions give the same bits as ours: both round to nearest even.
+// The processor's conversions give the same bits as the code here: both round to nearest even.
 bool has_f16c() { return instruction_set >= InstructionSet::avx2; }
 
 template <class Op>

@@ -1,4 +1,4 @@
-// Many 16-bit floats at a time, to float and back.
+// Converts many 16-bit floats at a time to float and back.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include "machine.hpp"
 #include "reduction.hpp"
 
-// For functions that use the processor's own conversions.
+// Marks functions that use the processor's conversions.
 #if defined(__x86_64__) && defined(__GNUC__)
 #define GS_F16C __attribute__((target("avx,f16c")))
 #endif
@@ -19,9 +19,10 @@ void widen(const bfloat16* from, float* to, int64_t n);
 void narrow(const float* from, float16* to, int64_t n);
 void narrow(const float* from, bfloat16* to, int64_t n);
 
-// The same inside of loops that have versions. n is a constant: 16 for the versions for AVX-512; 8, 4, 2 or 1 for these
-// and those for AVX2. Only GCC lets the processor convert there. Vectors go to lambdas by reference: in builds without
-// optimization, lambdas are functions for the baseline, which take the values of wide vectors in another way.
+// The same conversions inside loops that have versions. n is a constant: 16 for AVX-512; 8, 4, 2 or 1 for AVX-512 and
+// AVX2. Only GCC lets code use the processor's conversions in this place. Pass vectors to lambdas by reference: in
+// builds without optimization, lambdas are compiled for the baseline, where wide vectors have another calling
+// convention.
 #if defined(GS_VERSIONS) && !defined(__clang__)
 inline constexpr bool can_convert_in_loops = true;
 
@@ -61,7 +62,7 @@ template <int64_t n>
 void narrow_in_loop(const float*, float16*) {}
 #endif
 
-// out[rows[i]] = Op(out[rows[i]], updates[i]), by the conversions of the processor if it has any.
+// out[rows[i]] = Op(out[rows[i]], updates[i]). Uses the conversions of the processor if it has any.
 bool has_f16c();
 #ifdef GS_F16C
 template <class Op>

@@ -10,8 +10,9 @@
 namespace gs {
 namespace {
 
-// Maps one index value to [0, size); 1 if it is bad. Widened first: never add a size in the type of the index. Written
-// without branches and in 64 bits throughout, so that compilers make vector code of it.
+// Maps one index value to [0, size). Returns 1 if the index is bad. The value is widened first, because adding a size
+// in the type of the index can overflow. The code has no branches and uses 64 bits throughout, so that compilers can
+// vectorize it.
 template <Mode mode, class I>
 GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& position) {
     if constexpr (mode == Mode::wrap) {
@@ -35,8 +36,8 @@ GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& p
     }
 }
 
-// The size of each column, and what to add to a negative index. There are `fixed_k` columns, or any number when it is
-// 0.
+// The size of each column, and the number to add to a negative index. `fixed_k` is the number of columns, or 0 for any
+// number.
 template <int fixed_k>
 struct Columns {
     static constexpr int most = fixed_k > 0 ? fixed_k : max_rank;
@@ -80,14 +81,14 @@ GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<
     return any_bad;
 }
 
-// A copy of some indices. Other threads may change the indices meanwhile. The copy is checked and used.
+// A copy of some indices. Other threads may change the indices at any time, so the copy is checked and used.
 template <int64_t size>
 struct Copy {
     static constexpr int64_t whole = size;
     alignas(64) std::byte bytes[size];
 
     GS_LOOP const std::byte* take(const std::byte* from, int64_t n) {
-        // A few at a time: many at once would fill the buffers that other loads need.
+        // Only a few lines are prefetched at a time. More would fill the buffers that other loads need.
         for (int64_t line = 0; line < n; line += line_size) prefetch_ahead(from, line + index_lookahead_bytes);
         if (n == whole)
             for (int64_t i = 0; i < whole; i += line_size)
@@ -117,8 +118,9 @@ GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, cons
     return mode == Mode::skip || !any_bad;
 }
 
-// Resolves a few indices, then uses those before them: a processor waits if it reads what it has just written. `use`
-// gets the number of the first, how many there are, their positions, and as many positions to prefetch.
+// Resolves a few indices, then uses the indices before them, because a processor waits if it reads data that it has
+// just written. `use` gets the number of the first index, the number of indices, their positions, and the same number
+// of positions to prefetch.
 template <class I, class Use>
 GS_LOOP bool use_positions(const std::byte* indices, int64_t n, int64_t dim, bool negative, Use&& use) {
     const Columns<1> columns(Shape{dim}, {Mode::raise, negative});
@@ -156,7 +158,7 @@ GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negat
                             });
 }
 
-// The same by instructions that gather 8 elements.
+// The same with instructions that gather 8 elements.
 #ifdef GS_VERSIONS
 template <int64_t size, bool use_prefetch>
 GS_AVX512 void move_elements(std::byte* to, const std::byte* line, const int64_t* position, const int64_t* next,
@@ -193,7 +195,7 @@ GS_LOOP bool are_in_range(const std::byte* tuples, int64_t n, const Shape& dims,
     uint64_t any_bad = 0;
     for (int64_t t = 0; t < n; ++t)
         for (int j = 0; j < k; ++j) {
-            // From -size to size - 1, moved to begin at 0.
+            // The valid range -size..size - 1, shifted to begin at 0.
             const I value = load<I>(tuples, t * k + j);
             const uint64_t below = std::is_signed_v<I> ? columns.if_negative[j] : 0;
             any_bad |= static_cast<uint64_t>(value) + below >= columns.size[j] + below;
@@ -211,8 +213,8 @@ auto visit_columns(int k, F&& f) {
     }
 }
 
-// There is a function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128, in each version.
-// One loop with a branch for each of these inside would be several times slower.
+// There is one function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128 in each version.
+// A single loop with branches for these cases would be several times slower.
 auto resolver(IndexType type, Mode mode, int k) {
     return visit_index_type(type, [=]<class I>(I) {
         return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
@@ -284,7 +286,7 @@ bool Index::resolve_all(int64_t n, int64_t* rows) const {
 
 bool Index::check(int64_t n) const {
     const bool has_room = std::ranges::all_of(dims_, [](int64_t d) { return d > 0; });
-    if (rule_.mode != Mode::raise) return may_skip() || n == 0 || has_room;  // these modes know no bad index
+    if (rule_.mode != Mode::raise) return may_skip() || n == 0 || has_room;  // in these modes, no index is bad
     if (tuple_size_ == 0) return true;
     const auto are_in_range = range_checker(type_, dims_.rank);
     const int threads = n * tuple_size_ < min_shared_check_bytes ? 1 : num_threads();

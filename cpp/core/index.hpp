@@ -1,4 +1,4 @@
-// From index tuples to row numbers. An index is read once, and checked in the form in which it is used.
+// Converts index tuples to row numbers. An index is read once, and the checked value is the one that is used.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline const char* name(IndexType type) {
 
 inline int64_t size_of(IndexType type) { return int64_t{1} << (static_cast<int>(type) & 3); }
 
-// f is called with an integer of the type.
+// Calls f with an integer of the type.
 template <class F>
 auto visit_index_type(IndexType type, F&& f) {
     switch (type) {
@@ -45,22 +45,23 @@ auto visit_index_type(IndexType type, F&& f) {
     }
 }
 
-// What happens to an index outside the valid range.
+// How an index outside the valid range is handled.
 enum class Mode : uint8_t {
-    raise,  // an error
-    wrap,   // modulo the size
-    clip,   // the nearest valid index
-    skip,   // row -1: a gather fills with zeros, a scatter drops the update
+    raise,  // the call fails
+    wrap,   // the index is taken modulo the size
+    clip,   // the nearest valid index is used
+    skip,   // the row number is -1: a gather fills with zeros, a scatter drops the update
 };
 inline constexpr const char* mode_names[] = {"raise", "wrap", "clip", "skip"};
 static_assert(std::size(mode_names) == static_cast<size_t>(Mode::skip) + 1);
 
 struct Rule {
     Mode mode = Mode::raise;
-    bool negative = true;  // -1 counts from the end (raise and skip; wrap and clip have their own meaning for it)
+    bool negative = true;  // negative indices count from the end. Only used by raise and skip; wrap and clip define
+                           // their own meaning
 };
 
-// The numbers of n rows to move; those up to `known` come next.
+// The numbers of the next n rows to move. The numbers from there up to `known` belong to the rows after them.
 struct RowNumbers {
     int64_t* row;
     int64_t n, known;
@@ -70,37 +71,37 @@ struct RowNumbers {
 using GatherElements = bool (*)(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
                                 std::byte* out);
 
-// A contiguous tensor of index tuples into `dims`. A tuple t names row sum(t[j] * weights[j]); a single column names
-// the row itself.
+// A contiguous tensor of index tuples into `dims`. The tuple t names row sum(t[j] * weights[j]). With a single column,
+// the index is the row number.
 class Index {
   public:
     Index(const void* tuples, IndexType, const Shape& dims, const Shape& weights, Rule);
 
-    // Row numbers of the tuples [first, first + n); false if one is bad or the call is to stop.
+    // Computes the row numbers of the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
     bool resolve(int64_t first, int64_t n, int64_t* rows) const {
         return !should_stop() && resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
     }
 
-    // The next block of the tuples [first, end), and up to `prefetch_distance` after it.
+    // Resolves the next block of the tuples [first, end), and up to `prefetch_distance` tuples after it.
     bool next_block(int64_t first, int64_t end, int64_t prefetch_distance, RowNumbers& rows) const {
         rows.n = std::min(block, end - first);
         rows.known = std::min(block + prefetch_distance, end - first);
         return resolve(first, rows.known, rows.row);
     }
 
-    // One loop that reads, checks and moves elements that lie one after the other. Null: there is no such loop for this
-    // size and these indices. Then the caller uses row numbers.
+    // Returns a single loop that reads, checks and moves contiguous elements. Null: there is no such loop for this size
+    // and these indices, and the caller must use row numbers.
     GatherElements element_gatherer(int64_t item_size, bool use_prefetch) const;
 
-    // Runs it on the tuples [first, first + n); false if one is bad or the call is to stop.
+    // Runs this loop on the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
     bool gather(GatherElements gather_elements, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
         return !should_stop() && gather_elements(tuples_ + first * tuple_size_, n, dims_[0], rule_.negative, line, out);
     }
 
-    // Row numbers of all tuples [0, n), by several threads; false as for `resolve`.
+    // Computes the row numbers of all tuples [0, n), on several threads. False: as for `resolve`.
     [[nodiscard]] bool resolve_all(int64_t n, int64_t* rows) const;
 
-    // Whether all tuples [0, n) are good.
+    // Whether all tuples [0, n) are valid.
     bool check(int64_t n) const;
 
     bool may_skip() const { return rule_.mode == Mode::skip; }

@@ -12,7 +12,7 @@ namespace gs {
 Fault make_plan(const Operation& operation, const Shape& data, const Shape& indices, int64_t item_size, Plan& plan) {
     const Fault fault = make_plan(operation.kernel, data, indices, operation.axis, operation.batch_dims, plan);
     if (fault != Fault::none) return fault;
-    // What a scatter copies and counts is a few times the data, at most.
+    // A scatter copies and counts at most a few times the size of its data.
     const bool scatter = is_scatter(operation.kernel);
     const int64_t elements = scatter ? saturating_multiply(count_elements(data), 64) : count_elements(plan.slots);
     const bool fits = saturating_multiply(elements, std::max<int64_t>(item_size, 1)) < INT64_MAX;
@@ -44,7 +44,7 @@ bool check_indices(KernelCall& call) {
 
 void copy_data(const std::byte* data, std::byte* out, int64_t size, bool stream) {
     constexpr int64_t page = 4096;
-    // What fits in the cache of one core is best left there, if one thread goes on with it.
+    // Data that fits in the cache of one core is copied by one thread, which then finds it in its cache.
     const int threads = stream || size > cache_bytes ? num_threads() : 1;
     for_parts((size + page - 1) / page, threads, [&](int64_t first, int64_t last) {
         (void)in_pieces(first, last, page, [&](int64_t begin, int64_t end) {

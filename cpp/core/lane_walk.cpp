@@ -19,7 +19,7 @@ void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t
 bool are_uniform(const int64_t* positions, int64_t n, int64_t columns) {
     if (columns < min_uniform_columns) return false;
     for (const int64_t *row = positions, *end = positions + n * columns; row < end; row += columns) {
-        if (row[0] != row[columns - 1]) return false;  // nearly always so if any differ
+        if (row[0] != row[columns - 1]) return false;  // rows that differ nearly always fail this check
         int64_t different = 0;
         for (int64_t j = 1; j < columns; ++j) different |= row[j] ^ row[0];
         if (different) return false;

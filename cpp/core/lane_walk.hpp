@@ -1,4 +1,5 @@
-// Walking the index box of the lanes form in runs: consecutive box elements whose places in data are evenly spaced.
+// Walks the index box of the lanes form in runs. A run is a sequence of box elements whose places in data are evenly
+// spaced.
 #pragma once
 
 #include <algorithm>
@@ -11,30 +12,30 @@
 
 namespace gs {
 
-// Box elements from `element` on, and their positions on the axis (-1: none). The place of the i-th in data is
-// base + rows.row[i] * stride + i * step.
+// Box elements from `element` on, and their positions on the axis (-1: none). The place in data of element i of the run
+// is base + rows.row[i] * stride + i * step.
 struct Run {
     int64_t element;
     RowNumbers rows;
     int64_t base, stride, step;
 };
 
-// The place of one position; -1 stays.
+// Returns the place of one position; -1 stays -1.
 inline int64_t place(int64_t position, int64_t base, int64_t stride) {
     return position < 0 ? -1 : base + position * stride;
 }
-// Turns positions into places relative to base: stride becomes 1, step 0.
+// Turns positions into places relative to base. Afterwards, stride is 1 and step is 0.
 void flatten(Run&);
 // Turns n positions into places.
 void flatten(int64_t* position, int64_t n, int64_t base, int64_t stride, int64_t step);
 
-// Whether each of n rows of positions has a single one: boxes that were expanded in memory, so that whole rows are
-// meant.
+// Whether the positions within each of n rows are all equal. This holds for boxes that were expanded in memory, so that
+// whole rows can be moved.
 bool are_uniform(const int64_t* positions, int64_t n, int64_t columns);
 
-// The box as [groups, rows, columns]: a group for each place before the axis, rows of the innermost dim, which is the
-// last one after the axis or else the axis itself. Elements of different groups never meet in data; nor do those of
-// different columns, if there is a dim after the axis.
+// The box as [groups, rows, columns]. Each place before the axis is a group. The columns are the innermost dim: the
+// last dim after the axis, or the axis itself if there is none. Elements of different groups have different places in
+// data. So do elements of different columns, if there is a dim after the axis.
 struct Box {
     explicit Box(const Lanes& lanes) : lanes(lanes), has_after(lanes.after.rank > 0) {
         for (int64_t n : lanes.before) groups *= n;
@@ -50,10 +51,10 @@ struct Box {
     int64_t groups = 1, rows, columns, step;
 };
 
-// Counts through the rows of a box, with the place in data where each begins.
+// Iterates over the rows of a box, and gives the place in data where each row begins.
 class RowCounter {
   public:
-    RowCounter(const Box& box, int64_t row) {  // counted through all groups
+    RowCounter(const Box& box, int64_t row) {  // rows are counted through all groups
         const Lanes& lanes = box.lanes;
         for (int d = 0; d < lanes.before.rank; ++d) add(lanes.before[d], lanes.before_stride[d]);
         if (box.has_after) add(lanes.count, 0);
@@ -88,16 +89,16 @@ class RowCounter {
     int64_t size_[max_rank], stride_[max_rank], at_[max_rank];
 };
 
-// A part of a box: rows, counted through all groups, and columns of them.
+// A part of a box: a range of rows, counted through all groups, and a range of columns.
 struct Part {
     int64_t first_row, last_row, begin, end;
 };
 
-// A walk calls move.elements(run), or, if move.accepts_rows and elements of a row lie together,
-// move.rows(element, rows, columns). Each row number is then the place of `columns` consecutive elements; `element` is
-// the first of them in the box.
+// A walk calls move.elements(run). If move.accepts_rows and the elements of a row are contiguous, it calls
+// move.rows(element, rows, columns) instead. Each row number is then the place of `columns` consecutive elements, and
+// `element` is the first of them in the box.
 
-// Visits short rows, many of them at a time.
+// Visits short rows, many at a time.
 template <class Move>
 bool walk_short_rows(const Box& box, const Index& index, const Part& part, const Move& move) {
     int64_t places[max_rows];
@@ -144,8 +145,8 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, const Route
     return true;
 }
 
-// Visits a part of a box, by the route's tiles: what a tile touches of data stays in the cache while all rows of a
-// group go by.
+// Visits a part of a box in the tiles of the route. The data of a tile stays in the cache while all rows of a group are
+// visited.
 template <class Move>
 bool walk(const Box& box, const Index& index, const Part& part, const Route& route, const Move& move) {
     const int64_t tile = route.tile;
@@ -161,7 +162,7 @@ bool walk(const Box& box, const Index& index, const Part& part, const Route& rou
     return true;
 }
 
-// How many columns to take at a time; 0: all, there is nothing to gain.
+// Returns the number of columns per tile. 0: tiles would not help, so all columns are taken at once.
 inline int64_t tile_columns(const Box& box, int64_t item_size) {
     const int64_t lane_bytes = std::max<int64_t>(box.lanes.size * item_size, 1);
     if (!box.has_after || box.columns < 2 * min_tile_columns || lane_bytes * box.columns <= tile_cache) return 0;

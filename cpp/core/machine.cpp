@@ -36,7 +36,7 @@ InstructionSet choose_instruction_set() {
 }
 
 #ifdef GS_VERSIONS
-// A table in the cache, and places in it as good as random.
+// A table in the cache, and pseudo-random places in it.
 struct GatherTrial {
     static constexpr int64_t n = 1024;
     int64_t position[n], table[n], out[n];
@@ -54,14 +54,14 @@ struct GatherTrial {
             _mm512_storeu_si512(out + i, _mm512_i64gather_epi64(_mm512_loadu_si512(position + i), table, 8));
     }
 
-    // The least time of several.
+    // Returns the shortest of several measured times.
     int64_t nanoseconds(void (GatherTrial::*gather)()) {
         using Clock = std::chrono::steady_clock;
         int64_t least = INT64_MAX;
         for (int round = 0; round < 10; ++round) {
             const Clock::time_point start = Clock::now();
             (this->*gather)();
-            __asm__ __volatile__("" : : "r"(this) : "memory");  // the output counts as used
+            __asm__ __volatile__("" : : "r"(this) : "memory");  // keeps the compiler from removing the output as unused
             least = std::min<int64_t>(least, std::chrono::nanoseconds(Clock::now() - start).count());
         }
         return least;
@@ -82,7 +82,7 @@ bool measure_gather() {
 #endif
 }
 
-// The size of the last cache; 0: the system does not say.
+// Returns the size of the last cache. 0: the system does not report it.
 int64_t last_cache() {
 #if defined(__APPLE__)
     for (const char* name : {"hw.l3cachesize", "hw.perflevel0.l2cachesize", "hw.l2cachesize"}) {

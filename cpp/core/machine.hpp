@@ -1,5 +1,5 @@
-// What depends on compiler and processor: versions of hot loops for instruction sets, sizes of caches, prefetching,
-// stores that go past the caches, waiting.
+// The parts that depend on the compiler and the processor: versions of hot loops for instruction sets, sizes of caches,
+// prefetching, stores that bypass the caches, and waiting.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace gs {
 
-// A loop that has versions is inlined into each of them.
+// Marks a loop that has versions. It is inlined into each of them.
 #if defined(__GNUC__)
 #define GS_LOOP [[gnu::always_inline]] inline
 #elif defined(_MSC_VER)
@@ -43,7 +43,7 @@ namespace gs {
 #define GS_AVX512
 #endif
 
-// Repeats the body of the loop that follows. Compilers do not unroll a loop whose length they do not know.
+// Unrolls the loop that follows. Compilers do not unroll a loop of unknown length.
 #if defined(__GNUC__) && !defined(__clang__)
 #define GS_UNROLL _Pragma("GCC unroll 8")
 #elif defined(__clang__)
@@ -52,7 +52,7 @@ namespace gs {
 #define GS_UNROLL
 #endif
 
-// Replaces the loop that follows, of at most 16 steps, by its steps.
+// Fully unrolls the loop that follows, which has at most 16 steps.
 #if defined(__GNUC__) && !defined(__clang__)
 #define GS_UNROLL_ALL _Pragma("GCC unroll 16")
 #elif defined(__clang__)
@@ -61,7 +61,7 @@ namespace gs {
 #define GS_UNROLL_ALL
 #endif
 
-// Says of the loop that follows that it writes nothing that a later step of it reads.
+// Tells the compiler that no step of the loop that follows writes data that a later step reads.
 #if defined(__clang__)
 #define GS_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -70,16 +70,16 @@ namespace gs {
 #define GS_INDEPENDENT
 #endif
 
-// The instruction sets that hot loops are compiled for. The baseline is what the compiler assumes: SSE2 on x86-64, NEON
-// on AArch64.
+// The instruction sets that hot loops are compiled for. The baseline is the compiler's default: SSE2 on x86-64, NEON on
+// AArch64.
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 inline constexpr const char* instruction_set_names[] = {"baseline", "avx2", "avx512"};
 static_assert(std::size(instruction_set_names) == static_cast<size_t>(InstructionSet::avx512) + 1);
 
-// The newest that processor and compiler have, or an older one that GATHERSCATTER_INSTRUCTION_SET names.
+// The newest instruction set of both processor and compiler, or an older one that GATHERSCATTER_INSTRUCTION_SET names.
 extern const InstructionSet instruction_set;
 
-// The versions of a loop, which is a function marked GS_LOOP. All of them give the same bits.
+// The versions of a loop, which is a function marked GS_LOOP. All versions give the same results, bit for bit.
 template <auto loop>
 struct Versions;
 
@@ -90,7 +90,7 @@ struct Versions<loop> {
     GS_AVX512 static R avx512(A... arguments) { return loop(arguments...); }
 };
 
-// The version for this processor.
+// Returns the version for this processor.
 template <auto loop>
 auto version() {
 #ifdef GS_VERSIONS
@@ -100,8 +100,8 @@ auto version() {
     return Versions<loop>::baseline;
 }
 
-// The version of a loop that multiplies floats. It is never the one for AVX-512, which has fused multiply-add: that
-// changes bits, and GCC 12 fuses complex products although it is told not to.
+// Returns the version of a loop that multiplies floats. It is never the version for AVX-512, which includes fused
+// multiply-add. Fusing changes bits, and GCC 12 fuses complex products despite the option that forbids it.
 template <auto loop>
 auto float_version() {
 #ifdef GS_VERSIONS
@@ -110,24 +110,25 @@ auto float_version() {
     return Versions<loop>::baseline;
 }
 
-// Whether one instruction gathers several elements, faster than several instructions do. Processors differ, so the
-// first use measures it. GATHERSCATTER_HARDWARE_GATHER=0 or =1 decides instead.
+// Whether one instruction that gathers several elements is faster than several instructions. Processors differ, so the
+// first use measures it. GATHERSCATTER_HARDWARE_GATHER=0 or =1 overrides the measurement.
 bool has_fast_gather();
 
-// Memory that one call may use and still find in the caches: the last cache that the system reports, within limits,
-// because other programs share it. GATHERSCATTER_CACHE_BYTES sets another size.
+// The memory that one call can use and still find in the caches. It is the size of the last cache that the system
+// reports, within limits because other programs share it. GATHERSCATTER_CACHE_BYTES overrides it.
 extern const int64_t cache_bytes;
-// How many bytes the cache of one core holds. Random reads from it are as fast as the loop itself.
+// The size of the cache of one core, in bytes. Random reads from this cache are as fast as the loop itself.
 extern const int64_t core_cache_bytes;
 
-// Reads what other threads may change once: otherwise a compiler may read it for a check, and again for its use.
+// Reads a value once that other threads may change. Without this, a compiler may read it for a check and again for its
+// use.
 template <class T>
 T read_once(const T& value) {
     return *const_cast<const volatile T*>(&value);
 }
 
-// Returns the address of a copy that was just made, and hides from the compiler where it came from. Otherwise the
-// compiler may read the original again.
+// Returns the address of a new copy and hides its origin from the compiler. Without this, the compiler may read the
+// original again.
 template <size_t size>
 GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
 #if defined(__GNUC__)
@@ -139,7 +140,7 @@ GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
 #endif
 }
 
-// Must be inlined: GCC removes a call of it, because the function seems to have no effect.
+// This must be inlined. GCC removes a call of it, because the function seems to have no effect.
 GS_LOOP void prefetch(const void* address) {
 #if defined(__GNUC__)
     __builtin_prefetch(address);
@@ -150,12 +151,12 @@ GS_LOOP void prefetch(const void* address) {
 #endif
 }
 
-// Prefetches at a distance ahead. The address may lie beyond the end of the array.
+// Prefetches the address `distance` bytes ahead. It can lie beyond the end of the array.
 GS_LOOP void prefetch_ahead(const std::byte* address, int64_t distance) {
     prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(distance)));
 }
 
-// A line of cache, in bytes.
+// The size of a cache line, in bytes.
 inline constexpr int64_t line_size = 64;
 
 inline bool is_line_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % line_size == 0; }
@@ -166,7 +167,7 @@ inline constexpr bool can_stream = true;
 inline constexpr bool can_stream = false;
 #endif
 
-// Copies whole lines past the caches. The old contents of the lines need not be loaded. Call end_stream() before
+// Copies whole cache lines past the caches. The old contents of the lines are not loaded. Call end_stream() before
 // another thread reads them.
 inline void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
 #ifdef GS_X86_64
@@ -184,7 +185,7 @@ inline void end_stream() {
 #endif
 }
 
-// Copies any bytes past the caches, except incomplete lines at both ends.
+// Copies any number of bytes. Whole cache lines bypass the caches; incomplete lines at both ends do not.
 void stream(std::byte* to, const std::byte* from, int64_t size);
 
 // Tells the processor that a loop waits for another thread.

@@ -18,9 +18,9 @@
 namespace gs {
 namespace {
 
-// Stands before every block, so that a block knows its size whatever became of its array.
+// Precedes every block, so that the size of a block is known independently of its array.
 struct alignas(64) Header {
-    size_t size;  // with the header
+    size_t size;  // includes the header
 };
 
 constexpr size_t huge_page = size_t{2} << 20;
@@ -31,13 +31,13 @@ int64_t initial_limit() {
     const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
     return std::clamp(memory / 16, int64_t{0}, int64_t{1} << 30);
 #else
-    return 0;  // not measured there
+    return 0;  // no benefit has been measured on other systems
 #endif
 }
 
 void* new_block(size_t size) {
 #ifdef __linux__
-    // Straight from the system, so that what is given back is the system's again.
+    // Allocated from the system directly, so that freed memory returns to the system.
     const bool huge = size >= 2 * huge_page;
     const size_t more = huge ? huge_page : 0;
     void* const memory = mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -47,7 +47,7 @@ void* new_block(size_t size) {
     const size_t before = (huge_page - reinterpret_cast<uintptr_t>(begin) % huge_page) % huge_page;
     if (before > 0) munmap(begin, before);
     if (before < more) munmap(begin + before + size, more - before);
-    madvise(begin + before, size / huge_page * huge_page, MADV_HUGEPAGE);  // a wish
+    madvise(begin + before, size / huge_page * huge_page, MADV_HUGEPAGE);  // only a hint
     return begin + before;
 #else
     return ::operator new(size, std::align_val_t{alignof(Header)}, std::nothrow);
@@ -66,7 +66,7 @@ class Pool {
   public:
     explicit Pool(int64_t limit) : limit_(limit) {}
 
-    // A block that fits without wasting much; null: there is none.
+    // Returns a block that fits without much waste. Null: there is none.
     Header* take(size_t size) {
         std::lock_guard lock(mutex_);
         auto best = kept_.end();
@@ -81,7 +81,7 @@ class Pool {
         return found;
     }
 
-    // False: it is not wanted.
+    // Keeps a block. False: the pool does not keep it, and the caller must free it.
     bool keep(Header* block) {
         std::lock_guard lock(mutex_);
         const int64_t size = static_cast<int64_t>(block->size);
@@ -106,7 +106,7 @@ class Pool {
     }
 
   private:
-    void trim() {  // the oldest first
+    void trim() {  // frees the oldest blocks first
         while (size_ > limit_) {
             size_ -= static_cast<int64_t>(kept_.front()->size);
             delete_block(kept_.front());
@@ -119,8 +119,9 @@ class Pool {
     std::atomic<int64_t> limit_, size_ = 0;
 };
 
-// Outlives all arrays. A child of fork() may find it locked: it starts over, and what was kept is let go.
-// It stands in memory that is always there, since NumPy's code, which calls it, knows no exceptions.
+// The pool outlives all arrays. A child of fork() may find it locked; the child then starts a new pool and abandons the
+// kept blocks. The pool lies in static memory, because NumPy's code calls it and cannot handle an exception from an
+// allocation.
 alignas(Pool) std::byte pool_memory[sizeof(Pool)];
 
 Pool& pool() {
@@ -139,7 +140,8 @@ Pool& pool() {
 
 void* pool_allocate(size_t size) {
     if (size > SIZE_MAX / 2) return nullptr;
-    const size_t unit = size >= 16 * huge_page ? huge_page : 64 * 1024;  // results of nearly the same size share blocks
+    // Sizes are rounded up, so that results of nearly the same size can share blocks.
+    const size_t unit = size >= 16 * huge_page ? huge_page : 64 * 1024;
     const size_t whole = (size + sizeof(Header) + unit - 1) / unit * unit;
     Header* block = pool().take(whole);
     if (!block) {

@@ -1,5 +1,5 @@
-// Memory for large results. New memory costs a page fault for every page, often more than the work itself; so blocks
-// of results that are gone are kept for a while.
+// Memory for large results. New memory costs a page fault for every page, which is often more than the work itself. So
+// the blocks of freed results are kept for some time.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ void* pool_allocate(size_t size);  // null: out of memory
 void pool_free(void* block);
 size_t pool_block_size(const void* block);
 
-int64_t pool_limit();          // bytes that may be kept
-void set_pool_limit(int64_t);  // what is beyond it is given back at once
-int64_t pool_size();           // bytes that are kept
+int64_t pool_limit();          // the bytes that can be kept
+void set_pool_limit(int64_t);  // blocks beyond the limit are freed at once
+int64_t pool_size();           // the bytes that are kept
 
 }  // namespace gs

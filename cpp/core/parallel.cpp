@@ -33,9 +33,9 @@ int initial_threads() {
     return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, max_threads);
 }
 
-std::atomic<int> configured_threads = 0;  // 0: not asked yet
+std::atomic<int> configured_threads = 0;  // 0: not determined yet
 
-// How long a thread spins before it sleeps: about as long as the system takes to wake it. In back-to-back calls the
+// How long a thread spins before it sleeps: about the time that the system needs to wake it. In back-to-back calls, the
 // threads are then still awake.
 constexpr auto spin_time = std::chrono::microseconds(50);
 
@@ -52,10 +52,10 @@ bool spin_until(Condition&& condition) {
 }
 
 thread_local bool inside_task = false;
-thread_local int call_threads = 0;                // for the call that this thread is in; 0: as configured
-thread_local const Executor* executor = nullptr;  // of the call that this thread is in; null: the pool
+thread_local int call_threads = 0;                // for the current call of this thread; 0: the configured number
+thread_local const Executor* executor = nullptr;  // for the current call of this thread; null: the pool
 
-// Scoped mark: loops that this thread begins meanwhile run serially.
+// While this object lives, loops that this thread begins run serially.
 class ScopedTask {
   public:
     ScopedTask() : before_(inside_task) { inside_task = true; }
@@ -69,10 +69,11 @@ class ScopedTask {
 class Pool;
 bool is_current(const Pool*);
 
-// One job at a time; workers sleep in between. Its threads are never joined: it lives as long as the process.
+// Runs one job at a time. Workers sleep in between. Its threads are never joined, because the pool lives as long as the
+// process.
 class Pool {
   public:
-    // Whether the job was run; not if another thread has the pool.
+    // Returns whether the job was run. It is not run if another thread is using the pool.
     bool try_run(int n, int threads, FunctionRef<void(int)> task) {
         std::unique_lock owner(owner_, std::try_to_lock);
         if (!owner) return false;
@@ -89,7 +90,7 @@ class Pool {
         avoid_caller_processor();
         wake_.notify_all();
         work(n, task);
-        if (!is_current(this)) return true;  // a signal handler has forked: here the helpers are no more
+        if (!is_current(this)) return true;  // a signal handler has forked; the child has no helpers
         {
             std::lock_guard lock(mutex_);
             task_ = nullptr;  // a worker that has not woken yet finds nothing to do
@@ -115,17 +116,17 @@ class Pool {
             worker.detach();
             return true;
         } catch (const std::system_error&) {
-            return false;  // fewer threads than asked for give the same result
+            return false;  // fewer threads than requested give the same result
         } catch (const std::bad_alloc&) {
             return false;
         }
     }
 
-    // Forbids the workers the processor that the caller is on. Linux often wakes a thread that has slept for long on
-    // the processor of its waker, though others are idle. There it would wait for milliseconds, until all is done.
+    // Keeps the workers off the processor of the caller. Linux often wakes a thread that has slept for long on the
+    // processor of its waker, although others are idle. There it would wait for milliseconds, until all work is done.
     void avoid_caller_processor() {
 #ifdef __linux__
-        constexpr size_t few = 8;  // among many processors one is found anyway
+        constexpr size_t few = 8;  // with many processors, Linux finds an idle one anyway
         const int here = sched_getcpu();
         if (here < 0 || here == avoided_processor_ || workers_.size() > few) return;
         avoided_processor_ = here;
@@ -148,7 +149,7 @@ class Pool {
             std::unique_lock lock(mutex_);
             if (!awake) wake_.wait(lock, called);
             seen = generation_;
-            if (task_ == nullptr || busy_ >= helpers_) continue;  // the others have done it all, or are enough
+            if (task_ == nullptr || busy_ >= helpers_) continue;  // all tasks are taken, or enough workers take part
             const auto* task = task_;
             const int n = size_;
             const ScopedStopToken scope(stop_token_);
@@ -161,24 +162,25 @@ class Pool {
     }
 
     std::mutex owner_;
-    std::mutex mutex_;  // held to change what follows, except next_
+    std::mutex mutex_;  // protects all members below, except next_
     std::condition_variable wake_, done_;
     const FunctionRef<void(int)>* task_ = nullptr;
     StopToken* stop_token_ = nullptr;
     int size_ = 0, helpers_ = 0;
     std::vector<std::thread::native_handle_type> workers_;
-    int avoided_processor_ = -1;  // the processor that workers keep away from
+    int avoided_processor_ = -1;  // workers stay off this processor
     std::atomic<int> busy_ = 0, next_ = 0;
     std::atomic<uint64_t> generation_ = 0;
 };
 
-// A child of fork() has none of the pool's threads and perhaps its locks held: it starts over, the old one is let go.
+// A child of fork() has none of the pool's threads, and its locks may be held. So it starts a new pool and abandons the
+// old one.
 std::atomic<Pool*> current_pool = nullptr;
 std::atomic<int> forked = 0;
 
 bool is_current(const Pool* pool) { return pool == current_pool; }
 
-// Null when there is no memory for it; nothing throws in a child of fork().
+// Leaves the pool null if there is not enough memory. Nothing throws in a child of fork().
 void start_pool() {
     void* const memory = std::malloc(sizeof(Pool));
     current_pool = memory ? new (memory) Pool : nullptr;
@@ -231,7 +233,7 @@ void set_num_threads(int n) { configured_threads = std::min(n, max_threads); }
 void run_tasks(int n, int threads, FunctionRef<void(int)> task) {
     if (n > 1 && threads > 1 && !inside_task) {
         if (executor) {
-            // The threads are a host's, which may have had them flush subnormal numbers.
+            // The host owns these threads and may have set them to flush subnormal numbers.
             StopToken* const stop_token = current_stop_token;
             (*executor)(
                 [&](int i) {

@@ -1,4 +1,4 @@
-// Splitting a loop over threads: a small pool that starts at first use and survives fork().
+// Divides loops between threads, using a small pool that starts at its first use and survives fork().
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace gs {
 
 int num_threads();
-void set_num_threads(int n);  // n >= 1; more than max_threads counts as that
+void set_num_threads(int n);  // n >= 1; numbers above max_threads count as max_threads
 inline constexpr int max_threads = 1024;
 
-// Scoped limit: loops that this thread begins meanwhile have at most `n` threads, instead of the configured number; 0:
-// as many as before.
+// While this object lives, loops that this thread begins use at most `n` threads instead of the configured number. 0:
+// the limit does not change.
 class ScopedThreadLimit {
   public:
     explicit ScopedThreadLimit(int n);
@@ -26,15 +26,15 @@ class ScopedThreadLimit {
     int before_;
 };
 
-// Tells the threads of a call to end early. All of them check it between pieces of work.
+// Ends the threads of a call early. All of them check it between pieces of work.
 class StopToken {
   public:
     virtual ~StopToken() = default;
-    virtual bool should_stop() = 0;      // after little work, such as a block of indices: not every call checks
-    virtual bool should_stop_now() = 0;  // after more work: every call checks
+    virtual bool should_stop() = 0;      // for use after little work, such as a block of indices; only some calls check
+    virtual bool should_stop_now() = 0;  // for use after more work; every call checks
 };
 
-// Scoped stop token: this thread and those that help it check it meanwhile; null: nothing can stop them.
+// While this object lives, this thread and its helpers check the stop token. Null: nothing can stop them.
 class ScopedStopToken {
   public:
     explicit ScopedStopToken(StopToken*);
@@ -47,15 +47,16 @@ class ScopedStopToken {
 
 extern thread_local constinit StopToken* current_stop_token;  // of the call that this thread works for, or null
 
-// Whether that call is to stop. Its result is discarded then.
+// Whether the current call has to stop. Its result is then discarded.
 inline bool should_stop() { return current_stop_token && current_stop_token->should_stop(); }
 inline bool should_stop_now() { return current_stop_token && current_stop_token->should_stop_now(); }
 
-// Runs f(task, n): calls task(i) for each i in [0, n) on threads of its own, and returns when all calls have returned.
+// Runs f(task, n), which calls task(i) for each i in [0, n) on its own threads, and returns when all calls have
+// returned.
 using Executor = FunctionRef<void(FunctionRef<void(int)> task, int n)>;
 
-// Scoped executor: loops that this thread begins meanwhile run their tasks there, instead of in the pool; null: in the
-// pool.
+// While this object lives, loops that this thread begins run their tasks on this executor instead of the pool. Null:
+// the pool is used.
 class ScopedExecutor {
   public:
     explicit ScopedExecutor(const Executor*);
@@ -66,11 +67,11 @@ class ScopedExecutor {
     const Executor* before_;
 };
 
-// The cost of a loop, from which follows whether threads pay.
+// The cost of a loop. It decides whether threads are faster.
 struct Work {
     int64_t steps, bytes_per_step;
 
-    // A rough guess for data in the cache. Data outside it takes longer, so threads pay even more.
+    // A rough estimate for data in the cache. Data outside it takes longer, so threads help even more.
     double microseconds() const {
         return static_cast<double>(steps) * (0.0005 + static_cast<double>(bytes_per_step) * 0.000016);
     }
@@ -78,16 +79,16 @@ struct Work {
 
 inline int threads_for(Work work) { return work.microseconds() < serial_microseconds ? 1 : num_threads(); }
 
-// Calls task(i) for each i in [0, n), on up to `threads` threads of the pool; the calling thread takes part. Called
-// from within a task, or while another thread of this process has the pool, it runs serially. An executor may use more
+// Calls task(i) for each i in [0, n), on up to `threads` threads of the pool. The calling thread takes part. Within a
+// task, or while another thread of this process uses the pool, the tasks run serially. An executor can use more
 // threads.
 void run_tasks(int n, int threads, FunctionRef<void(int)> task);
 
-// How often this process was forked off since threads were first used: what runs then has lost them.
+// The number of times this process was forked since threads were first used. A forked process has lost its threads.
 int forks();
 
-// Calls f(begin, end) for consecutive ranges that cover [0, n), `parts_per_thread` of them for each
-// thread. More than one helps where ranges can be short: a thread that is slow to wake still finds work.
+// Calls f(begin, end) for consecutive ranges that cover [0, n). Each thread gets `parts_per_thread` ranges. More than
+// one helps where ranges can be short: a thread that wakes late still finds work.
 template <class F>
 void for_parts(int64_t n, int threads, F&& f, int parts_per_thread = 1) {
     const int parts = static_cast<int>(std::min<int64_t>(threads > 1 ? int64_t{threads} * parts_per_thread : 1, n));
@@ -105,8 +106,8 @@ void for_ranges(int64_t n, Work work, F&& f) {
     for_parts(n, threads_for(work), f);
 }
 
-// Calls f(begin, end) for consecutive pieces of [begin, end), of about a megabyte each; false: the call is to stop, as
-// f may find, too.
+// Calls f(begin, end) for consecutive pieces of [begin, end), of about a megabyte each. False: the call has to stop, or
+// a call of f has returned false.
 template <class F>
 bool in_pieces(int64_t begin, int64_t end, int64_t bytes_per_step, F&& f) {
     const auto done = [&](int64_t first, int64_t last) {
@@ -115,14 +116,14 @@ bool in_pieces(int64_t begin, int64_t end, int64_t bytes_per_step, F&& f) {
         else
             return f(first, last), true;
     };
-    if (end - begin == 1) return done(begin, end);  // without a division
+    if (end - begin == 1) return done(begin, end);  // avoids a division
     const int64_t piece = std::max<int64_t>(piece_bytes / std::max<int64_t>(bytes_per_step, 1), 1);
     for (; end - begin > piece; begin += piece)
         if (!done(begin, begin + piece) || should_stop_now()) return false;
     return begin == end || done(begin, end);
 }
 
-// As for_ranges, in pieces.
+// The same as for_ranges, in pieces.
 template <class F>
 void for_pieces(int64_t n, Work work, F&& f) {
     for_ranges(n, work, [&](int64_t begin, int64_t end) { (void)in_pieces(begin, end, work.bytes_per_step, f); });

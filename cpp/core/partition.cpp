@@ -11,9 +11,9 @@
 namespace gs {
 namespace {
 
-constexpr int max_owners = 16;  // more would not use memory better
+constexpr int max_owners = 16;  // more owners would not use memory better
 
-// Which of some owners a row has: equal parts, one after the other.
+// Finds the owner of a row. Owners have consecutive parts of equal size.
 class Owners {
   public:
     Owners(int64_t data_rows, int owners) {
@@ -31,12 +31,12 @@ int64_t slice_of(int64_t n, int threads) { return (std::min(n, max_held_elements
 
 }  // namespace
 
-// What one thread has found for all owners.
+// The elements that one thread has sorted for all owners.
 class Partition::Sorted {
   public:
     Sorted(int owners, int64_t max_elements, int64_t item_size, int number) {
-        // Arrays that are filled together must not begin at the same place in a page, or processors take their stores
-        // for loads of each other.
+        // Arrays that are filled together must not begin at the same offset in a page. Otherwise processors mistake
+        // their stores for loads of each other.
         const auto offset = [&](int64_t array) { return (2 * owners * number + array) * 320 % 4096; };
         rows_.resize(static_cast<size_t>(owners));
         elements_.resize(static_cast<size_t>(owners));
@@ -75,7 +75,7 @@ class Partition::Sorted {
         std::byte* const* const to_elements = elements_.data();
         int32_t* const counts = counts_.data();
         for (int64_t i = 0; i < n; ++i) {
-            if (rows[i] < 0) continue;  // nobody's
+            if (rows[i] < 0) continue;  // dropped: no owner
             const uint64_t o = owner(rows[i]);
             const int64_t place = counts[o]++;
             to_rows[o][place] = rows[i];

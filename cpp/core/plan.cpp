@@ -6,7 +6,7 @@
 namespace gs {
 namespace {
 
-// The product of some dims; -1 when it overflows.
+// Returns the product of some dims, or -1 if it overflows.
 int64_t product(const int64_t* dims, int n) {
     if (std::find(dims, dims + n, 0) != dims + n) return 0;
     int64_t total = 1;
@@ -34,9 +34,9 @@ bool normalise(int64_t& axis, int64_t rank) {
     return true;
 }
 
-// Adds a dim to one side of the axis, merged into the one before it where one stride can walk both.
+// Adds a dim to one side of the axis. It is merged with the dim before it if one stride can walk both.
 void add_dim(Shape& sizes, Shape& strides, int64_t box, int64_t data, int64_t stride) {
-    if (box == 1) return;  // contributes no steps
+    if (box == 1) return;  // adds no steps
     const int last = sizes.rank - 1;
     if (last >= 0 && box == data && strides[last] == data * stride) {
         sizes.dim[last] *= box;
@@ -47,7 +47,7 @@ void add_dim(Shape& sizes, Shape& strides, int64_t box, int64_t data, int64_t st
     }
 }
 
-// The stride with which one counter walks the dims [first, last), if there is one.
+// Finds the stride with which one counter can walk the dims [first, last). False: there is none.
 bool even_stride(const Shape& dims, const Shape& strides, int first, int last, int64_t& stride) {
     Shape merged, merged_stride;
     for (int d = first; d < last; ++d) add_dim(merged, merged_stride, dims[d], dims[d], strides[d]);
@@ -78,7 +78,8 @@ const char* name(Fault fault) {
 Fault plan_axis(const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan& plan) {
     if (data.rank < 1) return Fault::data_rank;
     if (!normalise(axis, data.rank)) return Fault::axis;
-    const int64_t b = batch_dims + (batch_dims < 0 ? indices.rank : 0);  // counted in indices alone (ruling V2)
+    // Negative batch_dims count from the end of the shape of indices (ruling V2).
+    const int64_t b = batch_dims + (batch_dims < 0 ? indices.rank : 0);
     if (b < 0 || b > std::min(data.rank, indices.rank)) return Fault::batch_dims;
     if (b > axis) return Fault::batch_axis;
     if (!std::equal(data.dim, data.dim + b, indices.dim)) return Fault::batch_shape;
@@ -140,7 +141,7 @@ Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&
     for (int64_t step = 1, d = data.rank - 1; d >= 0; --d) {
         stride[d] = step;
         step = saturating_multiply(
-            step, std::max<int64_t>(data[static_cast<int>(d)], 1));  // with an empty dim no stride is used
+            step, std::max<int64_t>(data[static_cast<int>(d)], 1));  // if a dim is empty, no stride is used
     }
     if (strides) std::copy(strides->begin(), strides->end(), stride);
     for (int d = 0; d < axis; ++d) add_dim(lanes.before, lanes.before_stride, indices[d], data[d], stride[d]);
@@ -168,7 +169,7 @@ void lay_out(const Rows& rows, int64_t item_size, Layout& layout) {
     layout.batch_stride = rows.outer * layout.outer_stride;
     layout.pieces.rank = layout.piece_stride.rank = 0;
     layout.weights.rank = rows.dims.rank;
-    uint64_t weight = 1;  // wraps beside an empty dim, where no tuple is good
+    uint64_t weight = 1;  // can wrap if a dim is empty; then no tuple is valid
     for (int j = rows.dims.rank - 1; j >= 0; --j) {
         layout.weights.dim[j] = static_cast<int64_t>(weight);
         weight *= static_cast<uint64_t>(rows.dims[j]);
@@ -177,11 +178,11 @@ void lay_out(const Rows& rows, int64_t item_size, Layout& layout) {
 
 bool lay_out(const Rows& rows, const Shape& data, const Shape& strides, int64_t item_size, Layout& layout) {
     const int first = rows.batch_rank + rows.outer_rank, last = first + rows.dims.rank;
-    // The stride of a dim with one position may be anything: it leads nowhere.
+    // The stride of a dim of size 1 is ignored, because it is never used.
     const auto stride = [&](int d) { return data[d] > 1 ? strides[d] : 0; };
     int forwards = 0, backwards = 0;
     for (int d = first; d < last; ++d) (stride(d) < 0 ? backwards : forwards) += stride(d) != 0;
-    if (forwards && backwards) return false;  // row numbers are not negative
+    if (forwards && backwards) return false;  // row numbers cannot be negative
     if (!even_stride(data, strides, 0, rows.batch_rank, layout.batch_stride)) return false;
     if (!even_stride(data, strides, rows.batch_rank, first, layout.outer_stride)) return false;
     layout.row_stride = 0;

@@ -1,4 +1,5 @@
-// Every operator is one of two movements; a plan says which, in integers computed from shapes alone.
+// Every operator is one of two kinds of movement. A plan states which, in integers that follow from shapes and
+// attributes.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 
 namespace gs {
 
-// product = a * b for numbers that are not negative; false: it does not fit. Without a division, which would take
-// longer than all else in a small call.
+// product = a * b, for numbers that are not negative. False: the product overflows. This avoids a division, which would
+// take longer than the rest of a small call.
 inline bool multiply(int64_t a, int64_t b, int64_t& product) {
 #if defined(__GNUC__)
     return !__builtin_mul_overflow(a, b, &product);
@@ -20,7 +21,7 @@ inline bool multiply(int64_t a, int64_t b, int64_t& product) {
 #endif
 }
 
-// The largest number instead of overflow.
+// Returns the largest number instead of overflowing.
 inline int64_t saturating_multiply(int64_t a, int64_t b) {
     int64_t product;
     return multiply(a, b, product) ? product : INT64_MAX;
@@ -33,9 +34,9 @@ inline constexpr int max_rank = 64;
 
 struct Shape {
     int rank = 0;
-    int64_t dim[max_rank];  // the first `rank` hold
+    int64_t dim[max_rank];  // only the first `rank` entries are valid
 
-    Shape() {}  // deliberately leaves `dim` alone: plans are made for every call
+    Shape() {}  // deliberately does not initialize `dim`, because plans are made for every call
     Shape(const Shape& other) { append(other.dim, other.rank); }
     Shape& operator=(const Shape& other) {
         std::copy(other.begin(), other.end(), dim);
@@ -59,7 +60,7 @@ struct Shape {
     }
 };
 
-// Saturating.
+// Saturates on overflow.
 inline int64_t count_elements(const Shape& shape) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
     int64_t elements = 1;
@@ -73,27 +74,27 @@ struct Rows {
     int64_t batch, outer, count, width;
     Shape dims;
     int64_t data_rows;           // prod(dims)
-    int batch_rank, outer_rank;  // how many dims of data are batch and outer
+    int batch_rank, outer_rank;  // the number of batch and outer dims in data
 };
 
-// Where rows lie in memory, in bytes; data that is contiguous is one case of it.
+// The layout of rows in memory, in bytes. Contiguous data is a special case.
 struct Layout {
     int64_t batch_stride, outer_stride;
-    int64_t row_stride;  // from one row number to the next
+    int64_t row_stride;  // the distance between consecutive row numbers
     Shape weights;       // the tuple t names row number sum(t[j] * weights[j])
-    // A row is pieces of so many bytes that lie together; dims and strides of the pieces.
+    // A row consists of pieces of this number of bytes, each contiguous. The dims and strides are those of the pieces.
     int64_t piece_size;
     Shape pieces, piece_stride;
 };
-void lay_out(const Rows&, int64_t item_size, Layout&);  // contiguous
-// With strides; false: rows are not evenly spaced.
+void lay_out(const Rows&, int64_t item_size, Layout&);  // of contiguous data
+// Of data with strides. False: the rows are not evenly spaced.
 [[nodiscard]] bool lay_out(const Rows&, const Shape& data, const Shape& strides, int64_t item_size, Layout&);
 
-// Each element of the index box names its own position along one axis of data. The dims before and after the axis
-// are merged where box and data agree; strides are data's, in elements.
+// Each element of the index box names its own position along one axis of data. The dims before and after the axis are
+// merged where box and data agree. Strides are those of data, in elements.
 struct Lanes {
     Shape before, before_stride;
-    int64_t count, size, stride;  // of the axis: length in the box, length and stride in data
+    int64_t count, size, stride;  // of the axis: its length in the box, and its length and stride in data
     Shape after, after_stride;
     int64_t elements, data_elements;  // in the box, in data
 };
@@ -108,24 +109,24 @@ struct Plan {
     Shape slots;  // shape of a gather's output and of a scatter's updates
 };
 
-// What can be wrong with shapes and attributes; errors.py words it.
+// The faults that shapes and attributes can have. errors.py writes the messages.
 enum class Fault : uint8_t {
     none,
-    data_rank,      // data needs rank >= 1
-    indices_rank,   // indices need rank >= 1
-    same_rank,      // indices need the rank of data
+    data_rank,      // data must have rank >= 1
+    indices_rank,   // indices must have rank >= 1
+    same_rank,      // indices must have the rank of data
     axis,           // outside [-r, r-1]
     batch_dims,     // outside its range
     batch_axis,     // batch_dims greater than axis
     batch_shape,    // data and indices differ in a batch dimension
-    tuple_length,   // more columns than data has dimensions left
-    indices_shape,  // off the axis, indices are longer than data
-    output_rank,    // more dimensions than NumPy has
+    tuple_length,   // more columns than data has remaining dimensions
+    indices_shape,  // a dimension of indices other than the axis is longer than that of data
+    output_rank,    // more dimensions than NumPy supports
     too_large,      // a product of dimensions overflows
 };
 const char* name(Fault);
 
-// The kernels that have plans. The array functions of Python bear their names.
+// The kernels that have plans. The array functions in Python have the same names.
 enum class Kernel : uint8_t { gather, gather_elements, gather_nd, scatter_update, scatter_elements, scatter_nd };
 inline constexpr const char* kernel_names[] = {"gather",         "gather_elements",  "gather_nd",
                                                "scatter_update", "scatter_elements", "scatter_nd"};
@@ -136,12 +137,13 @@ inline bool is_scatter(Kernel kernel) { return kernel >= Kernel::scatter_update;
 
 // slots = data[:axis] + indices[batch_dims:] + data[axis+1:]
 [[nodiscard]] Fault plan_axis(const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
-// slots = indices; `strides`: those of data in elements, absent when it is contiguous
+// slots = indices. `strides`: those of data, in elements; absent if data is contiguous
 [[nodiscard]] Fault plan_elements(const Shape& data, const Shape& indices, int64_t axis, Plan&,
                                   const Shape* strides = nullptr);
 // slots = indices[:-1] + data[batch_dims+k:]
 [[nodiscard]] Fault plan_nd(const Shape& data, const Shape& indices, int64_t batch_dims, Plan&);
-// The plan of a kernel: one of these. Axis and batch_dims count where the kernel has them.
+// Makes the plan of a kernel with one of these functions. Axis and batch_dims are ignored where the kernel does not
+// have them.
 [[nodiscard]] Fault make_plan(Kernel, const Shape& data, const Shape& indices, int64_t axis, int64_t batch_dims, Plan&);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// The reductions as stateless functors f(a, u): a is what stands there, u the update.
+// The reductions as stateless functors f(a, u), where a is the current element and u is the update.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ inline constexpr const char* reduction_names[] = {"none", "add", "sub", "mul", "
 static_assert(std::size(reduction_names) == static_cast<size_t>(Reduction::mean) + 1);
 inline const char* name(Reduction reduction) { return reduction_names[static_cast<int>(reduction)]; }
 
-// Integers wrap modulo 2^N, so they are computed unsigned, and wide enough not to be promoted to int.
+// Integers wrap modulo 2^N. They are computed as unsigned types that are wide enough not to be promoted to int.
 template <Integer T>
 using Modular = std::conditional_t<sizeof(T) < 4, uint32_t, std::make_unsigned_t<T>>;
 
@@ -74,7 +74,7 @@ struct Mul {
     }
 };
 
-// NaN from either side stays; of two equal values the one that stands there stays.
+// NaN from either side is kept. Of two equal values, the current one is kept.
 struct Min {
     template <class T>
     static constexpr bool supports = Ordered<T>;
@@ -84,7 +84,7 @@ struct Min {
         if constexpr (Half<T>)
             return (u.rank() < a.rank() && !a.is_nan()) || u.is_nan() ? u : a;
         else if constexpr (Float<T>) {
-            const T chosen = u < a ? u : a;  // apart, so that it is one instruction and no branch to be guessed
+            const T chosen = u < a ? u : a;  // a separate variable makes this one instruction, without a branch
             return u != u ? u : chosen;
         } else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) && bool(u));
@@ -102,7 +102,7 @@ struct Max {
         if constexpr (Half<T>)
             return (u.rank() > a.rank() && !a.is_nan()) || u.is_nan() ? u : a;
         else if constexpr (Float<T>) {
-            const T chosen = u > a ? u : a;  // apart, so that it is one instruction and no branch to be guessed
+            const T chosen = u > a ? u : a;  // a separate variable makes this one instruction, without a branch
             return u != u ? u : chosen;
         } else if constexpr (std::same_as<T, boolean>)
             return boolean(bool(a) || bool(u));
@@ -111,11 +111,11 @@ struct Max {
     }
 };
 
-// Reductions that select an operand, whose bits stay.
+// Reductions that select an operand, so that its bits are kept.
 template <class Op>
 concept Selection = std::same_as<Op, Min> || std::same_as<Op, Max>;
 
-// The type that sums for a mean: exact for integers, however many there are, and the element type itself for floats.
+// The accumulator type for a mean. It is exact for any number of integers, and the element type for floats.
 template <class T>
 using MeanSum = std::conditional_t<Integer<T>, std::conditional_t<(sizeof(T) >= 4), Int128, int64_t>, T>;
 

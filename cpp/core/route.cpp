@@ -17,7 +17,8 @@ int64_t target_size(const Combine& combine) {
     return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
 }
 
-// Halves, and sums in wider types, take many instructions, so processors do not load far enough ahead themselves.
+// Halves and sums in wider types take many instructions, so the processor's own prefetching does not reach far enough
+// ahead.
 bool needs_prefetch(const Combine& combine, int64_t data_bytes) {
     const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
     const bool slow = combine.reduction != Reduction::none && (halves || combine.accumulate != Accumulate::step);
@@ -30,21 +31,23 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     const bool counted = computes && counts_visits(combine);
     if (route.threads == 1) return Split::serial;
     if (rows.batch * rows.outer >= route.threads) return Split::lines;
-    // Columns let threads read whole stretches of the updates, but each must look at all indices. A visit counts for
-    // the whole row.
+    // If threads divide columns, they read long contiguous parts of the updates, but each must read all indices. Visits
+    // are counted per row, so counted reductions cannot use columns.
     if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
     if (rows.width == 1 && is_element(combine.item_size)) {
         const bool owned = rows.data_rows >= min_owned_elements && can_compress(combine.item_size) && !counted;
         return exceeds_cache ? Split::elements : owned ? Split::rows : Split::serial;
     }
-    // Where rows stay in the cache, the updates are what takes time; one thread alone can read them fast enough.
+    // If the rows stay in the cache, reading the updates takes most of the time, and one thread can read them fast
+    // enough.
     const bool many_updates = work.steps * work.bytes_per_step > 2 * cache_bytes;
     return exceeds_cache || (row_size >= min_owned_bytes && !many_updates) ? Split::rows : Split::serial;
 }
 
-// Sets the ranges of rows that threads own. If there is no memory for them, one thread does it all. It also does if
-// rows are single elements and most updates go to one range: picking updates would cost more than it saves.
+// Sets the ranges of rows that threads own. One thread does all the work if there is not enough memory for the ranges.
+// The same holds if rows are single elements and most updates go to one range: picking updates would then cost more
+// than it saves.
 void divide_rows(const Rows& rows, const Combine& combine, const Index& index, Route& route) {
     const int64_t row_size = rows.width * target_size(combine);
     const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
@@ -58,19 +61,20 @@ void divide_rows(const Rows& rows, const Combine& combine, const Index& index, R
     }
 }
 
-// Whether to write the copy of data past the caches: the updates touch few of its lines, or touch them in order.
+// Whether to write the copy of data past the caches. This helps if the updates touch few of its lines, or touch them in
+// order.
 bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
     return can_stream && data_bytes >= min_stream_bytes && (ordered || lines_touched < data_bytes / line_size / 8);
 }
 
-// Whether order among the indices could help to divide a scatter: then consecutive ones are close to each other.
+// Whether the order of the indices could help divide a scatter. It can if consecutive indices are close to each other.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
     return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
            !index.may_skip() && rows.count >= 8 * span_tuples;
 }
 
-// Whether some rows of a box, as good as chosen at random, have one position each: it was expanded in memory.
+// Whether a pseudo-random sample of rows of a box have one position each. Then the box was probably expanded in memory.
 bool seems_expanded(const Box& box, const Index& index) {
     constexpr int64_t samples = 4;
     if (!box.has_after || box.step != 1 || box.all_rows() < samples) return false;
@@ -84,13 +88,13 @@ bool seems_expanded(const Box& box, const Index& index) {
     return true;
 }
 
-// Whether to prefetch the rows of a gather: they are in no cache, and consecutive indices name distant ones. Processors
-// find neighbours themselves.
+// Whether to prefetch the rows of a gather. This helps if they are in no cache and consecutive indices name distant
+// rows. Processors prefetch neighbouring rows themselves.
 bool prefetches_rows(const Rows& rows, int64_t row_size, const Index& index) {
     const int64_t data_bytes =
         saturating_multiply(saturating_multiply(rows.batch * rows.outer, rows.data_rows), row_size);
     if (rows.width > 1) return data_bytes > cache_bytes;
-    // One loop that reads indices and moves elements runs further ahead than one that reads tuples first.
+    // A single loop that reads indices and moves elements runs further ahead than one that reads tuples first.
     if (data_bytes <= (rows.dims.rank == 1 ? cache_bytes : core_cache_bytes)) return false;
     return !are_close(index, rows.count, core_cache_bytes / row_size);
 }
@@ -128,7 +132,7 @@ Route route_gather(const Lanes& lanes, int64_t item_size) {
     Route route;
     route.threads = threads_for({lanes.elements, item_size});
     route.tile = tile_columns(box, item_size);
-    // A group of which little is read stays in no cache.
+    // If only a small part of each group is read, groups do not stay in the cache.
     const int64_t groups_in_turn = lanes.elements < lanes.data_elements / 8 ? 1 : box.groups;
     route.prefetch = route.tile == 0 && lanes.data_elements / groups_in_turn * item_size > cache_bytes;
     if (route.threads == 1) return route;
@@ -162,7 +166,7 @@ Route route_scatter(const Lanes& lanes, const Combine& combine, const Index& ind
     const Box box(lanes);
     Route route;
     route.threads = threads_for({lanes.elements, combine.item_size});
-    const bool expanded = seems_expanded(box, index);  // then whole rows are what to move
+    const bool expanded = seems_expanded(box, index);  // whole rows can then be moved
     route.tile = expanded ? 0 : tile_columns(box, target_size(combine));
     route.prefetch = route.tile == 0 && lanes.data_elements / box.groups * target_size(combine) > cache_bytes;
     route.stream = streams_copy(combine.item_size * lanes.data_elements, lanes.elements, false);

@@ -1,4 +1,4 @@
-// How a call is divided between threads: decided before any work, from sizes and samples of the indices.
+// How a call is divided between threads. This is decided before any work, from sizes and from samples of the indices.
 // `gatherscatter.plan` shows it.
 #pragma once
 
@@ -11,29 +11,29 @@
 namespace gs {
 
 enum class Split : uint8_t {
-    serial,    // one thread does it all
+    serial,    // one thread does all the work
     lines,     // batch and outer dims, or groups of a box
     tuples,    // consecutive index tuples, or rows of a box
     columns,   // parts of each row, or columns of a box
-    rows,      // ranges of destination rows; each thread looks at all indices and picks its own
+    rows,      // ranges of destination rows; each thread reads all indices and picks its own
     elements,  // ranges of destinations; elements are sorted by owner first, in batches
-    ordered,   // ranges of destinations; stretches of the indices lie in one of them, mostly
+    ordered,   // ranges of destinations; most stretches of the indices lie within one range
 };
 const char* name(Split);
 
 struct Route {
     Split split = Split::serial;
-    // Samples of the indices are in order. If the spans of all indices can be divided, threads divide by these instead
-    // of by `split`.
+    // The sampled indices are in order. If the spans of all indices can be divided, threads divide the call by these
+    // instead of by `split`.
     bool ordered = false;
     int threads = 1;
     bool prefetch = false;          // memory is prefetched
     bool stream = false;            // a gather's output, or a scatter's copy of data, is written past the caches
-    int64_t tile = 0;               // columns of a box taken at a time; 0: all
+    int64_t tile = 0;               // the number of columns of a box per tile; 0: all
     int64_t scratch = 0;            // bytes
     std::vector<int64_t> dividing;  // Split::rows: where the range of each thread begins; the last entry is the end
 
-    // How many more indices are resolved than rows are moved.
+    // The number of additional indices that are resolved before their rows are moved.
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
 

@@ -54,7 +54,7 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
         const auto visit = [&](const Part& part) {
             if (!walk(box, index, part, route, move)) good = false;
         };
-        // A thread owns destinations, never updates: the result does not depend on how many there are.
+        // Each thread owns destinations, never updates. So the result does not depend on the number of threads.
         if (route.split == Split::lines)
             for_parts(box.groups, route.threads,
                       [&](int64_t begin, int64_t end) { visit({begin * box.rows, end * box.rows, 0, box.columns}); });

@@ -19,13 +19,13 @@ struct Scatter {
     std::byte* out;
     int64_t* visits;
     const Combine& combine;
-    int64_t target_size;  // of an element of out, which may be an accumulator
+    int64_t target_size;  // the size of an element of `out`, which can be an accumulator
     int64_t prefetch_distance;
     ApplyRows apply_all, apply_own;
 
     Share all() const { return {0, rows.data_rows, 0, rows.width}; }
 
-    // The lines [begin, end) of batch and outer, as far as they are in the share.
+    // Handles the lines [begin, end) of batch and outer, restricted to the share.
     bool part(int64_t begin, int64_t end, const Share& share) const {
         const ApplyRows apply = share == all() ? apply_all : apply_own;
         for (int64_t line = begin; line < end;) {
@@ -39,7 +39,7 @@ struct Scatter {
         return true;
     }
 
-    // The tuples [begin, end) for some lines of one batch.
+    // Handles the tuples [begin, end) for some lines of one batch.
     bool stretch(int64_t first_line, int64_t last_line, int64_t begin, int64_t end, ApplyRows apply,
                  const Share& share) const {
         int64_t row[block + lookahead];
@@ -63,7 +63,7 @@ struct Scatter {
         return true;
     }
 
-    // A block of updates; false: the call is to stop.
+    // Handles a block of updates. False: the call has to stop.
     bool apply_line(const Updates& block, ApplyRows apply, const Share& share) const {
         if (block.rows.n * rows.width * combine.item_size > wide_bytes) return apply_wide(block, share);
         apply(block, share, combine);
@@ -89,7 +89,8 @@ struct Scatter {
         return true;
     }
 
-    // The only line, as far as it goes to the rows [first, last): spans tell which stretches do.
+    // Handles the only line, restricted to the rows [first, last). The spans show which stretches of indices name these
+    // rows.
     bool ordered(const std::vector<Span>& spans, int64_t first, int64_t last) const {
         for (size_t s = 0; s < spans.size(); ++s) {
             if (spans[s].high < first || spans[s].low >= last) continue;
@@ -102,7 +103,7 @@ struct Scatter {
         return true;
     }
 
-    // A line of rows of one element.
+    // Handles a line of rows of one element.
     bool by_owner(Partition& partition, int64_t line, ApplyRows apply) const {
         std::byte* const to = out + line * rows.data_rows * target_size;
         int64_t* const counts = visits ? visits + line * rows.data_rows : nullptr;
@@ -120,13 +121,13 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                   const std::byte* updates, std::byte* out, const Combine& combine) {
     const int64_t lines = rows.batch * rows.outer;
     const bool nothing = lines * rows.count * rows.width * combine.item_size == 0 || rows.data_rows == 0;
-    if (nothing) return index.check(rows.batch * rows.count);  // an index can be bad all the same
+    if (nothing) return index.check(rows.batch * rows.count);  // an index can still be bad
     Split split = route.split;
     std::vector<Span> found;
     const std::vector<Span>& known = spans.empty() ? found : spans;
     std::vector<int64_t> dividing;
     std::optional<Partition> partition;
-    // All memory is there before the first write; without it one thread does the work.
+    // All memory is allocated before the first write. If there is not enough, one thread does the work.
     try {
         if (route.ordered) {
             if (spans.empty() && !find_spans(index, rows.count, found)) return false;
@@ -151,7 +152,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         };
         const int threads = route.threads;
         switch (split) {
-            case Split::tuples:  // no destination is owned that way
+            case Split::tuples:  // a division by tuples gives threads no destinations of their own
             case Split::serial: part(0, lines, scatter.all()); break;
             case Split::lines:
                 for_parts(lines, threads, [&](int64_t begin, int64_t end) { part(begin, end, scatter.all()); });

@@ -1,4 +1,4 @@
-// Memory that a kernel needs on the way; large pieces come from the pool of former results.
+// Temporary memory of a kernel. Large pieces come from the pool of freed results.
 #pragma once
 
 #include <cstring>

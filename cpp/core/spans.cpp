@@ -19,7 +19,7 @@ GS_LOOP void extend(Span& span, const int64_t* rows, int64_t n) {
     span = {low, high};
 }
 
-// False: there is a bad index.
+// False: an index is bad.
 bool find_span(const Index& index, int64_t first, int64_t last, Span& span) {
     int64_t row[block];
     const auto extend_span = version<extend>();

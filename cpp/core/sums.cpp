@@ -3,15 +3,16 @@
 namespace gs {
 namespace {
 
-// Rounding to odd and then to nearest, in a type of at least two bits less, is like rounding once (Boldo and Melquiond,
-// Emulation of FMA and correctly rounded sums, 2008). `beyond`: the true size is greater than that of `rounded`.
+// Rounding to odd in a type with at least two more bits, and then to nearest, gives the same result as rounding once
+// (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008). `beyond`: the true magnitude is greater
+// than that of `rounded`.
 template <class F, class Bits>
 F to_odd(F rounded, bool beyond) {
     const Bits bits = std::bit_cast<Bits>(rounded);
     return bits & 1 ? rounded : std::bit_cast<F>(static_cast<Bits>(beyond ? bits + 1 : bits - 1));
 }
 
-// sum / n, rounded to odd.
+// Returns sum / n, rounded to odd.
 double quotient(double sum, int64_t n) {
     const double divisor = static_cast<double>(n), nearest = sum / divisor;
     const double rest = std::fma(-nearest, divisor, sum);
@@ -36,7 +37,8 @@ float round_to(std::type_identity<float>, Exact sum, int64_t n) { return static_
 
 double round_to(std::type_identity<double>, ExactPair sum, int64_t n) {
     if (n == 0 || std::isinf(sum.high)) return value_of(sum.high, sum.low);
-    // Nearest, and what is missing to within a small part of itself: mostly enough to tell how to round (Ziv 1991).
+    // The nearest quotient, and its error to within a small relative error. This almost always suffices to decide the
+    // rounding (Ziv 1991).
     const TwoSum whole = two_sum(sum.high, sum.low);
     const double divisor = static_cast<double>(n), nearest = whole.sum / divisor;
     const double missing = std::fma(-nearest, divisor, whole.sum), rest = (missing + whole.error) / divisor;

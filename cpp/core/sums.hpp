@@ -1,4 +1,4 @@
-// Types in which floats add up to more than their own type holds: wider ones, and exact ones.
+// Types that sum floats with more precision than the element type: wider types and exact types.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ inline TwoSum two_sum(double a, double b) {
     return {sum, (a - (sum - part)) + (b - part)};
 }
 
-// What high + low rounds to; low may be NaN where high is infinite.
+// Returns high + low, rounded. `low` may be NaN where `high` is infinite.
 inline double value_of(double high, double low) { return low != 0 && low == low ? high + low : high; }
 
-// About twice the precision of double.
+// Has about twice the precision of double.
 struct Pair {
     double high, low;
 
@@ -51,7 +51,8 @@ struct ComplexPair {
     friend ComplexPair operator-(ComplexPair a, ComplexPair u) { return {a.real - u.real, a.imag - u.imag}; }
 };
 
-// The exponents of the last place of the smallest number and of the first beyond the largest; bits of precision.
+// The exponent of the last place of the smallest number, the exponent of the first number beyond the largest, and the
+// bits of precision.
 template <class T>
 struct Format;
 template <>
@@ -71,12 +72,12 @@ struct Format<double> {
     static constexpr int lowest = -1074, highest = 1024, precision = 53;
 };
 
-// A sum of any 2^62 numbers of a format F, as one long integer in chunks of 32 bits: R. M. Neal's "small
+// A sum of any 2^62 numbers of a format F, as one long integer in chunks of 32 bits. It is R. M. Neal's "small
 // superaccumulator" (Fast exact summation using small and large superaccumulators, 2015).
 template <class F>
 class LongSum {
   public:
-    // The first number is added even by subtract(): there is nothing before it.
+    // Makes the next number the start of the sum. Even subtract() then adds it.
     void replace_first() { replace_ = true; }
 
     void subtract(double value) { add(replace_ ? value : -value); }
@@ -104,7 +105,7 @@ class LongSum {
         if (++added_ == (1 << 29)) carry();
     }
 
-    // The sum over `divisor`, rounded once, to nearest even.
+    // Returns the sum divided by `divisor`, rounded once, to nearest even.
     template <class T>
     T over(int64_t divisor) {
         if (nan_ || (plus_infinity_ && minus_infinity_)) return as<T>(std::numeric_limits<double>::quiet_NaN());
@@ -125,18 +126,18 @@ class LongSum {
 
   private:
     static constexpr uint64_t last32 = 0xffffffff;
-    static constexpr int lowest = Format<F>::lowest - 64;  // places beyond the last, for quotients
+    static constexpr int lowest = Format<F>::lowest - 64;  // additional places for quotients
     static constexpr int chunks = (Format<F>::highest + 64 - lowest) / 32 + 2;
 
     template <class T>
-    static T as(double value) {  // which T has
+    static T as(double value) {  // `value` must be representable in T
         if constexpr (Half<T>)
             return T(static_cast<float>(value));
         else
             return static_cast<T>(value);
     }
 
-    // All but the last chunk become numbers of 32 bits; the last has the sign.
+    // All chunks except the last become 32-bit numbers. The last has the sign.
     void carry() {
         for (size_t i = 0; i + 1 < chunks; ++i) {
             chunk_[i + 1] += chunk_[i] >> 32;
@@ -145,7 +146,7 @@ class LongSum {
         added_ = 0;
     }
 
-    // Whether something remains.
+    // Divides the sum. Returns whether there is a remainder.
     bool divide(uint64_t divisor) {
         if (divisor == 1) return false;
         uint64_t rest = 0;
@@ -169,7 +170,7 @@ class LongSum {
 
     bool bit(int place) const { return chunk_[static_cast<size_t>(place >> 5)] >> (place & 31) & 1; }
 
-    // `more`: there is more than the bits say.
+    // `more`: the exact value is larger than the bits.
     template <class T>
     double rounded(bool more) const {
         int top = chunks * 32 - 1;
@@ -183,21 +184,21 @@ class LongSum {
     }
 
     std::array<int64_t, chunks> chunk_{};
-    int32_t added_ = 0;  // since the last carry
+    int32_t added_ = 0;  // the number of additions since the last carry
     bool nan_ = false, plus_infinity_ = false, minus_infinity_ = false, only_minus_zeros_ = true, replace_ = false;
 };
 
-// Exact sums are made in two passes. In the first, a sum is a double (`Exact`) or a pair of doubles (`ExactPair`). A
-// sum that does not fit becomes NaN, and NaN stays NaN whatever is added: so "not known" needs no flag beside the sum,
-// and the loop that adds needs no branch.
+// Exact sums are computed in two passes. In the first pass, a sum is a double (`Exact`) or a pair of doubles
+// (`ExactPair`). A sum that is not representable becomes NaN, and NaN stays NaN whatever is added. So a sum that is not
+// known needs no separate flag, and the loop that adds needs no branch.
 //
-// In the second pass, each unknown sum is given a number, the place of a long integer in a list (`LongSum`), and the
-// updates are added to that. The number is kept in the sum itself, in the bits of the NaN. An `ExactPair` keeps it in
-// `low`. Sign, exponent and quiet bit take 13 bits. The 51 bits below them are free and hold number + 1. Our plain NaN
-// has zeros there, so its number is -1: no long integer yet.
+// In the second pass, each unknown sum gets a number: the place of a long integer in a list (`LongSum`). The updates
+// are added to this long integer. The sum stores the number in the bits of its NaN. An `ExactPair` stores it in `low`.
+// Sign, exponent and quiet bit take 13 bits. The 51 bits below them are free and hold number + 1. A plain NaN has zeros
+// there. Its number is -1, which means that it has no long integer yet.
 //
-// NaN that was in data or updates could have any of these bits. `LongSumsOf::next` therefore resets all unknown sums
-// before updates are added again.
+// A NaN from data or updates can have any of these bits. Therefore `LongSumsOf::next` resets all unknown sums before
+// updates are added again.
 inline double unknown(int64_t number = -1) {
     return std::bit_cast<double>(uint64_t{0x7ff8} << 48 | static_cast<uint64_t>(number + 1));
 }
@@ -205,7 +206,7 @@ inline int64_t number_of(double unknown) {
     return static_cast<int64_t>(std::bit_cast<uint64_t>(unknown) & ((uint64_t{1} << 51) - 1)) - 1;
 }
 
-// A sum of floats of up to 24 bits that is exact, or not known: most fit a double.
+// A sum of floats of up to 24 bits. It is exact, or not known. Most such sums fit a double.
 struct Exact {
     double sum;
     using Long = LongSum<float>;
@@ -214,7 +215,7 @@ struct Exact {
     explicit Exact(double sum) : sum(sum) {}
     bool known() const { return sum == sum; }
     double& mark() { return sum; }
-    double element() const { return sum; }  // of what has one only
+    double element() const { return sum; }  // only for a sum of a single element
 
     friend Exact operator+(Exact a, Exact u) {
         const TwoSum next = two_sum(a.sum, u.sum);
@@ -223,7 +224,7 @@ struct Exact {
     friend Exact operator-(Exact a, Exact u) { return a + Exact(-u.sum); }
 };
 
-// A sum of doubles that is exactly high + low, or not known. What is added is a single one.
+// A sum of doubles that is exactly high + low, or not known. Each number that is added is a single double.
 struct ExactPair {
     double high, low;
     using Long = LongSum<double>;
@@ -242,7 +243,7 @@ struct ExactPair {
     friend ExactPair operator-(ExactPair a, ExactPair u) { return a + ExactPair(-u.high); }
 };
 
-// The types for elements T.
+// The accumulator types for elements of type T.
 template <class T>
 struct SumTypes;
 template <Half T>
@@ -269,7 +270,7 @@ struct SumTypes<complex128> {
     using Wide = ComplexPair;
 };
 
-// Wide and exact sums as elements, rounded once; n > 0 divides.
+// Round wide and exact sums to elements, once. If n > 0, the sum is divided by n.
 float16 round_to(std::type_identity<float16>, Exact, int64_t n);
 bfloat16 round_to(std::type_identity<bfloat16>, Exact, int64_t n);
 float round_to(std::type_identity<float>, Exact, int64_t n);

@@ -35,7 +35,7 @@ class Reader {
   private:
     [[noreturn]] void refuse(const char* error, Values values) const { ort::refuse(error, attributes_.name, values); }
 
-    // The attributes of the version, and `accumulate` where an operator reduces.
+    // Whether the version has an attribute. Operators with a reduction also have `accumulate`.
     bool has(AttributeName name) const {
         if (attributes_.version->attributes.has(name)) return true;
         const bool reduces = !op_.versions.empty() && op_.versions.back().attributes.has(AttributeName::reduction);
@@ -52,13 +52,13 @@ class Reader {
         const std::string known = std::string("onnx.") + op_.name;
         const Version* version = op_.find(opset);
         if (!version)
-            throw Refusal{"ValueError: " + known + " is not in opset " + std::to_string(opset) + "; it came with " +
-                          std::to_string(op_.versions.front().number)};
+            throw Refusal{"ValueError: " + known + " does not exist in opset " + std::to_string(opset) + "; opset " +
+                          std::to_string(op_.versions.front().number) + " introduced it"};
         attributes_.version = version;
         attributes_.name = op_.full_name(*version);
     }
 
-    // Python's name for the type of an attribute; null if it is absent.
+    // Returns Python's name for the type of an attribute; null if it is absent.
     const char* find_type(const char* name) const {
         int64_t number;
         float real;
@@ -66,12 +66,13 @@ class Reader {
         if (host_.succeeds(host_->KernelInfoGetAttribute_int64(info_, name, &number))) return "int";
         if (host_.succeeds(host_->KernelInfoGetAttribute_float(info_, name, &real))) return "float";
         if (host_.succeeds(host_->KernelInfoGetAttribute_string(info_, name, nullptr, &size))) return "str";
-        // This succeeds for attributes of all other types, too.
+        // This succeeds for attributes of all other types as well.
         if (host_.succeeds(host_->KernelInfoGetAttributeArray_int64(info_, name, nullptr, &count))) return "list";
         return nullptr;
     }
 
-    // Refuses attributes that other versions of the family have. The names of others can't be listed.
+    // Refuses known attributes that this version does not have. Unknown attributes cannot be found, because ONNX
+    // Runtime does not list names.
     void check_names() const {
         for (size_t i = 0; i < std::size(attribute_names); ++i) {
             const auto name = static_cast<AttributeName>(i);
@@ -111,14 +112,14 @@ class Reader {
         return value == 1;
     }
 
-    // The place of an attribute's word among the choices.
+    // Returns the position of an attribute's word among the choices.
     int read_word(AttributeName name, std::span<const char* const> choices, const char* otherwise) const {
         const char* const text = attribute_names[static_cast<int>(name)];
         std::string word = otherwise;
         size_t size = 0;
         if (has(name)) {
             if (host_.succeeds(host_->KernelInfoGetAttribute_string(info_, text, nullptr, &size))) {
-                word.resize(size);  // with the zero at its end
+                word.resize(size);  // with the zero at the end
                 host_.check(host_->KernelInfoGetAttribute_string(info_, text, word.data(), &size));
                 word.resize(size > 0 ? size - 1 : 0);
             } else if (const char* type = find_type(text)) {
@@ -130,7 +131,8 @@ class Reader {
             refuse("choice", {{"raises", "ValueError"},
                               {"input", text},
                               {"choices", list_choices(choices)},
-                              {"value", Value(word).repr}});
+                              {"value", Value(word).repr},
+                              {"suggestion", suggest_choice(word, choices)}});
         return static_cast<int>(at - choices.begin());
     }
 
@@ -149,7 +151,7 @@ class Reader {
             attributes_.is_circular = mode == 1;
             attributes_.operation.negative = 0;
         } else {
-            attributes_.operation.mode = mode;  // the order of the header
+            attributes_.operation.mode = mode;  // in the order of the header
         }
     }
 

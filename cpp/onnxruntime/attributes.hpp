@@ -8,13 +8,13 @@ namespace gs::ort {
 
 struct Attributes {
     const Version* version;
-    std::string name;                   // of the operator, in messages
-    gatherscatter_operation operation;  // but its name
+    std::string name;                   // the name of the operator in messages
+    gatherscatter_operation operation;  // without its name
     bool is_circular = false;
     bool keeps_dims = false;
 };
 
-// Throws Refusal for what the version does not have.
+// Throws Refusal for attributes that the version does not have.
 Attributes read_attributes(const Host&, const KernelInfo*, const Operator&);
 
 }  // namespace gs::ort

@@ -1,4 +1,4 @@
-// Calls of ONNX Runtime, with exceptions inside this library and statuses at its border.
+// Calls of ONNX Runtime. This library uses exceptions inside and statuses at its border.
 #pragma once
 
 #include <new>
@@ -9,7 +9,7 @@
 
 namespace gs::ort {
 
-// An error of ONNX Runtime, which goes back to it.
+// An error of ONNX Runtime, which is returned to it.
 struct HostError {
     Status* status;
 };
@@ -19,7 +19,7 @@ struct Refusal {
     std::string message;
 };
 
-// Throws if there is a status, which it releases.
+// Throws if there is a status, and releases it.
 inline void require(gatherscatter_status* status) {
     if (!status) return;
     const bool out_of_memory = status->code == GATHERSCATTER_OUT_OF_MEMORY;
@@ -29,10 +29,10 @@ inline void require(gatherscatter_status* status) {
     throw refusal;
 }
 
-// Throws the error of a name in sentences.toml.
+// Throws the error with this name in sentences.toml.
 [[noreturn]] inline void refuse(const char* error, const std::string& op, Values values) {
     require(make_status(error, op, values));
-    throw std::bad_alloc();  // not reached: there is a status
+    throw std::bad_alloc();  // never reached, because there is always a status
 }
 
 class Host {
@@ -45,13 +45,13 @@ class Host {
         if (status) throw HostError{status};
     }
 
-    // Whether a call succeeded; its status is released.
+    // Whether a call succeeded. Its status is released.
     bool succeeds(Status* status) const {
         if (status) api_.ReleaseStatus(status);
         return !status;
     }
 
-    // Calls f. Null, or the status of what it has thrown.
+    // Calls f. Returns null, or a status for the exception that it threw.
     template <class F>
     Status* guard(F&& f) const noexcept {
         try {
@@ -61,7 +61,7 @@ class Host {
             return error.status;
         } catch (const Refusal& refusal) {
             return api_.CreateStatus(invalid_argument, refusal.message.c_str());
-        } catch (...) {  // std::bad_alloc: nothing else is thrown
+        } catch (...) {  // only std::bad_alloc remains
             return api_.CreateStatus(fail, "gatherscatter: out of memory");
         }
     }
@@ -70,7 +70,7 @@ class Host {
     const Api& api_;
 };
 
-// Type and shape of a tensor, which ONNX Runtime has made for this library.
+// The type and shape of a tensor, which ONNX Runtime has allocated for this library.
 class OwnedInfo {
   public:
     OwnedInfo(const Host& host, TensorInfo* info) : host_(host), info_(info) {}

@@ -19,7 +19,7 @@ struct ReleasePlan {
 };
 using PlanPointer = std::unique_ptr<gatherscatter_plan, ReleasePlan>;
 
-// An input of a plan. Its shape lives longer.
+// An input of a plan. Its shape must outlive it.
 struct Operand {
     gatherscatter_tensor tensor{0, -1, nullptr, 0};  // absent
     const void* memory = nullptr;
@@ -33,7 +33,7 @@ struct Operand {
 };
 using Operands = std::array<Operand, most_inputs>;
 
-// 1, 2, 3, ... for the elements of a tensor; 0 stands for nothing.
+// Returns 1, 2, 3, ... for the elements of a tensor. 0 stands for no element.
 std::vector<int64_t> number_elements(const Tensor& tensor) {
     std::vector<int64_t> numbers(static_cast<size_t>(tensor.count()));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i) + 1;
@@ -111,7 +111,18 @@ struct Kernel::Call {
         if (allowed == IndexTypes::integers || type.type == int64) return;
         if (allowed == IndexTypes::int32_and_int64 && type.type == int32) return;
         const char* const listed = allowed == IndexTypes::int64 ? "int64" : "int32, int64";
-        refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", listed}});
+        refuse("refused_type", {{"input", input.name},
+                                {"type", type.name},
+                                {"allowed", listed},
+                                {"advice", format_sentence("parts.convert_indices",
+                                                           {{"input", input.name}, {"kernel", array_function()}})}});
+    }
+
+    // Returns the name of the corresponding array function, for messages.
+    const char* array_function() const {
+        if (op.is_tensor_scatter()) return "tensor_scatter";
+        return op.kernel == GATHERSCATTER_GATHER_REDUCE ? "gather_reduce"
+                                                        : gs::name(static_cast<gs::Kernel>(op.kernel));
     }
 
     PlanPointer make_plan(const gatherscatter_operation& what, const Operands& operands) const {
@@ -133,7 +144,7 @@ struct Kernel::Call {
         require(gatherscatter_plan_run(plan, memory.data(), output, &threads));
     }
 
-    // The result of a plan for numbers.
+    // Returns the result of a plan for numbers.
     std::vector<int64_t> run_numbers(const gatherscatter_plan* plan, const Operands& operands) const {
         std::vector<int64_t> result(static_cast<size_t>(count_elements(shape_of(plan))));
         run(plan, operands, result.data());
@@ -146,7 +157,7 @@ struct Kernel::Call {
         return Shape(dims, rank);
     }
 
-    // The shape of a result as the node gives it.
+    // Returns the shape of the node's output.
     Shape output_shape(Shape shape) const {
         if (!attributes.keeps_dims || inputs[2].value || inputs[3].value) return shape;
         Shape kept(shape.dim, inputs[1].shape.rank - 1);
@@ -168,7 +179,7 @@ struct Kernel::Call {
         run_operands(operands);
     }
 
-    // `operands` are the inputs as the kernel takes them.
+    // `operands` are the inputs in the form that the kernel takes.
     void run_operands(Operands& operands) {
         const ElementInfo& type = *inputs[0].type;
         if (type.bits == 0) return op.is_scatter() ? scatter_strings(operands) : gather_strings(operands);
@@ -177,7 +188,7 @@ struct Kernel::Call {
         run(plan.get(), operands, address_of(host, make_output(plan.get())));
     }
 
-    // Without num_segments and init, the number of bags follows from the largest id.
+    // Without num_segments and init, the largest id determines the number of bags.
     void count_segments() {
         const Tensor& ids = inputs[3];
         if (!ids.value || inputs[5].value || operation.num_segments >= 0) return;
@@ -206,7 +217,7 @@ struct Kernel::Call {
         pack(result.get(), count, address_of(host, make_output(plan.get())));
     }
 
-    // The kernels move the numbers of strings. Then the strings are copied by their numbers.
+    // The kernels move the numbers of strings. Then the strings are copied according to these numbers.
     void gather_strings(Operands& operands) const {
         const Strings data(host, inputs[0]);
         const std::vector<int64_t> numbers = number_elements(inputs[0]);
@@ -226,6 +237,10 @@ struct Kernel::Call {
         operands[2] = Operand(GATHERSCATTER_INT64, updates().shape, numbers.data());
         gatherscatter_operation move = operation;
         move.reduction = GATHERSCATTER_NONE;
+        if (operation.reduction != GATHERSCATTER_NONE) {  // otherwise, options without an effect are refused
+            move.include_self = 1;
+            move.accumulate = GATHERSCATTER_STEP;
+        }
         const PlanPointer plan = make_plan(move, operands);
         const std::vector<int64_t> last_update = run_numbers(plan.get(), operands);
         std::unordered_map<int64_t, std::string> sums;
@@ -241,7 +256,7 @@ struct Kernel::Call {
         }
     }
 
-    // The strings of the places that change: all their updates in order, after what stands there.
+    // Returns the strings that change, by place: the initial string, if it takes part, and then all updates in order.
     std::unordered_map<int64_t, std::string> concatenate(Operands operands, const Strings& data,
                                                          const Strings& updates) const {
         const std::vector<int64_t> numbers = number_elements(inputs[0]);
@@ -249,6 +264,8 @@ struct Kernel::Call {
         gatherscatter_operation find = operation;
         find.kernel = gather_of(op.kernel);
         find.reduction = GATHERSCATTER_NONE;
+        find.include_self = 1;
+        find.accumulate = GATHERSCATTER_STEP;
         const std::vector<int64_t> targets = run_numbers(make_plan(find, operands).get(), operands);
         std::unordered_map<int64_t, std::string> sums;
         for (size_t i = 0; i < targets.size(); ++i) {
@@ -261,7 +278,7 @@ struct Kernel::Call {
         return sums;
     }
 
-    // A cache is a scatter along its axis, whose indices are the positions from each start on.
+    // An update of a cache is a scatter along its axis. Its indices are the positions from each start on.
     void run_tensor_scatter() {
         const Tensor &past = inputs[0], &update = inputs[1], &starts = inputs[2];
         const int rank = past.shape.rank;
@@ -288,7 +305,7 @@ struct Kernel::Call {
         run_operands(operands);
     }
 
-    // Where each of the updates goes, for each batch entry.
+    // Returns the position of each update, for each batch entry.
     std::vector<int64_t> find_positions(int64_t length, int64_t size) const {
         const int64_t batch = inputs[0].shape[0];
         std::vector<int64_t> positions(static_cast<size_t>(saturating_multiply(batch, length)));
@@ -305,7 +322,7 @@ struct Kernel::Call {
         return positions;
     }
 
-    // The start of a batch entry; modulo the size if the cache is circular.
+    // Returns the start of a batch entry, modulo the size if the cache is circular.
     int64_t read_start(int64_t n, int64_t size) const {
         return visit_index_type(index_type_of(inputs[2]), [&]<class I>(I) {
             const I start = reinterpret_cast<const I*>(inputs[2].memory)[n];

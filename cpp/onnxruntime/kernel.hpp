@@ -12,8 +12,8 @@ namespace gs::ort {
 
 class Kernel {
   public:
-    // An error in the attributes is kept for the first call. Here, ONNX Runtime would drop its code and the node's
-    // name.
+    // An error in the attributes is kept until the first call. In the constructor, ONNX Runtime would drop its code and
+    // the name of the node.
     Kernel(const Host&, const Operator&, const KernelInfo*);
 
     Status* compute(KernelContext* context) noexcept {
@@ -28,7 +28,7 @@ class Kernel {
     const Host host_;
     const Operator& op_;
     Attributes attributes_{};
-    std::string refusal_;  // empty: the attributes are right
+    std::string refusal_;  // empty: the attributes are valid
     ThreadCount thread_count_;
 };
 

@@ -1,5 +1,6 @@
-// What is used of the C interface of ONNX Runtime, under the names that it has there. Its headers are not needed: the
-// interface is a table of functions that only grows at its end. A test compares these declarations with a real header.
+// The parts of ONNX Runtime's C interface that this library uses, under their original names. Its headers are not
+// needed, because the interface is a table of functions that only grows at its end. A test compares these declarations
+// with a real header.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace gs::ort {
 
-// The version of the interface that has all of it. It came with ONNX Runtime 1.17.
+// The first version of the interface that has all of these parts. It came with ONNX Runtime 1.17.
 inline constexpr uint32_t api_version = 17;
 
 struct Status;
@@ -47,12 +48,12 @@ enum ElementType : int {
     float8_e4m3fnuz = 18,
     float8_e5m2 = 19,
     float8_e5m2fnuz = 20,
-    uint4 = 21,  // these and float4 are packed: two elements in a byte
+    uint4 = 21,  // uint4 and float4 are packed: two elements in a byte
     int4 = 22,
     float4_e2m1fn = 23,
 };
 
-// Functions that return a status return null when they succeed.
+// Functions that return a status return null on success.
 struct Api {
     Status* (*CreateStatus)(ErrorCode, const char* message);
     void* slots_1_to_25[25];
@@ -107,18 +108,18 @@ struct Api {
 };
 
 struct ApiBase {
-    const Api* (*GetApi)(uint32_t version);  // null: it is too new
+    const Api* (*GetApi)(uint32_t version);  // null: the version is too new
     const char* (*GetVersionString)();
 };
 
 enum Characteristic : int { required = 0, optional = 1 };
 
-// An operator as ONNX Runtime calls it.
+// The table of functions through which ONNX Runtime calls an operator.
 struct CustomOp {
-    uint32_t version;  // of the interface
+    uint32_t version;  // the version of the interface
     void* (*CreateKernel)(const CustomOp*, const Api*, const KernelInfo*);
     const char* (*GetName)(const CustomOp*);
-    const char* (*GetExecutionProviderType)(const CustomOp*);  // null: the CPU
+    const char* (*GetExecutionProviderType)(const CustomOp*);  // null: CPU
     ElementType (*GetInputType)(const CustomOp*, size_t index);
     size_t (*GetInputTypeCount)(const CustomOp*);
     ElementType (*GetOutputType)(const CustomOp*, size_t index);
@@ -137,7 +138,7 @@ struct CustomOp {
     Status* (*InferOutputShapeFn)(const CustomOp*, ShapeContext*);
     int (*GetStartVersion)(const CustomOp*);
     int (*GetEndVersion)(const CustomOp*);
-    // Pairs of an input and an output that may share their memory.
+    // Pairs of an input and an output that can share memory.
     size_t (*GetMayInplace)(int** inputs, int** outputs);
     void (*ReleaseMayInplace)(int* inputs, int* outputs);
     size_t (*GetAliasMap)(int** inputs, int** outputs);

@@ -12,8 +12,8 @@
 namespace gs::ort {
 namespace {
 
-// An operator for one type of data. ONNX Runtime makes one operator of those with the same name. If data of any type
-// were declared instead, the output would get the type of the last input, and versions before 1.22 would refuse the
+// An operator for one type of data. ONNX Runtime combines the operators with the same name into one. Declaring data of
+// any type would not work: the output would get the type of the last input, and versions before 1.22 would refuse the
 // operator.
 struct TypedOperator : CustomOp {
     Host host;
@@ -33,11 +33,11 @@ Status* make_kernel(const CustomOp* op, const Api*, const KernelInfo* info, void
 Status* infer(const CustomOp* op, ShapeContext* context) {
     const TypedOperator& self = typed(op);
     Status* const status = self.host.guard([&] { infer_shape(self.host, self.op, context); });
-    (void)self.host.succeeds(status);  // a missing shape does no harm
+    (void)self.host.succeeds(status);  // a missing shape is harmless
     return nullptr;
 }
 
-// A scatter may write to its data, where no other node needs them.
+// A scatter can write to its data if no other node needs the data.
 size_t list_in_place(int** inputs, int** outputs) {
     static int first[] = {0};
     *inputs = *outputs = first;
@@ -65,7 +65,7 @@ TypedOperator::TypedOperator(const Host& api, const Operator& facts, ElementType
     KernelComputeV2 = [](void* kernel, KernelContext* context) {
         return static_cast<Kernel*>(kernel)->compute(context);
     };
-    // Before version 1.24, ONNX Runtime crashes when it describes inputs of which one is absent.
+    // ONNX Runtime before 1.24 crashes when it describes inputs if one of them is absent.
     if (!op.has_optional_inputs() || minor >= 24) InferOutputShapeFn = infer;
     GetStartVersion = [](const CustomOp*) { return 1; };
     GetEndVersion = [](const CustomOp*) { return INT32_MAX; };
@@ -93,8 +93,8 @@ struct Library {
     }
 };
 
-// The library of an ONNX Runtime: a process may have several of them. None is ever freed: a session in a static
-// variable of the program may live longer than the static variables here.
+// The library for one ONNX Runtime. A process can have several. A library is never freed, because a session in a static
+// variable of the program can outlive the static variables here.
 const Library& find_library(const Api* api, int minor) {
     static std::mutex mutex;
     static auto& libraries = *new std::vector<std::unique_ptr<Library>>;
@@ -105,7 +105,7 @@ const Library& find_library(const Api* api, int minor) {
     return *libraries.back();
 }
 
-// 22 of "1.22.0".
+// Returns 22 for "1.22.0".
 int read_minor(const char* version) {
     int major = 0, minor = 0;
     const char* const end = version + std::strlen(version);
@@ -131,8 +131,8 @@ extern "C" GATHERSCATTER_FUNCTION gs::ort::Status* RegisterCustomOps(gs::ort::Se
     const Api* const api = base->GetApi(api_version);
     const Host host(*api);
     return host.guard([&] {
-        // A session refuses options that have the domain twice. A copy of options has the entries, but no domains. So
-        // the mark says which object it was made for.
+        // A session refuses options that contain the domain twice. A copy of options has the entries but no domains. So
+        // the mark records the object that it was made for.
         const auto mark = "gatherscatter.registered." + std::to_string(reinterpret_cast<std::uintptr_t>(options));
         int is_registered = 0;
         host.check(api->HasSessionConfigEntry(options, mark.c_str(), &is_registered));

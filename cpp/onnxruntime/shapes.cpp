@@ -9,10 +9,10 @@ namespace gs::ort {
 namespace {
 
 struct Dim {
-    int64_t size;        // -1: not known
-    std::string symbol;  // of a size that is not known; may be empty
+    int64_t size;        // -1: unknown
+    std::string symbol;  // for an unknown size; can be empty
 };
-// Empty: the rank is not known, or the tensor is a scalar. ONNX Runtime describes both in the same way.
+// Empty: the rank is unknown, or the tensor is a scalar. ONNX Runtime describes both in the same way.
 using Dims = std::vector<Dim>;
 
 class Inference {
@@ -35,7 +35,7 @@ class Inference {
         }
     }
 
-    // That of the data.
+    // Returns the type of the data.
     ElementType type() const {
         ElementType type = undefined;
         if (TensorInfo* const info = find(0)) host_.check(host_->GetTensorElementType(info, &type));
@@ -43,7 +43,7 @@ class Inference {
     }
 
   private:
-    // Facts of an input, which belong to the context; null for one that is absent.
+    // Returns the type and shape of an input, owned by the context; null if the input is absent.
     TensorInfo* find(size_t input) const {
         TensorInfo* info = nullptr;
         if (input >= count_) return nullptr;
@@ -123,8 +123,9 @@ class Inference {
     size_t count_ = 0;
 };
 
-// A size that is not known needs a symbol: without one, ONNX Runtime takes the number -1 for the size. Equal symbols
-// mean equal sizes, so no other symbol of a model may be this one, even in a model that an earlier process has saved.
+// Returns a new symbol for an unknown size. Without a symbol, ONNX Runtime takes the number -1 for the size. Equal
+// symbols mean equal sizes. So the symbol must differ from all other symbols of a model, even of a model that an
+// earlier process has saved.
 std::string make_symbol() {
     static std::atomic<int64_t> next = std::chrono::system_clock::now().time_since_epoch().count();
     return "gatherscatter_" + std::to_string(++next);

@@ -1,4 +1,4 @@
-// Shapes for the nodes behind, before anything is computed.
+// Infers output shapes for later nodes, before anything is computed.
 #pragma once
 
 #include "host.hpp"
@@ -6,8 +6,8 @@
 
 namespace gs::ort {
 
-// Sets the shape of the output, and the type with it, if they follow from the inputs. Else ONNX Runtime sets the type.
-// Nothing is refused here: messages of the call itself are better.
+// Sets the shape and type of the output if they follow from the inputs. Otherwise, ONNX Runtime sets the type. Errors
+// are not reported here, because the call itself gives better messages.
 void infer_shape(const Host&, const Operator&, ShapeContext*);
 
 }  // namespace gs::ort

@@ -1,4 +1,4 @@
-// Inputs and outputs of a node.
+// The inputs and outputs of a node.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ Tensor read_tensor(const Host&, const char* op, const char* input, const OrtValu
 OrtValue* make_output(const Host&, KernelContext*, const int64_t* dims, int rank);
 std::byte* address_of(const Host&, const OrtValue*);
 
-// The strings of a tensor, copied.
+// Copies of the strings of a tensor.
 class Strings {
   public:
     Strings(const Host&, const Tensor&);
@@ -39,14 +39,14 @@ class Strings {
 
   private:
     std::vector<char> text_;
-    std::vector<size_t> starts_;  // and the end of the last
+    std::vector<size_t> starts_;  // followed by the end of the last
 };
 
 void write_string(const Host&, OrtValue*, int64_t i, std::string_view);
 
-// Elements of four bits, the first of two in the lower half of a byte.
+// Elements of four bits. The first of two is in the lower half of a byte.
 using Bytes = std::unique_ptr<std::byte[]>;
-Bytes unpack(const Tensor&);  // one element in a byte
+Bytes unpack(const Tensor&);  // one element per byte
 void pack(const std::byte* elements, int64_t count, std::byte* packed);
 
 }  // namespace gs::ort

@@ -8,12 +8,12 @@
 namespace gs::ort {
 namespace {
 
-// In shorter loops, threads that sleep do not wake in time to take part.
+// In shorter loops, sleeping threads do not wake in time to take part.
 constexpr auto long_loop = std::chrono::microseconds(300);
 
 int processors() {
     static const int number = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 1024);
-    return number;  // kept, because the system takes longer to find it than a small call takes
+    return number;  // cached, because finding it takes longer than a small call
 }
 
 struct Loop {
@@ -23,7 +23,7 @@ struct Loop {
     std::atomic<int> threads = 0;
 
     void call(size_t i) {
-        thread_local uint64_t last = 0;  // the loop that this thread has been counted for
+        thread_local uint64_t last = 0;  // the last loop in which this thread was counted
         if (last != number) {
             last = number;
             ++threads;

@@ -1,4 +1,4 @@
-// Loops on the threads of a session.
+// Runs loops on the threads of a session.
 #pragma once
 
 #include <atomic>
@@ -8,26 +8,26 @@
 
 namespace gs::ort {
 
-// The number of threads of a session. Operators can't read it from ONNX Runtime. More parts than threads cost time,
-// because each part of a scatter reads all indices. So the threads that take part in long loops are counted, first with
-// as many parts as there are processors. Threads may have been busy elsewhere: the larger of two counts is used, and
-// after some calls both are taken again. Results do not depend on the number.
+// Estimates the number of threads of a session, which operators cannot read from ONNX Runtime. More parts than threads
+// cost time, because each part of a scatter reads all indices. So the threads that take part in long loops are counted.
+// At first there is one part for each processor. Threads may have been busy elsewhere, so the larger of two counts is
+// used. After some calls, both counts are repeated. Results do not depend on the number.
 class ThreadCount {
   public:
-    // For the next call.
+    // Returns the number for the next call.
     int choose();
-    // How many threads took part in a long loop of a call that could have had `chosen`.
+    // Records the number of threads that took part in a long loop of a call with `chosen` parts.
     void learn(int chosen, int seen);
 
   private:
     static constexpr int calls_between = 64;
 
-    std::atomic<int> calls_ = 0;     // that the last count is still to serve; 0: count again
-    std::atomic<int> previous_ = 0;  // the first count of two; 0: it is missing
+    std::atomic<int> calls_ = 0;     // the number of calls that still use the last count; 0: count again
+    std::atomic<int> previous_ = 0;  // the first of two counts; 0: not counted yet
     std::atomic<int> count_ = 0;
 };
 
-// The loops of one call. It is the context of gatherscatter_threads.
+// The loops of one call. This is the context of gatherscatter_threads.
 class Loops {
   public:
     Loops(const Host& host, const KernelContext* context, ThreadCount& count)
@@ -46,7 +46,7 @@ class Loops {
     const KernelContext* context_;
     ThreadCount& count_;
     const int chosen_;
-    int seen_ = 0;  // the most threads in a long loop
+    int seen_ = 0;  // the largest number of threads in a long loop
 };
 
 }  // namespace gs::ort

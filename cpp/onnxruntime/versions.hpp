@@ -1,4 +1,4 @@
-// The operators and their versions, as src/gatherscatter/specs/table.py has them for ONNX. A test compares the two.
+// The operators and their versions, as src/gatherscatter/specs/table.py lists them for ONNX. A test compares the two.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ struct ElementInfo {
     const char* name;
     gatherscatter_type core;  // GATHERSCATTER_OPAQUE: elements that are only moved
     int bits;                 // 0: strings
-    int first_minor;          // the first ONNX Runtime 1.x whose custom operators have the type; 0: none has
+    int first_minor;          // the first ONNX Runtime 1.x whose custom operators support the type; 0: none
 };
 
-// All element types, in the order in which messages list them. Each version has those up to some place.
+// All element types, in the order in which messages list them. Each version supports the first `element_count` of them.
 inline constexpr ElementInfo element_types[] = {
     {boolean, "bool", GATHERSCATTER_BOOL, 8, 17},
     {int8, "int8", GATHERSCATTER_INT8, 8, 17},
@@ -43,13 +43,13 @@ inline constexpr ElementInfo element_types[] = {
     {float8_e4m3fnuz, "float8_e4m3fnuz", GATHERSCATTER_OPAQUE, 8, 17},
     {float8_e5m2, "float8_e5m2", GATHERSCATTER_OPAQUE, 8, 17},
     {float8_e5m2fnuz, "float8_e5m2fnuz", GATHERSCATTER_OPAQUE, 8, 17},
-    {undefined, "float8_e8m0fnu", GATHERSCATTER_OPAQUE, 8, 0},  // ONNX Runtime has no tensors of it
+    {undefined, "float8_e8m0fnu", GATHERSCATTER_OPAQUE, 8, 0},  // ONNX Runtime does not have tensors of this type
     {float4_e2m1fn, "float4_e2m1fn", GATHERSCATTER_OPAQUE, 4, 24},
     {int4, "int4", GATHERSCATTER_OPAQUE, 4, 20},
     {uint4, "uint4", GATHERSCATTER_OPAQUE, 4, 20},
 };
 
-// Null for a type that is not known here.
+// Returns null for an unknown type.
 const ElementInfo* find_element_type(ElementType);
 
 enum class IndexTypes : uint8_t { int64, int32_and_int64, integers };
@@ -79,8 +79,8 @@ class AttributeSet {
 };
 
 struct Version {
-    int number;            // 0: this package's own
-    size_t element_count;  // how many of element_types it has
+    int number;            // 0: an operator that only this package defines
+    size_t element_count;  // the number of element_types that it supports
     IndexTypes index_types;
     AttributeSet attributes;
     std::span<const char* const> reductions;
@@ -88,7 +88,7 @@ struct Version {
 
 struct InputInfo {
     const char* name;
-    bool holds_indices;  // else elements of the type of the first input
+    bool holds_indices;  // otherwise, its elements have the type of the first input
     bool is_optional = false;
 };
 
@@ -96,7 +96,7 @@ struct Operator {
     const char* name;
     gatherscatter_kernel kernel;
     std::span<const InputInfo> inputs;
-    std::span<const Version> versions;  // of ONNX, the oldest first
+    std::span<const Version> versions;  // the versions in ONNX, oldest first
     Version own;
     std::span<const char* const> modes;
     int64_t default_axis;
@@ -104,9 +104,9 @@ struct Operator {
     bool is_tensor_scatter() const { return modes.size() == 2; }
     bool is_scatter() const { return kernel >= GATHERSCATTER_SCATTER_UPDATE && kernel <= GATHERSCATTER_SCATTER_ND; }
     bool has_optional_inputs() const { return inputs.back().is_optional; }
-    // The newest version that is not above an opset; null if the operator is newer.
+    // Returns the newest version that is not above an opset; null if the operator is newer.
     const Version* find(int64_t opset) const;
-    // As messages name it: "onnx.ScatterND-18" or "gatherscatter.ScatterND".
+    // Returns the name in messages: "onnx.ScatterND-18" or "gatherscatter.ScatterND".
     std::string full_name(const Version&) const;
 };
 

@@ -1,4 +1,4 @@
-// From Python's arguments to a Call: positions, keywords and the names of modes and reductions.
+// Converts Python's arguments to a Call: positions, keywords, and the names of modes and reductions.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -29,7 +29,8 @@ const char* const parameter_names[] = {"data",         "indices",    "updates", 
                                        "include_self", "accumulate", "mode",    "out",  "num_threads"};
 static_assert(std::size(parameter_names) == parameter_count);
 
-// Which parameters an array function has: the first `positional` may be given by position, `required` must be given.
+// The parameters of an array function. The first `positional` can be passed by position, and the first `required` must
+// be passed.
 struct Signature {
     int required, positional, total;
     Parameter parameters[parameter_count];
@@ -57,6 +58,17 @@ int find_parameter(PyObject* keyword, const Signature& signature) {
     return -1;
 }
 
+void refuse_keyword(const char* function, const Signature& signature, PyObject* keyword) {
+    const Ref names(PyTuple_New(signature.total));
+    if (!names) return;
+    for (int i = 0; i < signature.total; ++i) {
+        PyObject* const known = interned[signature.parameters[i]];
+        Py_INCREF(known);
+        PyTuple_SET_ITEM(names.get(), i, known);
+    }
+    raise_fault("keyword_fault", Py_BuildValue("(sOO)", function, keyword, names.get()));
+}
+
 bool bind(const char* function, const Signature& signature, PyObject* const* arguments, Py_ssize_t positional,
           PyObject* keywords, PyObject** values) {
     if (positional > signature.positional) {
@@ -70,7 +82,7 @@ bool bind(const char* function, const Signature& signature, PyObject* const* arg
         PyObject* keyword = PyTuple_GET_ITEM(keywords, i);
         const int parameter = find_parameter(keyword, signature);
         if (parameter < 0) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", function, keyword);
+            refuse_keyword(function, signature, keyword);
             return false;
         }
         if (values[parameter]) {
@@ -93,7 +105,7 @@ bool refuse(const char* function, PyObject* op, Parameter parameter, PyObject* v
     return false;
 }
 
-// An integer argument; one beyond 64 bits becomes one that is out of any range.
+// Reads an integer argument. An integer beyond 64 bits becomes one that is out of every range.
 bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& result) {
     if (!value) return true;
     PyObject* number = PyNumber_Index(value);
@@ -109,7 +121,7 @@ bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& r
     return !(result == -1 && PyErr_Occurred());
 }
 
-// Reads one of some names into an enum of the same order.
+// Reads one of several names into an enum with the same order.
 template <class E, size_t n>
 bool read_choice(PyObject* op, Parameter parameter, PyObject* value, const char* const (&names)[n], E& choice) {
     if (!value) return true;
@@ -121,7 +133,7 @@ bool read_choice(PyObject* op, Parameter parameter, PyObject* value, const char*
     return found >= 0;
 }
 
-// Python's names of Mode::skip say what it does: a gather fills, a scatter drops.
+// In Python, Mode::skip has two names that describe its effect: "fill" for a gather, "drop" for a scatter.
 bool read_mode(PyObject* op, PyObject* value, bool scatter, Mode& mode) {
     if (!value) return true;
     const char* const names[] = {"raise", "wrap", "clip", scatter ? "drop" : "fill"};
@@ -172,7 +184,20 @@ bool read_call(Call& call, PyObject** values) {
            read_threads(call.op, values[num_threads], call.threads);
 }
 
-// Whatever is no plain array goes to the function of the same name in arrays/convert.py.
+// Refuses options that the reduction ignores. errors.py raises the error.
+bool check_effects(const Call& call) {
+    const bool accumulates =
+        call.reduction != Reduction::none && call.reduction != Reduction::min && call.reduction != Reduction::max;
+    if ((call.include_self || call.reduction != Reduction::none) &&
+        (call.accumulate == Accumulate::step || accumulates))
+        return true;
+    raise_fault("check_effects",
+                Py_BuildValue("(OsOs)", call.op, name(call.reduction), call.include_self ? Py_True : Py_False,
+                              accumulate_names[static_cast<int>(call.accumulate)]));
+    return false;
+}
+
+// Arguments that are not plain arrays are passed to the function of the same name in arrays/convert.py.
 PyObject* call_arrays(Kernel kernel, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
     const Ref module(PyImport_ImportModule("gatherscatter.arrays.convert"));
     const Ref function(module ? PyObject_GetAttrString(module.get(), name(kernel)) : nullptr);
@@ -190,7 +215,7 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     Call call;
     call.kernel = kernel;
     call.op = op_names[static_cast<int>(kernel)];
-    if (!read_call(call, values)) return nullptr;
+    if (!read_call(call, values) || !check_effects(call)) return nullptr;
     PyObject* result = nullptr;
     if (run(call, result) == Outcome::not_plain) return call_arrays(kernel, arguments, positional, keywords);
     return result;

@@ -1,4 +1,4 @@
-// Which indices are out of range, for errors.py and hints.py.
+// Finds the indices that are out of range, for errors.py and hints.py.
 #include <algorithm>
 #include <new>
 
@@ -14,11 +14,10 @@ namespace {
 
 Ref number(IndexValue value) {
     if (!value.negative) return Ref(PyLong_FromUnsignedLongLong(value.magnitude));
-    return Ref(
-        PyLong_FromLongLong(-static_cast<long long>(value.magnitude - 1) - 1));  // so that -2^63 does not overflow
+    return Ref(PyLong_FromLongLong(-static_cast<long long>(value.magnitude - 1) - 1));  // avoids overflow for -2^63
 }
 
-// The first `count` of some items as a tuple of numbers.
+// Returns the first `count` of some items as a tuple of numbers.
 template <class T, class F>
 Ref tuple_of_first(const T& items, int64_t count, F&& number_of) {
     Ref tuple(PyTuple_New(count));
@@ -30,7 +29,7 @@ Ref tuple_of_first(const T& items, int64_t count, F&& number_of) {
     return tuple;
 }
 
-// A sentence of sentences.toml and its values; an empty name: there is no hint.
+// Returns the name of a sentence of sentences.toml and its values. An empty name means that there is no hint.
 Ref hint_of(const IndexHint& hint) {
     using enum IndexHint::Kind;
     Facts values;
@@ -54,12 +53,16 @@ Ref hint_of(const IndexHint& hint) {
             name = "wrong_axis";
             values.add("axis", hint.i);
             break;
+        case forgotten_batch_dims:
+            name = "forgotten_batch_dims";
+            values.add("size", hint.meant);
+            break;
     }
     const Ref dict = values.take();
     return Ref(dict ? Py_BuildValue("(sO)", name, dict.get()) : nullptr);
 }
 
-// Index tuples [n, k] into k axes of a shape from `first_axis` on, as arguments; false: they are not that.
+// Reads index tuples [n, k] into k axes of a shape, from `first_axis` on. False: the arguments are not index tuples.
 bool read_tuples(PyObject* const* arguments, Ref& held, IndexTuples& tuples) {
     IndexType type{};
     if (!PyArray_CheckExact(arguments[0]) || PyArray_NDIM(array(arguments[0])) < 1 ||
@@ -85,7 +88,7 @@ bool read_tuples(PyObject* const* arguments, Ref& held, IndexTuples& tuples) {
     return true;
 }
 
-// Runs a search, which can be interrupted; false: an exception is set.
+// Runs a search that can be interrupted. False: an exception is set.
 template <class F>
 bool search(F&& find) {
     try {
@@ -102,13 +105,14 @@ bool search(F&& find) {
 
 }  // namespace
 
-// find_bad_indices(tuples, shape, first_axis, negative, only_empty)
+// find_bad_indices(tuples, shape, first_axis, negative, only_empty, may_be_batched)
 PyObject* find_bad_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 5 || !PyBool_Check(arguments[3]) || !PyBool_Check(arguments[4]))
-        return refuse("find_bad_indices() wants index tuples, a shape, an axis and two bools");
+    if (n != 6 || !std::all_of(arguments + 3, arguments + 6, [](PyObject* flag) { return PyBool_Check(flag); }))
+        return refuse("find_bad_indices() wants index tuples, a shape, an axis and three bools");
     Ref held;
     IndexTuples tuples{};
     if (!read_tuples(arguments, held, tuples)) return nullptr;
+    tuples.may_be_batched = arguments[5] == Py_True;
     const Rule rule{arguments[4] == Py_True ? Mode::clip : Mode::raise, arguments[3] == Py_True};
     BadIndices bad;
     if (!search([&] { bad = find_bad_indices(tuples, rule); })) return nullptr;

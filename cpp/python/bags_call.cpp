@@ -1,4 +1,4 @@
-// Gather and reduce in one pass, and what its gradients need, on NumPy arrays.
+// Gather and reduce in one pass, and the computations for its gradients, on NumPy arrays.
 #include <algorithm>
 #include <new>
 
@@ -30,7 +30,7 @@ int64_t row_width(PyArrayObject* rows) {
     return width;
 }
 
-// A reduction of bags by its names; false: elements of the type have no such reduction.
+// Reads a reduction of bags by its names. False: elements of the type do not support it.
 bool read_combine(PyArray_Descr* descr, PyObject* reduction, PyObject* accumulate, Combine& combine) {
     const int how = find_name(reduction, reduction_names), in = find_name(accumulate, accumulate_names);
     combine = {element_type(descr), PyDataType_ELSIZE(descr), static_cast<Reduction>(how), false,
@@ -43,7 +43,7 @@ bool read_limit(PyObject* num_threads, int& threads) {
     return op && read_threads(op.get(), num_threads, threads);
 }
 
-// Runs a kernel that fills `out`; None if it returns false.
+// Runs a kernel that fills `out`. Returns None if the kernel returns false.
 template <class F>
 PyObject* fill_by(Ref out, PyObject* num_threads, int64_t bytes_per_row, F&& kernel) {
     int threads = 0;
@@ -107,7 +107,7 @@ PyObject* describe_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n
     const int64_t* const starts = numbers(arguments[2]);
     if (width < 0 || count < 0 || starts[0] < 0 || !std::is_sorted(starts, starts + count + 1))
         return refuse("describe_bags() wants a width of at least 0, and starts that do not descend");
-    // Whether there are weights matters, not where they lie.
+    // Only the presence of weights matters, not their address.
     static constexpr std::byte somewhere{};
     const Bags bags{
         starts, count, nullptr, starts[count], arguments[3] == Py_True ? &somewhere : nullptr, arguments[6] == Py_True};

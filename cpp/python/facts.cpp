@@ -6,7 +6,7 @@
 namespace gs {
 namespace {
 
-// A tuple of sizes as a shape; false: an exception is set.
+// Reads a tuple of sizes as a shape. False: an exception is set.
 bool read_shape(PyObject* value, Shape& shape) {
     const Ref sizes(PySequence_Tuple(value));
     if (!sizes) return false;
@@ -25,7 +25,7 @@ bool read_shape(PyObject* value, Shape& shape) {
     return true;
 }
 
-// A number beyond 64 bits becomes one that is out of any range.
+// Reads a number. A number beyond 64 bits becomes one that is out of every range.
 bool read_number(PyObject* value, int64_t& number) {
     int overflow = 0;
     number = PyLong_AsLongLongAndOverflow(value, &overflow);

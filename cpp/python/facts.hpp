@@ -1,4 +1,4 @@
-// What the core knows, as Python objects.
+// Facts about the core, as Python objects.
 #pragma once
 
 #include "kernel_call.hpp"
@@ -28,7 +28,7 @@ class Facts {
 
 Facts facts_of(const Plan&);
 
-// Adds what is known of the processor.
+// Adds the facts about the processor.
 void add_processor(Facts&);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// From a fault to an exception: the facts go to errors.py, which words them.
+// Converts a fault to an exception. errors.py gets the facts and writes the message.
 #include "call.hpp"
 #include "facts.hpp"
 
@@ -23,7 +23,7 @@ Outcome raise_shape(const Call& call, const char* fault, const Plan& plan) {
     const auto shape = [](PyObject* object) { return object ? tuple_of(shape_of(array(object))) : borrow(Py_None); };
     const Ref data = shape(call.data), indices = shape(call.indices), updates = shape(call.updates),
               out = shape(call.out);
-    const Ref slots = tuple_of(plan.slots);  // complete when the fault is not the planner's
+    const Ref slots = tuple_of(plan.slots);  // complete if the fault is not one of the planner's
     return raise("shape_fault",
                  Py_BuildValue("(OssOOOOOLL)", call.op, name(call.kernel), fault, data.get(), indices.get(),
                                updates.get(), out.get(), slots.get(), static_cast<long long>(call.axis),

@@ -1,4 +1,4 @@
-// Index values to row numbers, and groups of these, on NumPy arrays.
+// Converts index values to row numbers, and groups these, on NumPy arrays.
 #include <algorithm>
 #include <new>
 #include <vector>
@@ -23,7 +23,8 @@ bool are_updates(PyObject* updates, int64_t count) {
            PyArray_DIM(array(updates), 0) == count;
 }
 
-// A reduction by its name, "argmin" and "argmax" too; what it can't be done with, and what is no name, is unknown.
+// Reads a reduction by its name, including "argmin" and "argmax". False: the name is invalid, or the updates do not
+// support it.
 bool read_group_reduction(PyObject* name, PyArrayObject* updates, Combine& combine, bool& members) {
     const auto is = [name](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
     members = is("argmin") || is("argmax");
@@ -64,8 +65,8 @@ PyObject* group_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     return Py_BuildValue("(NN)", starts.release(), order.release());
 }
 
-// resolve_indices(tuples, dims, mode, negative): the row that each tuple names, -1 for a bad one in mode "skip"; None
-// if one is bad in another mode.
+// resolve_indices(tuples, dims, mode, negative): returns the row that each tuple names. In mode "skip", a bad tuple
+// gives -1. In the other modes, the result is None if a tuple is bad.
 PyObject* resolve_indices_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     IndexType type{};
     const int mode = n == 4 ? find_name(arguments[2], mode_names) : -1;

@@ -1,6 +1,6 @@
-// The operators as a target of XLA's foreign function interface: compiled JAX programs call them without Python.
+// The operators as a target of XLA's foreign function interface. Compiled JAX programs call them without Python.
 // clang-format off
-#include <Python.h>  // first: it decides what the standard headers declare
+#include <Python.h>  // must be first: it changes the declarations of the standard headers
 // clang-format on
 #include <xla/ffi/api/ffi.h>
 
@@ -48,7 +48,7 @@ Shape shape_of(const ffi::AnyBuffer& buffer) {
     return {buffer.dimensions().begin(), static_cast<int>(buffer.dimensions().size())};
 }
 
-// The place of a name among `names`; false: it is not there.
+// Finds the position of a name in `names`. False: it is not there.
 template <class E, size_t n>
 bool find(const char* const (&names)[n], std::string_view name, E& found) {
     const auto at = std::find(std::begin(names), std::end(names), name);
@@ -56,7 +56,7 @@ bool find(const char* const (&names)[n], std::string_view name, E& found) {
     return at != std::end(names);
 }
 
-// Scoped hold of the interpreter lock (GIL) by a thread of JAX.
+// While this object lives, a thread of JAX holds the interpreter lock (GIL).
 class GilHold {
   public:
     GilHold() : state_(PyGILState_Ensure()) {}
@@ -67,7 +67,7 @@ class GilHold {
     PyGILState_STATE state_;
 };
 
-// The text of the exception that is set, and clears it.
+// Returns the text of the current exception and clears it.
 std::string take_exception() {
 #if PY_VERSION_HEX >= 0x030c0000
     const Ref error(PyErr_GetRaisedException());
@@ -83,11 +83,11 @@ std::string take_exception() {
     return words ? words : "an index is out of range";
 }
 
-// The message of errors.py for an index that is out of range, as Python code would have raised it.
+// Returns the message of errors.py for an index that is out of range, as Python code would have raised it.
 ffi::Error index_error(std::string_view op, Call call, const ffi::AnyBuffer& data, const ffi::AnyBuffer& indices) {
     const GilHold gil;
     const auto array_of = [](const ffi::AnyBuffer& buffer, DType type) {
-        // NumPy's numbers of integers, in the order of DType.
+        // NumPy's type numbers of integers, in the order of DType.
         constexpr int numbers[] = {NPY_INT8,  NPY_INT16,  NPY_INT32,  NPY_INT64,
                                    NPY_UINT8, NPY_UINT16, NPY_UINT32, NPY_UINT64};
         static_assert(std::size(numbers) == static_cast<size_t>(DType::uint64) - static_cast<size_t>(DType::int8) + 1);
@@ -107,7 +107,7 @@ ffi::Error index_error(std::string_view op, Call call, const ffi::AnyBuffer& dat
     return {ffi::ErrorCode::kOutOfRange, take_exception()};
 }
 
-// What gatherscatter.jax has checked before: types, attributes and shapes fit.
+// Runs a call. gatherscatter.jax has already checked types, attributes and shapes.
 ffi::Error carry_out(std::string_view op, const Call& call, const ffi::AnyBuffer& data, const ffi::AnyBuffer& indices,
                      const std::byte* source, const ffi::AnyBuffer& out) {
     KernelCall kernel;

@@ -1,5 +1,5 @@
-// The module: its functions and settings. The array functions take a few hundred nanoseconds, so all of it is written
-// for Python's own interface, whose calls cost least.
+// The module: its functions and settings. The array functions take a few hundred nanoseconds. So the module is written
+// for Python's own interface, which has the cheapest calls.
 #include <Python.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     "gatherscatter._core",
     "The compiled core: plans, kernels and the array functions.",
-    -1,  // its state is global: all interpreters of a process share it
+    -1,  // the state is global: all interpreters of a process share it
     functions,
     nullptr,
     nullptr,
@@ -80,7 +80,7 @@ PyModuleDef definition = {
 }  // namespace
 }  // namespace gs
 
-// By this name threadpoolctl knows the library.
+// threadpoolctl recognizes the library by this name.
 extern "C" Py_EXPORTED_SYMBOL int gatherscatter_num_threads() { return gs::num_threads(); }
 
 PyMODINIT_FUNC PyInit__core() {

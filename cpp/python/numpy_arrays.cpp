@@ -12,13 +12,13 @@
 namespace gs {
 namespace {
 
-// bfloat16 is registered with NumPy by ml_dtypes under a number that is not known in advance.
+// ml_dtypes registers bfloat16 with NumPy under a number that is not known in advance.
 bool is_bfloat16(PyArray_Descr* descr) {
     return PyTypeNum_ISUSERDEF(descr->type_num) && PyDataType_ELSIZE(descr) == 2 &&
            std::strstr(descr->typeobj->tp_name, "bfloat16") != nullptr;
 }
 
-// NumPy's way to say where the data of an array come from (NEP 49).
+// NumPy's interface for the memory of arrays (NEP 49).
 void* data_allocate(void*, size_t size) { return pool_allocate(size); }
 
 void* data_allocate_zeros(void*, size_t n, size_t size) {
@@ -37,10 +37,10 @@ void* data_reallocate(void*, void* block, size_t size) {
 
 PyObject* pool_handler;
 
-// How long NumPy takes to copy an array, in elements of a few bytes.
+// The cost of copying an array with NumPy, in elements of a few bytes.
 int64_t weight(PyArrayObject* array) { return std::max<int64_t>(PyArray_SIZE(array), PyArray_NBYTES(array) / 32); }
 
-// Lets NumPy copy or convert an array into another of its shape, slice by slice, and checks for signals in between.
+// Makes NumPy copy or convert an array into another of its shape, slice by slice. Checks for signals in between.
 bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
     const int rank = PyArray_NDIM(to);
     const int64_t whole = std::max(weight(to), weight(from)), rows = rank > 0 ? PyArray_DIM(to, 0) : 1;
@@ -84,7 +84,7 @@ Shape strides_of(PyArrayObject* array) {
 }
 
 DType element_type(PyArray_Descr* descr) {
-    const auto sized = [&](DType first) {  // int8, int16, ... stand in order of size
+    const auto sized = [&](DType first) {  // int8, int16, ... are in order of size
         int log2 = 0;
         while (int64_t{1} << log2 < PyDataType_ELSIZE(descr)) ++log2;
         return static_cast<DType>(static_cast<int>(first) + log2);
@@ -141,7 +141,7 @@ Ref contiguous(PyObject* object) {
 Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     npy_intp dims[max_rank];
     std::copy(shape.begin(), shape.end(), dims);
-    double size = static_cast<double>(PyDataType_ELSIZE(descr));  // what does not fit in memory must not overflow
+    double size = static_cast<double>(PyDataType_ELSIZE(descr));  // a double cannot overflow for huge sizes
     for (int64_t n : shape) size *= static_cast<double>(n);
     const Ref before(size >= min_pooled_bytes ? PyDataMem_SetHandler(pool_handler) : nullptr);
     if (size >= min_pooled_bytes && !before) return Ref();

@@ -1,4 +1,4 @@
-// What the core needs of NumPy's arrays, and owned references to Python objects.
+// The parts of NumPy's arrays that the core needs, and owned references to Python objects.
 #pragma once
 
 #include <Python.h>
@@ -13,7 +13,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL gatherscatter_ARRAY_API
-#ifndef GATHERSCATTER_IMPORTS_ARRAY  // one file does: numpy_arrays.cpp
+#ifndef GATHERSCATTER_IMPORTS_ARRAY  // only numpy_arrays.cpp defines it
 #define NO_IMPORT_ARRAY
 #endif
 #include "numpy/arrayobject.h"
@@ -47,17 +47,18 @@ inline std::byte* bytes(PyArrayObject* array) { return reinterpret_cast<std::byt
 Shape shape_of(PyArrayObject*);
 Shape strides_of(PyArrayObject*);
 DType element_type(PyArray_Descr*);
-bool index_type(PyArrayObject*, IndexType&);  // false: not native integers
-bool is_text(PyArrayObject*);                 // of fixed width
+bool index_type(PyArrayObject*, IndexType&);  // false: the elements are not native integers
+bool is_text(PyArrayObject*);                 // text of fixed width
 
-// An exact ndarray whose elements are bytes and nothing else.
+// Whether an object is an exact ndarray whose elements are plain bytes.
 bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
 bool overlap(PyArrayObject*, PyArrayObject* contiguous);
 
 bool is_contiguous(PyObject* array);  // and aligned
 
-// An exact ndarray in C order of this many dimensions; one of int64 that has one.
+// Whether an object is an exact ndarray in C order with this number of dimensions. The second function also requires
+// int64 and one dimension.
 inline bool is_packed(PyObject* object, int rank) {
     return PyArray_CheckExact(object) && PyArray_ISCARRAY_RO(array(object)) && PyArray_NDIM(array(object)) == rank;
 }
@@ -66,28 +67,29 @@ inline bool is_numbers(PyObject* object) {
 }
 inline const int64_t* numbers(PyObject* object) { return static_cast<const int64_t*>(PyArray_DATA(array(object))); }
 
-// The array itself if kernels can read it, else a copy that they can.
+// Returns the array itself if kernels can read it, otherwise a copy that they can read.
 Ref contiguous(PyObject* array);
 Ref new_array(PyArray_Descr*, const Shape&);
 
-// What a copy does when a signal arrives. A copy into a new array stops; one into an array of the caller is finished.
+// The effect of a signal on a copy. A copy into a new array stops. A copy into an array of the caller is finished.
 enum class OnSignal : bool { finish, stop };
 
-// Copies data into an array of the same shape and type, past the caches if it is to stream. False: an exception is set.
+// Copies data into an array of the same shape and type. `stream`: past the caches. False: an exception is set.
 bool copy_data(PyObject* data, PyArrayObject* out, OnSignal, bool stream = false);
 
-// An array in C order with the elements of another, converted to a type.
+// Returns a new array in C order with the elements of another, converted to a type.
 Ref copied(PyArrayObject* array, PyArray_Descr*);
 
-// Scoped release of the interpreter lock (GIL): other Python threads run while a large kernel does.
+// While this object lives, the interpreter lock (GIL) is released: other Python threads run while a large kernel does.
 class GilRelease {
   public:
     explicit GilRelease(bool large) : state_(large ? PyEval_SaveThread() : nullptr) {}
     ~GilRelease() { reacquire(); }
     GilRelease(const GilRelease&) = delete;
 
-    // Runs handlers of signals that have arrived. Returns whether one raised an exception, as that of Ctrl-C does, or
-    // forked: then this is a child that has lost its threads. Only for the thread that made this.
+    // Runs handlers of signals that have arrived. Returns whether a handler raised an exception, as that of Ctrl-C
+    // does, or forked. After a fork, this is a child that has lost its threads. Only the thread that made this object
+    // can call it.
     bool check_signals(int forks_before) {
         if (!state_) return false;
         reacquire();
@@ -106,8 +108,8 @@ class GilRelease {
         try {
             PyEval_RestoreThread(state_);
         } catch (...) {
-            // Before CPython 3.14 a daemon thread is ended here by unwinding, when the interpreter is gone; it must not
-            // pass a destructor, nor release references without the lock.
+            // Before CPython 3.14, a daemon thread is unwound here when the interpreter has shut down. Unwinding must
+            // not run destructors or release references without the lock, so the thread sleeps forever.
             for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
         }
     }

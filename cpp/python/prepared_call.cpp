@@ -1,4 +1,4 @@
-// From a Call to a PreparedCall.
+// Converts a Call to a PreparedCall.
 #include "prepared_call.hpp"
 
 #include <algorithm>
@@ -11,22 +11,22 @@
 namespace gs {
 namespace {
 
-// Whether kernels can write to `out` itself: it is contiguous and apart from all that is read.
+// Whether kernels can write to `out` directly: it is contiguous and does not overlap any input.
 bool writes_directly(const Call& call) {
     if (!PyArray_ISCARRAY(array(call.out)) || overlap(array(call.indices), array(call.out))) return false;
     if (call.updates && overlap(array(call.updates), array(call.out))) return false;
     if (is_scatter(call.kernel) && call.out == call.data) return true;
-    // What needs accumulators may run out of memory after data was copied to out.
+    // A call with accumulators may run out of memory after data was copied to out.
     const bool accumulates =
         call.reduction == Reduction::mean || call.accumulate != Accumulate::step || !call.include_self;
     return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
 }
 
-// Whether kernels can work on the arguments as they are.
+// Whether kernels can work on the arguments without conversion.
 bool accepts(const Call& call, IndexType& type) {
     if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
     if (call.updates && (!is_plain(call.updates) || !same_type(array(call.data), array(call.updates)))) return false;
-    // NumPy makes a new array of zero-width text one character wide.
+    // NumPy makes new arrays of zero-width text one character wide.
     if (is_text(array(call.data)) && PyArray_ITEMSIZE(array(call.data)) == 0) return false;
     const bool computes = call.reduction != Reduction::none;
     if (computes && (is_text(array(call.data)) || PyArray_ISBYTESWAPPED(array(call.data)))) return false;
@@ -39,14 +39,14 @@ bool may_release_gil(const Call& call, const Plan& plan) {
     if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
     if (call.updates && !is_contiguous(call.updates)) return true;
     if (call.out && !is_contiguous(call.out)) return true;
-    if (!is_scatter(call.kernel) && !call.out) return false;  // not before all is known
+    if (!is_scatter(call.kernel) && !call.out) return false;  // the lock is kept until all facts are known
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
     return count_elements(plan.slots) * item_size + PyArray_NBYTES(array(call.data)) +
                PyArray_NBYTES(array(call.indices)) >
            gil_release_bytes;
 }
 
-// Whether elements can be reduced so.
+// Whether the elements support the reduction.
 Outcome check_reduction(const Call& call) {
     const DType dtype = element_type(PyArray_DESCR(array(call.data)));
     if (!supports(dtype, call.reduction)) return raise_reduction(call);
@@ -54,7 +54,7 @@ Outcome check_reduction(const Call& call) {
     return !exact || supports_exact(dtype, call.reduction) ? Outcome::done : raise_accumulate(call);
 }
 
-// The name of what is wrong with the shapes; null when they fit.
+// Returns the name of the fault in the shapes; null if they fit.
 const char* find_fault(const Call& call, Plan& plan) {
     const Shape data = shape_of(array(call.data)), indices = shape_of(array(call.indices));
     const Fault fault = make_plan(call, data, indices, PyArray_ITEMSIZE(array(call.data)), plan);
@@ -64,8 +64,9 @@ const char* find_fault(const Call& call, Plan& plan) {
     return nullptr;
 }
 
-// An index box that was expanded over all of data off the axis, as graph libraries do, says the same thing once for a
-// whole slice: it is replaced by the line along the axis, and the plan by one of rows. A box of one dim is such a line.
+// Graph libraries expand indices over all of data off the axis. Such an index box repeats the same index for a whole
+// slice. It is replaced by the line along the axis, and the plan by a plan of rows. A box with one dim is already such
+// a line.
 Ref without_expansion(const Call& call, Plan& plan) {
     PyArrayObject* const indices = array(call.indices);
     const int rank = PyArray_NDIM(indices);
@@ -88,15 +89,15 @@ Ref without_expansion(const Call& call, Plan& plan) {
     return line;
 }
 
-// Whether it is faster to copy all data in order first: the elements of a row lie far apart, and a gather takes more
-// than an eighth of the rows.
+// Whether it is faster to copy all data into order first. This holds if the elements of a row lie far apart, and the
+// gather reads more than an eighth of the rows.
 bool scattered(const Rows& rows, const Layout& layout) {
     const int inner = layout.pieces.rank - 1;
     return inner >= 0 && std::abs(layout.piece_stride[inner]) > std::abs(layout.row_stride) &&
            rows.count > rows.data_rows / 8;
 }
 
-// Plans a gather from data with strides; false: it has to be made contiguous.
+// Plans a gather from data with strides. False: the data must be made contiguous.
 bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
     PyArrayObject* const data = array(call.data);
     const int64_t item_size = PyArray_ITEMSIZE(data);
@@ -129,8 +130,8 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
     return Outcome::done;
 }
 
-// Whether arrays allow what the route says about streaming: a gather from packed rows to aligned lines, or a plain copy
-// of a scatter's data.
+// Whether the arrays allow streaming as the route plans it. It requires a gather from packed rows to aligned lines, or
+// a plain copy of a scatter's data.
 bool may_stream(const PreparedCall& prepared) {
     const Call& call = prepared.call;
     if (is_scatter(call.kernel)) return is_contiguous(call.data) && (call.out != call.data || prepared.made_apart);

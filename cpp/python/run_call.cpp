@@ -1,4 +1,4 @@
-// From a PreparedCall to a result.
+// Runs a PreparedCall and returns its result.
 #include <new>
 
 #include "float_mode.hpp"
@@ -10,7 +10,7 @@
 namespace gs {
 namespace {
 
-// A new array for the result; for a scatter it holds a copy of data.
+// Makes a new array for the result. For a scatter, it holds a copy of data.
 Ref new_output(const Call& call, const KernelCall& kernel_call) {
     if (!is_scatter(call.kernel)) return new_array(PyArray_DESCR(array(call.data)), kernel_call.plan.slots);
     Ref out = new_array(PyArray_DESCR(array(call.data)), shape_of(array(call.data)));
@@ -29,7 +29,7 @@ Outcome run_part(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
     return interrupts.interrupted() ? Outcome::failed : good ? Outcome::done : Outcome::bad_index;
 }
 
-// The array that the kernel writes to.
+// Returns the array that the kernel writes to.
 Ref make_output(const PreparedCall& prepared) {
     if (prepared.writes_out()) return borrow(prepared.call.out);
     try {
@@ -52,7 +52,7 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
                            (scatter ? PyArray_NBYTES(source.array()) : 0) >
                        gil_release_bytes;
     try {
-        if (writes_out) {  // the caller's array is not written to before all is known to be well
+        if (writes_out) {  // all checks come before the first write to the caller's array
             const Outcome checked = run_part(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
                                              [&] { return check_indices(kernel_call); });
             if (checked != Outcome::done) return checked;
@@ -62,7 +62,7 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
             return Outcome::failed;
         const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
         const Outcome moved =
-            run_part(large, !writes_out, width * PyArray_ITEMSIZE(out.array()),  // what is begun in out is ended
+            run_part(large, !writes_out, width * PyArray_ITEMSIZE(out.array()),  // writes to `out` are always finished
                      [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
         if (moved != Outcome::done) return moved;
     } catch (const std::bad_alloc&) {
@@ -83,7 +83,7 @@ Outcome run(const Call& call, PyObject*& result) {
     Outcome outcome = prepare(prepared);
     if (outcome == Outcome::done) outcome = carry_out(prepared, result);
     if (outcome == Outcome::bad_index) return raise_index(prepared.call);
-    if (outcome == Outcome::done && call.out) {  // the caller's array, not a view of it
+    if (outcome == Outcome::done && call.out) {  // returns the caller's array, not a view of it
         Py_DECREF(result);
         result = Py_NewRef(call.out);
     }

@@ -28,7 +28,7 @@ class InterruptCheck : public StopToken {
         if (interrupted_.load(std::memory_order_relaxed)) return true;
         return std::this_thread::get_id() == caller_ && check();
     }
-    // Whether a signal has ended the call; then an exception is set.
+    // Whether a signal has ended the call. If so, an exception is set.
     bool interrupted() const { return interrupted_; }
 
   private:
@@ -42,17 +42,16 @@ class InterruptCheck : public StopToken {
             const ScopedStopToken outside_call(nullptr);  // a signal handler may call this package
             if (gil_release_.check_signals(forks_)) interrupted_ = true;
         }
-        next_check_ = now + interval;  // the first time only starts the clock: most calls are over before it matters
+        next_check_ = now + interval;  // the first time only starts the clock, because most calls end before it matters
         return interrupted_;
     }
 
     GilRelease& gil_release_;
     const std::thread::id caller_ = std::this_thread::get_id();
-    const int64_t calls_per_check_;  // reading the clock takes as long as resolving some indices
+    const int64_t calls_per_check_;  // reading the clock takes as long as resolving several indices
     const int forks_ = forks();
     std::atomic<bool> interrupted_ = false;
-    // The caller writes these often. They have a line of cache of their own, because helpers often read the
-    // other members.
+    // The caller writes these often. They have a separate cache line, because helpers often read the other members.
     alignas(line_size) int64_t calls_ = 0;
     std::chrono::steady_clock::time_point next_check_ = never;
 };

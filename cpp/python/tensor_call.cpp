@@ -1,12 +1,12 @@
-// Tensors of PyTorch as NumPy arrays. A tensor can be larger than its storage: who resizes that, as sharded training
-// does to save memory, leaves tensors as they are.
+// Converts tensors of PyTorch to NumPy arrays. A tensor can be larger than its storage: code that resizes a storage, as
+// sharded training does to save memory, does not change its tensors.
 #include "call.hpp"
 #include "numpy_arrays.hpp"
 
 namespace gs {
 namespace {
 
-// The names of methods, made once.
+// The names of methods, created once.
 PyObject *numpy_name, *storage_name, *size_name, *offset_name;
 
 bool make_names() {
@@ -18,13 +18,13 @@ bool make_names() {
     return numpy_name && storage_name && size_name && offset_name;
 }
 
-// The number that a method gives; -1: an exception is set.
+// Calls a method that returns a number; -1: an exception is set.
 int64_t call_integer_method(PyObject* object, PyObject* method) {
     const Ref answer(PyObject_CallMethodNoArgs(object, method));
     return answer ? PyLong_AsLongLong(answer.get()) : -1;
 }
 
-// Bytes from the first element to the end of the last one.
+// Returns the bytes from the first element to the end of the last one.
 int64_t extent(PyArrayObject* array) {
     if (PyArray_SIZE(array) == 0) return 0;
     int64_t last = 0;
@@ -38,7 +38,7 @@ Ref raise_storage(PyObject* op, PyObject* input, int64_t needed, int64_t there) 
     return Ref();
 }
 
-// What tensor.numpy() gives, if the storage holds all of it. Nothing is read.
+// Returns tensor.numpy() if the storage holds all of it. No element is read.
 Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
     Ref made(PyObject_CallMethodNoArgs(tensor, numpy_name));
     if (!made) return Ref();

@@ -1,4 +1,4 @@
-// GatherTree on NumPy arrays that arrays/convert.py has made ready.
+// GatherTree on NumPy arrays that arrays/convert.py has prepared.
 #include <new>
 
 #include "call.hpp"

@@ -1,5 +1,5 @@
-// All kernels on several threads, called from several threads at once: for ThreadSanitizer, which .ci/sanitize runs.
-// Results are compared with those of one thread.
+// Runs all kernels on several threads, called from several threads at once, for ThreadSanitizer (.ci/sanitize). Results
+// are compared with those of one thread.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -32,7 +32,7 @@ std::vector<int64_t> random_indices(int64_t n, int64_t size, bool ordered) {
     return indices;
 }
 
-// Runs tasks as a host does that has threads of its own.
+// Runs tasks as a host with its own threads does.
 void run_on_host(FunctionRef<void(int)> task, int n) {
     std::atomic<int> next = 0;
     const auto work = [&] {
@@ -43,7 +43,7 @@ void run_on_host(FunctionRef<void(int)> task, int n) {
     for (std::thread& thread : threads) thread.join();
 }
 
-// Runs kernel(out) on one thread, then on many, then on those of a host; the bytes must be the same.
+// Runs kernel(out) on one thread, then on many, then on those of a host. The results must be bit-for-bit identical.
 template <class Kernel>
 void check(const char* what, int64_t elements, Kernel&& kernel) {
     std::vector<float> alone(static_cast<size_t>(elements), 0.5f), together(alone), hosted(alone);
@@ -72,7 +72,7 @@ void check(const char* what, int64_t elements, Kernel&& kernel) {
     }
 }
 
-// A scatter and the gather of the same form.
+// Checks a scatter and the gather of the same form.
 void both(const char* what, Operation operation, const Shape& data, const Shape& indices, bool ordered) {
     KernelCall call;
     if (make_plan(operation.kernel, data, indices, operation.axis, 0, call.plan) != Fault::none) std::abort();
@@ -83,7 +83,7 @@ void both(const char* what, Operation operation, const Shape& data, const Shape&
     const auto positions = random_indices(count, data[static_cast<int>(operation.axis)], ordered);
     const std::vector<float> values(static_cast<size_t>(std::max(elements, moved)), 1.1f);
     const auto* const from = reinterpret_cast<const std::byte*>(values.data());
-    const auto prepare = [&] {  // threads are part of the route
+    const auto prepare = [&] {  // the route depends on the threads
         KernelCall ready;
         ready.plan = call.plan;
         complete(ready, operation, DType::float32, 4, positions.data(), IndexType::int64);
@@ -110,7 +110,8 @@ void lanes(const char* what, const Shape& data, int64_t axis, Reduction reductio
     both(what, {Kernel::scatter_elements, axis, 0, Rule{}, reduction, true, Accumulate::step}, data, data, false);
 }
 
-// Members by segment ids onto the rows of `check`, and the two steps that give the same bits.
+// Reduces bags given by segment ids onto the rows of `check`, and compares with the two separate steps, which give the
+// same bits.
 void bags(const char* what, int64_t bags, int64_t width, Reduction reduction, Accumulate accumulate) {
     const int64_t members = 9000, data_rows = 500;
     const auto rows = random_indices(members, data_rows, false), ids = random_indices(members, bags, false);

@@ -123,7 +123,13 @@ def check_call(
 def supports(dtype: np.dtype[Any], reduction: str, /) -> bool: ...
 def group(rows: np.ndarray, count: int, /) -> tuple[np.ndarray, np.ndarray]: ...
 def find_bad_indices(
-    tuples: np.ndarray, shape: tuple[int, ...], first_axis: int, negative: bool, only_empty: bool, /
+    tuples: np.ndarray,
+    shape: tuple[int, ...],
+    first_axis: int,
+    negative: bool,
+    only_empty: bool,
+    may_be_batched: bool,
+    /,
 ) -> tuple[int, tuple[int, ...], tuple[int, ...], int, int, int, tuple[str, dict[str, int]]] | None: ...
 def find_index_hint(
     tuples: np.ndarray, shape: tuple[int, ...], first_axis: int, negative: bool, /

@@ -1,4 +1,4 @@
-"""Arrays of more than 2**31 elements. Their memory is virtual: only the few pages that a call touches are there."""
+"""Arrays of more than 2**31 elements in virtual memory. Only the few pages that a call touches are allocated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_scatters_in_place(function: str, reduction: str) -> None:
     assert getattr(gs, function)(data, indices, VALUES, reduction=reduction, out=data) is data
     want: dict[int, int] = {}
     for i, value in zip(PLACES, VALUES.tolist(), strict=True):
-        want[i] = want.get(i, 0) + value if reduction == "add" else value  # they ascend
+        want[i] = want.get(i, 0) + value if reduction == "add" else value  # they are in ascending order
     assert {i: int(data[i]) for i in want} == want
     assert not data[[1, 2**31 - 2, 2**31 + 1, MANY - 2]].any()
 

@@ -1,4 +1,4 @@
-"""The same bits for any number of threads, every time, and those of adding one after the other."""
+"""Results have the same bits for any number of threads, in every run, and equal those of serial addition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _threads() -> Iterator[None]:
 
 
 def every_number_of_threads(call: Callable[[], np.ndarray]) -> np.ndarray:
-    """The result of a call, which is the same each time."""
+    """Return the result of a call after checking that it is identical for all numbers of threads."""
     results = []
     for threads in THREADS:
         gs.set_num_threads(threads)
@@ -52,7 +52,7 @@ def values(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def one_after_the_other(data: np.ndarray, rows: np.ndarray, updates: np.ndarray, reduction: str) -> np.ndarray:
-    """accumulate() of NumPy rounds after every step, where reduce() adds in pairs; but not that of halves."""
+    """Combine serially. NumPy's accumulate() rounds after every step, except for halves. Its reduce() adds in pairs."""
     result = data.copy()
     for slot in range(len(data)):
         met = np.concatenate([data[slot : slot + 1], updates[rows == slot]])
@@ -62,7 +62,7 @@ def one_after_the_other(data: np.ndarray, rows: np.ndarray, updates: np.ndarray,
             result[slot] = sum(met.tolist()) // len(met)
         elif reduction == "mean":
             total = steps(np.add, met)
-            n = (np.float32 if data.itemsize == 2 else data.real.dtype.type)(len(met))  # too many for a half
+            n = (np.float32 if data.itemsize == 2 else data.real.dtype.type)(len(met))  # too large for a half
             result[slot] = complex(total.real / n, total.imag / n) if data.dtype.kind == "c" else total / n
         else:
             result[slot] = steps((LOGIC if data.dtype.kind == "b" else UFUNCS)[reduction], met)
@@ -93,7 +93,7 @@ def test_a_million_updates_of_four_places(name: str, reduction: str) -> None:
     result = every_number_of_threads(lambda: gs.scatter_update(data, rows, updates, reduction=reduction))
     nd = gs.scatter_nd(data, rows[:, np.newaxis], updates, reduction=reduction)
     assert nd.tobytes() == gs.scatter_elements(data, rows, updates, reduction=reduction).tobytes() == result.tobytes()
-    if dtype.kind == "c" and reduction == "mul":  # NumPy multiplies in an order of its own
+    if dtype.kind == "c" and reduction == "mul":  # NumPy multiplies complex numbers in a different order
         updates, rows = updates[:2000], rows[:2000]
         result = gs.scatter_update(data, rows, updates, reduction=reduction)
         part = np.float32 if name == "complex64" else np.float64
@@ -125,7 +125,7 @@ def test_other_ways_to_add(name: str, reduction: str, accumulate: str) -> None:
 
 @pytest.mark.parametrize("row", gs.ops(), ids=lambda row: row.name)
 def test_every_op_version(row: Any) -> None:
-    """Large enough for threads; every element type and reduction of the version."""
+    """Use inputs that are large enough for threads, with every element type and reduction of the version."""
     reductions = next((a.choices for a in row.attributes if a.name == "reduction"), None) or ("none",)
     for name in row.element_types:
         if name not in KINDS:
@@ -144,7 +144,7 @@ def test_every_op_version(row: Any) -> None:
 
 
 def bag_arguments(row: Any, table: np.ndarray, weights: np.ndarray) -> tuple[list[Any], dict[str, Any]]:
-    """Bags of about 60 members, and one of a third of all."""
+    """Return bags of about 60 members, and one bag with a third of all members."""
     n, rng = len(weights), np.random.default_rng(0)
     starts = np.sort(np.concatenate([[0], rng.integers(0, 2 * n // 3, 99)]))
     given = {
@@ -155,7 +155,7 @@ def bag_arguments(row: Any, table: np.ndarray, weights: np.ndarray) -> tuple[lis
         "segment_ids": np.searchsorted(starts, np.arange(n), side="right") - 1,
         "num_segments": np.array(100),
         "default_index": np.array(1),
-        "per_sample_weights": None if row.attributes else weights,  # a mean has no weights
+        "per_sample_weights": None if row.attributes else weights,  # a mean does not support weights
     }
     if "Packed" in row.op_type:
         given |= {"indices": given["indices"].reshape(100, -1)}
@@ -177,7 +177,7 @@ def arguments(row: Any, dtype: np.dtype) -> tuple[list[np.ndarray], dict[str, An
     if row.kernel == "gather_reduce":
         return bag_arguments(row, values((SLOTS, width), dtype), values((n, 1), dtype)[:, 0])
     many = values((n, width), dtype)
-    data = many if row.kernel == "scatter_elements" else many[:SLOTS]  # a version wants indices no longer than data
+    data = many if row.kernel == "scatter_elements" else many[:SLOTS]  # indices must not be longer than data
     indices = rng.integers(0, SLOTS, (n, width)).astype(index)
     if not row.kernel.endswith("elements"):
         indices = indices[:, :1] if row.kernel.endswith("nd") else indices[:, 0]

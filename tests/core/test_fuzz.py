@@ -1,4 +1,4 @@
-"""The cases that fuzzing kept: each goes through the core in a way of its own."""
+"""The cases that fuzzing stored. Each takes a different path through the core."""
 
 from __future__ import annotations
 

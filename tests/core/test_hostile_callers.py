@@ -1,4 +1,4 @@
-"""What callers can do that no kernel expects: strides that lead nowhere, sizes that overflow, signal handlers that
+"""Hostile callers: strides that lead nowhere, sizes that overflow, and signal handlers that change or fork a call.
 change or fork what is being worked on."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and fork(
 
 
 def none(shape: tuple[int, ...], dtype: Any = np.int8) -> np.ndarray:
-    """An array that takes no memory, however large its dims are."""
+    """Return an array that takes no memory, however large its dims are."""
     return np.zeros(shape, dtype)
 
 
@@ -85,7 +85,7 @@ def run(code: str) -> str:
 @on_posix
 @pytest.mark.parametrize("reduction", ["none", "add"])
 def test_data_that_changes_its_type_during_a_call(reduction: str) -> None:
-    """The call goes on with the array that it was given; nothing outside of it is written to."""
+    """The call continues with the array that it was given. It does not write outside of this array."""
     code = f"""
 import signal, warnings
 import numpy as np, gatherscatter as gs
@@ -106,7 +106,7 @@ assert not around[1 << 16 :].any()
 
 @on_posix
 def test_a_fork_in_a_signal_handler() -> None:
-    """The child has lost the threads that had a part of the work: its call raises; the parent's goes on."""
+    """The child has lost the threads that ran part of the work, so its call raises. The parent's call continues."""
     code = """
 import os, signal, sys, warnings
 import numpy as np, gatherscatter as gs

@@ -17,7 +17,7 @@ import gatherscatter as gs
 
 NAMES = ("baseline", "avx2", "avx512")
 
-# Prints a digest of each result, and of what a bad index leaves in `out`. Sizes are larger than blocks, batches and the
+# Prints a digest of each result, and of the contents of `out` after a bad index. Sizes exceed blocks, batches and the
 # thresholds for owners and for streaming.
 CODE = """
 import hashlib, itertools

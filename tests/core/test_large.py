@@ -1,4 +1,4 @@
-"""Arrays large enough for tiles and blocks, against NumPy's own indexing, for several thread counts."""
+"""Arrays that are large enough for tiles and blocks, compared with NumPy's indexing, for several numbers of threads."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_an_expanded_index_box_is_a_line_of_indices(axis: int, reduction: str) -
     updates = rng.random(box)
 
     np.testing.assert_array_equal(gs.gather_elements(data, expanded, axis), np.take(data, line, axis))
-    for include_self in (True, False):
+    for include_self in (True, False) if reduction != "none" else (True,):
         options = {"axis": axis, "reduction": reduction, "include_self": include_self}
         expected = gs.scatter_elements(data, expanded.copy(), updates, **options)
         np.testing.assert_array_equal(gs.scatter_elements(data, expanded, updates, **options), expected)

@@ -1,4 +1,4 @@
-"""Memory layouts: the same values give the same result, however they lie in memory."""
+"""The layout of arrays in memory does not change a result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gatherscatter.conformance.random_calls import LAYOUTS, change_layout, dtype
 from gatherscatter.errors import OpValueError
 from gatherscatter.oracle import oracle
 
-# One type per width and per path: bytes, halves, words, text of fixed width.
+# One type for each width and each path: bytes, halves, words, text of fixed width.
 ELEMENTS = ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "float64", "complex128", "<U9")
 each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 each_element = pytest.mark.parametrize("element", ELEMENTS)
 
 
 def case(kernel: str, element: str) -> tuple[list[np.ndarray], dict[str, Any]]:
-    """A call in plain arrays with negatives and duplicates; every axis is longer than one."""
+    """Return a call in plain arrays, with negative indices and duplicates. Every axis is longer than one."""
 
     def elements(*shape: int) -> np.ndarray:
         return fill_from_bytes(element, shape, bytes(range(int(np.prod(shape)))))
@@ -50,7 +50,7 @@ def content(array: np.ndarray) -> Any:
 @each_layout
 @each_kernel
 def test_each_input_in_each_layout(kernel, layout, element):
-    """First every input alone in this layout, then all of them."""
+    """First each input alone has this layout, then all of them have it."""
     plain, keywords = case(kernel, element)
     count = len(plain)
     reduction = {"reduction": "add"} if count == 3 else {}
@@ -81,7 +81,7 @@ def test_two_layouts_together(kernel, pair):
 @pytest.mark.parametrize("element", ["int16", "int32", "uint64", "float16", "float32", "float64", "complex64", "<U9"])
 @each_kernel
 def test_byte_order_of_data_is_kept(kernel, element):
-    """The output's dtype is data's dtype, byte order included; the others may come in either order."""
+    """The output keeps the dtype of data, byte order included. The other inputs can have either byte order."""
     plain, keywords = case(kernel, element)
     orders = list(itertools.product("<>", repeat=len(plain)))
     for more in ({}, {"reduction": "add"}) if len(plain) == 3 else ({},):
@@ -128,7 +128,7 @@ def test_scatter_in_place_in_each_layout(kernel, reduction, layout):
 
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name.startswith("scatter")])
 def test_what_lies_between_the_elements_of_out_stays(kernel):
-    """A view with steps: the bytes that belong to nobody are not touched."""
+    """In a view with steps, the bytes between the elements do not change."""
     plain, keywords = case(kernel, "int32")
     wide = np.full((*plain[0].shape[:-1], plain[0].shape[-1] * 3), -77, np.int32)
     view = wide[..., 1::3]

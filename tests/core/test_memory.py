@@ -1,4 +1,4 @@
-"""Beside inputs and output, a call needs no more memory than its plan says."""
+"""A call needs no more memory than its plan states, in addition to inputs and output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(taken - plan.scratch_bytes)
 """
 
 
-# 256 MB of gathered rows. Exact sums take 51 MB, weights or the order of members 16 MB.
+# The gathered rows have 256 MB. Exact sums take 51 MB, weights or the order of members 16 MB.
 BAGS = {
     "sums": "{}",
     "exact sums": "{'accumulate': 'exact'}",
@@ -65,13 +65,13 @@ def test_peak_of_bags(case: str) -> None:
     data, index = "f4((500_000, 32))", "index((200_000, 10), 500_000)"
     if case in ("offsets", "segments"):
         index = "index(2_000_000, 500_000)"
-    elif case == "wide rows":  # threads have many tasks, and hold one row each
+    elif case == "wide rows":  # threads run many tasks, and each holds one row
         data, index = "f4((4, 4_000_000))", "index((20, 4), 4)"
     check_peak("gather_reduce", data, index, "", BAGS[case])
 
 
 def check_peak(*arguments: str) -> None:
-    """Arguments of CODE: a function, its arrays, and its options."""
+    """Check the peak of a call. The arguments are those of CODE: a function, its arrays, and its options."""
     done = subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 12 << 20  # blocks are rounded up to huge pages; threads have stacks

@@ -1,4 +1,4 @@
-"""Out of memory is a MemoryError that changes nothing, and the process goes on."""
+"""Running out of memory raises MemoryError and changes nothing. The process continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of large results is kept for new ones, within a limit, and never while anybody can see it."""
+"""Memory of large results is reused, within a limit, and never while an object refers to it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_former_result_is_used_again() -> None:
 def test_what_is_in_use_is_left_alone() -> None:
     first = result(8)
     view = first[0, :5]
-    del first  # the view still holds it
+    del first  # the view still refers to it
     second = result(8, 2.0)
     assert (view == 1.0).all()
     assert (second == 2.0).all()

@@ -1,4 +1,4 @@
-"""Index values become positions as the specification says, in every mode and integer type."""
+"""Index values are resolved to positions as the specification says, in every mode and integer type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES = ("raise", "wrap", "clip", "skip")
 
 
 def position(value: int, size: int, mode: str, negative: bool) -> int | None:
-    """One index, literally; None if it is bad."""
+    """Resolve one index literally. Return None if it is bad."""
     if size and mode == "wrap":
         return value % size
     if size and mode == "clip":

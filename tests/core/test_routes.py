@@ -1,4 +1,4 @@
-"""Each way of dividing a call between threads is taken, and gives what NumPy gives when it goes through the updates."""
+"""Each division of a call between threads is used, and gives the same result as NumPy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def values(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
 
 @pytest.mark.parametrize("reduction", ["none", "add", "max", "mean"])
 def test_far_elements(reduction: str, threads: int) -> None:
-    rows = np.random.default_rng(0).integers(0, 5_000_000, 300_000) ** 2 % 4_999_999  # some of them more than once
+    rows = np.random.default_rng(0).integers(0, 5_000_000, 300_000) ** 2 % 4_999_999  # some occur more than once
     check(values((5_000_000,)), rows, values((300_000,)), reduction, "elements", threads)
 
 
@@ -85,7 +85,7 @@ def test_ordered_elements(order: str, reduction: str, threads: int) -> None:
 
 
 def test_order_in_the_samples_only(threads: int) -> None:
-    """What looks ordered where it is looked at, and is not, is right all the same."""
+    """The sampled rows are in order, but the others are not. The result must still be right."""
     rows = np.sort(np.random.default_rng(0).integers(0, 1_000_000, 400_000))
     rows.reshape(8, -1)[:, 256:] = np.random.default_rng(1).integers(0, 1_000_000, (8, 49_744))
     check(values((1_000_000,)), rows, values((400_000,)), "add", "ordered", threads)
@@ -98,7 +98,7 @@ def test_rows(width: int, reduction: str, split: str, threads: int) -> None:
     count = (20 << 20) // (4 * width)
     rows = np.random.default_rng(0).integers(0, count, 5000) // 3
     if threads > 2 and width == 64:
-        split = "rows"  # of two columns there are not enough
+        split = "rows"  # there are not enough columns
     check(values((count, width)), rows, values((5000, width)), reduction, split, threads)
 
 
@@ -108,7 +108,7 @@ def test_rows_that_were_expanded_in_memory(shape: tuple[int, int], narrower: int
     size, columns = shape[0], shape[1] - narrower
     rows = np.random.default_rng(0).integers(0, size, 5000)
     box = np.repeat(rows[:, np.newaxis], columns, 1)
-    box[77, 3] = 5  # one of them is not uniform
+    box[77, 3] = 5  # one row is not uniform
     data, updates = values(shape), values((5000, columns))
     np.testing.assert_array_equal(gs.gather_elements(data, box, axis=0), np.take_along_axis(data[:, :columns], box, 0))
     want = data.copy()
@@ -151,7 +151,7 @@ def test_gather_batches_of_a_view() -> None:
     np.testing.assert_array_equal(gs.gather(data, indices, axis=2, batch_dims=2), want)
 
 
-# Where NumPy says the same: it orders complex numbers, multiplies them another way, and rounds means of integers.
+# Cases in which NumPy agrees. It orders complex numbers, multiplies them differently, and rounds means of integers.
 RUNS = [(dtype, name) for dtype in (np.float32, np.float16, ml_dtypes.bfloat16) for name in ("none", *UFUNCS, "mean")]
 RUNS += [(np.int8, name) for name in ("none", *UFUNCS)] + [(np.complex64, name) for name in ("none", "add", "sub")]
 

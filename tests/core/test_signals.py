@@ -1,4 +1,4 @@
-"""Ctrl-C ends every long phase of a call soon: kernels, copies, groups, and what is computed from prepared indices."""
+"""Ctrl-C soon ends every long phase of a call: kernels, copies, groups, and computations with prepared indices."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-# One process for a group of calls. While a call runs, a timer sends signals all the time. The longest stretch between
-# two of them that reach Python is how late Ctrl-C may be. Then the call is interrupted. Time is that of the processor,
-# which other work on the machine does not change. For large arrays on a machine without other work it is real time.
+# One process for a group of calls. While a call runs, a timer sends signals all the time. The longest interval between
+# two signals that reach Python is the longest delay of Ctrl-C. Then the call is interrupted. Times are processor times,
+# which other work on the machine does not change. For large arrays on an idle machine, they are real times.
 CODE = """
 import gc, signal, sys, time
 import numpy as np, gatherscatter as gs
@@ -300,9 +300,9 @@ GROUPS = ("copy", "kernel", "prepare", "errors", "text")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("group", GROUPS)
 def test_ctrl_c_is_soon(group: str) -> None:
-    """With SIGNALS_SCALE=2 arrays take up to 4 GB, and nothing may take 0.2 s of real time."""
+    """With SIGNALS_SCALE=2, arrays take up to 4 GB, and no delay may exceed 0.2 s of real time."""
     scale = float(os.environ.get("SIGNALS_SCALE", "1"))
-    limit = 0.2  # what docs/guarantees.md promises; a call looks for signals every 50 ms
+    limit = 0.2  # the promise of docs/guarantees.md; a call checks for signals every 50 ms
     command = [sys.executable, "-c", CODE, group, str(scale), str(limit), str(scale >= 2)]
     done = subprocess.run(command, input=CALLS, capture_output=True, text=True, check=False)
     print(done.stdout)

@@ -1,4 +1,4 @@
-"""Sums in a wider type and exact ones, against rational arithmetic and ``math.fsum``."""
+"""Sums in a wider type and exact sums, compared with rational arithmetic and ``math.fsum``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ each_float = pytest.mark.parametrize("name", FLOATS)
 def bits(array: Any) -> Any:
     array = np.asarray(array)
     whole = array.view(f"u{array.itemsize}")
-    return np.where(np.isnan(array.astype(np.float64)), whole * 0 - 1, whole).tolist()  # one NaN is as good as another
+    return np.where(np.isnan(array.astype(np.float64)), whole * 0 - 1, whole).tolist()  # all NaN count as equal
 
 
 def values(kind: str, name: str, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Floats that are hard to add up."""
+    """Return floats whose sums are numerically difficult."""
     precision, lowest, highest = FORMATS[name]
     mantissa = rng.integers(-(2**precision) + 1, 2**precision, n).astype(np.float64)
     if kind == "any size":
@@ -34,11 +34,11 @@ def values(kind: str, name: str, n: int, rng: np.random.Generator) -> np.ndarray
         places = np.full(n, highest - precision)
     elif kind == "ties":
         mantissa, places = rng.choice([1.0, 3.0, -1.0, 2.0 ** (precision - 1) + 1], n), rng.choice([0, 1, precision], n)
-    else:  # alike
+    else:  # all similar
         places = np.full(n, 1 - precision)
     with np.errstate(over="ignore"):
         result = np.ldexp(mantissa, places).astype(FLOATS[name])
-    if kind != "largest":  # most of it cancels
+    if kind != "largest":  # most terms cancel
         result[n // 2 : n // 2 * 2] = -result[: n // 2][::-1]
         with np.errstate(over="ignore"):
             result[rng.integers(0, n, n // 8)] *= 2
@@ -152,7 +152,7 @@ def test_what_peers_get_wrong() -> None:
         assert total(ml_dtypes.bfloat16, 4096, 1, "add", accumulate) == 4096
         assert total(np.float32, 20_000_000, 1, "add", accumulate) == 20_000_000
         assert total(np.float32, 20_000_000, 3, "mean", accumulate) == 3
-    assert total(ml_dtypes.bfloat16, 4096, 1, "add", "step") == 256  # where the type stops counting: ruling O16
+    assert total(ml_dtypes.bfloat16, 4096, 1, "add", "step") == 256  # the type cannot count further: ruling O16
     assert total(np.float32, 20_000_000, 1, "add", "step") == 2**24
 
 
@@ -185,7 +185,7 @@ def test_whole_numbers_are_the_same_in_all_ways(dtype: str) -> None:
         rng.integers(0, 99, 300).astype(dtype),
         rng.integers(0, 5, 300),
     )
-    for reduction in ("add", "sub", "mul", "min", "max"):
+    for reduction in ("add", "sub", "mul"):
         results = [
             gs.scatter_update(data, rows, updates, reduction=reduction, accumulate=accumulate)
             for accumulate in ("step", "wide", "exact")
@@ -206,7 +206,8 @@ def test_what_is_not_offered_says_so() -> None:
     with pytest.raises(TypeError, match="accumulate='exact' is not defined for reduction 'add'"):
         gs.scatter_update(data.astype(complex), rows, updates.astype(complex), reduction="add", accumulate="exact")
     for reduction in ("none", "min", "max"):
-        gs.scatter_update(data, rows, updates, reduction=reduction, accumulate="exact")
+        with pytest.raises(ValueError, match=f"accumulate has no effect with reduction '{reduction}'; leave it out"):
+            gs.scatter_update(data, rows, updates, reduction=reduction, accumulate="exact")
     with pytest.raises(TypeError, match="no attribute 'accumulate'"):
         gs.onnx.Gather(data, rows, accumulate="exact")
 

@@ -1,4 +1,4 @@
-"""The result does not depend on the number of threads, nor on who else is calling."""
+"""Results do not depend on the number of threads or on simultaneous calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _values(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     return np.random.default_rng(len(shape)).normal(0, 2, shape).astype(dtype)
 
 
-# Each shape takes another way of splitting the work; all are large enough for threads.
+# Each shape leads to a different division of the work. All are large enough for threads.
 def _lines(values: Callable, index: Callable, **options: object) -> np.ndarray:
     return gs.scatter_update(values((40, 50, 8)), index(400, 50), values((40, 400, 8)), axis=1, **options)
 
@@ -40,7 +40,7 @@ def _columns(values: Callable, index: Callable, **options: object) -> np.ndarray
 
 
 def _destinations(values: Callable, index: Callable, **options: object) -> np.ndarray:
-    # Larger than the cache, so that destinations are shared out.
+    # Larger than the cache, so that threads own ranges of destinations.
     return gs.scatter_nd(values((900_000, 5)), index((150_000, 1), 900_000) // 7, values((150_000, 5)), **options)
 
 
@@ -139,7 +139,7 @@ def _sum_in_child(_: int) -> float:
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_children_of_fork_can_use_threads() -> None:
     gs.set_num_threads(2)
-    assert _sum_in_child(0) == 1_000_000  # the parent's threads have started
+    assert _sum_in_child(0) == 1_000_000  # starts the threads of the parent
     for _ in range(5):
         with multiprocessing.get_context("fork").Pool(4) as pool:
             assert pool.map_async(_sum_in_child, range(8)).get(timeout=60) == [1_000_000.0] * 8
@@ -147,7 +147,7 @@ def test_children_of_fork_can_use_threads() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_workers_of_a_data_loader() -> None:
-    """A parallel call in the parent, then calls in eight forked workers, a hundred times."""
+    """Run a parallel call in the parent and then calls in eight forked workers, a hundred times."""
     gs.set_num_threads(2)
     for _ in range(100):
         assert _sum_in_child(0) == 1_000_000

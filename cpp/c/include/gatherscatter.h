@@ -1,19 +1,18 @@
 /* The C interface of gatherscatter: gathers, scatters, and gather-and-reduce on contiguous tensors.
  *
  * A call has two steps. `gatherscatter_plan_create` checks types, shapes and attributes, and computes the shape of the
- * output. `gatherscatter_plan_run` checks the indices and computes. A plan may be run any number of times.
+ * output. `gatherscatter_plan_run` checks the indices and computes the output. A plan can be run any number of times.
  *
- * Ownership: the caller owns all tensors. The library keeps no pointer of a caller after a function has returned. What
- *   the library returns through `gatherscatter_plan**` or as `gatherscatter_status*` belongs to the caller, who
- *   releases it.
- * Threads: all functions may be called from several threads at the same time. Threads may run one plan at the same time.
- *   The bits of a result do not depend on the number of threads.
- * Errors: functions that can fail return a status. NULL means success. A failed call has not written to the output,
- *   unless the function says otherwise. Invalid arguments never make the library read or write out of bounds, as long
- *   as the tensors are as large as described.
- * Versions: GATHERSCATTER_C_VERSION counts the changes of this interface. A later version only adds functions, and
- *   fields at the ends of structs that begin with `struct_size`. A program that was compiled with version n works with
- *   each library whose `gatherscatter_c_version()` is at least n: fields that its structs lack have their defaults.
+ * Ownership: the caller owns all tensors. The library keeps no pointer to them after a function has returned. The
+ *   caller also owns each plan and each status that it receives, and must release it.
+ * Threads: all functions can be called from several threads at the same time. Several threads can run the same plan at
+ *   the same time. Results are bit-for-bit identical for any number of threads.
+ * Errors: functions that can fail return a status. NULL means success. A call that fails does not write to the output,
+ *   unless the description of the function says otherwise. Invalid arguments never make the library read or write out
+ *   of bounds, as long as the tensors are as large as described.
+ * Versions: GATHERSCATTER_C_VERSION is the version of this interface. Later versions only add functions, and fields at
+ *   the ends of structs that begin with `struct_size`. A program that was compiled with version n works with every
+ *   library whose `gatherscatter_c_version()` is at least n. Fields that the program's structs lack get their defaults.
  */
 #ifndef GATHERSCATTER_H
 #define GATHERSCATTER_H
@@ -35,26 +34,26 @@ extern "C" {
 
 #define GATHERSCATTER_C_VERSION 1
 
-/* The version of this interface that the library has. */
+/* Returns the version of this interface that the library implements. */
 GATHERSCATTER_FUNCTION uint32_t gatherscatter_c_version(void);
 
-/* ---- What went wrong */
+/* ---- Errors */
 
 typedef struct gatherscatter_status gatherscatter_status;
 
 typedef enum gatherscatter_code {
-    GATHERSCATTER_OK = 0,            /* of NULL */
-    GATHERSCATTER_TYPE_ERROR = 1,    /* an element type that the call does not take */
-    GATHERSCATTER_VALUE_ERROR = 2,   /* shapes, ranks or attributes that do not fit */
-    GATHERSCATTER_INDEX_ERROR = 3,   /* an index out of range */
-    GATHERSCATTER_OUT_OF_MEMORY = 4
+    GATHERSCATTER_OK = 0,           /* success: the status is NULL */
+    GATHERSCATTER_TYPE_ERROR = 1,   /* an element type that the call does not accept */
+    GATHERSCATTER_VALUE_ERROR = 2,  /* invalid shapes, ranks or attributes */
+    GATHERSCATTER_INDEX_ERROR = 3,  /* an index that is out of range */
+    GATHERSCATTER_OUT_OF_MEMORY = 4 /* memory could not be allocated */
 } gatherscatter_code;
 
-/* The code of a status; GATHERSCATTER_OK for NULL. */
+/* Returns the code of a status: GATHERSCATTER_OK for NULL. */
 GATHERSCATTER_FUNCTION gatherscatter_code gatherscatter_status_code(const gatherscatter_status* status);
 
-/* One sentence in UTF-8, which names the operator, the input and the position. It lives as long as the status. The
- * empty string for NULL. */
+/* Returns the message of a status: one sentence in UTF-8 that names the operation, the input and the position. It is
+ * valid until the status is released. For NULL, the message is the empty string. */
 GATHERSCATTER_FUNCTION const char* gatherscatter_status_message(const gatherscatter_status* status);
 
 /* Frees a status. NULL is allowed. */
@@ -63,7 +62,7 @@ GATHERSCATTER_FUNCTION void gatherscatter_status_release(gatherscatter_status* s
 /* ---- Tensors and operations */
 
 typedef enum gatherscatter_type {
-    GATHERSCATTER_OPAQUE = 0, /* bytes that are moved, of any size; they have no reductions */
+    GATHERSCATTER_OPAQUE = 0, /* elements of any size that are only moved, without reductions */
     GATHERSCATTER_BOOL = 1,
     GATHERSCATTER_INT8 = 2,
     GATHERSCATTER_INT16 = 3,
@@ -81,15 +80,15 @@ typedef enum gatherscatter_type {
     GATHERSCATTER_COMPLEX128 = 15
 } gatherscatter_type;
 
-/* A tensor without its memory. Tensors are contiguous and row-major, and aligned as their elements are. */
+/* Describes a tensor, without its memory. Tensors are contiguous, row-major, and aligned for their element type. */
 typedef struct gatherscatter_tensor {
     int32_t type;         /* a gatherscatter_type */
-    int32_t rank;         /* of at most 64; -1: the input is absent */
-    const int64_t* shape; /* `rank` sizes */
-    int64_t item_size;    /* bytes of an element: for GATHERSCATTER_OPAQUE only */
+    int32_t rank;         /* 0 to 64, or -1 if the input is absent */
+    const int64_t* shape; /* the sizes of the `rank` dimensions */
+    int64_t item_size;    /* bytes per element; only read for GATHERSCATTER_OPAQUE */
 } gatherscatter_tensor;
 
-/* The inputs of each kernel stand in this order. [ ] are optional. */
+/* The comments list the inputs of each kernel, in order. Inputs in brackets are optional. */
 typedef enum gatherscatter_kernel {
     GATHERSCATTER_GATHER = 0,           /* data, indices */
     GATHERSCATTER_GATHER_ELEMENTS = 1,  /* data, indices */
@@ -97,8 +96,9 @@ typedef enum gatherscatter_kernel {
     GATHERSCATTER_SCATTER_UPDATE = 3,   /* data, indices, updates */
     GATHERSCATTER_SCATTER_ELEMENTS = 4, /* data, indices, updates */
     GATHERSCATTER_SCATTER_ND = 5,       /* data, indices, updates */
-    /* data, indices, [offsets], [segment_ids], [weights], [init]. The bags are given by `offsets`, by `segment_ids`, or
-     * by `indices` of two or more dimensions, whose last one is the bag. */
+    /* data, indices, [offsets], [segment_ids], [weights], [init]. Exactly one of these defines the bags: `offsets`,
+     * `segment_ids`, or `indices` with at least two dimensions. In the last case, the last dimension of `indices` lists
+     * the members of a bag. */
     GATHERSCATTER_GATHER_REDUCE = 6
 } gatherscatter_kernel;
 
@@ -112,38 +112,49 @@ typedef enum gatherscatter_reduction {
     GATHERSCATTER_MEAN = 6
 } gatherscatter_reduction;
 
-/* How floats are added up. */
+/* How floats and complex numbers are accumulated. */
 typedef enum gatherscatter_accumulate {
-    GATHERSCATTER_STEP = 0, /* in their own type, rounded after each step */
+    GATHERSCATTER_STEP = 0, /* in the element type, rounded after each step */
     GATHERSCATTER_WIDE = 1, /* in a wider type, rounded once */
     GATHERSCATTER_EXACT = 2 /* exactly, rounded once */
 } gatherscatter_accumulate;
 
-/* What happens to an index that is out of range. */
+/* How an index that is out of range is handled. */
 typedef enum gatherscatter_mode {
-    GATHERSCATTER_RAISE = 0, /* an error */
-    GATHERSCATTER_WRAP = 1,  /* it is taken modulo the size */
-    GATHERSCATTER_CLIP = 2,  /* the nearest valid index */
-    GATHERSCATTER_SKIP = 3   /* a gather gives zeros; a scatter drops the update */
+    GATHERSCATTER_RAISE = 0, /* the call fails */
+    GATHERSCATTER_WRAP = 1,  /* the index is taken modulo the size */
+    GATHERSCATTER_CLIP = 2,  /* the nearest valid index is used */
+    GATHERSCATTER_SKIP = 3   /* a gather fills with zeros; a scatter drops the update */
 } gatherscatter_mode;
 
-/* What to compute. `gatherscatter_operation_init` sets struct_size, the kernel and all defaults. */
+/* Describes an operation. `gatherscatter_operation_init` sets struct_size, the kernel, and the default of every other
+ * field. */
 typedef struct gatherscatter_operation {
     size_t struct_size; /* sizeof(gatherscatter_operation) */
     int32_t kernel;     /* a gatherscatter_kernel */
-    const char* name;   /* what messages call the operation; NULL: the name of the kernel */
-    int64_t axis;       /* 0; may count from the end. Not for the ND kernels and gather_reduce */
-    int64_t batch_dims; /* 0; for gather and gather_nd */
-    int32_t mode;       /* GATHERSCATTER_RAISE */
-    int32_t negative;   /* 1: negative indices count from the end; 0: they are out of range. For RAISE and SKIP */
-    int32_t reduction;  /* GATHERSCATTER_NONE; GATHERSCATTER_ADD for gather_reduce */
-    int32_t include_self; /* 1: data takes part in the reduction */
-    int32_t accumulate; /* GATHERSCATTER_STEP */
-    int64_t num_segments; /* -1; how many bags `segment_ids` can name, unless there is an `init` */
+    /* The name of the operation in messages. Default: NULL, for the name of the kernel. */
+    const char* name;
+    /* Negative values count from the end. Ignored by the ND kernels and gather_reduce. Default: 0. */
+    int64_t axis;
+    /* Used by gather and gather_nd only. Default: 0. */
+    int64_t batch_dims;
+    /* A gatherscatter_mode. Default: GATHERSCATTER_RAISE. */
+    int32_t mode;
+    /* 1: negative indices count from the end. 0: they are out of range. Used by GATHERSCATTER_RAISE and
+     * GATHERSCATTER_SKIP only. Default: 1. */
+    int32_t negative;
+    /* A gatherscatter_reduction. Default: GATHERSCATTER_NONE, or GATHERSCATTER_ADD for gather_reduce. */
+    int32_t reduction;
+    /* 1: data takes part in the reduction. 0: it does not. Default: 1. */
+    int32_t include_self;
+    /* A gatherscatter_accumulate. Default: GATHERSCATTER_STEP. */
+    int32_t accumulate;
+    /* The number of bags, for `segment_ids` without `init`. Default: -1, for not given. */
+    int64_t num_segments;
 } gatherscatter_operation;
 
-/* `struct_size` is sizeof(gatherscatter_operation), as the program that calls this was compiled. No more bytes are
- * written. */
+/* Sets all fields of an operation. Pass sizeof(gatherscatter_operation) as `struct_size`. The function writes at most
+ * that number of bytes, so a program that was compiled with an earlier version of the struct is safe. */
 GATHERSCATTER_FUNCTION void gatherscatter_operation_init(gatherscatter_operation* operation, size_t struct_size,
                                                          int32_t kernel);
 
@@ -151,33 +162,36 @@ GATHERSCATTER_FUNCTION void gatherscatter_operation_init(gatherscatter_operation
 
 typedef struct gatherscatter_plan gatherscatter_plan;
 
-/* Checks a call and makes its plan. `inputs` are `count` tensors in the order of the kernel; those at the end may be
- * left out if they are optional. On success, *plan is the new plan; else it is NULL.
+/* Checks a call and creates its plan. `inputs` points to `count` tensors in the order of the kernel. Optional inputs at
+ * the end can be omitted. On success, *plan is the new plan. On failure, it is NULL.
  *
- * Indices, offsets and segment ids may be of any integer type. All other inputs have the type of data. */
+ * Indices, offsets and segment ids can have any integer type. All other inputs must have the type of data. */
 GATHERSCATTER_FUNCTION gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* operation,
-                                                                       const gatherscatter_tensor* inputs,
-                                                                       size_t count, gatherscatter_plan** plan);
+                                                                       const gatherscatter_tensor* inputs, size_t count,
+                                                                       gatherscatter_plan** plan);
 
-/* The shape of the output; its rank goes to *rank. It lives as long as the plan. The output has the type of data. */
+/* Returns the shape of the output and stores its rank in *rank. The shape is valid until the plan is released. The
+ * output has the type of data. */
 GATHERSCATTER_FUNCTION const int64_t* gatherscatter_plan_shape(const gatherscatter_plan* plan, int32_t* rank);
 
-/* Frees a plan. NULL is allowed. No thread may run the plan. */
+/* Frees a plan. NULL is allowed. No thread may be running the plan. */
 GATHERSCATTER_FUNCTION void gatherscatter_plan_release(gatherscatter_plan* plan);
 
-/* Where the loops of a call run. */
+/* Selects the threads that run the loops of a call. */
 typedef struct gatherscatter_threads {
     size_t struct_size; /* sizeof(gatherscatter_threads) */
-    int32_t count;      /* the largest number of threads; 0: as many as the library has */
-    /* Calls task(argument, i) for each i in [0, n), on any threads and in any order, and returns when all calls have
-     * returned. NULL: the threads of the library. Tasks do not throw and do not wait for each other. */
+    int32_t count;      /* the largest number of threads; 0: the library's own number */
+    /* Must call task(argument, i) for each i in [0, n), on any threads and in any order, and return when all calls have
+     * returned. Tasks do not throw and do not wait for each other. NULL: the library uses its own threads. */
     void (*parallel_for)(void* context, void (*task)(void* argument, size_t i), void* argument, size_t n);
-    void* context;
+    void* context; /* the first argument of parallel_for */
 } gatherscatter_threads;
 
-/* Runs a plan. `inputs` are the addresses of the tensors in the order of the plan; NULL where an input is absent or has
- * no elements. `output` has the shape of the plan. For a scatter it may be the data itself, and for gather_reduce
- * the init, which is then updated in place; apart from that, no memory of the output is that of an input. `threads` may be NULL.
+/* Runs a plan. `inputs` are the addresses of the tensors in the order of the kernel. An address is NULL if the input is
+ * absent or has no elements. `output` has the shape of the plan. `threads` can be NULL.
+ *
+ * In place: the output of a scatter can be its data, and the output of gather_reduce can be its init. That tensor is
+ * then updated in place. Otherwise, the output must not overlap any input.
  *
  * Indices are checked before an output that is updated in place is written to. If the call fails, any other output
  * has undefined contents. */
