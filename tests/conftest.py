@@ -1,7 +1,7 @@
 """Which tests run, and the profiles of Hypothesis.
 
-``pytest`` alone runs the files in QUICK: less than three minutes, something of every capability.
-``pytest --all`` runs everything, and ``pytest tests/zarr`` everything in a folder.
+``pytest`` alone runs the files in QUICK. They take less than three minutes and cover a part of every capability.
+``pytest --all`` runs everything. ``pytest tests/zarr`` runs everything in a folder.
 
 Of Hypothesis's profiles, `ci` is small and always the same, and `long` (HYPOTHESIS_PROFILE=long) is for a night.
 """
@@ -36,13 +36,13 @@ QUICK = {
 TESTS = Path(__file__).parent
 _QUICK_FILES = {TESTS / folder / f"{name}.py" for folder, names in QUICK.items() for name in names}
 
-# ONNX Runtime's thread that reports home can crash the process (onnxruntime#32173): told before it is imported.
+# A telemetry thread of ONNX Runtime can crash the process (onnxruntime#32173). It must be disabled before the import.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-# So does OpenVINO, from a process that it forks, about which JAX warns if its threads run already.
+# OpenVINO also reports home, from a process that it forks. JAX warns about the fork if its threads already run.
 os.environ.setdefault("CI", "true")
 
-# Slow machines and instrumented builds must not fail on time; the draws are large by design. The phase that explains a
-# failure traces each line, and under Python 3.11 that can loop for ever.
+# Slow machines and instrumented builds must not fail on time, and the draws are large by design. The phase that
+# explains a failure traces each line. Under Python 3.11, that can loop forever.
 _COMMON = {
     "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     everything = config.option.all or config.option.without_quick
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not everything:
-        config.option.quick = True  # the processes of pytest-xdist get the options, too
+        config.option.quick = True  # the processes of pytest-xdist also get the options
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -12,7 +12,7 @@ from gatherscatter.functions.inspect import IndexReport, inspect
 from gatherscatter.functions.plan import CallPlan, plan
 from gatherscatter.functions.prepare import Prepared, prepare
 from gatherscatter.functions.tensor_scatter import tensor_scatter
-from gatherscatter.lazy_modules import load
+from gatherscatter.lazy_modules import load, public_names
 from gatherscatter.model_interface import ModelError
 from gatherscatter.models import run
 from gatherscatter.settings import num_threads, pool_limit, pool_size, set_num_threads, set_pool_limit
@@ -61,3 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

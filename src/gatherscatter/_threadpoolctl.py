@@ -1,4 +1,4 @@
-"""Makes threadpoolctl know the threads of this package, whichever of the two is imported first."""
+"""Register the threads of this package with threadpoolctl, in any order of the two imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gatherscatter import _core
 
 
 class _Watch(MetaPathFinder):
-    """Waits for the import of threadpoolctl: to import it for everybody would take longer than all of this package."""
+    """Wait for the import of threadpoolctl. Importing it here would take longer than this package itself."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         if fullname != "threadpoolctl":
@@ -25,7 +25,7 @@ class _Watch(MetaPathFinder):
 
 
 def _then_register(spec: ModuleSpec, watch: _Watch) -> ModuleSpec:
-    """The spec with a loader that registers us when the module is there."""
+    """Change the loader of a spec so that it registers gatherscatter after the import."""
     loader: Any = spec.loader
 
     class Loader(type(loader)):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Calls on data in chunks: their checks, and which index names a place in which chunk, at which row.
+"""Calls on data in chunks: their checks, and the chunk and row of the place that each index names.
 
 The adapters for Dask and Zarr are built on this. Dask's chunks can differ in size. In Zarr only the last chunk of an
 axis can be smaller.
@@ -31,13 +31,13 @@ _DENSE = 1 << 16  # chunk numbers that are always counted in an array
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of data on which indices name places.
+    """An indexed axis of data.
 
     Attributes
     ----------
-    number : in data
-    size : of the axis
-    chunks : the sizes of its chunks. The last size is repeated up to the end of the axis
+    number : the number of the axis in data
+    size : its size
+    chunks : the sizes of its chunks. The last size repeats up to the end of the axis
     along : the dim of the indices that runs parallel to this axis, or None if index values give the positions
     """
 
@@ -48,13 +48,13 @@ class Axis:
 
     @cached_property
     def count(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         rest = self.size - sum(self.chunks)
         return len(self.chunks) + (-(-rest // self.chunks[-1]) if rest else 0)
 
     @cached_property
     def _step(self) -> int:
-        """The size of all chunks but the last, which may be smaller; 0 where they differ."""
+        """The common size of all chunks except the last, which may be smaller; 0 if they differ."""
         first, last = self.chunks[0], self.chunks[-1]
         return first if set(self.chunks[:-1]) <= {first} and last <= first else 0
 
@@ -63,7 +63,7 @@ class Axis:
         return np.cumsum((0, *self.chunks[:-1]), dtype=np.int64)
 
     def find_chunks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The number of the chunk that each place is in, and where it is in that."""
+        """Find the number of the chunk of each place, and the position in the chunk."""
         if self._step:
             number = places // self._step
             return number, places - number * self._step
@@ -71,12 +71,12 @@ class Axis:
         return number, places - self._starts[number]
 
     def window(self, number: int) -> slice:
-        """Where a chunk is."""
+        """The positions of a chunk along the axis."""
         start = number * self._step if self._step else int(self._starts[number])
         return slice(start, min(start + self.chunks[min(number, len(self.chunks) - 1)], self.size))
 
     def sizes_of(self, number: np.ndarray) -> np.ndarray | int:
-        """How large the chunks of some numbers are."""
+        """The sizes of the chunks with these numbers."""
         if self._step and self.size % self._step == 0:
             return self._step
         if self._step:
@@ -86,15 +86,15 @@ class Axis:
 
 @dataclass(frozen=True)
 class IndexRule:
-    """The rule for indices: the name in messages, the array function, the mode, and what negative ones mean.
+    """The rule for indices: the name in messages, the array function, the mode, and the meaning of negative indices.
 
-    ``subject`` is the sentence that says in messages what is indexed.
+    ``subject`` is the name of the part of messages about the indexed axis.
     """
 
     op: str
     kernel: str
     mode: str = "raise"
-    negative: bool = True  # whether -1 is the last
+    negative: bool = True  # whether -1 means the last element
     subject: str = "axis"
 
     @property
@@ -128,16 +128,16 @@ class Options:
 class ChunkedMovement:
     """Which axes of chunked data an operator indexes, and which dims of the indices run parallel to them.
 
-    The axes include batch axes. For the elements functions they are all axes of data. A row of a chunk is what one
-    index tuple names in it. Rows are numbered in row-major order of the indexed axes.
+    The axes include batch axes. For the elements functions they are all axes of data. A row of a chunk is the part
+    that one index tuple names. Rows are numbered in row-major order of the indexed axes.
 
     Attributes
     ----------
-    rule : the operator
-    axis, batch_dims : counted from the front
-    shape, chunks : of data
+    rule : the rule for indices
+    axis, batch_dims : the attributes, counted from the front
+    shape, chunks : the shape and chunks of data
     axes : the indexed axes
-    positions : the shape of the indices, index tuples counting as one
+    positions : the shape of the indices, without the dim of index tuples
     """
 
     rule: IndexRule
@@ -150,7 +150,7 @@ class ChunkedMovement:
 
     @classmethod
     def of(cls, rule: IndexRule, shape: Shape, chunks: Chunks, indices: Shape, axis: int, batch_dims: int) -> Self:
-        """The movement of a call that was found valid; ``axis`` and ``batch_dims`` are not negative."""
+        """Make the movement of a valid call. ``axis`` and ``batch_dims`` are not negative."""
         batch: list[tuple[int, int | None]] = [(d, d) for d in range(batch_dims)]
         positions = indices
         if rule.kernel.endswith("_elements"):
@@ -178,13 +178,15 @@ class ChunkedMovement:
         options: Options,
         num_threads: int | None = None,
     ) -> Self:
-        """Raise what a call in memory raises for types, shapes and attributes. The values of indices are not checked.
+        """Raise the errors of a call in memory about types, shapes and attributes; else return the movement.
+
+        The values of indices are not checked.
 
         Parameters
         ----------
-        dtype, shape, chunks : of data
-        indices : in memory, or any array with a type and a shape
-        updates : their shape; None in a gather
+        dtype, shape, chunks : those of data
+        indices : an array in memory, or any array with a type and a shape
+        updates : the shape of updates; None for a gather
         """
         convert.check_call(
             rule.op,
@@ -204,31 +206,32 @@ class ChunkedMovement:
 
     @property
     def count(self) -> int:
-        """How many index tuples there are."""
+        """The number of index tuples."""
         return math.prod(self.positions)
 
     @property
     def named(self) -> tuple[Axis, ...]:
-        """The axes whose places are the values of the indices."""
+        """The axes on which index values give the positions."""
         return tuple(axis for axis in self.axes if axis.along is None)
 
     @property
     def grid(self) -> Shape:
-        """How many chunks there are along each of the indexed axes."""
+        """The number of chunks along each indexed axis."""
         return tuple(axis.count for axis in self.axes)
 
     @property
     def slots_axes(self) -> Shape:
-        """Where the positions are in the slots (a gather's output, a scatter's updates)."""
+        """The axes of the positions in the slots (a gather's output, a scatter's updates)."""
         rank = len(self.positions)
         if self.rule.takes_tuples or self.rule.kernel.endswith("_elements"):
             return tuple(range(rank))
         return (*range(self.batch_dims), *range(self.axis, self.axis + rank - self.batch_dims))
 
     def locate(self, indices: np.ndarray, start: Block) -> tuple[np.ndarray, np.ndarray] | None:
-        """For indices that stand at ``start`` in the whole: the flat number of each one's chunk, and the row in that.
+        """Return the flat number of each index tuple's chunk, and the row in the chunk.
 
-        The number is -1 where an index is out of range and skipped. None: one is out of range, and that is an error.
+        ``start`` is the position of ``indices`` in the array of all indices. Tuples that are out of range and skipped
+        get the number -1. The result is None if one is out of range and must raise an error.
         """
         shape = indices.shape[: len(self.positions)]
         tuples = indices.reshape(math.prod(shape), len(self.named))
@@ -272,9 +275,9 @@ class ChunkedMovement:
     def raise_index_error(
         self, indices: np.ndarray, start: Block | None = None, chunk: Block | None = None
     ) -> NoReturn:
-        """Raise the error of a call in memory. For one chunk of the indices, positions are those in the whole.
+        """Raise the error of a call in memory. For one chunk of the indices, positions are those in the whole array.
 
-        ``start`` is where that chunk begins in the whole, ``chunk`` its numbers.
+        ``start`` is the position where that chunk begins in the whole array, and ``chunk`` its numbers.
         """
         rule = self.rule
         if start is None or chunk is None:
@@ -308,10 +311,10 @@ def _flatten(values: np.ndarray | None, shape: Shape) -> np.ndarray:
 
 
 def iterate_windows(shape: Shape, most: int = STEP) -> Iterator[Window]:
-    """Windows of a box in row-major order, of at most ``most`` positions each."""
+    """Yield the windows of a box in row-major order, with at most ``most`` positions each."""
     if 0 in shape:
         return
-    whole, inner = len(shape), 1  # the dims that a window takes whole, and how many positions these have
+    whole, inner = len(shape), 1  # dims from here on are whole in each window, and have this many positions
     while whole and inner * shape[whole - 1] <= most:
         whole -= 1
         inner *= shape[whole]
@@ -327,20 +330,20 @@ def iterate_windows(shape: Shape, most: int = STEP) -> Iterator[Window]:
 
 
 class BlockGroups(NamedTuple):
-    """Index tuples by the chunk that they name a place in."""
+    """Index tuples, grouped by the chunk of the place that they name."""
 
-    numbers: np.ndarray  # of the chunks that are touched, ascending
-    starts: np.ndarray  # where the tuples of each begin in the order, and the end of the last one
-    order: np.ndarray | None  # the tuples chunk by chunk, those of one in their order; None: as they are
+    numbers: np.ndarray  # of the touched chunks, ascending
+    starts: np.ndarray  # the start of each chunk's tuples in the order, and the end of the last one
+    order: np.ndarray | None  # the tuples chunk by chunk, without reordering those of one chunk; None: already so
 
     def iterate(self) -> Iterator[tuple[int, slice]]:
-        """Each chunk, and where its tuples are in the order."""
+        """Yield each chunk with the slice of its tuples in the order."""
         bounds = itertools.pairwise(self.starts.tolist())
         return ((number, slice(*pair)) for number, pair in zip(self.numbers.tolist(), bounds, strict=True))
 
 
 def group_by_block(numbers: np.ndarray) -> BlockGroups:
-    """Group index tuples by the numbers of their chunks; those of the number -1 are in no chunk."""
+    """Group index tuples by the numbers of their chunks. The number -1 means no chunk."""
     if numbers.size == 0:
         return BlockGroups(numbers, np.zeros(1, np.int64), None)
     low, high = int(numbers.min()), int(numbers.max())
@@ -359,21 +362,21 @@ def group_by_block(numbers: np.ndarray) -> BlockGroups:
 
 
 class BlockPart(NamedTuple):
-    """The tuples that fall into one block on the axes that they index."""
+    """The tuples that fall into one block, on the axes that they index."""
 
-    block: Shape  # along those axes
-    positions: tuple[np.ndarray, ...]  # in the box, in row-major order: it is the order of the call
-    rows: np.ndarray  # what they name in the block
+    block: Shape  # its numbers along those axes
+    positions: tuple[np.ndarray, ...]  # in the box, in row-major order, which is the order of the call
+    rows: np.ndarray  # that they name in the block
 
 
 @dataclass(frozen=True)
 class Route:
-    """How many tuples fall into which block: `count_tuples` makes it.
+    """The number of tuples for each block, made by `count_tuples`.
 
     Attributes
     ----------
-    move, indices, start : the tuples: a box of all indices, and where it begins in the whole
-    numbers, counts : the blocks that are touched, by their number in row-major order, and how many tuples each gets
+    move, indices, start : the movement, a box of all indices, and the position where the box begins
+    numbers, counts : the touched blocks, by their numbers in row-major order, and the number of tuples for each
     """
 
     move: ChunkedMovement
@@ -384,12 +387,12 @@ class Route:
 
     @property
     def box(self) -> Shape:
-        """The shape of the positions; (1,) for a single tuple."""
+        """The shape of the positions, or (1,) for a single tuple."""
         return self.indices.shape[: len(self.move.positions)] or (1,)
 
     @property
     def volume(self) -> int:
-        """How many rows the blocks that are touched have."""
+        """The number of rows of the touched blocks."""
         sizes = np.ones(len(self.numbers), np.int64)
         blocks = np.unravel_index(self.numbers, self.move.grid) if self.move.axes else ()
         for axis, numbers in zip(self.move.axes, blocks, strict=True):
@@ -435,7 +438,7 @@ def count_tuples(move: ChunkedMovement, indices: np.ndarray, start: Block) -> Ro
 
 
 def _locate(move: ChunkedMovement, indices: np.ndarray, start: Block) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """The tuples in row-major order, some at a time: the flat position of the first one, their blocks and rows."""
+    """Yield some tuples at a time, in row-major order: the flat position of the first one, their blocks and rows."""
     begin = 0
     for window in iterate_windows(indices.shape[: len(move.positions)]):
         part = indices[window]

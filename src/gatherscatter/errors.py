@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import zip_longest
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
 from gatherscatter import _core, hints
 from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence, read_sentences
+from gatherscatter.suggestions import suggest_choice, suggest_parameter
 
 Coordinates = tuple[int, ...]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 MODES = {False: ("raise", "wrap", "clip", "fill"), True: ("raise", "wrap", "clip", "drop")}
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 ACCUMULATE = ("step", "wide", "exact")
+WITHOUT_ACCUMULATE = ("none", "min", "max")  # the reductions that ignore it
 
 
 class OpError(Exception):
-    """What all errors of this package about operators have in common.
+    """The base class of all errors of this package about operators.
 
     Attributes
     ----------
     op : str
         The operator and version, such as ``"onnx.ScatterND-18"``, or the name of an array function.
     input : str or None
-        The input or attribute that is at fault.
+        The input or attribute at fault.
     count : int
-        How many indices are out of range.
+        The number of indices that are out of range.
     positions : tuple of tuples of int
-        Where the first ten of them stand in the indices tensor.
+        The positions of the first ten of these indices.
     values : tuple of int
-        Their values.
+        The values of the first ten.
     axis : int or None
         The axis of data that the first one indexes.
     allowed : (int, int) or None
@@ -54,7 +59,7 @@ class OpError(Exception):
         axis: int | None = None,
         allowed: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__(message)
+        # BaseException.__new__ keeps the message. torch.compile can't trace super().__init__() here.
         self.op = op
         self.input = input
         self.count = count
@@ -68,27 +73,27 @@ class OpError(Exception):
 
 
 class OpTypeError(OpError, TypeError):
-    """An element type, an index type or a kind of object that the operator does not take."""
+    """An element type, an index type or a kind of object that the operator does not accept."""
 
 
 class OpValueError(OpError, ValueError):
-    """A shape, a rank, an axis or an attribute that the operator does not take."""
+    """A shape, a rank, an axis or an attribute that the operator does not accept."""
 
 
 class OpIndexError(OpError, IndexError):
-    """At least one index is out of range; nothing was written."""
+    """At least one index is out of range. Nothing was written."""
 
 
 KINDS: dict[str, type[OpError]] = {"TypeError": OpTypeError, "ValueError": OpValueError, "IndexError": OpIndexError}
-"""The classes by the built-in exceptions that they are."""
+"""The class for each built-in exception from which it is derived."""
 
 
 class OpKeyTypeError(OpTypeError, IndexError):
-    """A part of a key that is not an index; NumPy raises IndexError for it."""
+    """A part of a key is not an index. NumPy raises IndexError in this case."""
 
 
 class OpKeyValueError(OpValueError, IndexError):
-    """A key that does not go with the shape of data, or with itself; NumPy raises IndexError for it."""
+    """A key does not fit the shape of data, or its parts do not fit together. NumPy raises IndexError in this case."""
 
 
 def _rebuild(cls: type[OpError], args: tuple[Any, ...], state: dict[str, Any]) -> OpError:
@@ -98,14 +103,14 @@ def _rebuild(cls: type[OpError], args: tuple[Any, ...], state: dict[str, Any]) -
 
 
 def make_error(name: str, op: str, **values: object) -> OpError:
-    """The error of a name in sentences.toml."""
+    """Make the error with this name in sentences.toml."""
     known = read_sentences()["errors"][name]
     raises, at, text = (known[part].format(op=op, **values) for part in ("raises", "input", "text"))
     return KINDS[raises](text, op=op, input=at)
 
 
 def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
-    """A ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
+    """Raise the error about a ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
     choices = {"mode": MODES[bool(scatter)], "reduction": REDUCTIONS, "accumulate": ACCUMULATE}[parameter]
     raise make_choice_error(op, parameter, value, choices)
 
@@ -113,40 +118,71 @@ def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoRet
 def make_choice_error(
     op: str, parameter: str, value: object, choices: Iterable[str], write: Callable[[object], str] = repr
 ) -> OpError:
-    """A word that is none of the choices, or no word; ``write`` gives it as the error shows it."""
-    raises, listed = "ValueError" if isinstance(value, str) else "TypeError", ", ".join(map(repr, choices))
-    return make_error("choice", op, raises=raises, input=parameter, choices=listed, value=write(value))
+    """Make the error about a value that is not among the choices. ``write`` formats the value."""
+    known = list(choices)
+    raises, listed = "ValueError" if isinstance(value, str) else "TypeError", ", ".join(map(repr, known))
+    suggestion = suggest_choice(value, known)
+    return make_error(
+        "choice", op, raises=raises, input=parameter, choices=listed, value=write(value), suggestion=suggestion
+    )
+
+
+def keyword_fault(function: str, keyword: str, known: Iterable[str]) -> NoReturn:
+    """Raise the error about a keyword argument that an array function does not have."""
+    raise make_error("unknown_keyword", function, input=keyword, suggestion=suggest_parameter(keyword, known))
+
+
+def with_keyword_advice(function: Function) -> Function:
+    """Decorate a function: for unknown keyword arguments it raises the same error as the functions of the core."""
+    known = [*inspect.signature(function).parameters]
+
+    @wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        for keyword in keywords:
+            if keyword not in known:
+                keyword_fault(function.__name__, keyword, known)
+        return function(*arguments, **keywords)
+
+    return cast(Function, call)
 
 
 def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
-    """An argument that is no integer."""
+    """Raise the error about an argument that is not an integer."""
     raise make_error("integer", op, input=parameter, value=value)
 
 
 def threads_fault(op: str, parameter: str, value: object) -> NoReturn:
-    """A number of threads below one."""
+    """Raise the error about a number of threads below one."""
     raise make_error("threads", op, input=parameter, value=value)
 
 
 def flag_fault(op: str, parameter: str, value: object) -> NoReturn:
-    """An argument that is neither true nor false."""
+    """Raise the error about an argument that is neither True nor False."""
     raise make_error("flag", op, input=parameter, value=value)
 
 
 def reduction_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
-    """A reduction that the element type does not have."""
+    """Raise the error about a reduction that the element type does not support."""
     raise make_error("reduction", op, reduction=reduction, type=f"{dtype}{only_moved(dtype)}")
 
 
 def only_moved(dtype: np.dtype[Any]) -> str:
-    """What to do with a float that is longer than those that reductions know; "" for other types."""
+    """Return the advice for a float type that is too long for reductions, or "" for other types."""
     known = {np.longdouble: "float64", np.clongdouble: "complex128"}.get(dtype.type)
     return format_sentence("parts", "only_moved", type=known) if known else ""
 
 
 def accumulate_fault(op: str, reduction: str, dtype: np.dtype[Any]) -> NoReturn:
-    """An exact result that is not offered."""
+    """Raise the error about an exact result that is not defined."""
     raise make_error("accumulate", op, reduction=reduction, type=dtype)
+
+
+def check_effects(op: str, reduction: object, include_self: object = True, accumulate: object = "step") -> None:
+    """Refuse options that have no effect with the reduction."""
+    if not include_self and reduction == "none":
+        raise make_error("no_effect", op, input="include_self", reduction=reduction)
+    if accumulate != "step" and reduction in WITHOUT_ACCUMULATE:
+        raise make_error("no_effect", op, input="accumulate", reduction=reduction)
 
 
 def shape_fault(
@@ -161,10 +197,16 @@ def shape_fault(
     axis: int,
     batch_dims: int,
 ) -> NoReturn:
-    """Shapes or attributes that don't fit together; ``fault`` is the planner's name for it."""
+    """Raise the error about shapes or attributes that don't fit together. ``fault`` is the planner's name for it."""
     rank, k = len(data), sum(indices[-1:])
+    batch = batch_dims + (len(indices) if batch_dims < 0 else 0)
     rule = "rule_nd" if kernel.endswith("nd") else "rule_elements" if kernel.endswith("elements") else "rule_axis"
-    advised = updates is not None and _can_be_broadcast(updates, slots)
+    if updates is not None and _can_be_broadcast(updates, slots):
+        advice = format_sentence("parts", "broadcast", slots=slots)
+    elif kernel.endswith("nd") and _is_one_tuple(fault, indices, updates, slots, batch_dims):
+        advice = format_sentence("parts", "one_tuple", k=k)
+    else:
+        advice = ""
     raise make_error(
         fault,
         op,
@@ -177,18 +219,19 @@ def shape_fault(
         high=rank - 1,
         batch_dims=batch_dims,
         k=k,
-        left=rank - batch_dims,
+        data_batch=data[:batch],
+        index_batch=indices[:batch],
         updates=updates,
         slots=slots,
         rule=format_sentence("parts", rule, first=batch_dims + k),
-        advice=format_sentence("parts", "broadcast", slots=slots) if advised else "",
+        advice=advice,
         out=out,
         result=slots if updates is None else data,
     )
 
 
 def list_shapes(data: Coordinates, indices: Coordinates, updates: Coordinates | None = None) -> str:
-    """The shapes of a call, as errors list them."""
+    """List the shapes of a call, as errors show them."""
     name = "gather_shapes" if updates is None else "scatter_shapes"
     return format_sentence("parts", name, data=data, indices=indices, updates=updates)
 
@@ -198,21 +241,32 @@ def _can_be_broadcast(shape: Coordinates, target: Coordinates) -> bool:
     return len(shape) <= len(target) and all(n in (1, wanted) for n, wanted in pairs)
 
 
+def _is_one_tuple(
+    fault: str, indices: Coordinates, updates: Coordinates | None, slots: Coordinates, batch_dims: int
+) -> bool:
+    """Whether the call seems to give single indices instead of index tuples. They then form one tuple."""
+    if len(indices) != 1 or batch_dims != 0:
+        return False
+    if fault == "tuple_length" or not updates:
+        return fault == "tuple_length"
+    return updates[0] == indices[0] or (slots == () and updates[0] > 1)
+
+
 def storage_fault(op: str, name: str, needed: int, there: int) -> NoReturn:
-    """A tensor of PyTorch whose storage was freed or resized."""
+    """Raise the error about a PyTorch tensor with a storage that was freed or resized."""
     raise make_error("storage", op, input=name, needed=needed, there=there)
 
 
 @dataclass(frozen=True)
 class BadIndices:
-    """What a message says about indices that are out of range.
+    """The facts of a message about indices that are out of range.
 
     Attributes
     ----------
-    count : how many they are
-    positions : where the first ten of them stand among all elements
-    values : their values
-    least, greatest : of the values of all
+    count : the number of these indices
+    positions : the flat positions of the first ten
+    values : the values of the first ten
+    least, greatest : the range of all their values
     """
 
     count: int
@@ -232,11 +286,18 @@ def index_fault(
     negative: bool,
     only_empty: bool,
 ) -> NoReturn:
-    """Finds the indices that are out of range. ``only_empty``: just those on axes without elements."""
+    """Raise the error about indices that are out of range. ``only_empty``: only those on axes without elements."""
     is_nd = kernel.endswith("nd")
     first_axis = batch_dims if is_nd else axis % len(data_shape)
-    tuples = indices if is_nd else indices.reshape(-1, 1)  # a dimension more would be one too many for 64
-    found = _core.find_bad_indices(tuples, data_shape, first_axis, negative, only_empty)
+    tuples = indices if is_nd else indices.reshape(-1, 1)  # another dimension could exceed NumPy's limit of 64
+    may_be_batched = (
+        kernel == "gather_nd"
+        and batch_dims == 0
+        and indices.ndim > 1
+        and indices.shape[0] == data_shape[0]
+        and indices.shape[-1] < len(data_shape)
+    )
+    found = _core.find_bad_indices(tuples, data_shape, first_axis, negative, only_empty, may_be_batched)
     if found is None:
         raise make_error("changed_indices", op)
     count, positions, values, least, greatest, bad_axis, hint = found
@@ -262,17 +323,32 @@ def raise_index_error(
     subject: str,
     axis: int | None,
     allowed: tuple[int, int],
+    hint: str = "",
+    plural: str = "",
     start: Coordinates | None = None,
     chunk: Coordinates = (),
 ) -> NoReturn:
-    """Says which elements of ``indices`` are out of range: ``found`` are their flat positions, ascending.
+    """Raise the error about ``indices`` that are out of range. ``found`` are their flat positions, ascending.
 
-    If ``start`` is given, these are the indices of a ``chunk``, which begins there in the whole.
+    If ``start`` is given, ``indices`` are a ``chunk`` of a larger array, and the chunk begins there. ``plural`` is the
+    name for several elements, if it is not ``name``.
     """
     flat = make_contiguous(indices).reshape(-1)
     values = concatenate_lines([flat[found[part]] for part in pieces(found.size)], flat.dtype)
     bad = BadIndices(len(found), found[:10].tolist(), values[:10].tolist(), *extremes(values))
-    _raise_index_error(op, name, indices, bad, subject=subject, axis=axis, allowed=allowed, start=start, chunk=chunk)
+    _raise_index_error(
+        op,
+        name,
+        indices,
+        bad,
+        subject=subject,
+        axis=axis,
+        allowed=allowed,
+        hint=hint,
+        plural=plural,
+        start=start,
+        chunk=chunk,
+    )
 
 
 def _raise_index_error(
@@ -285,6 +361,7 @@ def _raise_index_error(
     axis: int | None,
     allowed: tuple[int, int],
     hint: str = "",
+    plural: str = "",
     start: Coordinates | None = None,
     chunk: Coordinates = (),
 ) -> NoReturn:
@@ -297,7 +374,7 @@ def _raise_index_error(
     error = make_error(
         kinds[bad.count > 1],
         op,
-        input=name,
+        input=plural or name,
         place=f"{name}[{', '.join(map(str, places[0]))}]" if places[0] else name,
         value=bad.values[0],
         subject=subject,
@@ -308,6 +385,7 @@ def _raise_index_error(
         spread=format_sentence("parts", spread, low=bad.least, high=bad.greatest),
         hint=hint and f"; {hint}",
     )
+    error.input = name
     error.count, error.positions, error.values = bad.count, tuple(places), tuple(bad.values)
     error.axis, error.allowed = axis, allowed
     raise error

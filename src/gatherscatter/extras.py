@@ -1,4 +1,4 @@
-"""Packages that are optional: the error that names what is missing, and how to install it."""
+"""Optional packages: errors that name a missing package and how to install it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def require(*modules: str, text: str, install: str) -> Iterator[None]:
-    """A block that imports optional modules. If one of them is missing, the error says what to install.
+    """Guard a block that imports optional modules. If one of them is missing, the error names the package to install.
 
     >>> with require("no_such_module", text="this needs a module", install="gatherscatter[onnx]"):
     ...     import no_such_module
@@ -21,7 +21,7 @@ def require(*modules: str, text: str, install: str) -> Iterator[None]:
     Raises
     ------
     ImportError
-        One of ``modules`` is not installed. Errors within an installed module stay as they are.
+        One of ``modules`` is not installed. Errors within an installed module do not change.
     """
     try:
         yield
@@ -32,7 +32,7 @@ def require(*modules: str, text: str, install: str) -> Iterator[None]:
 
 
 def find_missing(modules: Sequence[str]) -> list[str]:
-    """The modules that are not installed, without importing them.
+    """Return the modules that are not installed, without importing them.
 
     >>> find_missing(["math", "no_such_module"])
     ['no_such_module']
@@ -41,12 +41,12 @@ def find_missing(modules: Sequence[str]) -> list[str]:
 
 
 def check_installed(user: str, modules: Sequence[str]) -> None:
-    """Check, without importing them, that the modules which ``user`` needs are installed.
+    """Check that the modules that ``user`` needs are installed, without importing them.
 
     Raises
     ------
     ImportError
-        Some are not.
+        Some of them are not installed.
     """
     if missing := find_missing(modules):
         raise ImportError(f"{user} needs {' and '.join(missing)}: pip install {shlex.join(missing)}")

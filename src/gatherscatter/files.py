@@ -1,4 +1,4 @@
-"""Files that are read and written: which of them are the same, and how a new one takes the place of an old one."""
+"""Files that are read and written: tell whether two are the same, and replace an old one by a new one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 @contextmanager
 def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new name in the folder of ``path``; what is written there takes the place of ``path`` at the end.
+    """Give a new name in the folder of ``path``. The file written there replaces ``path`` at the end.
 
-    After an error ``path`` is what it was before. It may be a file or a folder. Terminals, pipes and devices can't be
-    replaced, so for them the name is ``path`` itself.
+    After an error, ``path`` is unchanged. It may be a file or a folder. Terminals, pipes and devices can't be replaced,
+    so for them the name is ``path`` itself.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -35,7 +35,7 @@ def replace_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole file in UTF-8, or leave ``path`` as it is."""
+    """Write a file in UTF-8. After an error, ``path`` is unchanged."""
     with replace_atomically(path) as part:
         part.write_text(text, encoding="utf-8")
 
@@ -68,7 +68,7 @@ def _remove(path: Path) -> None:
 
 
 def identify_file(path: str | os.PathLike[str]) -> Hashable:
-    """What two paths share if they lead to the same file, also by links; the file need not exist."""
+    """Return a key that is equal for all paths to the same file, also by links. The file need not exist."""
     resolved = os.path.realpath(path)  # where `replace_atomically` writes, also for missing/../file
     try:
         found = os.stat(resolved)
@@ -78,7 +78,7 @@ def identify_file(path: str | os.PathLike[str]) -> Hashable:
 
 
 def find_overwritten_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> tuple[Path, Path] | None:
-    """The first output that is an input, lies in an input folder or holds an input, and that input; else None."""
+    """Return the first output that is, contains or lies in an input, with that input; else None."""
     inputs = list(inputs)
     read = {identify_file(path): path for path in inputs}
     around = {identify_file(folder): path for path in inputs for folder in _folders(path)}

@@ -1,4 +1,4 @@
-"""What is probably meant by indices that are out of range; said only when the numbers leave no other reading."""
+"""Hints about the probable cause of indices that are out of range. There is no hint if the cause is not certain."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from gatherscatter import _core
 from gatherscatter.sentences import format_sentence
 
 Hint = tuple[str, dict[str, int]]
-"""The name of a sentence, which is empty where nothing is certain, and the numbers that the core has found for it."""
+"""The name of a sentence and its numbers, as the core returns them. The name is empty if nothing is certain."""
 
 
 def find_hint(tuples: np.ndarray, first_axis: int, shape: tuple[int, ...], negative: bool) -> str:
-    """A hint for index tuples into the axes of ``shape`` from ``first_axis`` on; empty when nothing is certain."""
+    """A hint for index tuples into the axes of ``shape`` from ``first_axis`` on, or "" if nothing is certain."""
     hint = _core.find_index_hint(tuples, shape, first_axis, negative)
     return word_hint(hint, shape[first_axis : first_axis + tuples.shape[-1]], tuples.dtype)
 
 
 def word_hint(hint: Hint, sizes: tuple[int, ...], dtype: np.dtype[Any]) -> str:
-    """The sentence of a hint for indices into axes of these ``sizes``."""
+    """Write a hint about indices into axes of these ``sizes``."""
     name, numbers = hint
     if not name:
         return ""

@@ -1,15 +1,18 @@
 """Modules of this package that are imported by name, when they are first needed.
 
-They need other libraries, or take long to import. This table is the only place for modules that are chosen by name, and
-the only way in which a module imports one of a higher layer.
+They need other libraries, or take long to import. Modules that are chosen by name are only in this table. A module must
+use it to import a module of a higher layer.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
-# package that asks: {name: module, or module:attribute}; a module that begins with a dot is below that package
+from gatherscatter.suggestions import name_place, suggest_name
+
+# importing package: {name: module, or module:attribute}; a leading dot means a module below that package
 MODULES: dict[str, dict[str, str]] = {
     "gatherscatter": {
         "dask": ".dask",
@@ -19,7 +22,7 @@ MODULES: dict[str, dict[str, str]] = {
         "xarray": ".xarray",
         "zarr": ".zarr",
     },
-    # The functions that take lazy arrays, and all op versions on them.
+    # Array functions and op versions for lazy arrays.
     "gatherscatter.arrays.interop": {
         "gather": "gatherscatter.dask:gather",
         "gather_elements": "gatherscatter.dask:gather_elements",
@@ -32,13 +35,14 @@ MODULES: dict[str, dict[str, str]] = {
         "op version": "gatherscatter.dask.versions:call",
     },
     "gatherscatter.specs.table": {"call": "gatherscatter.specs.calls:call"},
-    # Objects that write themselves: what writes them knows their classes.
+    # Objects with methods that write them: the modules that write them import their classes.
     "gatherscatter.doctor.examine": {"page": "gatherscatter.doctor.page:page"},
     "gatherscatter.explaining": {"fragment": ".page:fragment", "page": ".page:page", "text": ".text:text"},
     "gatherscatter.onnx": {
         "InferenceSession": ".session:InferenceSession",
         "reference_ops": ".evaluator:reference_ops",
     },
+    "gatherscatter.torch": {"segment": ".segment"},
     "gatherscatter.openvino": {
         "convert": ".conversion:convert",
         "extensions": ".core_extensions:extensions",
@@ -86,18 +90,37 @@ MODULES: dict[str, dict[str, str]] = {
 
 
 def load(package: str, name: str) -> Any:
-    """Import what a package calls ``name``.
+    """Import the object that a package calls ``name``.
 
     Raises
     ------
     AttributeError
-        The table has no such name.
+        The table has no such name. The error suggests a name, or the call that replaces a function of another library.
     ImportError
         A library that the module needs is not installed.
     """
-    if name not in MODULES[package]:
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    return load_place(MODULES[package][name], package)
+    known = MODULES.get(package, {})
+    if name not in known:
+        text = f"module {package!r} has no attribute {name!r}"
+        if not name.startswith("_"):  # tools look up names with underscores
+            text += _find_place(name) or suggest_name(name, public_names(package))
+        raise AttributeError(text, name=name)
+    return load_place(known[name], package)
+
+
+def _find_place(name: str) -> str:
+    """Return the end of an error about a name that is an operator, or a lazy import of another package."""
+    for place in ("gatherscatter", "gatherscatter.onnx", "gatherscatter.openvino"):
+        if name in public_names(place):
+            return name_place(f"{place}.{name}")
+    return ""
+
+
+def public_names(package: str) -> list[str]:
+    """Return the public names of a package: those of ``__all__``, and its lazy imports."""
+    module = sys.modules[package]
+    lazy = MODULES.get(package, {}) if hasattr(module, "__getattr__") else {}
+    return sorted({*getattr(module, "__all__", ()), *lazy, *filter(module.__dict__.__contains__, ("__version__",))})
 
 
 def load_place(place: str, package: str | None = None) -> Any:

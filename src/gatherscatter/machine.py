@@ -1,4 +1,4 @@
-"""What the numbers were measured on."""
+"""Facts about the machine of a measurement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from gatherscatter import _core
 
-# (family, first model, last model): AMD's cores, which the names of processors in the cloud don't tell
+# (family, first model, last model): AMD's cores; the names of processors in the cloud do not show them
 _AMD_CORES = {
     "Zen 2": ((23, 0x30, 0xFF),),
     "Zen 3": ((25, 0x00, 0x0F), (25, 0x20, 0x5F)),
@@ -24,7 +24,7 @@ _AMD_CORES = {
 
 
 def facts(versions: Mapping[str, str], threads: int) -> dict[str, Any]:
-    """Processor, cores, caches, memory, system, versions and date as plain JSON values."""
+    """Return processor, cores, caches, memory, system, versions and date as plain JSON values."""
     return {
         "cpu": cpu(),
         "cores": os.cpu_count(),
@@ -40,13 +40,13 @@ def facts(versions: Mapping[str, str], threads: int) -> dict[str, Any]:
 
 
 class OthersClock:
-    """How much of the processor other processes use, on Linux; elsewhere unknown."""
+    """Measures how much of the processor other processes use. It works on Linux only."""
 
     def __init__(self) -> None:
         self._start, self._used = perf_counter(), _used_by_others()
 
     def cores(self) -> float | None:
-        """Cores in use by others, on average since the start."""
+        """Return the average number of cores that others have used since the start, or None if it is unknown."""
         now = _used_by_others()
         if now is None or self._used is None:
             return None
@@ -54,7 +54,7 @@ class OthersClock:
 
 
 def _used_by_others() -> float | None:
-    """Seconds of processor time since the machine's start, without this process."""
+    """Return the seconds of processor time since the machine's start, without this process."""
     numbers = [int(word) for word in _read("/proc/stat").partition("\n")[0].split()[1:9]]
     if not numbers:
         return None
@@ -64,7 +64,7 @@ def _used_by_others() -> float | None:
 
 
 def cpu() -> str:
-    """The processor's name, with its kind of core where the name does not tell it."""
+    """Return the name of the processor, with its kind of core if the name does not show it."""
     lines = _read("/proc/cpuinfo").splitlines()
     known = {line.partition(":")[0].strip(): line.partition(":")[2].strip() for line in reversed(lines) if ":" in line}
     if "model name" not in known:

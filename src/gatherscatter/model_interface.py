@@ -1,4 +1,4 @@
-"""What every model is, whatever its file format, and how its inputs are named."""
+"""The interface of models in all file formats, and the names of their inputs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 
 class ModelError(ValueError):
-    """A model file or its inputs can't be used; the text is one clear line."""
+    """A model file or its inputs can't be used. The message is one line."""
 
 
 class TensorInfo(NamedTuple):
-    """Name, element type and shape of a model's input or output; ``None`` stands for what is unknown."""
+    """Name, element type and shape of a model's input or output. ``None`` means an unknown rank or size."""
 
     name: str
     element_type: str
@@ -22,7 +22,7 @@ class TensorInfo(NamedTuple):
 
 
 class Model(Protocol):
-    """What `gatherscatter.models.load` returns, whatever the file format."""
+    """A loaded model of any file format; `gatherscatter.models.load` returns it."""
 
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
@@ -31,17 +31,17 @@ class Model(Protocol):
     def run(
         self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
     ) -> dict[str, np.ndarray]:
-        """Run the graph; ``progress`` is called with a description before every top-level node."""
+        """Run the graph. ``progress`` is called with a description before every top-level node."""
         ...
 
 
 def name_inputs(
     infos: Sequence[TensorInfo], inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike]
 ) -> Mapping[str, Any]:
-    """Give each array of a sequence the name of the input at its position; a mapping stays what it is."""
+    """Give each array of a sequence the name of the input at its position. A mapping is returned unchanged."""
     if isinstance(inputs, Mapping):
         return inputs
     if len(inputs) != len(infos):
         names = ", ".join(info.name for info in infos)
-        raise ModelError(f"the model has {len(infos)} inputs ({names}); {len(inputs)} arrays were given")
+        raise ModelError(f"the model has {len(infos)} inputs ({names}), but got {len(inputs)}")
     return {info.name: array for info, array in zip(infos, inputs, strict=True)}

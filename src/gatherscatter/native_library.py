@@ -1,4 +1,4 @@
-"""Where the native library is: the operators for ONNX Runtime, the C interface, and its package file for CMake."""
+"""The paths of the native library: the operators for ONNX Runtime, the C interface, and its CMake package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES = {"darwin": "libgatherscatter.dylib", "win32": "gatherscatter.dll"}
 
 
 def library_path() -> Path:
-    """The path of the library, for ``SessionOptions.register_custom_ops_library`` among others.
+    """Return the path of the library, for ``SessionOptions.register_custom_ops_library`` among others.
 
     >>> library_path().stem.removeprefix("lib")
     'gatherscatter'
@@ -25,7 +25,7 @@ def library_path() -> Path:
 
 
 def include_folder() -> Path:
-    """The folder of ``gatherscatter.h``, the C interface.
+    """Return the folder of ``gatherscatter.h``, the C interface.
 
     >>> (include_folder() / "gatherscatter.h").exists()
     True

@@ -24,12 +24,12 @@ def convert_dtype(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def make_contiguous(array: np.ndarray) -> np.ndarray:
-    """The array if it is aligned and in C order, else a copy that is."""
+    """Return the array if it is aligned and in C order, else a copy that is."""
     return array if array.flags.c_contiguous and array.flags.aligned else _core.copied(array, array.dtype)
 
 
 def concatenate_lines(lines: list[np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
-    """Lines one after the other."""
+    """Concatenate one-dimensional arrays."""
     result, begin = np.empty(sum(map(len, lines)), dtype), 0
     for line in lines:
         result[begin : begin + len(line)] = line
@@ -38,6 +38,6 @@ def concatenate_lines(lines: list[np.ndarray], dtype: np.dtype[Any]) -> np.ndarr
 
 
 def extremes(array: np.ndarray) -> tuple[Any, Any]:
-    """The least and the greatest element of a line that is not empty."""
+    """Return the least and the greatest element of a one-dimensional array that is not empty."""
     ranges = [(array[part].min(), array[part].max()) for part in pieces(len(array))]
     return min(low for low, _ in ranges).item(), max(high for _, high in ranges).item()

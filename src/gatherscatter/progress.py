@@ -1,4 +1,4 @@
-"""How far a long call is, as a bar on stderr."""
+"""Progress bars on stderr for long calls."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DELAY = 0.5  # seconds before the bar appears
 
 
 class Bar:
-    """A bar that appears after half a second, and never if stderr is not a terminal.
+    """A progress bar. It appears after half a second, and never if stderr is not a terminal.
 
-    A timer opens it, not the work: a model whose only node runs for a minute reports once. With ``redraws=False`` it
-    appears at once and is drawn only when it changes, so that no thread takes time from what is measured. Several
-    threads may report.
+    Without a total, the bar pulses. A timer opens it, because the work may report only once: a model with one node may
+    run for a minute. With ``redraws=False`` it appears at once and is drawn only when it changes, so no thread takes
+    time from a measurement. Several threads may report.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class Bar:
     ) -> None:
         self._timer.cancel()
         with self._lock:
-            self._closed = True  # a timer that fires just now opens nothing
+            self._closed = True  # a timer that fires now must not open the bar
             if self._display:
                 self._display.stop()
 
     def update(self, **state: object) -> None:
-        """Change any of ``description``, ``completed``, ``total`` and ``note``, the text behind the bar."""
+        """Change any of ``description``, ``completed``, ``total`` and ``note``. The note is the text after the bar."""
         with self._lock:
             self._update(**state)
 
@@ -65,23 +65,33 @@ class Bar:
             self._display.update(self._task, refresh=not self._redraws, **self._state)  # type: ignore[arg-type]
 
     def seconds_left(self, done: float, total: float) -> float | None:
-        """An estimate from the time since the bar was made; None before anything is done."""
+        """Estimate the seconds left from the time since the bar was made. None before any work is done."""
         return (perf_counter() - self._begun) / done * (total - done) if done else None
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         with self._lock:
             if self._closed:
                 return
-            self._display = Progress(
+            screen = Console(stderr=True)
+            columns: list[ProgressColumn] = [
                 TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TextColumn("{task.fields[note]}", markup=False),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
+                TextColumn(
+                    "{task.fields[note]}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+                ),  # cut first
+            ]
+            if screen.width >= 80:
+                columns.insert(1, BarColumn(screen.width // 6, complete_style="cyan", pulse_style="cyan"))
+                columns += [TimeElapsedColumn(), TextColumn("elapsed")]
+            self._display = Progress(
+                *columns,
+                console=screen,
+                expand=True,
                 transient=True,
+                redirect_stdout=sys.stdout.isatty(),  # otherwise lines for a file would go to stderr
                 auto_refresh=self._redraws,
             )
             self._task = self._display.add_task(**self._state)  # type: ignore[arg-type]
@@ -89,7 +99,7 @@ class Bar:
 
 
 class NodeProgress(Bar):
-    """A callback for `Model.run`: the node that is running."""
+    """A callback for `Model.run`. It shows the node that is running."""
 
     def __init__(self, node_count: int) -> None:
         super().__init__(node_count or None)  # None: rich shows a moving bar
@@ -102,7 +112,7 @@ class NodeProgress(Bar):
 
 
 class ChunkProgress(Bar):
-    """A callback for chunks: how many are done, the bytes per second, and the time left."""
+    """A callback for chunks. It shows how many are done, the bytes per second, and the time left."""
 
     def __init__(self, description: str) -> None:
         super().__init__(description=description)

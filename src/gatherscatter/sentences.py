@@ -8,7 +8,7 @@ from typing import Any
 
 
 def format_sentence(section: str, name: str, **values: object) -> str:
-    """A sentence with its values.
+    """Format a sentence with its values.
 
     >>> format_sentence("parts", "valid", low=-2, high=1)
     'valid: -2..1'
@@ -19,7 +19,7 @@ def format_sentence(section: str, name: str, **values: object) -> str:
 
 @lru_cache(maxsize=1)
 def read_sentences() -> dict[str, dict[str, Any]]:
-    """All sentences, by section and name; read when the first one is needed."""
+    """Read all sentences, by section and name, when the first one is needed."""
     import tomllib
 
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

@@ -1,16 +1,24 @@
-"""What holds for the whole process: threads, and memory kept for new results.
+"""Settings of the whole process: threads, and the pool of memory.
 
-Functions of Python, so that they can be sent to other processes: ``client.run(gs.set_num_threads, 1)``.
+These are Python functions, so that they can be sent to other processes: ``client.run(gs.set_num_threads, 1)``.
 """
 
 from __future__ import annotations
 
+import operator
+
 from gatherscatter import _core
+from gatherscatter.errors import integer_fault
 
 
 def num_threads() -> int:
-    """How many threads a large call uses where it is not told by ``num_threads=``; at first as many as there are cores
-    that the process may use.
+    """Return the number of threads that a large call uses by default.
+
+    ``num_threads=`` overrides it for one call. At first it is the number of cores that the process may use.
+
+    Returns
+    -------
+    int, at least 1
 
     >>> import gatherscatter as gs
     >>> gs.num_threads() >= 1
@@ -20,21 +28,31 @@ def num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Set how many threads a large call uses, in all threads of this process. Results don't depend on it.
+    """Set the number of threads that a large call uses by default, for the whole process.
+
+    Results do not depend on it.
 
     Parameters
     ----------
-    n : int
-        At least 1; `ValueError` otherwise.
+    n : int >= 1
+
+    Raises
+    ------
+    ValueError
+        ``n`` is less than 1.
+    TypeError
+        ``n`` is not an integer.
 
     >>> import gatherscatter as gs
     >>> gs.set_num_threads(gs.num_threads())
     """
-    _core.set_num_threads(n)
+    _core.set_num_threads(_read_integer("set_num_threads", "n", n))
 
 
 def pool_limit() -> int:
-    """How many bytes of former results are kept for new ones, which saves the system's work of fresh memory.
+    """Return the limit of the pool in bytes.
+
+    The pool keeps the memory of freed large results for new ones. This is faster than new memory from the system.
 
     >>> import gatherscatter as gs
     >>> gs.pool_size() <= gs.pool_limit()
@@ -44,19 +62,33 @@ def pool_limit() -> int:
 
 
 def pool_size() -> int:
-    """How many bytes of former results are kept at present."""
+    """Return the number of bytes of freed results that the pool keeps now."""
     return _core.pool_size()
 
 
 def set_pool_limit(bytes: int) -> None:
-    """Set how many bytes of former results are kept for new ones; 0 gives back all and keeps none.
+    """Set the limit of the pool: the number of bytes of freed results that are kept for new ones.
 
     Parameters
     ----------
-    bytes : int
-        Not negative; `ValueError` otherwise.
+    bytes : int >= 0
+        With 0, the pool gives all memory back to the system and keeps none.
+
+    Raises
+    ------
+    ValueError
+        ``bytes`` is negative.
+    TypeError
+        ``bytes`` is not an integer.
 
     >>> import gatherscatter as gs
     >>> gs.set_pool_limit(gs.pool_limit())
     """
-    _core.set_pool_limit(bytes)
+    _core.set_pool_limit(_read_integer("set_pool_limit", "bytes", bytes))
+
+
+def _read_integer(function: str, name: str, value: object) -> int:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        integer_fault(function, name, value)

@@ -1,18 +1,29 @@
-"""Texts from files, shapes, times and tables as all tools show them."""
+"""Format texts from files, shapes, counts, times and tables, for all tools."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gatherscatter.pages.palette import Look
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A text about a verdict. A terminal shows it with the sign and the colour of the look."""
+
+    text: str
+    look: Look
 
 
 def printable(text: str) -> str:
-    """Text from a file as it may go to a terminal: control characters are shown as escapes, never obeyed."""
+    """Make text from a file safe for a terminal: control characters become escapes."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", lambda m: repr(m[0])[1:-1], text)
 
 
 def shape_text(shape: Sequence[int | str | None] | None) -> str:
-    """A shape as Python writes it, ``?`` for an unknown size.
+    """Format a shape as Python does, with ``?`` for an unknown size.
 
     >>> shape_text(("batch", 3)), shape_text((None,)), shape_text(())
     ('(batch, 3)', '(?,)', '()')
@@ -23,8 +34,17 @@ def shape_text(shape: Sequence[int | str | None] | None) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
+def count_text(number: int, noun: str) -> str:
+    """Format a number of things.
+
+    >>> count_text(1, "node"), count_text(2500, "case"), count_text(2, "index")
+    ('1 node', '2,500 cases', '2 indices')
+    """
+    return f"{number:,} {noun if number == 1 else 'indices' if noun == 'index' else noun + 's'}"
+
+
 def seconds_text(seconds: float) -> str:
-    """Seconds in a unit that fits.
+    """Format seconds in a suitable unit.
 
     >>> seconds_text(0.0123), seconds_text(4.56e-6)
     ('12.3 ms', '4.56 µs')
@@ -36,7 +56,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; vertical bars and line ends within cells are escaped.
+    """Format a table in Markdown. Vertical bars and line ends within cells are escaped.
 
     >>> print(markdown_table(["name", "type"], [["x", "int | float"]]))
     | name | type |

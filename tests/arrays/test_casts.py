@@ -1,6 +1,6 @@
-"""Values that change their type: each stays what it is, or the call is an error.
+"""Values that change their type: each keeps its value, or the call is an error.
 
-The judge knows values as objects of Python: whole numbers, fractions, bytes, text, and dates as counts of attoseconds.
+The judge represents values as Python objects: whole numbers, fractions, bytes, text, and dates as attoseconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.judge import outcome
 Text = np.dtypes.StringDType
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "int2", "int4", "uint2", "uint4"]
-# Bits of the significand, and the least and the greatest exponent.
+# The number of significand bits, and the least and the greatest exponent.
 FLOATS = {
     "float16": (11, -14, 15),
     "float32": (24, -126, 127),
@@ -48,7 +48,7 @@ FLOATS[WIDE.name] = (
     np.finfo(WIDE).nmant + 1 + (WIDE.itemsize > 8),
     *((-16382, 16383) if WIDE.itemsize > 8 else (-1022, 1023)),
 )
-GREATEST = {"float8_e4m3fn": 448, "float8_e8m0fnu": 2.0**127}  # where codes are taken by other things
+GREATEST = {"float8_e4m3fn": 448, "float8_e8m0fnu": 2.0**127}  # the codes above have other meanings
 COMPLEX = {"complex64": "float32", "complex128": "float64", np.dtype(np.clongdouble).name: WIDE.name}
 WITHOUT_NAN = ("float6", "float4")
 WITHOUT_INFINITY = ("float6", "float4", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e8m0fnu")
@@ -96,7 +96,7 @@ def structured(draw: Any, depth: int) -> np.dtype[Any]:
 
 @st.composite
 def similar(draw: Any, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A type to which another one may well be cast."""
+    """Draw a type that the other type can often be cast to."""
     if dtype.names is None:
         same = dtypes(0).filter(lambda other: family(other) == family(dtype))
         return draw(st.one_of(same, same, dtypes(0)))
@@ -174,7 +174,7 @@ def bounds(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def go_together(source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """The documented rule for types."""
+    """Apply the documented rule for types."""
     if source == target or (target.kind == "O" and source.names is None):
         return True
     if target.kind == "O":
@@ -202,7 +202,7 @@ def holds_times(dtype: np.dtype[Any]) -> bool:
 
 
 def moment(count: int, dtype: np.dtype[Any]) -> Any:
-    """A date or duration as a number of attoseconds, or, for durations of months, of months."""
+    """Convert a date or duration to attoseconds. Durations of months stay in months."""
     unit, each = np.datetime_data(dtype)
     count *= each
     if count == 0:
@@ -214,7 +214,7 @@ def moment(count: int, dtype: np.dtype[Any]) -> Any:
 
 
 def days_before(months: int) -> int:
-    """The days from 1970 to the first of a month of the Gregorian calendar, which repeats every 400 years."""
+    """Return the days from 1970 to the first of a month of the Gregorian calendar, which repeats every 400 years."""
     cycles, month = divmod(months, 4800)
     year, month = 1970 + month // 12, month % 12
     days = sum(366 if is_leap(y) else 365 for y in range(1970, year)) + cycles * 146097
@@ -226,14 +226,14 @@ def is_leap(year: int) -> bool:
 
 
 def real(value: Any) -> Any:
-    """A fraction, or a float that is none."""
+    """Convert a value to a fraction, or to a float if it is not finite."""
     if not isinstance(value, np.longdouble):
         value = float(value) if not isinstance(value, int | np.integer) else int(value)
     return Fraction(*value.as_integer_ratio()) if isinstance(value, int) or np.isfinite(value) else float(value)
 
 
 def is_rounded(given: Any, found: Any, name: str) -> bool:
-    """Whether a float is one of the two that lie next to a number, or infinite for a number that is too large."""
+    """Check that a float is one of the two neighbours of a number, or infinite if the number is too large."""
     if not isinstance(given, Fraction):
         return (math.isnan(given) and not isinstance(found, Fraction) and math.isnan(found)) or given == found
     if not isinstance(found, Fraction):
@@ -242,11 +242,11 @@ def is_rounded(given: Any, found: Any, name: str) -> bool:
 
 
 def spacing(value: Fraction, name: str) -> Fraction:
-    """The distance between two neighbouring floats around a number."""
+    """Return the distance between neighbouring floats around a number."""
     digits, least, _ = FLOATS[name]
     value = abs(value)
     exponent = value.numerator.bit_length() - value.denominator.bit_length() if value else least
-    exponent -= value < Fraction(2) ** exponent  # the length is one too much, or it is not
+    exponent -= value < Fraction(2) ** exponent  # the difference of lengths is exact or one too large
     return Fraction(2) ** (max(exponent, least) - digits + 1)
 
 
@@ -256,7 +256,7 @@ def greatest(name: str) -> Fraction:
 
 
 def is_same(given: Any, source: np.dtype[Any], found: Any, target: np.dtype[Any]) -> bool:
-    """Whether an element of one type is the same value as one of another."""
+    """Check that two elements of different types have the same value."""
     if source.names is not None and target.names is not None:
         pairs = ((source[n], given[n], target[n], found[n]) for n in source.names)
         return all(
@@ -301,7 +301,7 @@ def elements(value: Any, dtype: np.dtype[Any]) -> list[Any]:
 
 
 def is_float(number: int, name: str) -> bool:
-    """Whether an integer is one of the floats of a type."""
+    """Check that an integer is exactly representable as a float of a type."""
     if number == 0:
         return name != "float8_e8m0fnu"
     if name == "float8_e8m0fnu" and number < 0:
@@ -312,7 +312,7 @@ def is_float(number: int, name: str) -> bool:
 
 
 def has_a_place(given: Any, source: np.dtype[Any], target: np.dtype[Any]) -> bool:
-    """Whether an element has an equal in a type, or a rounded one."""
+    """Check that a type can represent an element exactly or rounded."""
     if source == target:
         return True
     if source.names is not None and target.names is not None:
@@ -407,7 +407,7 @@ def by_zarr(data: np.ndarray, updates: np.ndarray) -> np.ndarray:
         warnings.simplefilter("ignore")
         try:
             array = zarr.create_array({}, shape=data.shape, dtype=data.dtype, chunks=(2,))
-        except (TypeError, ValueError):  # not all types can be stored
+        except (TypeError, ValueError):  # some types cannot be stored
             assume(False)
         gs.zarr.scatter_update(array, np.arange(len(data)), updates)
         return np.asarray(array[...])
@@ -417,12 +417,12 @@ WAYS = (by_scatter, by_out, by_key, by_prepared, by_window, by_dask, by_lazy_upd
 
 
 def blank(target: np.dtype[Any], count: int) -> np.ndarray:
-    """Data that holds no text where it could hold anything."""
+    """Return data without text, for types that can hold any object."""
     return np.full(count, None, object) if target.kind == "O" else np.zeros(count, target)
 
 
 def needing(way: Callable[..., np.ndarray]) -> Any:
-    """A way, skipped where its library is not installed."""
+    """Skip a way of calling if its library is not installed."""
     library = {by_dask: "dask", by_lazy_updates: "dask", by_zarr: "zarr"}.get(way, "numpy")
     missing = pytest.mark.skipif(find_spec(library) is None, reason=f"{library} is not installed")
     return pytest.param(way, marks=missing, id=way.__name__)
@@ -438,7 +438,7 @@ def test_a_value_stays_what_it_is_or_the_call_is_an_error(way: Callable[..., np.
         assume(not target.hasobject and not source.hasobject)
         assume(way is not by_lazy_updates or target.kind not in "US")
     given, before = updates.copy(), blank(target, len(updates))
-    texts = target.kind in "US" and way is not by_zarr and way is not by_out  # then the result widens
+    texts = target.kind in "US" and way is not by_zarr and way is not by_out  # the result is then widened
     data = before.copy()
     found = outcome(way, data, updates)
     if isinstance(found, Exception):
@@ -595,7 +595,7 @@ def test_long_floats_are_moved_but_not_combined(dtype: Any) -> None:
 
 @pytest.mark.parametrize("step", [-1, 2])
 def test_long_strings_with_strides(step: int) -> None:
-    """NumPy 2.4 breaks the strings of slices of ``flat`` that it does not store inline."""
+    """NumPy 2.4 corrupts strings in slices of ``flat`` that it does not store inline."""
     texts = ["a text that is too long to be stored inline", "", "x", "another text that is too long to be inline"]
     updates = np.array(texts, np.dtypes.StringDType())[::step]
     data = np.array(["old"] * len(updates), object)

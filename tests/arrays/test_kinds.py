@@ -1,4 +1,4 @@
-"""Arrays of PyTorch, JAX and DLPack: taken without a copy, and results of the caller's kind."""
+"""Arrays of PyTorch, JAX and DLPack are used without copies, and results have the caller's kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JAX_TYPES = ["bool", "int8", "int32", "uint8", "uint16", "uint32", "float16", "b
 
 
 class Holder:
-    """An array of a library that is known by DLPack alone."""
+    """An array of an unknown library that supports only DLPack."""
 
     def __init__(self, values: np.ndarray, device: int = 1) -> None:
         self.values, self.device = values, device
@@ -143,10 +143,10 @@ FAULTS = {
     "data has a gradient, which would be lost; use .detach()": lambda: gs.gather(
         torch.ones(3, requires_grad=True), ROWS
     ),
-    "data is sparse; use .to_dense()": lambda: gs.gather(torch.eye(3).to_sparse(), ROWS),
+    "data is a sparse tensor; use data.to_dense()": lambda: gs.gather(torch.eye(3).to_sparse(), ROWS),
     "data is on the meta device": lambda: gs.gather(torch.ones(3, device="meta"), ROWS),
     "data can't be taken from PyTorch": lambda: gs.gather(torch.ones(3, dtype=torch.complex32), ROWS),
-    "out is a JAX array, and those never change": lambda: gs.gather(jnp.ones(3), jnp.array([0]), out=jnp.ones(1)),
+    "out is a JAX array, which can't be changed": lambda: gs.gather(jnp.ones(3), jnp.array([0]), out=jnp.ones(1)),
     "data is being traced by JAX": lambda: jax.jit(lambda x: gs.gather(x, [0]))(jnp.ones(3)),
     "cache is a PyTorch tensor, but update is a NumPy": lambda: gs.tensor_scatter(
         torch.ones(1, 2, 3), np.ones((1, 1, 3))

@@ -1,4 +1,4 @@
-"""What gradients of bags are made of: sums of matches, and products of pairs of rows, against loops of Python."""
+"""The parts of gradients of bags, sums of matches and products of pairs of rows, compared with loops in Python."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ THREADS = (1, 2, 5)
 
 
 def draw(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
-    """Few different values, among them NaN, infinities and both zeros."""
+    """Return few different values, among them NaN, infinities and both zeros."""
     values = np.array([0.0, -0.0, 1.0, 1.5, -2.0, np.nan, np.inf, -np.inf])
     return np.random.default_rng(seed).choice(values, shape).astype(dtype)
 
 
 def pairs(rows: int, bags: int, members: int = 40) -> tuple[np.ndarray, np.ndarray]:
-    """Members in any order, and none in the last bag."""
+    """Return members in any order, with none in the last bag."""
     rng = np.random.default_rng(5)
     return rng.integers(0, rows, members), rng.integers(0, bags - 1, members)
 
 
 def find_matches(keys: np.ndarray, targets: np.ndarray, rows: np.ndarray, bags: np.ndarray) -> Any:
-    """Each element of targets with each row of keys that has an equal one at its place."""
+    """Find, for each element of targets, the rows of keys that have an equal element in its place."""
     for row, bag in zip(rows.tolist(), bags.tolist(), strict=True):
         for place in np.ndindex(keys.shape[1:]):
             key, target = float(keys[(row, *place)]), float(targets[(bag, *place)])
@@ -80,7 +80,7 @@ def test_every_layout(layout: Callable[[np.ndarray], np.ndarray]) -> None:
 @pytest.mark.parametrize("width", [0, 1, 5, 16, 17, 100])
 @pytest.mark.parametrize("name", [*FLOATS, "complex64", "complex128"])
 def test_products_of_pairs_of_rows(name: str, width: int) -> None:
-    """Small whole numbers have exact sums in any order; others those of the order that the core promises."""
+    """Small whole numbers have exact sums in any order. Other sums must have the order that the core promises."""
     dtype, rng = FLOATS.get(name) or np.dtype(name), np.random.default_rng(3)
     members = pairs(7, 9)
     for scale in (1, np.pi):
@@ -93,7 +93,7 @@ def test_products_of_pairs_of_rows(name: str, width: int) -> None:
         assert found[0].dtype == dtype
         wide = np.float32 if dtype.itemsize == 2 else dtype
         expected = np.array([add_in_lanes(a[i].astype(wide), b[j].astype(wide)) for i, j in zip(*members, strict=True)])
-        if dtype.kind != "c":  # NumPy multiplies complex numbers in an order of its own
+        if dtype.kind != "c":  # NumPy multiplies complex numbers in a different order
             assert found[0].tobytes() == expected.astype(wide).astype(dtype).tobytes()
         elif scale == 1:
             np.testing.assert_array_equal(found[0], expected)
@@ -102,7 +102,7 @@ def test_products_of_pairs_of_rows(name: str, width: int) -> None:
 
 
 def add_in_lanes(a: np.ndarray, b: np.ndarray) -> Any:
-    """Sixteen sums of every sixteenth product, which are added up in pairs."""
+    """Add sixteen sums of every sixteenth product in pairs."""
     sums = np.zeros(16, a.dtype)
     for column, product in enumerate(a * b):
         sums[column % 16] += product
@@ -134,7 +134,7 @@ WRONG: dict[str, tuple[Callable[..., Any], tuple[Any, ...], type[Exception], str
     "line": (sum_matches, (None, KEYS, TARGETS, [[0]], [0]), OpValueError, "rows must have one dimension"),
     "integers": (sum_matches, (None, KEYS.astype(int), TARGETS.astype(int), [0], [0]), TypeError, "wants floats"),
     "truths": (dot_rows, (KEYS > 0, TARGETS > 0, [0], [0]), TypeError, "wants floats or complex numbers"),
-    "scalar": (sum_matches, (None, np.array(1.0), TARGETS, [], []), OpValueError, "keys must have rows"),
+    "scalar": (sum_matches, (None, np.array(1.0), TARGETS, [], []), OpValueError, "keys must have at least one"),
     "threads": (dot_rows, (KEYS, TARGETS, [0], [0]), OpError, "num_threads must be at least 1"),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The geometry of chunks: windows, groups, and where index tuples fall, against NumPy on the whole array."""
+"""The geometry of chunks: windows, groups, and the places of index tuples, compared with NumPy on the whole array."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_windows_cover_a_box_in_order(shape: tuple[int, ...], most: int) -> None
 @pytest.mark.parametrize("low", [-1, 0, 3])
 @pytest.mark.parametrize("spread", [1, 5, 10**12])
 def test_groups_keep_the_order(low: int, spread: int) -> None:
-    """Numbers far apart and near each other, with and without tuples that are in no chunk."""
+    """Numbers are far apart or near each other, with and without tuples that are in no chunk."""
     numbers = np.random.default_rng(0).integers(0, 6, 200) * spread + low
     numbers[numbers < 0] = -1
     groups = group_by_block(numbers)
@@ -43,14 +43,14 @@ def test_groups_without_an_order(numbers: list[int]) -> None:
 
 
 CHUNKS: list[Any] = [
-    ((4,), (2,), (3,)),  # as Zarr has them: one size, repeated and cut
+    ((4,), (2,), (3,)),  # as in Zarr: one size, repeated and cut at the end
     ((4, 4, 1), (2, 2, 1), (3, 1)),
     ((1, 0, 5, 3), (5,), (1, 3)),
 ]
 
 
 def cut(shape: tuple[int, ...], chunks: Any) -> list[list[slice]]:
-    """Where the chunks along each axis are."""
+    """Return the chunks along each axis."""
     bounds = []
     for size, sizes in zip(shape, chunks, strict=True):
         whole = sizes * size if len(sizes) == 1 else sizes
@@ -75,7 +75,7 @@ def cut(shape: tuple[int, ...], chunks: Any) -> list[list[slice]]:
 def test_rows_of_chunks(
     chunks: Any, kernel: str, indices_shape: tuple[int, ...], axis: int, batch_dims: int, mode: str
 ) -> None:
-    """A chunk's rows, by their numbers, are the elements of the whole array that NumPy finds there."""
+    """The rows of a chunk, by their numbers, are the elements that NumPy finds there in the whole array."""
     shape, rng = (9, 5, 4), np.random.default_rng(1)
     move = ChunkedMovement.of(IndexRule("op", kernel, mode), shape, chunks, indices_shape, axis, batch_dims)
     sizes = [each.size for each in move.named]
@@ -119,7 +119,7 @@ def test_passes_within_a_budget() -> None:
 
 
 def test_a_chunk_of_bad_indices() -> None:
-    """Positions are those in the whole, and the column is that of the first axis that is at fault."""
+    """Positions refer to the whole indices. The column is the first axis with a bad index."""
     move = ChunkedMovement.of(IndexRule("op", "gather_nd"), (4, 5), ((2,), (5,)), (10, 2), 0, 0)
     indices = np.array([[0, 0], [1, 5], [3, -6]])
     assert move.locate(indices, (6,)) is None

@@ -1,4 +1,4 @@
-"""`gs.at` against NumPy: indexing for what is read and set, ufunc.at for what is combined."""
+"""`gs.at` compared with NumPy: indexing for reads and assignments, ufunc.at for reductions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minim
 
 @st.composite
 def keys(draw: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """A key with parts of every kind, whose arrays broadcast, for data of that shape."""
+    """Return a key for data of that shape. It has parts of every kind, and its arrays broadcast."""
     common = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
     named = draw(st.integers(0, len(shape)))
     front = draw(st.integers(0, named)) if draw(st.booleans()) else None  # axes before the ellipsis
@@ -37,7 +37,7 @@ def keys(draw: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 @st.composite
 def parts(draw: Callable[..., Any], size: int, common: tuple[int, ...]) -> Any:
-    """An integer, a slice, or an array of the common shape or of one that broadcasts to it."""
+    """Return an integer, a slice, or an array that has the common shape or broadcasts to it."""
     kind = draw(st.sampled_from(("slice", "int", "array", "array", "list")))
     if kind == "slice" or size == 0:
         bounds = st.none() | st.integers(-size - 1, size + 1)
@@ -59,7 +59,7 @@ def selections(draw: Callable[..., Any]) -> tuple[np.ndarray, tuple[Any, ...]]:
 
 
 def some_values(draw: Callable[..., Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Values of that shape, or of one that broadcasts to it."""
+    """Return values that have that shape or broadcast to it."""
     own = shape[draw(st.integers(0, len(shape))) :]
     own = tuple(1 if draw(st.integers(0, 3)) == 0 else n for n in own)
     return np.random.default_rng(draw(st.integers(0, 99))).integers(-5, 6, own)
@@ -76,7 +76,7 @@ def test_get_is_indexing(selection: Any) -> None:
 
 @st.composite
 def any_keys(draw: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """A key that may be legal or not."""
+    """Return a key that may be illegal."""
     numbers = st.integers(-5, 5) | st.sampled_from([2**31, 2**63, -(2**64), 2**80])
     box = st.lists(st.integers(0, 3), max_size=2).map(tuple)
     scalars = st.sampled_from([1.0, np.float32(0), 1j, "a", b"a", True, np.False_, np.datetime64("2020"), object(), {}])
@@ -113,7 +113,7 @@ def test_index_errors_of_numpy_are_index_errors_here(data: Any) -> None:
         assert isinstance(found, IndexError), found
     elif isinstance(expected, Exception):
         assert isinstance(found, OpError), found
-    elif isinstance(found, Exception):  # what is refused though NumPy takes it
+    elif isinstance(found, Exception):  # refused although NumPy accepts it
         empty_mask = any(isinstance(part, np.ndarray) and part.dtype.kind == "b" and not part.size for part in key)
         assert "a single truth value" in str(found) or (empty_mask and "is a mask of shape" in str(found)), found
     elif writes:
@@ -225,13 +225,13 @@ def test_bad_indices_say_where_they_stand(key: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("key", "values", "error", "text"),
     [
-        (([0, 1], [0, 1, 2]), 1, OpValueError, r"shapes that do not broadcast: \(2,\), \(3,\)"),
+        (([0, 1], [0, 1, 2]), 1, OpValueError, r"can't be broadcast together: their shapes are \(2,\), \(3,\)"),
         ((0, 0, 0), 1, OpValueError, "the key names 3 axes, but data has 2"),
         ((..., ...), 1, OpTypeError, "2 ellipses"),
         ((1.5,), 1, OpTypeError, r"key\[0\] is of type float64"),
         (("a",), 1, OpTypeError, r"key\[0\] is of type <U1"),
         ((True,), 1, OpTypeError, "a single truth value"),
-        ((slice(0.5),), 1, OpTypeError, r"key\[0\] is a slice that can't be used"),
+        ((slice(0.5),), 1, OpTypeError, r"key\[0\] is not a valid slice"),
         (([0, 1],), [1, 2, 3], OpValueError, r"values of shape \(3,\) do not broadcast to \(2, 5\)"),
         (([0, 1],), 1j, OpTypeError, "values of type complex128 can't be stored in data of type float64"),
     ],
@@ -313,7 +313,7 @@ def test_a_write_to_a_view_takes_no_memory_for_all_of_it() -> None:
 @pytest.mark.parametrize("method", ["get", "add"])
 def test_common_keys_take_the_short_way(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data, places = np.arange(24.0).reshape(4, 6), np.array([3, 1, 3])
-    monkeypatch.setattr("gatherscatter.functions.at.select", None)  # the long way
+    monkeypatch.setattr("gatherscatter.functions.at.select", None)  # step by step
     for key in (places, (slice(None), places), (places, places)):
         values = np.ones(data[key].shape)
         expected = data.copy()

@@ -1,4 +1,4 @@
-"""`inspect` counts what is in an index tensor."""
+"""`inspect` counts the properties of an index tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_tuples() -> None:
     assert (report.axes, report.sizes, report.count) == ((0, 1), (4, 5), 5)
     assert (report.minimum, report.maximum) == ((0, -1), (3, 9))
     assert (report.negative, report.out_of_range) == (1, 1)
-    assert report.duplicates == 2  # [0, 1] again, and [3, -1] is [3, 4]
+    assert report.duplicates == 2  # [0, 1] is repeated, and [3, -1] is [3, 4]
     assert not report.is_sorted
 
 
@@ -55,8 +55,38 @@ def test_bad_calls(indices: object, shape: object, axis: int | None, error: type
 
 @pytest.mark.parametrize("shape", [(2**40, 2**40), (2**20, 2**20)])
 def test_places_beyond_64_bits(shape: tuple[int, int]) -> None:
-    """Places are compared where their row numbers would overflow, too."""
+    """Places are compared correctly even if their row numbers would overflow."""
     last = shape[1] - 1
     report = gs.inspect([[0, last], [1, 0], [1, last], [1, -1], [-1, 0], [-1, 0], [shape[0], 0]], shape)
     assert (report.duplicates, report.is_sorted, report.out_of_range) == (2, True, 1)
     assert not gs.inspect([[1, 0], [0, last]], shape).is_sorted
+
+
+def test_positions_and_values_are_reported() -> None:
+    report = gs.inspect([[0, 2], [-1, 3], [8, 1], [7, 3], [0, 2]], (8, 4))
+    assert (report.out_of_range_places.positions, report.out_of_range_places.values) == (((2, 0),), (8,))
+    assert (report.negative_places.positions, report.negative_places.values) == (((1, 0),), (-1,))
+    repeated = report.duplicate_places
+    assert (repeated.positions, repeated.values, repeated.first_positions) == (
+        ((3,), (4,)),
+        ((7, 3), (0, 2)),
+        ((1,), (0,)),
+    )
+    assert "  out of range: 1 at indices[2, 0] = 8\n" in str(report)
+    assert "indices[3] = (7, 3) repeats indices[1], indices[4] = (0, 2) repeats indices[0]\n" in str(report)
+
+
+def test_positions_of_single_indices() -> None:
+    report = gs.inspect([[3, 1], [-5, 9]], 8, axis=0)
+    assert report.out_of_range_places.positions == ((1, 1),)
+    assert (report.duplicate_places.positions, report.duplicate_places.first_positions) == (((1, 0),), ((0, 0),))
+    assert report.duplicate_places.values == (-5,)
+    column = gs.inspect([[3], [3]], 8, axis=0)  # not tuples of one index
+    assert (column.duplicate_places.positions, column.duplicate_places.values) == (((1, 0),), (3,))
+
+
+def test_ten_positions_are_kept_and_three_printed() -> None:
+    report = gs.inspect(np.arange(100, 150)[:, np.newaxis], (8,))
+    assert report.out_of_range == 50
+    assert report.out_of_range_places.values == tuple(range(100, 110))
+    assert "50 at indices[0, 0] = 100, indices[1, 0] = 101, indices[2, 0] = 102, ...\n" in str(report)

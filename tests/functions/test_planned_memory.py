@@ -1,4 +1,4 @@
-"""The memory that NumPy and Python take for a call is what the plan of the call says, whatever the arguments are."""
+"""NumPy and Python use the amount of memory that the plan of a call states, for any arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _no_pool() -> Iterator[None]:
 
 
 def used(function: str, arguments: list[Any], options: dict[str, Any]) -> tuple[int, Any]:
-    """The peak of memory during a call, without its result."""
+    """Return the peak of memory during a call, without its result."""
     call = getattr(gs, function)
     gc.collect()
     tracemalloc.start()
@@ -49,7 +49,7 @@ class Subclass(np.ndarray):
 
 
 def laid_out(draw: st.DrawFn, array: np.ndarray, name: str) -> Any:
-    """The same values in some layout."""
+    """Return the same values in another layout."""
     kinds = ["contiguous", "strided", "reversed", "transposed", "unaligned", "swapped", "subclass"]
     kind = draw(st.sampled_from(kinds + (["list"] if array.size < 20_000 else [])), label=name)
     if kind == "strided":
@@ -122,17 +122,17 @@ def test_numbers(call: tuple[str, list[Any], dict[str, Any]]) -> None:
     function, arguments, options = call
     try:
         plan = gs.plan(function, *arguments, **options)
-    except (TypeError, ValueError):  # a list of other numbers, or the like
+    except (TypeError, ValueError):  # an unsuitable argument, such as a list of other numbers
         return
     taken, _ = used(function, arguments, options)
     assert taken <= plan.scratch_bytes + SLACK, plan
-    # What lists and conversions take for a while may be gone when the rest is taken.
+    # The temporary memory of lists and conversions may be freed before the rest is allocated.
     assert plan.copied_bytes <= 2 * taken + SLACK, plan
 
 
 @st.composite
 def reductions(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
-    """Calls of gather_reduce, with bags of every form."""
+    """Return calls of gather_reduce, with bags of every form."""
     rows, width = draw(st.sampled_from([(300, 40), (20_000, 8), (20_000, 1), (100, 3000)]))
     form = draw(st.sampled_from(["packed", "offsets", "segment_ids"]))
     members = rows if form != "packed" and draw(st.booleans(), label="no indices") else 30_000
@@ -167,7 +167,7 @@ def reductions(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
     if draw(st.booleans(), label="out"):
         try:
             result = gs.gather_reduce(*arguments, **options)
-        except (TypeError, ValueError):  # as below
+        except (TypeError, ValueError):  # as explained below
             return "gather_reduce", arguments, options
         options["out"] = np.zeros((*result.shape, 2), result.dtype)[..., 0]
     return "gather_reduce", arguments, options
@@ -178,14 +178,15 @@ def test_bags(call: tuple[str, list[Any], dict[str, Any]]) -> None:
     function, arguments, options = call
     try:
         plan = gs.plan(function, *arguments, **options)
-    except (TypeError, ValueError):  # a list of other numbers, or the like
+    except (TypeError, ValueError):  # an unsuitable argument, such as a list of other numbers
         return
     taken, _ = used(function, arguments, options)
     assert 0 <= plan.copied_bytes <= plan.scratch_bytes
     assert taken <= plan.scratch_bytes + SLACK, plan
 
 
-# Rows of one element, so that the result is small. Eight bytes say which row a member has, eight where a bag begins.
+# Rows have one element, so that the result is small. Each row number takes eight bytes, and so does each start of a
+# bag.
 N, BAGS = 20_000, 1000
 TABLE, ROWS = np.ones(N, np.float32), np.random.default_rng(1).integers(0, N, N)
 IDS = np.random.default_rng(2).integers(0, BAGS, N)
@@ -198,11 +199,11 @@ EXACT: dict[str, tuple[list[Any], dict[str, Any], int]] = {
     "strided narrow indices": ([TABLE, ROWS.astype("i4").reshape(-1, BAGS).T], {}, 12 * N + 8 * (BAGS + 1)),
     "offsets": ([TABLE, ROWS], {"offsets": STARTS}, 8 * BAGS + 8 * (BAGS + 1)),
     "offsets without indices": ([TABLE], {"offsets": STARTS}, 8 * N + 8 * (BAGS + 1)),
-    # Numbers of segments and the order of members, and whether numbers descend.
+    # The segment numbers, the order of members, and a flag for each member whether the numbers descend.
     "segments in order": ([TABLE, ROWS], {"segment_ids": np.sort(IDS)}, 17 * N + 8 * (BAGS + 1)),
     "segments": ([TABLE, ROWS], {"segment_ids": IDS}, 17 * N + 8 * (BAGS + 1)),
     "segments without indices": ([TABLE], {"segment_ids": IDS}, 17 * N + 8 * (BAGS + 1)),
-    # The order, the rows of members, these in order, and weights in order.
+    # The order, the rows of members, the sorted rows, and the sorted weights.
     "segments and weights": (
         [TABLE, ROWS.astype("i4")], {"segment_ids": IDS, "weights": TABLE}, 28 * N + 8 * (BAGS + 1)
     ),
@@ -215,7 +216,7 @@ EXACT: dict[str, tuple[list[Any], dict[str, Any], int]] = {
         [TABLE.astype(">f4"), ROWS], {"segment_ids": IDS, "weights": TABLE.astype(">f4")}, 28 * N + 8 * (BAGS + 1)
     ),
     "many bags": ([np.ones(3, np.int8), np.zeros((200_000, 1), int)], {}, 8 * 200_001),
-    # A mask of the bags without members, and their numbers.
+    # A mask of the empty bags, and their numbers.
     "a row for many empty bags": (
         [np.ones((3, 1), np.int8), np.zeros((200_000, 0), int)], {"default": np.ones(1, np.int8)},
         8 * 200_001 + 9 * 200_000,
@@ -234,7 +235,7 @@ def test_bytes_of_bags(case: str) -> None:
 
 
 def test_gathered_rows_are_not_stored() -> None:
-    """Neither by the way that keeps sums in registers, nor by the one that combines rows."""
+    """This holds for sums in registers and for rows that are combined."""
     data, rows = np.ones((2000, 200)), np.random.default_rng(0).integers(0, 2000, (500, 60))
     for options in ({}, {"accumulate": "exact"}, {"reduction": "max", "weights": np.ones(rows.shape)}):
         plan = gs.plan("gather_reduce", data, rows, **options)
@@ -278,7 +279,7 @@ def test_text(kind: str, updates_kind: str, case: str) -> None:
     taken, result = used(function, arguments, options)
     assert taken <= plan.scratch_bytes + SLACK, (taken, plan)
     known = data.nbytes + indices.nbytes + result.nbytes
-    factor = 8 if "reduction" in options else 2  # nobody knows how long texts become, and how many change
+    factor = 8 if "reduction" in options else 2  # texts have unknown lengths, and some change
     assert plan.scratch_bytes <= factor * (max(taken, 0) + known) + SLACK, (taken, plan)
     assert result.shape == data.shape
 

@@ -114,12 +114,12 @@ def test_a_plan_says_what_is_checked_first_and_copied() -> None:
     assert "all indices are checked before the first write" in made.steps
     data, many = np.zeros(8), np.zeros(64, int)
     made = gs.plan("scatter_update", data, many, np.ones(64), reduction="add", out=data)
-    assert "the result is made in an array of its own and then copied to out" in made.steps
+    assert "the result is computed in a separate array and then copied to out" in made.steps
     assert "all indices are checked before the first write" not in made.steps
     assert made.scratch_bytes == data.nbytes
     made = gs.plan("scatter_update", data, [1], np.ones(1), reduction="mean", out=np.zeros(8))
-    assert "the result is made in an array of its own and then copied to out" in made.steps
-    expanded = np.broadcast_to(np.zeros((5, 1), int), (5, 8))  # five indices, whatever they look like
+    assert "the result is computed in a separate array and then copied to out" in made.steps
+    expanded = np.broadcast_to(np.zeros((5, 1), int), (5, 8))  # only five different indices, despite the shape
     made = gs.plan("scatter_elements", np.zeros((3, 8)), expanded, np.ones((5, 8)), out=np.zeros((3, 8)))
     assert "all indices are checked before the first write" in made.steps
     with pytest.raises(TypeError, match="function must be one of"):
@@ -171,7 +171,7 @@ def test_who_reduces_which_bags() -> None:
     assert (many.threads, many.split) == (3, "bags")
     divided = "threads divide the columns of bags with very many members"
     assert divided not in many.steps
-    # One bag: its columns are divided, if they make sums in registers, and there is a unit for each thread.
+    # The columns of one bag are divided if sums stay in registers and each thread gets a unit of columns.
     one = gs.plan("gather_reduce", data, rows, offsets=[0], num_threads=3)
     assert (one.threads, one.split) == (3, "bags")
     assert divided in one.steps
@@ -182,7 +182,7 @@ def test_who_reduces_which_bags() -> None:
 
 
 def test_scratch_of_bags() -> None:
-    """Exact sums take eight bytes an element and a count for each bag; each thread gathers 16 KB of rows."""
+    """Exact sums take eight bytes for each element and a count for each bag. Each thread gathers 16 KB of rows."""
     data, rows = np.ones((1000, 256), np.float32), np.zeros((2000, 10), int)
     starts = 2001 * 8
     for threads in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""What the layers above the core say of inputs: each case finds a fault, put there on purpose, that others did not."""
+"""Input checks above the core. Each case finds a deliberate fault that no other test found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POINT = np.zeros(2, [("a", "i4"), ("b", "f4")])
 
 
 class Own(np.ndarray):
-    """An array class of somebody's own."""
+    """An array class from outside of the package."""
 
 
 def set_first(data: np.ndarray, update: Any, **options: Any) -> np.ndarray:
@@ -38,19 +38,19 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
      r"out has shape \(3,\)"),
     (lambda: gs.gather(np.array(["a", "b"]), [0], out=np.zeros((2, 1), "U1")), OpValueError, r"out has shape \(2, 1\)"),
     (lambda: spec("openvino.ScatterElementsUpdate-3", np.zeros((2, 3)), np.zeros((3, 1), int), np.zeros((3, 1)), -2),
-     OpValueError, "along axis 0, indices must not be longer"),
+     OpValueError, "indices must not be longer than data along axis 0"),
     (lambda: spec("onnx.ScatterND-18", np.array(["a"]), [[0]], np.array(["c"]), reduction="mul"), OpTypeError,
      "reduction 'mul' is not defined"),
     (lambda: spec("openvino.GatherTree-1", np.zeros((2, 1, 1)), np.zeros((2, 1, 1)), np.array([2.0])), OpTypeError,
-     "takes the inputs step_ids, .*; 3 were given"),
+     "takes the inputs step_ids, .*, but got 3"),
     (lambda: spec("onnx.Gather-13", np.zeros(2), [0], [0], [0]), OpTypeError,
-     "takes the inputs data, indices; 4 were given"),
-    (lambda: spec("onnx.Gather-13", np.zeros(2)), OpTypeError, "takes the inputs data, indices; 1 were given"),
+     "takes the inputs data, indices, but got 4"),
+    (lambda: spec("onnx.Gather-13", np.zeros(2)), OpTypeError, "takes the inputs data, indices, but got 1"),
     (lambda: spec("onnx.Gather-13", np.array([1, None], object), [0]), OpTypeError, "must hold strings only"),
     (lambda: spec("openvino.ScatterElementsUpdate-12", np.zeros(1), np.zeros(1, int), np.ones(1), 0, use_init_val=2),
      OpTypeError, "use_init_val must be of type bool"),
     (lambda: gs.gather_tree(np.zeros((2, 1, 1), "i4"), np.zeros((2, 1, 1), "i8"), np.array([2], "i4"), np.int32(0)),
-     OpTypeError, "parent_ids is of type int64"),
+     OpTypeError, "parent_ids must have the same type as step_ids"),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Call -> exact text: each message says what is wrong, where, what is allowed and the way out, if there is one."""
+"""Call -> exact text: each message names the fault, the place, the allowed values and the way out, if there is one."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.gather(F85, [0, 7], axis=1),
         IndexError,
         "gather: indices[1] = 7 is out of range for axis 1 of data with size 5 (valid: -5..4); "
-        "they reach exactly to the end of axis 0: is axis right?",
+        "the largest index is the last one of axis 0: is this the right axis?",
     ),
     (
         lambda: gs.gather(F8, np.array([0, 2**64 - 1], np.uint64)),
@@ -94,13 +94,13 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.onnx.TensorScatter(np.zeros((2, 5, 3)), np.zeros((2, 2, 3)), [0, 4]),
         IndexError,
-        "onnx.TensorScatter-24: write_indices[1] = 4 is out of range for 2 positions from there on in a cache of "
-        "size 5 (valid: 0..3)",
+        "onnx.TensorScatter-24: write_indices[1] = 4 is out of range for a window of 2 positions in a cache of size 5 "
+        "(valid: 0..3)",
     ),
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2), int), np.array([[[0, 0]], [[0, 3]]]), [2], 9),
         IndexError,
-        "gather_tree: parent_ids[1, 0, 1] = 3 is out of range for the beams, of which there are 2 (valid: 0..1)",
+        "gather_tree: parent_ids[1, 0, 1] = 3 is out of range for 2 beams (valid: 0..1)",
     ),
     # shapes
     (
@@ -113,7 +113,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.scatter_update(F85, [3, 1], 1.0, reduction="add"),
         ValueError,
         "scatter_update: updates has shape (), but must have (2, 5) = data.shape[:axis] + indices.shape + "
-        "data.shape[axis+1:]; nothing is broadcast: give np.broadcast_to(updates, (2, 5)) "
+        "data.shape[axis+1:]; nothing is broadcast: pass np.broadcast_to(updates, (2, 5)) "
         "(data (8, 5), indices (2,), updates ())",
     ),
     (
@@ -130,13 +130,38 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather_nd(F85, [[0, 0, 0]]),
         ValueError,
-        "gather_nd: index tuples of length 3 are longer than the 2 dimensions of data that are left for them "
+        "gather_nd: index tuples of length 3 are too long: data has rank 2, and batch_dims is 0 "
         "(data (8, 5), indices (1, 3))",
+    ),
+    (
+        lambda: gs.scatter_nd(F8, [1, 3, 1], [1.0, 2.0, 3.0]),
+        ValueError,
+        "scatter_nd: index tuples of length 3 are too long: data has rank 1, and batch_dims is 0; one-dimensional "
+        "indices are one tuple: for 3 separate indices, pass indices[:, None] (data (8,), indices (3,), updates (3,))",
+    ),
+    (
+        lambda: gs.scatter_nd(F85, [1, 3], np.zeros((2, 5))),
+        ValueError,
+        "scatter_nd: updates has shape (2, 5), but must have () = indices.shape[:-1] + data.shape[2:]; nothing is "
+        "broadcast; one-dimensional indices are one tuple: for 2 separate indices, pass indices[:, None] (data (8, 5), "
+        "indices (2,), updates (2, 5))",
+    ),
+    (
+        lambda: gs.gather_nd(np.zeros((2, 3, 4)), [[0], [1], [2]], batch_dims=1),
+        ValueError,
+        "gather_nd: data and indices must have equal batch dimensions; with batch_dims=1, data has (2,) and "
+        "indices has (3,) (data (2, 3, 4), indices (3, 1))",
+    ),
+    (
+        lambda: gs.gather_nd(np.zeros((2, 3, 4)), [[1], [2]]),
+        IndexError,
+        "gather_nd: indices[1, 0] = 2 is out of range for axis 0 of data with size 2 (valid: -2..1); data and indices "
+        "both begin with 2: did you forget batch_dims=1?",
     ),
     (
         lambda: gs.gather_elements(F85, [0]),
         ValueError,
-        "gather_elements: indices must have the rank of data (2), not 1 (data (8, 5), indices (1,))",
+        "gather_elements: indices must have the same rank as data (2), not rank 1 (data (8, 5), indices (1,))",
     ),
     (
         lambda: gs.gather(F8, [0], out=np.zeros(2)),
@@ -148,6 +173,12 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.gather(F8, [0.5]),
         TypeError,
         "gather: indices must be integers, not float64",
+    ),
+    (lambda: gs.gather(F8, ["a"]), TypeError, "gather: indices must be integers, not text"),
+    (
+        lambda: gs.gather(F8, [[1], [1, 2]]),
+        ValueError,
+        "gather: indices can't be made an array: its nested lists have different lengths",
     ),
     (
         lambda: gs.scatter_nd(np.zeros(3, np.int32), [[0]], np.array([1.5])),
@@ -172,7 +203,63 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather(F8, [0], mode="drop"),
         ValueError,
-        "gather: mode must be one of 'raise', 'wrap', 'clip', 'fill', not 'drop'",
+        "gather: mode must be one of 'raise', 'wrap', 'clip', 'fill', not 'drop'; did you mean 'fill'?",
+    ),
+    (
+        lambda: gs.scatter_update(F8, [0], [1.0], mode="ignore"),
+        ValueError,
+        "scatter_update: mode must be one of 'raise', 'wrap', 'clip', 'drop', not 'ignore'; did you mean 'drop'?",
+    ),
+    (
+        lambda: gs.openvino.ScatterElementsUpdate(F8, [0], [1.0], 0, reduction="add"),
+        ValueError,
+        "openvino.ScatterElementsUpdate-12: reduction must be one of 'none', 'sum', 'prod', 'min', 'max', 'mean', "
+        "not 'add'; did you mean 'sum'?",
+    ),
+    (
+        lambda: gs.gather(F8, [0], dim=0),  # type: ignore[call-arg]
+        TypeError,
+        "gather() got an unexpected keyword argument 'dim'; did you mean 'axis'?",
+    ),
+    (
+        lambda: gs.tensor_scatter(F85[None], F85[None], dim=1),  # type: ignore[call-arg]
+        TypeError,
+        "tensor_scatter() got an unexpected keyword argument 'dim'; did you mean 'axis'?",
+    ),
+    (
+        lambda: gs.onnx.Gather(F8, [0], dim=0),
+        TypeError,
+        "onnx.Gather-13 has no attribute 'dim' (attributes: axis); did you mean 'axis'?",
+    ),
+    (
+        lambda: gs.openvino.GatherElements(F8, [0], 0),
+        TypeError,
+        "openvino.GatherElements-6 takes the inputs data, indices, but got 3; pass attributes by name: axis=...",
+    ),
+    (
+        lambda: gs.scatter_nd(F8, [[0]], [1.0], include_self=False),
+        ValueError,
+        "scatter_nd: include_self has no effect with reduction 'none'; leave it out",
+    ),
+    (
+        lambda: gs.scatter_nd(F8, [[0]], [1.0], reduction="max", accumulate="exact"),
+        ValueError,
+        "scatter_nd: accumulate has no effect with reduction 'max'; leave it out",
+    ),
+    (
+        lambda: gs.onnx.ScatterND(F8, [[0]], [1.0], reduction="max", accumulate="exact"),
+        ValueError,
+        "onnx.ScatterND-18: accumulate has no effect with reduction 'max'; leave it out",
+    ),
+    (
+        lambda: gs.gather_reduce(F85, [[0]], reduction="max", accumulate="exact"),
+        ValueError,
+        "gather_reduce: accumulate has no effect with reduction 'max'; leave it out",
+    ),
+    (
+        lambda: gs.set_num_threads("2"),  # type: ignore[arg-type]
+        TypeError,
+        "set_num_threads: n must be an integer, not '2'",
     ),
     (
         lambda: gs.onnx.ScatterND(F8, [[0]], np.zeros(1), reduction="max", opset=16),
@@ -182,7 +269,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.onnx.ScatterND(F8, [[0]], np.zeros(1), reduction="add", opset=13),
         ValueError,
-        "onnx.ScatterND-13 has no attribute 'reduction'; it came with version 16",
+        "onnx.ScatterND-13 has no attribute 'reduction'; it was added in version 16",
     ),
     (
         lambda: gs.onnx.ScatterND(F8, [[0]], np.zeros(1), axis=1),
@@ -192,17 +279,18 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.onnx.ScatterND(F8, [[0]], np.zeros(1), opset=10),
         ValueError,
-        "onnx.ScatterND is not in opset 10; it came with 11",
+        "onnx.ScatterND does not exist in opset 10; opset 11 introduced it",
     ),
     (
         lambda: gs.onnx.GatherND(F8, np.array([[0]], np.int32)),
         TypeError,
-        "onnx.GatherND-13: indices can't be of type int32; allowed: int64",
+        "onnx.GatherND-13: indices can't be of type int32; allowed: int64; use indices.astype('int64'), or "
+        "gatherscatter.gather_nd, which accepts all integer types",
     ),
     (
         lambda: gs.openvino.ScatterUpdate(F8, [0], np.zeros(1, np.float32), 0),
         TypeError,
-        "openvino.ScatterUpdate-3: updates is of type float32, but data of type float64",
+        "openvino.ScatterUpdate-3: updates must have the same type as data (float64), not float32",
     ),
     (
         lambda: gs.openvino.Gather(F8, [0], [0, 0]),
@@ -252,7 +340,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2)), np.full((2, 1, 2), np.nan), [2], 9),
         IndexError,
-        "gather_tree: parent_ids[1, 0, 0] = nan is out of range for the beams, of which there are 2 (valid: 0..1)",
+        "gather_tree: parent_ids[1, 0, 0] = nan is out of range for 2 beams (valid: 0..1)",
     ),
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2), np.int8), np.zeros((2, 1, 2), np.int8), [2], 300),
@@ -301,10 +389,27 @@ def test_no_hint_is_given_that_is_not_certain(call: Callable[[], object]) -> Non
 
 
 def test_a_lookup_lists_what_there_is() -> None:
-    with pytest.raises(LookupError, match=r"no version '17'; it has 11, 13, 16, 18"):
+    with pytest.raises(LookupError, match=r"no version '17'; it has 11, 13, 16, 18; opset 17 uses version 16$"):
         gs.op("onnx.ScatterND-17")
+    with pytest.raises(LookupError, match=r"no version '7'; it has 11, 13, 16, 18$"):
+        gs.op("onnx.ScatterND-7")
     with pytest.raises(LookupError, match=r"there are onnx.Gather, .*openvino.ScatterNDUpdate"):
-        gs.op("ScatterND")
+        gs.op("Conv")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("ScatterND", "onnx.ScatterND or openvino.ScatterNDUpdate"),
+        ("onnx.scatternd", "onnx.ScatterND"),
+        ("openvino.ScatterND", "openvino.ScatterNDUpdate"),
+        ("gather_elements", "onnx.GatherElements or openvino.GatherElements"),
+    ],
+)
+def test_a_lookup_suggests_operators(name: str, meant: str) -> None:
+    with pytest.raises(LookupError) as caught:
+        gs.op(name)
+    assert str(caught.value.args[0]) == f"there is no operator {name!r}; did you mean {meant}?"
 
 
 @pytest.mark.parametrize("scatter", [lambda *a: gs.onnx.Scatter(*a, opset=11), lambda *a: gs.op("onnx.Scatter-11")(*a)])

@@ -1,4 +1,4 @@
-"""One test per ruling of docs/rulings.md: O1..O27 (ONNX) and V1..V31 (OpenVINO), numbers written out."""
+"""One test per ruling of docs/rulings.md: O1..O27 (ONNX) and V1..V31 (OpenVINO), with explicit numbers."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def text(values: Any) -> np.ndarray:
 
 
 def equal(result: np.ndarray, expected: Any) -> None:
-    """Same numbers in the same shape; NaN equals NaN."""
+    """Check that numbers and shape are equal. NaN equals NaN."""
     expected = np.array(expected, dtype=result.dtype)
     assert result.shape == expected.shape
-    if result.dtype == ml_dtypes.bfloat16:  # NumPy's comparison does not know this type's NaN
+    if result.dtype == ml_dtypes.bfloat16:  # NumPy does not recognize this type's NaN
         result, expected = result.astype(np.float32), expected.astype(np.float32)
     np.testing.assert_array_equal(result, expected)
 
@@ -49,7 +49,7 @@ def test_o1_updates_shape_ends_with_all_remaining_dims_of_data(name):
     updates = np.arange(60, dtype=np.float32).reshape(5, 3, 4)
     result = gs.op(name)(data, indices, updates)
     equal(result, [updates[3], updates[4]])
-    with pytest.raises(OpValueError):  # the formula in print, data.shape[k:r-1], loses the last dim
+    with pytest.raises(OpValueError):  # the printed formula, data.shape[k:r-1], loses the last dim
         gs.op(name)(data, indices, updates[:, :, 0])
 
 
@@ -64,7 +64,7 @@ def test_o3_last_write_in_row_major_order_wins_nd(name):
     equal(gs.op(name)(i64([0, 0, 0]), i64([[1], [0], [1], [1]]), i64([10, 20, 30, 40])), [20, 40, 0])
     strings = gs.op(name)(text(["a", "b"]), i64([[0], [0]]), text(["first", "last"]))
     assert strings.tolist() == ["last", "b"]
-    # large enough for several threads: 300000 writes to 7 places, and the tuples in two dims
+    # large enough for several threads: 300000 writes to 7 places, and two dims of tuples
     count = 300_000
     indices = (np.arange(count) % 7).reshape(300, 1000, 1)
     expected = [count - 1 - (count - 1 - place) % 7 for place in range(7)]
@@ -84,9 +84,9 @@ def test_o3_last_write_in_row_major_order_wins_elements(name):
 @pytest.mark.parametrize("version", [16, 18])
 def test_o4_duplicates_are_equal_target_positions(version):
     scatter = gs.op(f"onnx.ScatterElements-{version}")
-    # one index value in every row is no duplicate: the rows differ
+    # the same index in every row is not a duplicate, because the rows differ
     equal(scatter(np.zeros((2, 3), np.int64), i64([[1], [1]]), i64([[5], [6]]), axis=1), [[0, 5, 0], [0, 6, 0]])
-    # -1 and s-1 are one position
+    # -1 and s-1 are the same position
     equal(scatter(i64([0, 0, 100]), i64([-1, 2]), i64([1, 2]), reduction="add"), [0, 0, 103])
     equal(scatter(i64([0, 0, 100]), i64([2, -1]), i64([1, 2])), [0, 0, 2])
 
@@ -149,7 +149,7 @@ def test_o9_gather_elements_refuses_what_the_reference_wraps(name):
     for bad in (2, 3, -3, 1 << 40, -(1 << 63)):
         with pytest.raises(OpIndexError):
             gs.op(name)(i64([[1, 2], [3, 4]]), i64([[0, bad]]), axis=1)
-    big = np.arange(200).reshape(2, 100)  # more than the 64 that the reference manages
+    big = np.arange(200).reshape(2, 100)  # more than the 64 that the reference supports
     equal(gs.op(name)(big, i64([[99, -100], [64, -1]]), axis=1), [[99, 0], [164, 199]])
 
 
@@ -175,7 +175,7 @@ def test_o11_scatter_elements_shapes(name):
         gs.op(name)(data, i64([[0]]), i64([[1, 2]]), axis=1)
     with pytest.raises(OpValueError):  # off the axis larger than data
         gs.op(name)(data, np.zeros((3, 1), np.int64), np.zeros((3, 1), np.int64), axis=1)
-    with pytest.raises(OpValueError):  # another rank
+    with pytest.raises(OpValueError):  # a different rank
         gs.op(name)(data, i64([0]), i64([0]), axis=1)
 
 
@@ -259,7 +259,7 @@ def test_o18_updates_are_never_broadcast(name):
     for shape in ((1, 4), (2, 1), (4,), (), (1,), (2, 4, 1), (1, 2, 4), (4, 2), (3, 4)):
         with pytest.raises(OpValueError):
             gs.op(name)(data, indices, np.ones(shape, np.float32))
-    with pytest.raises(OpValueError):  # one element is not rank 0 (only OpenVINO takes it, V13)
+    with pytest.raises(OpValueError):  # one element is not rank 0 (only OpenVINO accepts it, V13)
         gs.op(name)(f32([1, 2]), i64([0]), f32([5]))
 
 
@@ -306,7 +306,7 @@ def test_o21_index_types():
 
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 def test_o22_tensor_scatter_takes_only_the_sequence_coordinate_modulo_its_length(mode):
-    past = np.zeros((4, 3, 2, 1), np.int64)  # batch 4 and heads 3 exceed the 2 slots of the cache
+    past = np.zeros((4, 3, 2, 1), np.int64)  # batch 4 and heads 3 are larger than the 2 slots of the cache
     update = np.arange(1, 13).reshape(4, 3, 1, 1)
     result = gs.op("onnx.TensorScatter-24")(past, update, i64([0, 1, 1, 0]), mode=mode)
     expected = [[[[1], [0]], [[2], [0]], [[3], [0]]], [[[0], [4]], [[0], [5]], [[0], [6]]],
@@ -385,7 +385,7 @@ def test_o25_rank_0_data_is_an_error_everywhere():
             gs.op(name)(*inputs)
     with pytest.raises(OpValueError):
         gs.op("openvino.GatherElements-6")(scalar, zero, axis=0)
-    with pytest.raises(OpValueError):  # rank-0 indices: only Gather and ScatterUpdate take them
+    with pytest.raises(OpValueError):  # rank-0 indices: only Gather and ScatterUpdate accept them
         gs.op("onnx.GatherND-13")(f32([1, 2]), zero)
     with pytest.raises(OpValueError):
         gs.op("onnx.ScatterND-18")(f32([1, 2]), zero, scalar)
@@ -403,14 +403,14 @@ def test_o27_float_sums_are_sequential_in_row_major_order():
     indices = i64([[0], [0], [0], [0]])
     equal(gs.op("onnx.ScatterND-18")(f32([0]), indices, updates, reduction="add"), [1])
     equal(gs.op("onnx.ScatterND-18")(f32([0]), indices, updates[::-1], reduction="add"), [0])
-    count = 200_000  # more than one thread would like to have
+    count = 200_000  # enough for several threads
     many = f32(np.tile([1e8, 1, -1e8, 1], count // 4))
     total = np.float32(0)
     for update in many:
         total += update
     result = gs.op("onnx.ScatterElements-18")(f32([0]), np.zeros(count, np.int64), many, reduction="add")
     equal(result, [total])
-    for reduction in ("min", "max"):  # which zero wins is nobody's business
+    for reduction in ("min", "max"):  # either zero may win
         assert gs.op("onnx.ScatterND-18")(f32([0.0]), i64([[0]]), f32([-0.0]), reduction=reduction)[0] == 0
 
 
@@ -501,7 +501,7 @@ def test_v7_gather_elements_6_refuses_negative_and_too_large_and_unequal_shapes(
     for bad in (-1, 3, -4, 1 << 33):
         with pytest.raises(OpIndexError):
             gather(data, i64([[2, 0], [1, bad]]), axis=1)
-    with pytest.raises(OpValueError):  # off the axis the sizes must be equal
+    with pytest.raises(OpValueError):  # sizes off the axis must be equal
         gather(data, i64([[2, 0]]), axis=1)
 
 
@@ -541,7 +541,7 @@ def test_v10_mean_is_over_all_contributions_and_floors():
     data, updates = np.array([-8, 5], np.int32), np.array([-5, -6], np.int32)
     equal(seu12(data, updates, "mean", True), [-7, 5])  # floor(-19 / 3)
     equal(seu12(data, updates, "mean", False), [-6, 5])  # floor(-11 / 2)
-    hundreds = np.full(3, 100, np.int8)  # the exact sum is 300: no wrap-around to 44
+    hundreds = np.full(3, 100, np.int8)  # the exact sum is 300 and must not wrap around to 44
     equal(seu12(hundreds[:1], hundreds, "mean", False), [100])
     equal(seu12(np.array([-100], np.int8), np.full(4, -100, np.int8), "mean", True), [-100])
     half = np.array([1 << 63], np.uint64)
@@ -608,7 +608,7 @@ def test_v15_gather_tree():
     equal(run(7, 10), run(3, 10))  # a length above T clamps
     for length in (0, -1):
         equal(run(length, 10), np.full((3, 1, 3), 10))
-    equal(run(1, 10, np.full_like(parents, 99)), [[[1, 2, 3]], [[10] * 3], [[10] * 3]])  # parents that nobody reads
+    equal(run(1, 10, np.full_like(parents, 99)), [[[1, 2, 3]], [[10] * 3], [[10] * 3]])  # parents that are never read
     for bad in (3, -1):
         broken = parents.copy()
         broken[2, 0, 1] = bad
@@ -658,7 +658,7 @@ def test_v17_nan_propagates():
     for reduction in ("min", "max"):
         equal(seu12(f32([NAN, 3]), f32([1]), reduction, True), [NAN, 3])
         equal(seu12(f32([1, 3]), f32([NAN, 2]), reduction, True), [NAN, 3])
-        equal(seu12(f32([NAN, 3]), f32([1]), reduction, False), [1, 3])  # data takes no part
+        equal(seu12(f32([NAN, 3]), f32([1]), reduction, False), [1, 3])  # data does not take part
         for data, update in ((NAN, 1), (1, NAN)):
             scatter = gs.op("openvino.ScatterNDUpdate-15")
             equal(scatter(f32([data]), i64([[0]]), f32([update]), reduction=reduction), [NAN])
@@ -710,7 +710,7 @@ def test_v20_empty_indices_and_k_0():
     for name in ("openvino.Gather-1", "openvino.Gather-7"):
         with pytest.raises(OpIndexError):
             gs.op(name)(np.zeros((2, 0)), i64([0]), 1)
-        assert gs.op(name)(np.zeros((2, 0)), none, 1).shape == (2, 0)  # nothing asked for, nothing wrong
+        assert gs.op(name)(np.zeros((2, 0)), none, 1).shape == (2, 0)  # no index, no error
     gather = gs.op("openvino.GatherElements-6")
     assert gather(data, np.zeros((2, 0), np.int64), axis=1).shape == (2, 0)
     assert gather(data, np.zeros((0, 3), np.int64), axis=0).shape == (0, 3)
@@ -724,7 +724,7 @@ def test_v20_empty_indices_and_k_0():
 @pytest.mark.parametrize("version", [3, 12])
 def test_v21_scatter_elements_update_shapes(version):
     scatter, data = gs.op(f"openvino.ScatterElementsUpdate-{version}"), np.zeros((2, 2), np.int64)
-    with pytest.raises(OpValueError):  # off the axis larger: an error for both
+    with pytest.raises(OpValueError):  # larger off the axis: an error for both
         scatter(data, np.zeros((3, 2), np.int64), np.ones((3, 2), np.int64), 1)
     longer = i64([[0, 1, 0]])
     if version == 3:
@@ -739,7 +739,7 @@ def test_v22_gather_8_zero_of_other_types():
     gather, beyond = gs.op("openvino.Gather-8"), i64([0, 9])
     equal(gather(np.array([True, True]), beyond, 0), [True, False])
     assert gather(text(["a", "b"]), beyond, 0).tolist() == ["a", ""]
-    assert gather(text([]), beyond, 0).tolist() == ["", ""]  # text also when there is none to look at
+    assert gather(text([]), beyond, 0).tolist() == ["", ""]  # text even if there is no element to look at
     assert gather(np.array(["a", "b"]), beyond, 0).tolist() == ["a", ""]
     assert gather(np.array(["a", "b"], np.dtypes.StringDType()), beyond, 0).tolist() == ["a", ""]
     assert not np.signbit(gather(np.array([-1.0, -1.0]), beyond, 0)[1])
@@ -793,7 +793,7 @@ def test_v26_offsets_ascend_and_what_is_before_the_first_is_in_no_bag(name):
     embed = gs.op(name)
     equal(embed(ROWS_OF_TWO, i64([2, 0, 1, 1]), i64([1, 3])), [[11, 22], [10, 20]])
     equal(embed(ROWS_OF_TWO, i64([2, 0, 1]), i64([0, 0, 3])), [[0, 0], [111, 222], [0, 0]])
-    with pytest.raises(OpIndexError):  # an index that is in no bag is checked, too
+    with pytest.raises(OpIndexError):  # an index that is in no bag is also checked
         embed(ROWS_OF_TWO, i64([7, 0, 1, 1]), i64([1, 3]))
     with pytest.raises(OpValueError, match=r"offsets\[2\] = 1 comes after 2"):
         embed(ROWS_OF_TWO, i64([2, 0, 1, 1]), i64([0, 2, 1]))
@@ -809,7 +809,7 @@ def test_v27_empty_bags_are_zeros_or_the_row_of_default_index():
         equal(embed(ROWS_OF_TWO, indices, offsets), [[110, 220], [0, 0]])
         equal(embed(ROWS_OF_TWO, indices, offsets, i64(-1)), [[110, 220], [0, 0]])
         equal(embed(ROWS_OF_TWO, indices, offsets, i64(0), weights), [[320, 640], [1, 2]])
-        for bad in (-2, 3):  # also where no bag is empty
+        for bad in (-2, 3):  # even if no bag is empty
             with pytest.raises(OpIndexError):
                 embed(ROWS_OF_TWO, indices, offsets[:1], i64(bad))
     equal(gs.op(OFFSETS[0])(ROWS_OF_TWO, indices, offsets, reduction="mean"), [[55, 110], [0, 0]])
@@ -860,7 +860,7 @@ def test_v30_segment_max_fills_with_zeros_or_the_lowest_finite_number():
         assert segment_max(data, i64([1]), fill_mode="ZERO")[0] == 0
     with pytest.raises(OpTypeError):
         segment_max(ROWS_OF_TWO, i64([0, 0, 1]), empty_segment_value="ZERO")
-    with pytest.raises(OpTypeError):  # it must be given
+    with pytest.raises(OpTypeError):  # it is required
         segment_max(ROWS_OF_TWO, i64([0, 0, 1]))
 
 

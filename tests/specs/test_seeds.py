@@ -1,4 +1,4 @@
-"""Every example that the vendors' specifications of these operators print, numbers written out.
+"""Every example that the vendors' specifications of these operators print, with explicit numbers.
 
 ONNX ScatterND 11/13/16/18 (Chinese page and English page with node tests), ONNX GatherElements 11/13,
 OpenVINO ScatterUpdate-3 and OpenVINO GatherND-8.
@@ -77,7 +77,7 @@ def test_scatter_nd_reductions_of_two_planes_into_one(version, reduction):
 
 @pytest.mark.parametrize("version", [16, 18])
 def test_scatter_nd_default_reduction_is_none(version):
-    """`reduction` is 'none' by default; its negative indices count from the end."""
+    """`reduction` is 'none' by default, and negative indices count from the end."""
     data, indices = np.array([1.0, 2.0, 3.0], np.float32), np.array([[-1], [-3]], np.int64)
     result = gs.onnx.ScatterND(data, indices, np.array([8.0, 9.0], np.float32), opset=version)
     equal(result, [9, 2, 8], np.float32)
@@ -86,7 +86,7 @@ def test_scatter_nd_default_reduction_is_none(version):
 
 
 def test_scatter_nd_type_lists():
-    """bfloat16 came with version 13."""
+    """Version 13 added bfloat16."""
     assert "bfloat16" not in gs.op("onnx.ScatterND-11").element_types
     assert len(gs.op("onnx.ScatterND-11").element_types) == 15
     for version in (13, 16, 18):
@@ -134,7 +134,7 @@ def test_gather_elements_equations_in_three_dims(version):
 
 
 def test_scatter_update_example_1_shapes():
-    """(1000, 256, 10, 15) with indices (125, 20) on axis 1: 375 million updates, as one byte that is repeated."""
+    """(1000, 256, 10, 15) with indices (125, 20) on axis 1: 375 million updates, from a single repeated byte."""
     data = np.zeros((1000, 256, 10, 15), np.uint8)
     indices = (np.arange(2500, dtype=np.int64) % 250).reshape(125, 20)
     values = (np.arange(2500) // 10 + 1).astype(np.uint8).reshape(1, 125, 20, 1, 1)

@@ -1,4 +1,4 @@
-"""Every op version against the oracle: the table row by row, each combination once, and Hypothesis."""
+"""Every op version against the oracle: the table row by row, each combination once, and random calls."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def test_table_attributes_and_defaults(row):
 
 @each_row
 def test_table_element_types(row):
-    """The types that every NumPy user has; the storage types have the next test to themselves."""
+    """Check the types that every NumPy user has. The next test checks the storage types."""
     storage = {*oracle.OV_STORAGE, "uint1", "uint2"} if row.domain == "openvino" else set()
     assert set(gs.op(row.name).element_types) - storage == set(row.types) - storage
 
 
 @each_row
 def test_table_storage_types(row):
-    """8-bit and 4-bit types; u1 and u2 exist in OpenVINO, but not in every ml_dtypes, so they may be there or not."""
+    """Check 8-bit and 4-bit types. u1 and u2 exist in OpenVINO but not in every ml_dtypes, so they are optional."""
     if row.domain == "openvino" and row.kernel != "gather_reduce":
         found = {name for name in gs.op(row.name).element_types if name in (*oracle.T24, "int2", "uint1", "uint2")}
         assert found - set(oracle.T16) - {"uint1", "uint2"} == set(oracle.OV_STORAGE)
@@ -122,7 +122,7 @@ def test_find_picks_the_newest_version_not_above(domain, op_type):
 
 
 def small_case(row: oracle.OracleRow, element: str, index: str) -> tuple[list[np.ndarray], dict[str, Any]]:
-    """One small legal call with duplicates, and with a negative index where the version and the type have them."""
+    """Return a small legal call with duplicates, and with a negative index where the version and the type have them."""
     negative = row.rule == "negative" and index in ("int8", "int16", "int32", "int64")
 
     def elements(*shape: int, start: int = 0) -> np.ndarray:
@@ -159,7 +159,7 @@ def small_case(row: oracle.OracleRow, element: str, index: str) -> tuple[list[np
                  }  # fmt: skip
         fill = {"fill_mode": "LOWEST"} if "fill_mode" in row.attributes else {}
         made = [given[name] for name in row.inputs], fill
-    else:  # gather_tree: one and two are numbers in every element type
+    else:  # gather_tree: one and two exist in every element type
         ones, twos = np.ones((3, 2, 3)), np.full((3, 2, 3), 2.0)
         steps = np.where(np.arange(18).reshape(3, 2, 3) % 5, ones, twos)
         made = [x.astype(dtype_of(element)) for x in (steps, ones, np.full(2, 2.0), np.array(2.0))], {}
@@ -227,7 +227,7 @@ def test_attribute_values_that_the_version_does_not_list(row):
                 run_version(row.name, *inputs, **{**attributes, name: value})
 
 
-ORDERED = {  # each call has two faults; the one that the documented order puts first is raised
+ORDERED = {  # each call has two faults; the error is the first in the documented order
     "unknown keyword before attribute value": ("onnx.ScatterND-18", {"nonsense": 1, "reduction": "?"}, {}, TypeError),
     "unknown keyword before shape": ("onnx.ScatterND-18", {"nonsense": 1}, {2: np.ones(3)}, TypeError),
     "type before attribute value": ("onnx.ScatterND-18", {"reduction": "?"}, {2: np.ones(1, "i4")}, TypeError),
@@ -271,7 +271,7 @@ def test_domain_functions_are_the_same_operators(row):
     oracle.assert_same(result, oracle.call(row.name, *inputs, **attributes), inputs[0])
 
 
-# Sizes at which blocks, vector tails and several threads come in: many single elements, and few wide rows.
+# Sizes that reach blocks, vector tails and several threads: many single elements, and few wide rows.
 LARGE = {"scatter_elements": (5, 20_000, 1), "scatter_nd": (3, 30, 700)}
 REDUCING = [row for row in ROWS if "max" in row.reductions]
 

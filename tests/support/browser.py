@@ -1,6 +1,6 @@
 """A real browser for tests of pages: Debian's Chromium without a window, driven by Selenium.
 
-A test that needs it takes `browser.missing()` as the reason to skip.
+Tests that need it use `browser.missing()` as the reason to skip.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-    # What Chromium does of itself over the network.
+    # Network activity that Chromium starts by itself.
     *("--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--disable-default-apps", "--disable-extensions"),
 )
 
-# Keys as WebDriver names them; a modifier holds until the end of its text.
+# Keys as WebDriver names them. A modifier is held until the end of its text.
 TAB, ENTER, ESCAPE, CONTROL = "\ue004", "\ue007", "\ue00c", "\ue009"
 LEFT, UP, RIGHT, DOWN, HOME, END = "\ue012", "\ue013", "\ue014", "\ue015", "\ue011", "\ue010"
 
 
 def missing() -> str | None:
-    """Why there is no browser; None where there is one."""
+    """Return the reason why there is no browser, or None."""
     if find_spec("selenium") is None:
         return "needs Selenium: pip install selenium"
     for program in ("chromium", "chromedriver"):
@@ -40,7 +40,7 @@ def missing() -> str | None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser with a profile of its own, which is thrown away."""
+    """Start a browser with a separate profile, which is deleted afterwards."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -58,39 +58,39 @@ def chromium() -> Iterator[Browser]:
 
 
 class Browser:
-    """The driver (``driver``: all of Selenium) and what tests of pages ask again and again."""
+    """The driver (``driver``: all of Selenium) and the calls that tests of pages use often."""
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """Open a page from its file, anew: nothing is left of an earlier one, its records neither."""
+        """Open a page from its file, without any state or logs of earlier pages."""
         self.driver.get("about:blank")
         self.console()
         self.requests()
         self.driver.get(path.resolve().as_uri() + fragment)
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """The value of JavaScript's ``return``; a promise is waited for."""
+        """Run JavaScript and return the value of its ``return``. A promise is awaited."""
         return self.driver.execute_script(script, *arguments)
 
     def command(self, name: str, **parameters: Any) -> Any:
-        """A command of the DevTools protocol."""
+        """Run a command of the DevTools protocol."""
         return self.driver.execute_cdp_cmd(name, parameters)
 
     def size(self, width: int, height: int = 900) -> None:
-        """The size of the page's window, however small, in CSS pixels."""
+        """Set the size of the page in CSS pixels, however small."""
         self.command(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
 
     def media(self, *, dark: bool = False, printed: bool = False) -> None:
-        """Light or dark; as it would be on paper."""
+        """Emulate light or dark mode, and optionally print."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", media="print" if printed else "", features=[scheme])
 
     def accessibility_tree(self) -> list[dict[str, Any]]:
-        """Its nodes. The browser makes them a moment after the page: first there is a root only."""
+        """Return the nodes of the accessibility tree. The browser builds them a moment after the page."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         def read(_: Any) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ class Browser:
         return WebDriverWait(self.driver, 20, poll_frequency=0.02).until(lambda _: self.run(script, *arguments))
 
     def keys(self, *keys: str) -> None:
-        """Press keys one after the other, wherever the focus is: texts of which a modifier in front holds."""
+        """Press keys one after the other in the focused element. A modifier in front of a text is held for it."""
         from selenium.webdriver import ActionChains
 
         for text in keys:
@@ -120,20 +120,20 @@ class Browser:
             actions.perform()
 
     def console(self) -> list[str]:
-        """What the page wrote to the console since the last question: errors, and what was kept from running."""
+        """Return the console messages since the last call: errors, and blocked content."""
         return [f"{entry['level']}: {entry['message']}" for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """The addresses that pages asked for since the last question."""
+        """Return the addresses that pages requested since the last call."""
         messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         sent = [message for message in messages if message["method"] == "Network.requestWillBeSent"]
         return [message["params"]["request"]["url"] for message in sent]
 
     def screenshot(self, path: Path) -> None:
-        """A picture of what is in the window."""
+        """Save a picture of the window."""
         self.driver.save_screenshot(str(path))
 
 
 def pages_of_pdf(data: str) -> int:
-    """How many pages a PDF has, as `Page.printToPDF` gives it."""
+    """Return the number of pages of a PDF from `Page.printToPDF`."""
     return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(data)))

@@ -25,7 +25,7 @@ ENUMS = {
     "accumulate": ("step", "wide", "exact"),
     "mode": ("raise", "wrap", "clip", "skip"),
 }
-MODES = {"fill": "skip", "drop": "skip"}  # as Python calls them
+MODES = {"fill": "skip", "drop": "skip"}  # the names in Python
 ERRORS = {1: TypeError, 2: ValueError, 3: IndexError, 4: MemoryError}
 
 
@@ -78,7 +78,7 @@ def load() -> Any:
 
 
 def check(status: int | None) -> None:
-    """Raise the error of a status, and release it."""
+    """Raise the error of a status, and release the status."""
     library = load()
     if status is None:
         assert library.gatherscatter_status_code(None) == 0
@@ -91,7 +91,7 @@ def check(status: int | None) -> None:
 
 
 def describe(array: np.ndarray | None) -> Tensor:
-    """An array as a tensor; None is absent."""
+    """Describe an array as a tensor. None is absent."""
     if array is None:
         return Tensor(0, -1, None, 0)
     known = TYPES.index(array.dtype.name) if array.dtype.name in TYPES else 0
@@ -110,7 +110,7 @@ def make_operation(kernel: str | int, **options: Any) -> Operation:
 
 
 class Plan:
-    """A plan, released with the object."""
+    """A plan that is released with its object."""
 
     def __init__(self, kernel: str, *arrays: np.ndarray | None, **options: Any) -> None:
         self.address = c_void_p()
@@ -142,7 +142,7 @@ def call(
     threads: Threads | None = None,
     **options: Any,
 ) -> np.ndarray:
-    """One call of a kernel on contiguous arrays."""
+    """Run one call of a kernel on contiguous arrays."""
     return Plan(kernel, *arrays, **options).run(*arrays, out=out, threads=threads)
 
 
@@ -153,7 +153,7 @@ def limit_threads(count: int) -> Threads:
 def host_threads(
     pool: ThreadPoolExecutor, count: int, order: Callable[[int], Sequence[int]] = range, calls: list[int] | None = None
 ) -> Threads:
-    """Threads of a host: those of a pool, which take tasks in some order. ``calls`` gets the numbers of tasks."""
+    """Return the threads of a host: a pool that takes tasks in some order. ``calls`` collects the numbers of tasks."""
 
     def parallel_for(_context: int, task: Any, argument: int, n: int) -> None:
         if calls is not None:

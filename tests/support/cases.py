@@ -1,4 +1,4 @@
-"""Whole random cases, from choices to verdict: what Hypothesis shrinks and the fuzzer runs by the million."""
+"""Complete random cases, from choices to verdict. Hypothesis shrinks them, and the fuzzer runs millions of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatherscatter.conformance.random_source import Choices
 from gatherscatter.oracle import oracle
 from tests.support import judge
 
-# Where out= may lie; the other layouts can't be written to, or not in place.
+# Layouts for out=. The other layouts cannot be written to, or not in place.
 OUT_LAYOUTS = ("C", "F", "steps", "reversed", "unaligned")
 THREADS = (None, 1, 2, 3)
 
@@ -48,7 +48,7 @@ def prepared(c: Choices, kernel: str) -> None:
 
 
 def many(c: Choices, kernel: str) -> None:
-    """More indices than blocks, spans and parcels hold, in some order; every way to call."""
+    """Use more indices than blocks, spans and parcels hold, in some order, in every way to call."""
     call, threads = random_calls.array_call(c, kernel, random_calls.FIXED, many=True), c.pick(THREADS)
     scatter = kernel.startswith("scatter")
     ways = [

@@ -1,4 +1,4 @@
-"""Calling the command line the way a user does, and files to call it with."""
+"""Call the command line as a user does, with files."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def succeed(*args: str | Path) -> str:
 
 
 def fail(*args: str | Path) -> str:
-    """The one line of an expected error, without the name of the program."""
+    """Return the single line of an expected error, without the name of the program."""
     result = call(*args)
     assert result.exit_code == 2, (result.stdout, result.stderr, result.exception)
-    assert result.stderr.startswith("gatherscatter: ")
+    assert result.stderr.startswith("gatherscatter: error: ")
     assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("gatherscatter: ").rstrip("\n")
+    return result.stderr.removeprefix("gatherscatter: error: ").rstrip("\n")
 
 
 def write_arrays(folder: Path) -> None:
-    """The files of one ScatterND call, and some that no call can use."""
+    """Write the files of one ScatterND call, and some invalid ones."""
     np.save(folder / "data.npy", np.arange(8, dtype=np.float32))
     np.save(folder / "indices.npy", np.array([[1], [3], [1]]))
     np.save(folder / "updates.npy", np.array([10, 20, 30], np.float32))
@@ -50,6 +50,6 @@ def write_arrays(folder: Path) -> None:
 
 
 def examples_of(text: str) -> list[str]:
-    """The commands below ``Example:`` in a help page."""
+    """Return the commands below ``Example:`` in a help page."""
     lines = text.partition("Example")[2].splitlines()[1:]
     return [line.strip() for line in lines if line.strip().startswith(("gatherscatter ", "python "))]

@@ -1,4 +1,4 @@
-"""Reports for tests of the page: one by hand, with texts that try to break out, and random ones of any size."""
+"""Reports for tests of the page: one with texts that try to inject markup, and random ones of any size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOSTILE = (
     "</script><script>document.title='run'</script><img src=x onerror=\"document.title='run'\"> '\"`\\ \u2028 ]]> <!--"
 )
 
-# Op version, type, reduction, kind, rules, and a verdict of each runtime.
+# Op version, type, reduction, kind, rules, and the verdict of each runtime.
 ROWS = [
     ("onnx.ScatterND-18", "float32", "add", "repeated", ["O3"], "nondeterministic", "differs", "pass"),
     ("onnx.ScatterND-18", "float32", "mul", "repeated", ["O3"], "crashes", "pass", "pass"),
@@ -56,7 +56,7 @@ ROWS = [
 
 
 def sample() -> dict[str, Any]:
-    """Every verdict, a left-out input, a large attribute, an expected error, and hostile texts."""
+    """Return a report with every verdict, an omitted input, a large attribute, an expected error, and hostile texts."""
     cases = [_case(number, *row[:5]) for number, row in enumerate(ROWS)]
     results: dict[str, dict[str, Any]] = {
         runtime: {case["id"]: _result(case, row[5 + column]) for case, row in zip(cases, ROWS, strict=True)}
@@ -72,7 +72,7 @@ def sample() -> dict[str, Any]:
 
 
 def random_report(count: int, runtimes: int, seed: int) -> dict[str, Any]:
-    """A report of some cases in some runtimes; each runtime leaves some cases out."""
+    """Return a report of some cases in some runtimes. Each runtime lacks some of the cases."""
     chance = random.Random(seed)
     ops = [
         f"{domain}-{number}"

@@ -9,7 +9,7 @@ from gatherscatter.conformance.runtimes.ours import Arrays
 
 
 class Twice(Arrays):
-    """Leaves out what an index below zero names, and can't do with empty tensors; in scatters."""
+    """In scatters: ignores all updates if an index is negative, and raises for empty tensors."""
 
     title: ClassVar[str] = "departs twice"
 

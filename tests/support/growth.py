@@ -1,4 +1,4 @@
-"""Models that grow in one respect: what a tool spends on them must grow no faster than the file."""
+"""Models that grow in one respect. The cost of reading them must not grow faster than the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT = {"at": [1]}
 
 
 def chain(count: int) -> onnx.ModelProto:
-    """Nodes that read each other."""
+    """Return nodes that each read the previous one."""
     nodes = [node("Relu", f"v{i}" if i else "x", f"v{i + 1}") for i in range(count)]
     return model([*nodes, node("Gather", f"v{count} at", "y")], X, Y, AT)
 
@@ -55,7 +55,7 @@ def opset_imports(count: int) -> onnx.ModelProto:
 
 
 def functions(count: int) -> onnx.ModelProto:
-    """Functions, each called once."""
+    """Return functions, each called once."""
     count //= 3
     made = [function("my", f"f{i}", "a at", "b", [node("Gather", "a at", "b")]) for i in range(count)]
     calls = [node(f"f{i}", f"v{i} at" if i else "x at", f"v{i + 1}", domain="my") for i in range(count)]
@@ -63,7 +63,7 @@ def functions(count: int) -> onnx.ModelProto:
 
 
 def calls(count: int) -> onnx.ModelProto:
-    """Calls of one function that has many nodes."""
+    """Return calls of one function that has many nodes."""
     inner = [node("Relu", f"v{i}" if i else "a", f"v{i + 1}") for i in range(20)]
     made = [function("my", "f", "a at", "b", [*inner, node("Gather", "v20 at", "b")])]
     nodes = [node("f", f"v{i} at" if i else "x at", f"v{i + 1}", domain="my") for i in range(count // 20)]
@@ -71,7 +71,7 @@ def calls(count: int) -> onnx.ModelProto:
 
 
 def function_bomb(count: int) -> onnx.ModelProto:
-    """Functions that each call the one before twice."""
+    """Return functions that each call the previous one twice."""
     made = [function("my", "f0", "a at", "b", [node("Gather", "a at", "b")])]
     for i in range(1, min(count, 60)):
         pair = [node(f"f{i - 1}", "a at", "v", domain="my"), node(f"f{i - 1}", "v at", "b", domain="my")]
@@ -80,7 +80,7 @@ def function_bomb(count: int) -> onnx.ModelProto:
 
 
 def branches(count: int) -> onnx.ModelProto:
-    """If nodes beside each other."""
+    """Return consecutive If nodes."""
     nodes = []
     for i in range(count // 5):
         parts = {
@@ -92,7 +92,7 @@ def branches(count: int) -> onnx.ModelProto:
 
 
 def nested_branches(count: int) -> onnx.ModelProto:
-    """If nodes within each other, with nodes at every level."""
+    """Return nested If nodes, with nodes at every level."""
     depth = 20
     inner = graph([node("Gather", "x at", "deep")], {}, {"deep": (F32, None)})
     for level in range(depth):
@@ -107,44 +107,44 @@ def nested_branches(count: int) -> onnx.ModelProto:
 
 
 def integers(count: int) -> onnx.ModelProto:
-    """An attribute with many integers, and nodes that read it."""
+    """Return an attribute with many integers, and nodes that read it."""
     nodes = [node("ReduceSum", "x", f"v{i}", axes=[0, 1] * 50) for i in range(count // 50)]
     return model([*nodes, PICK], X, {"picked": (F32, None)}, AT, opset=11)
 
 
 def long_names(count: int) -> onnx.ModelProto:
-    """A long name, read by many nodes."""
+    """Return a long name, read by many nodes."""
     name = "n" * count
     nodes = [node("Relu", "x", name), *(node("Relu", name, f"v{i}") for i in range(count // 500))]
     return model([*nodes, node("Gather", f"{name} at", "y")], X, Y, AT)
 
 
 def many_inputs(count: int) -> onnx.ModelProto:
-    """A node with many inputs."""
+    """Return a node with many inputs."""
     return model([node("Concat", "x " * count, "v", axis=0), node("Gather", "v at", "y")], X, Y, AT)
 
 
 def many_outputs(count: int) -> onnx.ModelProto:
-    """A node with many outputs."""
+    """Return a node with many outputs."""
     names = " ".join(f"v{i}" for i in range(count))
     return model([node("Split", "x", names, num_outputs=count), node("Gather", "v0 at", "y")], X, Y, AT)
 
 
 def growing_rank(count: int) -> onnx.ModelProto:
-    """A rank that every node increases."""
+    """Return a rank that every node increases."""
     nodes = [node("Unsqueeze", f"v{i} zero" if i else "x zero", f"v{i + 1}") for i in range(count)]
     return model([*nodes, node("Gather", f"v{count} at", "y")], X, Y, AT | {"zero": [0]})
 
 
 def growing_values(count: int) -> onnx.ModelProto:
-    """A shape that every node doubles."""
+    """Return a shape that every node doubles."""
     nodes = [node("Shape", "x", "v0")]
     nodes += [node("Concat", f"v{i} v{i}", f"v{i + 1}", axis=0) for i in range(count)]
     return model([*nodes, node("Gather", f"v{count} at", "y")], X, {"y": (I64, None)}, AT)
 
 
 def declared_values(count: int) -> onnx.ModelProto:
-    """Types of values that do not exist, and other texts."""
+    """Return types of values that do not exist, and other texts."""
     made = chain(10)
     made.graph.value_info.extend(helper.make_tensor_value_info(f"u{i}", 1, ["n", 3]) for i in range(count))
     made.metadata_props.extend(onnx.StringStringEntryProto(key=f"k{i}", value="v") for i in range(count))
@@ -153,7 +153,7 @@ def declared_values(count: int) -> onnx.ModelProto:
 
 
 def texts(count: int) -> onnx.ModelProto:
-    """A constant of many strings."""
+    """Return a constant of many strings."""
     return model(
         [node("Gather", "words at", "y")],
         {},

@@ -1,4 +1,4 @@
-"""Whether the library does what the oracle says: the same array, or the same class of error at the same place."""
+"""Checks that the library agrees with the oracle: the same array, or the same class of error at the same place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ERRORS = (TypeError, ValueError, IndexError)
 
 
 def outcome(function: Callable, *inputs: Any, **keywords: Any) -> Any:
-    """What a call returns or raises."""
+    """Return the result of a call, or the exception that it raises."""
     try:
         return function(*inputs, **keywords)
     except ERRORS as error:
@@ -29,7 +29,7 @@ def error_class(error: Exception) -> type:
 
 
 def check_error(error: Any, name: str, expected: Exception) -> None:
-    """The class of the oracle's error; it names the op, and a bad index where it stands first in row-major order."""
+    """Check the class of an error, its op, and its first bad position in row-major order."""
     assert isinstance(error, Exception), f"expected {expected!r}, got\n{error}"
     assert error_class(error) is error_class(expected), error
     if isinstance(error, ValueError | IndexError):
@@ -48,14 +48,14 @@ def content(array: np.ndarray) -> Any:
 
 
 def run_version(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
-    """The library's answer; Scatter-11 warns that it is deprecated, which test_rulings.py looks at (O24)."""
+    """Return the library's result. Scatter-11 warns that it is deprecated; test_rulings.py checks the warning (O24)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return gs.op(name)(*inputs, **attributes)
 
 
 def check_version(name: str, inputs: list, attributes: dict) -> None:
-    """A call of an op version; its inputs stay as they were."""
+    """Check a call of an op version. Its inputs must not change."""
     before = [content(array) for array in inputs]
     zero_sign = attributes.get("reduction", oracle.ROWS[name].fixed_reduction) not in ("min", "max")
     expected = outcome(oracle.call, name, *inputs, **attributes)
@@ -79,14 +79,14 @@ def _compare(result: Any, expected: Any, name: str, inputs: list, keywords: dict
     elif isinstance(result, Exception):
         raise AssertionError(f"expected\n{expected}") from result
     elif inputs[0].dtype.kind == "c" and keywords.get("reduction") == "mean":
-        assert result.dtype == inputs[0].dtype  # how a complex number is divided is NumPy's to say
+        assert result.dtype == inputs[0].dtype  # NumPy decides how a complex number is divided
         np.testing.assert_allclose(result, expected, rtol=1e-6)
     else:
         oracle.assert_same(result, expected, inputs[0], keywords.get("reduction") not in ("min", "max"))
 
 
 def check_array_call(kernel: str, call: RandomCall, num_threads: int | None = None) -> None:
-    """A call of an array function."""
+    """Check a call of an array function."""
     inputs, keywords = call
     before = [content(array) for array in inputs]
     expected = outcome(oracle.array_call, kernel, *inputs, **keywords)
@@ -96,7 +96,7 @@ def check_array_call(kernel: str, call: RandomCall, num_threads: int | None = No
 
 
 def check_tensor_scatter(call: RandomCall, mode: str) -> None:
-    """A call of ``gs.tensor_scatter``."""
+    """Check a call of ``gs.tensor_scatter``."""
     (past, update, *write), keywords = call
     write = write[0] if write else None
     expected = outcome(oracle.tensor_scatter, past, update, write, keywords["axis"], mode)
@@ -105,7 +105,7 @@ def check_tensor_scatter(call: RandomCall, mode: str) -> None:
 
 
 def check_gather_reduce(call: RandomCall, num_threads: int | None) -> None:
-    """A call of ``gs.gather_reduce`` whose bags are legal."""
+    """Check a call of ``gs.gather_reduce`` whose bags are legal."""
     (data, indices), keywords = call
     before = [content(data), content(indices)]
     expected = outcome(_gather_reduce_literally, data, indices, **keywords)
@@ -117,7 +117,7 @@ def check_gather_reduce(call: RandomCall, num_threads: int | None) -> None:
 def _gather_reduce_literally(data: Any, indices: Any, *, offsets: Any = None, segment_ids: Any = None,
                              num_segments: int = 0, weights: Any = None, reduction: str, default: Any = 0,
                              accumulate: str = "step", mode: str) -> Any:  # fmt: skip
-    """The oracle's form: for each member its row, its bag and its weight."""
+    """Return the oracle's form of a call: for each member its row, its bag and its weight."""
     rows = [int(index) for index in indices.reshape(-1)]
     shape = (num_segments,)
     if offsets is not None:
@@ -137,7 +137,7 @@ def _gather_reduce_literally(data: Any, indices: Any, *, offsets: Any = None, se
 
 
 def check_out(kernel: str, call: RandomCall, layout: str, num_threads: int | None) -> None:
-    """The same into an array that exists: it is the result, or unchanged where there is none."""
+    """Check the call with an existing array as out: it gets the result, or does not change after an error."""
     inputs, keywords = call
     dtype = inputs[0].dtype  # byte order included
     expected = outcome(oracle.array_call, kernel, *inputs, **keywords)
@@ -147,7 +147,7 @@ def check_out(kernel: str, call: RandomCall, layout: str, num_threads: int | Non
     out = out if out.flags.writeable and 0 not in out.strides else out.copy()
     before = content(out)
     result = outcome(getattr(gs, kernel), *inputs, **keywords, num_threads=num_threads, out=out)
-    if failed:  # the shape of out may be wrong, too, which is another error
+    if failed:  # the shape of out may also be wrong, which is a different error
         assert isinstance(result, ERRORS), result
         assert content(out) == before
     else:
@@ -156,7 +156,7 @@ def check_out(kernel: str, call: RandomCall, layout: str, num_threads: int | Non
 
 
 def check_in_place(kernel: str, call: RandomCall, num_threads: int | None) -> None:
-    """A scatter into its own data."""
+    """Check a scatter into its own data."""
     (data, *rest), keywords = call
     expected = outcome(oracle.array_call, kernel, data, *rest, **keywords)
     place = data.copy() if 0 in data.strides or not data.flags.writeable else data
@@ -167,7 +167,7 @@ def check_in_place(kernel: str, call: RandomCall, num_threads: int | None) -> No
 
 
 def check_prepared(kernel: str, call: RandomCall, num_threads: int | None) -> None:
-    """Indices prepared before: the call gives the same as without."""
+    """Check that prepared indices give the same result."""
     (data, indices, *updates), keywords = call
     keywords = {key: value for key, value in keywords.items() if key not in ("mode", "batch_dims")}
     axis = None if kernel.endswith("_nd") else keywords.pop("axis")

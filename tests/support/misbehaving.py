@@ -1,4 +1,4 @@
-"""Runtimes that misbehave on purpose, for the tests of how that is told apart. Each does the rest as it should."""
+"""Runtimes that misbehave deliberately, to test the distinction of verdicts. Otherwise they are right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatherscatter.conformance.runtimes.ours import Arrays
 
 
 class Misbehaving(Arrays):
-    """Does ``instead`` where the case is of the kind ``where``, or everywhere."""
+    """Does ``instead`` if the case has the kind ``where``, or always if ``where`` is empty."""
 
     title: ClassVar[str] = "misbehaving"
     where: ClassVar[str] = ""
@@ -40,13 +40,13 @@ class Hang(Misbehaving):
 
 
 class Patient(Misbehaving):
-    """Takes its time everywhere."""
+    """Sleeps for a minute in every call."""
 
     instead = "import time\ntime.sleep(60)\n"
 
 
 class LateCrash(Misbehaving):
-    """Takes a bad index, and falls over in the next call but one."""
+    """Accepts a bad index, and crashes in the second call after it."""
 
     setup = f"{Arrays.setup}\nbroken = []"
 
@@ -58,13 +58,13 @@ class LateCrash(Misbehaving):
 
 
 class Uninitialised(Misbehaving):
-    """Forgets to write its result."""
+    """Does not write its result."""
 
     after = "got = np.empty(got.shape, got.dtype)\n"
 
 
 class ReadsBeside(Misbehaving):
-    """Reads where a bad index points to."""
+    """Reads out of bounds for a bad index."""
 
     where = "out of range"
     instead = "got = np.lib.stride_tricks.as_strided(data, (data.size + 8,), (data.itemsize,))[data.size:].copy()\n"
@@ -79,13 +79,13 @@ class ChangesInput(Misbehaving):
 
 
 class Racy(Misbehaving):
-    """Now and then loses an update."""
+    """Sometimes gives a different result."""
 
     after = "import random\ngot = got + np.array(random.randrange(1 << 20), got.dtype)\n"
 
 
 class Noisy(Misbehaving):
-    """Prints, from Python and from below."""
+    """Prints from Python and from the system's file descriptors."""
 
     after = "import os\nprint('noise')\nos.write(1, bytes(range(256)))\nos.write(2, b'more noise')\n"
 
@@ -109,7 +109,7 @@ class Strict(Misbehaving):
 
 
 class Broken(Runtime):
-    """Can't be loaded."""
+    """Fails to load."""
 
     name = title = "broken"
     package = "numpy"

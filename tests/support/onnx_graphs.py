@@ -1,4 +1,4 @@
-"""Small ONNX models for the tests, in as few words as possible."""
+"""Small ONNX models for the tests, in compact notation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Declared = Mapping[str, tuple[Any, Sequence[int | str | None] | None]]  # name: 
 
 
 def node(op_type: str, inputs: str, outputs: str, name: str = "", **attributes: Any) -> onnx.NodeProto:
-    """A node; inputs and outputs are names between blanks, ``-`` is one left out."""
+    """Return a node. Inputs and outputs are names separated by blanks; ``-`` is an omitted one."""
     return helper.make_node(op_type, _names(inputs), _names(outputs), name=name, **attributes)
 
 
@@ -24,7 +24,7 @@ def graph(
     constants: Mapping[str, Any] | None = None,
     name: str = "graph",
 ) -> onnx.GraphProto:
-    """A graph; constants become initializers."""
+    """Return a graph. Constants become initializers."""
     initializers = [numpy_helper.from_array(np.asarray(value), key) for key, value in (constants or {}).items()]
     return helper.make_graph(nodes, name, _infos(inputs), _infos(outputs), initializers)
 
@@ -39,7 +39,7 @@ def model(
     functions: Sequence[onnx.FunctionProto] = (),
     domains: Mapping[str, int] | None = None,
 ) -> onnx.ModelProto:
-    """A model of one opset, and those of other domains."""
+    """Return a model of one opset, and of opsets of other domains."""
     opsets = [helper.make_opsetid(domain, version) for domain, version in {"": opset, **(domains or {})}.items()]
     content = graph(nodes, inputs, outputs, constants)
     return helper.make_model(content, opset_imports=opsets, functions=functions, ir_version=10)
@@ -57,7 +57,7 @@ def function(
     defaults: Mapping[str, Any] | None = None,
     domains: Mapping[str, int] | None = None,
 ) -> onnx.FunctionProto:
-    """A function of a model, with opset imports of its own."""
+    """Return a function of a model, with separate opset imports."""
     opsets = [helper.make_opsetid(key, version) for key, version in {"": opset, **(domains or {})}.items()]
     protos = [helper.make_attribute(key, value) for key, value in (defaults or {}).items()]
     return helper.make_function(
@@ -73,7 +73,7 @@ def function(
 
 
 def referring(made: onnx.NodeProto, attribute: str, to: str, kind: int) -> onnx.NodeProto:
-    """The node with one more attribute, whose value is an attribute of the function it is in."""
+    """Add an attribute to a node, whose value is an attribute of the function that contains the node."""
     made.attribute.add(name=attribute, ref_attr_name=to, type=kind)
     return made
 
@@ -90,7 +90,7 @@ def _infos(declared: Declared) -> list[onnx.ValueInfoProto]:
 
 
 def scan_model() -> onnx.ModelProto:
-    """A Scan that scatters into its state and gathers from it."""
+    """Return a Scan that scatters into its state and gathers from it."""
     body = graph(
         [node("ScatterElements", "state at new", "next", axis=0), node("Gather", "next at", "seen")],
         {"state": (np.float32, [3]), "at": (np.int64, [1]), "new": (np.float32, [1])},

@@ -11,7 +11,7 @@ F32, I64 = np.float32, np.int64
 
 
 def graph_network(layers: int = 4, width: int = 64) -> onnx.ModelProto:
-    """Messages along edges, summed up where they arrive, then a cache of the last states; 13 nodes a layer."""
+    """Send messages along edges, sum them at their targets, and cache the last states. There are 13 nodes per layer."""
     rng = np.random.default_rng(7)
     constants = {"zero": F32(0), "scale": F32(0.5), "one": np.array([1], I64)}
     nodes = [node("Shape", "x", "shape"), node("Expand", "zero shape", "nothing")]
@@ -53,7 +53,7 @@ def graph_network(layers: int = 4, width: int = 64) -> onnx.ModelProto:
 
 
 def graph_network_inputs(count: int, edges: int, width: int = 64) -> dict[str, np.ndarray]:
-    """Inputs of `graph_network`; targets repeat, and slots do."""
+    """Return inputs of `graph_network`. Targets and slots repeat."""
     rng = np.random.default_rng(11)
     picked = max(count // 4, 2)
     return {

@@ -1,4 +1,4 @@
-"""Running a model in the openvino package, to compare with."""
+"""Run a model in the openvino package, for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def run_in_openvino(path: Path, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs in order. The synchronous call would swallow exceptions when there is one thread only."""
+    """Return the outputs in order. With one thread, the synchronous call would swallow exceptions."""
     openvino: Any = pytest.importorskip("openvino")
     compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     request = compiled.create_infer_request()
@@ -22,7 +22,7 @@ def run_in_openvino(path: Path, inputs: Mapping[str, np.ndarray]) -> list[np.nda
 
 
 def as_ports(inputs: Sequence[Any]) -> list[Any]:
-    """Inputs of a layer: none can be left out before one that is there, and -1 stands for no default_index."""
+    """Return inputs of a layer. Only inputs at the end can be omitted, and -1 stands for no default_index."""
     given = list(inputs)
     while given and given[-1] is None:
         given.pop()
@@ -31,7 +31,7 @@ def as_ports(inputs: Sequence[Any]) -> list[Any]:
 
 
 def assert_same(ours: Mapping[str, np.ndarray], theirs: list[np.ndarray]) -> None:
-    """Equal shapes and types; equal integers; floating values up to the last bits of exp and its like."""
+    """Check shapes, types and values. Integers must be equal. Floats may differ in the last bits of exp and so on."""
     assert len(ours) == len(theirs)
     for our, their in zip(ours.values(), theirs, strict=True):
         assert (our.dtype, our.shape) == (their.dtype, their.shape)

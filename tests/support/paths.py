@@ -1,4 +1,4 @@
-"""Where the folders of the repository are."""
+"""The folders of the repository."""
 
 from __future__ import annotations
 

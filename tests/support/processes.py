@@ -1,4 +1,4 @@
-"""Parts of tests in processes of their own."""
+"""Parts of tests that run in separate processes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.support.paths import ROOT
 
 
 def in_another_process(call: str, module: str) -> None:
-    """Call a function of a module. Some libraries start threads, after which a fork, as in other tests, is not safe."""
+    """Call a function of a module in a new process. Some libraries start threads, which makes later forks unsafe."""
     package, _, name = module.rpartition(".")
     done = subprocess.run(
         [sys.executable, "-c", f"from {package} import {name}; {name}.{call}"],
         cwd=ROOT,
-        env=os.environ | {"NUMBA_NUM_THREADS": "2"},  # on one processor, too
+        env=os.environ | {"NUMBA_NUM_THREADS": "2"},  # even with one processor
         capture_output=True,
         text=True,
         check=False,

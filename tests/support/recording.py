@@ -1,4 +1,4 @@
-"""Which op versions a model runs."""
+"""Record the op versions that a model runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gatherscatter.onnx import evaluator
 
 
 def record_versions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A list to which the evaluator adds the name of each op version that it runs."""
+    """Return a list to which the evaluator adds the name of each op version that it runs."""
     names: list[str] = []
     call = evaluator.call
 

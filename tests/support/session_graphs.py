@@ -23,14 +23,14 @@ def make_one_thread_options() -> Any:
 
 
 def make_quiet_options() -> Any:
-    """Default threads, without the warnings about values that nobody needs."""
+    """Return options with the default threads, without warnings about unused values."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     return options
 
 
 def load_onnxruntime(made: onnx.ModelProto) -> Any:
-    """A session of ONNX Runtime on one thread. With more threads, its ScatterND is a race."""
+    """Return a session of ONNX Runtime on one thread. With more threads, its ScatterND has a race."""
     return onnxruntime.InferenceSession(
         made.SerializeToString(), make_one_thread_options(), providers=["CPUExecutionProvider"]
     )
@@ -44,7 +44,7 @@ def assert_same_bits(results: list[np.ndarray], expected: list[np.ndarray]) -> N
 
 
 def list_moved(session: InferenceSession) -> list[str]:
-    """The operators that the native library runs: "ScatterND"."""
+    """Return the operators that the native library runs, such as "ScatterND"."""
     return [node.label.split(" ", 1)[0] for node in session.plan.moved]
 
 
@@ -57,7 +57,7 @@ SCATTER = {
 
 
 def make_scatter_model(*nodes: onnx.NodeProto, outputs: str = "out", **options: Any) -> onnx.ModelProto:
-    """A model of the inputs x, at and new. Its outputs have the type and shape of x."""
+    """Return a model with the inputs x, at and new. Its outputs have the type and shape of x."""
     return model(nodes, SCATTER_IO, {name: (F32, ["n", 2]) for name in outputs.split()}, **options)
 
 

@@ -1,6 +1,6 @@
-"""A process of its own that scatters into a stored array: python zarr_job.py FOLDER REDUCTION TIMES
+"""A separate process that scatters into a stored array: python zarr_job.py FOLDER REDUCTION TIMES
 
-It says when it is ready, and waits for a line before it begins.
+It reports when it is ready, and waits for a line before it begins.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import gatherscatter.zarr as gsz
 
 
 def call(folder: Path, reduction: str, job: str | None = "job") -> Any:
-    """The call that is made again and again."""
+    """Make the call that is repeated."""
     array = zarr.open_array(folder / "array.zarr", mode="r+")
     indices, updates = np.load(folder / "indices.npy"), np.load(folder / "updates.npy")
     return gsz.scatter_nd(array, indices, updates, reduction=reduction, job=job)

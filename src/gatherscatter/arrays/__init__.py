@@ -1,1 +1,1 @@
-"""Arrays of every library and layout, made ready for the core."""
+"""Conversion of arrays of every library and layout for the core."""

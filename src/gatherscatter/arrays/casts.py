@@ -1,8 +1,8 @@
-"""The rule by which values change their type: a value stays what it is, or it does not fit.
+"""The rule for conversions between element types: a value keeps its meaning, or it does not fit.
 
-Integers, truth values, text, dates and durations stay equal, also where integers become floats. Floats and complex
-numbers are rounded, and one that is too large becomes infinite; where the type has no infinity it does not fit.
-Structured elements follow the rule field by field, and their fields must have the same names in the same order.
+Integers, booleans, text, dates and durations stay equal, even if integers become floats. Floats and complex numbers are
+rounded. A float that is too large becomes infinite. If the type has no infinity, it does not fit. Structured elements
+follow the rule field by field, and their fields must have the same names in the same order.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 DType = np.dtype[Any]
-# Values of the new type, and which of them changed; None: no value did.
+# Values of the new type, and a mask of those that changed; None if none did.
 Converted = tuple[np.ndarray, np.ndarray | None]
 
-# Each kind of number can hold those before it.
+# Each kind of number can hold the kinds before it.
 _NUMBERS = (("bool",), ("int", "uint"), ("float", "bfloat"), ("complex",))
 _INTEGER = 1
 
 
 def can_represent_type(source: DType, target: DType) -> bool:
-    """Whether elements of one type can be elements of another, as far as types can say.
+    """Whether elements of one type can be converted to another, judged by the types alone.
 
     >>> can_represent_type(np.dtype("int64"), np.dtype("int8"))
     True
@@ -45,7 +45,7 @@ def can_represent_type(source: DType, target: DType) -> bool:
 
 
 def convert_checked(array: np.ndarray, dtype: DType) -> Converted:
-    """An array whose type `can_represent_type` in another type, in that type.
+    """Convert an array to another type that `can_represent_type` allows.
 
     >>> convert_checked(np.array([1, 300]), np.dtype("int8"))[1]
     array([False,  True])
@@ -65,7 +65,7 @@ def convert_checked(array: np.ndarray, dtype: DType) -> Converted:
 
 
 def can_represent_value(dtype: DType, value: np.generic) -> bool:
-    """Whether a value stays what it is in another type.
+    """Whether a value keeps its meaning in another type.
 
     >>> can_represent_value(np.dtype("int8"), np.int64(300))
     False
@@ -78,7 +78,7 @@ def can_represent_value(dtype: DType, value: np.generic) -> bool:
 
 
 def is_integer(dtype: DType) -> bool:
-    """Whether elements are integers; those of four and two bits are, too."""
+    """Whether elements are integers, including those of four and two bits."""
     return _rank(dtype) == _INTEGER
 
 
@@ -93,7 +93,7 @@ def bounds(dtype: DType) -> tuple[int, int]:
 
 
 def _rank(dtype: DType) -> int | None:
-    """Where a type of numbers stands in the list of them."""
+    """The position of a type of numbers in `_NUMBERS`."""
     if dtype.kind in "OSUTMm" or dtype.type is np.void:
         return None
     return next((rank for rank, names in enumerate(_NUMBERS) if dtype.name.startswith(names)), None)
@@ -113,7 +113,7 @@ def _fields_overlap(dtype: DType) -> bool:
 
 
 def _have_a_factor(source: DType, target: DType) -> bool:
-    """Whether NumPy can convert between two units of time at all."""
+    """Whether NumPy can convert between two units of time."""
     try:
         np.empty(0, source).astype(target).astype(source)
     except OverflowError:
@@ -122,14 +122,14 @@ def _have_a_factor(source: DType, target: DType) -> bool:
 
 
 def _leaves(dtype: DType) -> Iterator[DType]:
-    """The types of all fields, and of theirs."""
+    """The types of all fields, including nested ones."""
     for name in dtype.names or ():
         part = dtype[name].base
         yield from [part] if part.names is None else _leaves(part)
 
 
 def _holds_text(source: DType, target: DType) -> bool:
-    """Whether the target holds text of the kind of the source. What objects are, their values say."""
+    """Whether the target holds text of the kind of the source. Objects are accepted, and checked by value later."""
     kinds = {"U": "str", "T": "str", "S": "bytes"}
     if target.kind not in kinds:
         return False
@@ -149,12 +149,12 @@ def _convert_to_objects(array: np.ndarray, dtype: DType) -> Converted:
     result = array.astype(dtype)
     if array.dtype.kind not in "Mm":
         return result, None
-    units = (isinstance(item, int) for item in result.flat)  # NumPy makes integers of what Python has no type for
+    units = (isinstance(item, int) for item in result.flat)  # NumPy makes integers of times that Python has no type for
     return result, np.fromiter(units, bool, result.size).reshape(result.shape)
 
 
 def _convert_integers(array: np.ndarray, dtype: DType) -> Converted:
-    """Truth values and integers as integers."""
+    """Convert booleans and integers to integers."""
     wide = array if array.dtype.kind in "iub" else array.astype(np.int64)  # NumPy can't compare four bits
     (least, greatest), (low, high) = (0, 1) if array.dtype.kind == "b" else bounds(array.dtype), bounds(dtype)
     if low <= least and greatest <= high:
@@ -166,11 +166,11 @@ def _convert_integers(array: np.ndarray, dtype: DType) -> Converted:
 
 
 def _convert_numbers(array: np.ndarray, dtype: DType) -> Converted:
-    """Numbers as floats or complex numbers. Integers stay equal, floats are rounded."""
+    """Convert numbers to floats or complex numbers. Integers stay equal, floats are rounded."""
     if is_integer(array.dtype) and not _holds_all(dtype, array.dtype):
         return _convert_integers_to_floats(array, dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        if array.dtype.isbuiltin == 2:  # types of ml_dtypes, which don't all know each other
+        if array.dtype.isbuiltin == 2:  # not all types of ml_dtypes convert to each other
             array = array.astype(np.float32)
         result = array.astype(dtype)
         if dtype.isbuiltin != 2 or dtype.name == "bfloat16":
@@ -186,13 +186,13 @@ def _convert_numbers(array: np.ndarray, dtype: DType) -> Converted:
 
 
 def _holds_all(dtype: DType, integers: DType) -> bool:
-    """Whether a type of floats is known to hold every integer of a type."""
+    """Whether a type of floats holds every integer of a type for certain."""
     bits = bounds(integers)[1].bit_length()
     return dtype.isbuiltin != 2 and np.finfo(dtype).nmant + 1 >= bits
 
 
 def _convert_integers_to_floats(array: np.ndarray, dtype: DType) -> Converted:
-    """Integers as floats, by the way there and back."""
+    """Convert integers to floats, and back to find those that changed."""
     wide = array if array.dtype.kind in "iu" else array.astype(np.int64)  # NumPy can't compare four bits
     low, high = bounds(wide.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -203,7 +203,7 @@ def _convert_integers_to_floats(array: np.ndarray, dtype: DType) -> Converted:
 
 
 def _rounds_down_from(dtype: DType) -> float:
-    """Numbers beyond are nearer to what would follow the greatest number of a type."""
+    """Numbers above this limit are too large to be rounded down to the greatest number of a type."""
     import ml_dtypes
 
     facts: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
@@ -212,10 +212,10 @@ def _rounds_down_from(dtype: DType) -> float:
 
 
 def _convert_times(array: np.ndarray, dtype: DType) -> Converted:
-    """Dates and durations, by the way there and back: what is cut or overflows does not come back."""
+    """Convert dates and durations, and back to find those that were truncated or overflowed."""
     result = array.astype(dtype)
     back = result.astype(array.dtype)
-    if np.datetime_data(array.dtype)[0] == "generic":  # numbers without a unit take that of the target
+    if np.datetime_data(array.dtype)[0] == "generic":  # numbers without a unit get that of the target
         return result, None
     return result, back.view(np.int64) != array.view(np.int64)
 
@@ -229,7 +229,7 @@ def _convert_text(array: np.ndarray, dtype: DType) -> Converted:
         if isinstance(word, kind):
             try:
                 result[place] = word
-                lost[place] = result[place] != word  # it was cut, or ended in zeros
+                lost[place] = result[place] != word  # it was truncated, or ended in zeros
             except UnicodeEncodeError:  # StringDType has no surrogates
                 lost[place] = True
         elif _is_missing(word, array.dtype, dtype):
@@ -240,12 +240,12 @@ def _convert_text(array: np.ndarray, dtype: DType) -> Converted:
 
 
 def _is_missing(value: Any, source: DType, target: DType) -> bool:
-    """Whether a value that is not text is a missing one, and the target has such."""
+    """Whether a value is a missing one, and the target supports missing values."""
     return hasattr(target, "na_object") and (source.kind == "T" or value is target.na_object)
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of a name in the table of op versions; strings are objects.
+    """Return the NumPy dtype of a name in the table of op versions. Strings are objects.
 
     >>> dtype_of("bfloat16"), dtype_of("string")
     (dtype(bfloat16), dtype('O'))

@@ -1,7 +1,7 @@
-"""Arrays of every kind, made ready for the core: what its fast path hands over comes here, and goes back to it.
+"""Conversion of all kinds of arrays for the core. Its fast path calls these functions for all other arguments.
 
-The functions named like the array functions of the package root have their signatures; the core calls them with the
-arguments as they were given.
+The functions with the names of array functions have the same signatures. The core calls them with the original
+arguments. They convert these and call the core again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import casts, strings
-from gatherscatter.arrays.interop import accept_any_array, kind_of
+from gatherscatter.arrays.interop import accept_any_array, check_unnamed, kind_of
 from gatherscatter.errors import OpTypeError, OpValueError, make_error, reduction_fault
 from gatherscatter.pieces import convert_dtype, extremes, pieces
 
@@ -102,7 +102,7 @@ def execute(
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
-    """Run one kernel on arrays of any kind; ``op`` is what messages call it."""
+    """Run one kernel on arrays of any kind. Messages name ``op``."""
     call = prepare_arguments(op, kernel, data, indices, updates, reduction, out)
 
     def core(array: np.ndarray, update: np.ndarray | None, kernel: str = kernel, reduction: str = reduction,
@@ -118,15 +118,15 @@ def execute(
 
 
 class KernelArguments(NamedTuple):
-    """The arguments of a call as the core takes them; `prepare_arguments` makes it."""
+    """The arguments of a call for the core, made by `prepare_arguments`."""
 
     data: np.ndarray
     indices: np.ndarray
     updates: np.ndarray | None
-    out: np.ndarray | None  # where the core writes the result; None: to a new array
-    dtype: np.dtype[Any]  # of the result; it differs from data's in byte order alone
+    out: np.ndarray | None  # the core writes the result to it; None: to a new array
+    dtype: np.dtype[Any]  # of the result; it differs from data's only in byte order
     is_text: bool  # the core moves numbers in place of the elements
-    made: dict[str, int]  # bytes of the arrays that were made from arguments, by their names
+    made: dict[str, int]  # bytes of the arrays that were made from arguments, by argument
 
 
 def prepare_arguments(
@@ -151,11 +151,11 @@ def prepare_arguments(
 
 
 class Conversions:
-    """Arguments of a call as arrays, and how many bytes converting them takes.
+    """Converts the arguments of a call to arrays, and counts the bytes that this needs.
 
     Attributes
     ----------
-    made : bytes of the arrays that were made from arguments, by their names
+    made : the bytes of the arrays that were made from arguments, by argument
     """
 
     def __init__(self, op: str) -> None:
@@ -163,8 +163,8 @@ class Conversions:
         self.made: dict[str, int] = {}
 
     def convert(self, name: str, given: Any, how: Callable[[str, str, Any], np.ndarray], spare: int = 0) -> np.ndarray:
-        """``how(op, name, given)``, which takes ``spare`` bytes an element meanwhile."""
-        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # its elements decide which type it takes
+        """Return ``how(op, name, given)``. It temporarily needs ``spare`` bytes for each element."""
+        if not isinstance(given, np.ndarray) and kind_of(given) is None:  # a list: its type depends on its elements
             result = how(self.op, name, given)
             lists = sum(math.prod(result.shape[:n]) for n in range(result.ndim))
             self.made[name] = result.nbytes + 8 * result.size + _RECORD_BYTES * lists
@@ -198,9 +198,9 @@ def check_call(
     negative: bool = True,
     num_threads: int | None = None,
 ) -> None:
-    """Raise what a call raises for types, shapes and attributes. The values of indices are not checked.
+    """Raise the errors of a call about types, shapes and attributes. The values of indices are not checked.
 
-    Only types and shapes matter, so `make_placeholder` will do for what is not in memory.
+    Only types and shapes matter, so `make_placeholder` can replace arrays that are not in memory.
     """
     dtype = data.dtype
     if needs_numbers(data, updates, reduction):
@@ -214,16 +214,16 @@ def check_call(
 
 
 def make_placeholder(dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """An array of zeros in native byte order that takes no memory."""
+    """An array of zeros in native byte order that needs no memory."""
     return np.broadcast_to(native(np.zeros((), dtype)), shape)
 
 
-_RECORD_BYTES = 64  # that NumPy keeps for every inner list while it reads them
-_CAST_PIECE, _CAST_BYTES = 1 << 12, 32  # elements that change their type at a time, and what each takes meanwhile
+_RECORD_BYTES = 64  # NumPy keeps these for every inner list while it reads them
+_CAST_PIECE, _CAST_BYTES = 1 << 12, 32  # elements converted at a time, and temporary bytes for each
 
 
 def set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """A new array in the byte order of a type, without a copy."""
+    """Change a new array to the byte order of a type, in place."""
     if result.dtype == dtype:
         return result
     flat = result.reshape(-1)
@@ -252,25 +252,29 @@ def element_type(dtype: np.dtype[Any]) -> str:
 
 
 def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
-    """An exact, aligned ndarray."""
+    """Convert to an aligned array of the exact class ndarray."""
     if type(value) is np.ndarray and value.flags.aligned:
         return value
     if value is None:
         raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
     if isinstance(value, np.ma.MaskedArray):
         raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
-    kind = None if isinstance(value, np.ndarray) else kind_of(value)
+    kind = None
+    if not isinstance(value, np.ndarray):
+        check_unnamed(op, name, value)
+        kind = kind_of(value)
     try:
         array = np.asarray(value if kind is None else kind.take(op, name, value))
         if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
             _check_common_type(op, name, value, array.dtype)
         return array if array.flags.aligned else convert_dtype(array, array.dtype)
     except (ValueError, OverflowError) as error:
-        raise OpValueError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
+        reason = "its nested lists have different lengths" if "inhomogeneous" in str(error) else error
+        raise OpValueError(f"{op}: {name} can't be made an array: {reason}", op=op, input=name) from None
 
 
 def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse lists in which NumPy makes text of other values, or dates wrong by a common unit."""
+    """Refuse lists that NumPy would convert to text, or to a unit of time in which dates are wrong."""
     items = np.asarray(value, dtype=object).ravel().tolist()
     if dtype.kind in "US":
         changed = [item for item in items if not isinstance(item, str if dtype.kind == "U" else bytes)]
@@ -285,12 +289,12 @@ def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> 
 
 
 def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
-    """A native integer array; an empty list counts as one."""
+    """Convert to a native integer array. An empty list is accepted."""
     array = as_array(op, name, value)
     if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise make_error("not_integers", op, input=name, type=array.dtype)
+        raise make_error("not_integers", op, input=name, type="text" if array.dtype.kind in "US" else array.dtype)
     return native(array)
 
 
@@ -299,9 +303,9 @@ def native(array: np.ndarray) -> np.ndarray:
 
 
 def number_places(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray | None:
-    """Number the places that index tuples of shape (n, k) name, in row-major order; -1 where an index is out of range.
+    """Number the places that index tuples of shape (n, k) name, in row-major order. Bad tuples get -1.
 
-    A size of None is unknown: then the result is None if an index counts from the end.
+    A size of None is unknown. The result is then None if an index counts from the end.
     """
     dims = []
     for column, size in zip(tuples.T, sizes, strict=True):
@@ -319,7 +323,7 @@ def number_places(tuples: np.ndarray, sizes: Sequence[int | None]) -> np.ndarray
 
 
 def number_elements(positions: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
-    """Number the elements that indices of ``shape`` name by their positions along the axis; -1 stays.
+    """Number the elements that indices of ``shape`` name by their positions along the axis. -1 stays -1.
 
     ``positions`` are flat. Elements in different lines along the axis have different numbers.
     """
@@ -329,7 +333,7 @@ def number_elements(positions: np.ndarray, shape: tuple[int, ...], axis: int) ->
 
 
 def resolve_columns(tuples: np.ndarray, dims: Sequence[int]) -> list[np.ndarray]:
-    """The position on each axis, -1 where an index is out of range."""
+    """The position on each axis, or -1 if an index is out of range."""
     columns = []
     for j, size in enumerate(dims):
         column = _core.resolve_indices(tuples[:, j : j + 1], (size,), "skip", True)
@@ -348,22 +352,22 @@ def cast(
     widen: bool = True,
     origin: tuple[int, ...] | None = None,
 ) -> np.ndarray:
-    """An input in the type of ``data``, which messages call ``target``, by the rule of `gatherscatter.arrays.casts`.
+    """Convert an input to the type of ``data``, by the rule of `gatherscatter.arrays.casts`.
 
-    Text of a fixed width stays as wide as it is, if the result can ``widen``. ``origin`` is where an array that is a
-    chunk begins in the whole.
+    Messages call data ``target``. Text of a fixed width keeps its width, if the result can ``widen``. For an array that
+    is a chunk of a larger one, ``origin`` is the position where it begins.
 
     Raises
     ------
     TypeError
-        The types do not go together.
+        The type can't be converted.
     ValueError
         A value does not fit.
     """
     dtype = data.dtype
     is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
     if is_list and dtype.kind in "OT":
-        value = np.asarray(value, dtype=object)  # NumPy could find a common type for the elements, and change them
+        value = np.asarray(value, dtype=object)  # otherwise NumPy could change the elements to a common type
     array = as_array(op, name, value)
     if array.dtype == dtype:
         return array
@@ -380,7 +384,7 @@ def cast(
     if not casts.can_represent_type(array.dtype, dtype) or (only_text and text != data_text):
         text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
         raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
-    distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # memory that repeats: once
+    distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # repeated memory only once
     # Slices of ``flat`` need no copy of the whole array, but NumPy 2.4 breaks long strings of StringDType in them.
     is_safe_flat = distinct.dtype.kind != "T" and not distinct.flags.c_contiguous
     elements = distinct.flat if is_safe_flat else distinct.reshape(-1)
@@ -394,7 +398,7 @@ def cast(
 
 
 def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:
-    """A list of integers that have no common type in NumPy, such as 2**63 and 1, in an integer type."""
+    """Convert integers without a common type in NumPy, such as 2**63 and 1, to an integer type."""
     items = np.asarray(value, dtype=object)
     if not all(isinstance(item, int | np.integer) for item in items.flat):
         return array
@@ -406,7 +410,7 @@ def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str,
 
 
 def _as_wide_as(words: np.ndarray, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A type of text of a fixed width that is as wide as the longest word."""
+    """A fixed-width text type that is as wide as the longest word."""
     widths = (len(word) for word in words.astype(object).flat if isinstance(word, str | bytes))
     return np.dtype(f"{dtype.kind}{max(widths, default=1) or 1}")
 
@@ -420,7 +424,7 @@ def _raise_cast_error(
     dtype: np.dtype[Any],
     origin: tuple[int, ...] | None = None,
 ) -> NoReturn:
-    """The error for an element, at a flat place, that has no equal in a type."""
+    """Raise the error about an element, at a flat position, that does not fit in a type."""
     position = tuple(map(int, np.unravel_index(place, array.shape)))
     value: Any = array[position]
     if origin is not None:
@@ -432,7 +436,7 @@ def _raise_cast_error(
 
 
 def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None) -> None:
-    """Whether a result with the type of data, and for a scatter with its shape, can be written to ``out``."""
+    """Check that a result with the type of data, and for a scatter with its shape, can be written to ``out``."""
     if not isinstance(out, np.ndarray):
         raise OpTypeError(f"{op}: out must be a NumPy array, not {type(out).__name__}", op=op, input="out")
     if not out.flags.writeable:
@@ -444,7 +448,7 @@ def check_out(op: str, out: object, data: np.ndarray, updates: np.ndarray | None
 
 
 def copy_into(op: str, out: np.ndarray, result: np.ndarray) -> np.ndarray:
-    """The last step of a call that could not write to ``out`` directly: nothing can fail after it has begun."""
+    """Copy the result to ``out``, as the last step of a call. All checks come before the first write."""
     if out.shape != result.shape:
         text = f"{op}: out has shape {out.shape}, but the result has {result.shape}"
         raise OpValueError(text, op=op, input="out")

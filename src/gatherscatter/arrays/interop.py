@@ -1,8 +1,8 @@
-"""Arrays of other libraries: taken as they lie in memory, and results given back in the caller's kind.
+"""Arrays of other libraries: they are read without copying, and results are returned as arrays of the same library.
 
-A kind is PyTorch's tensors, the arrays of JAX or of Dask, or what else has ``__dlpack__``. Lists, numbers and whatever
-NumPy itself takes (buffers, ``__array__``) are of no kind and go with all of them; NumPy's own arrays go with each
-other, and with those of Dask.
+A kind is NumPy's arrays, PyTorch's tensors, the arrays of JAX or of Dask, or other objects with ``__dlpack__``. Lists,
+numbers and other objects that NumPy accepts (buffers, ``__array__``) have no kind. They can be mixed with all kinds.
+NumPy's arrays can be mixed with those of Dask. All other kinds can't be mixed.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from gatherscatter.lazy_modules import load
 class Kind(NamedTuple):
     """A library's arrays."""
 
-    name: str  # of one of them, as messages say it
-    take: Callable[[str, str, Any], np.ndarray]  # op, input, value: the same memory as a NumPy array
-    give: Callable[[np.ndarray, Any], Any]  # result, one of the inputs: the same memory in the kind of that
-    written: Callable[[Any], Any] = lambda out: out  # an ``out`` that has been written to
+    name: str  # of one array, as in messages
+    take: Callable[[str, str, Any], np.ndarray]  # (op, input, value): the same memory as a NumPy array
+    give: Callable[[np.ndarray, Any], Any]  # (result, input): the same memory in the kind of the input
+    written: Callable[[Any], Any] = lambda out: out  # called with an ``out`` after it was written
 
 
 class NumpyArguments(NamedTuple):
-    """Arguments whose arrays are NumPy's, and what makes a result the caller's kind."""
+    """Arguments as NumPy arrays, and a function that converts results to the caller's kind."""
 
     values: dict[str, Any]
     to_caller: Callable[[Any], Any]
 
 
 def accept_any_array(call: Callable[..., np.ndarray]) -> Callable[..., Any]:
-    """Let an array function take arrays of other libraries, and return their kind; the core then sees NumPy's."""
+    """Decorate an array function: it accepts arrays of other libraries, and returns the same kind."""
     op = call.__name__
     names = call.__code__.co_varnames
 
@@ -53,7 +53,7 @@ def accept_any_array(call: Callable[..., np.ndarray]) -> Callable[..., Any]:
 
 
 def to_numpy_arguments(op: str, given: dict[str, Any]) -> NumpyArguments | None:
-    """The arguments as NumPy arrays that share their memory; None if they were that, or of no kind, all along.
+    """Return the arguments as NumPy arrays without copying, or None if no argument has another kind.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def to_numpy_arguments(op: str, given: dict[str, Any]) -> NumpyArguments | None:
 
 
 def kind_of(value: Any) -> Kind | None:
-    """The kind of an array; None for what belongs to none."""
+    """Return the kind of an array, or None for values without a kind."""
     if isinstance(value, np.ndarray):
         return NUMPY
     if value is None or isinstance(value, int | float | complex | bool | str | bytes | list | tuple | np.generic):
@@ -102,7 +102,7 @@ NUMPY = Kind("a NumPy array", lambda op, name, value: value, lambda result, like
 
 @cache
 def _torch_types() -> dict[Any, np.dtype[Any]]:
-    """Types that NumPy has from ml_dtypes only, and that PyTorch therefore does not hand over itself."""
+    """Types that are not in NumPy but in ml_dtypes. PyTorch does not convert them itself."""
     import ml_dtypes
 
     torch: Any = sys.modules["torch"]
@@ -111,25 +111,41 @@ def _torch_types() -> dict[Any, np.dtype[Any]]:
 
 
 def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
-    if name == "out" and (tensor.is_conj() or tensor.is_neg() or _repeats(tensor)):
-        text = f"{op}: out is a view in which elements share memory, or are conjugated; give a tensor of its own"
-        raise OpValueError(text, op=op, input=name)
+    if name == "out":
+        check_tensor(op, name, tensor)
+        if tensor.is_conj() or tensor.is_neg() or _repeats(tensor):
+            text = f"{op}: out is a view with shared or conjugated elements; use a separate tensor"
+            raise OpValueError(text, op=op, input=name)
     try:
         return tensor_array(op, name, tensor)
-    except (TypeError, RuntimeError):  # PyTorch says no to whatever is not plain, in many words
+    except (TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
         return _take_unusual_tensor(op, name, tensor)
 
 
-def check_tensor(op: str, name: str, tensor: Any, *, on_cpu: bool) -> None:
+def check_tensor(op: str, name: str, tensor: Any) -> None:
     """Raise TypeError unless a tensor of PyTorch is dense and in the memory of the CPU."""
+    if is_plain_tensor(tensor):
+        return
     torch: Any = sys.modules["torch"]
-    for fault, advice in (
-        (tensor.layout is not torch.strided and "is sparse", "use .to_dense()"),
-        (tensor.is_meta and "is on the meta device and has no values", "give a tensor with memory"),
-        (not on_cpu and f"is on {tensor.device}, and the computing is done here", "use .cpu()"),
-    ):
-        if fault:
-            raise OpTypeError(f"{op}: {name} {fault}; {advice}", op=op, input=name)
+    if tensor.is_nested:
+        text = f"{name} is a nested tensor; use torch.nested.to_padded_tensor({name}, 0.0)"
+    elif tensor.layout is torch._mkldnn:
+        text = f"{name} is an MKL-DNN tensor; use {name}.to_dense()"
+    elif tensor.layout is not torch.strided:
+        text = f"{name} is a sparse tensor; use {name}.to_dense()"
+    elif tensor.is_quantized:
+        text = f"{name} is a quantized tensor; use {name}.dequantize()"
+    elif tensor.is_meta:
+        text = f"{name} is on the meta device and has no values; give a tensor on the CPU"
+    else:
+        text = f"{name} is on {tensor.device}, but gatherscatter runs on the CPU; use {name}.cpu()"
+    raise OpTypeError(f"{op}: {text}", op=op, input=name)
+
+
+def is_plain_tensor(tensor: Any) -> bool:
+    """Whether a tensor of PyTorch is dense and in the memory of the CPU."""
+    torch: Any = sys.modules["torch"]
+    return tensor.is_cpu and tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_nested)
 
 
 def _repeats(tensor: Any) -> bool:
@@ -138,7 +154,7 @@ def _repeats(tensor: Any) -> bool:
 
 def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     torch: Any = sys.modules["torch"]
-    check_tensor(op, name, tensor, on_cpu=tensor.device.type == "cpu")
+    check_tensor(op, name, tensor)
     if tensor.requires_grad and torch.is_grad_enabled():
         text = (
             f"{op}: {name} has a gradient, which would be lost; use .detach(), or the functions of gatherscatter.torch"
@@ -147,7 +163,7 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     try:
         plain = tensor.detach()
         conjugated, negated = plain.is_conj(), plain.is_neg()
-        plain = plain.conj() if conjugated else plain  # the memory as it is, which may not be there
+        plain = plain.conj() if conjugated else plain  # the memory without conjugation, which may have been freed
         plain = torch._neg_view(plain) if negated else plain
         dtype = _torch_types().get(plain.dtype)
         array = tensor_array(op, name, plain if dtype is None else plain.view(_bits(dtype)))
@@ -175,7 +191,7 @@ def _torch_types_of() -> dict[np.dtype[Any], Any]:
 
 
 def _mark_tensor_written(out: Any) -> Any:
-    """Autograd is to know that values it may have kept are gone."""
+    """Tell autograd that values that it may have saved are overwritten."""
     torch: Any = sys.modules["torch"]
     if not out.is_inference():
         torch.autograd.graph.increment_version(out)
@@ -192,7 +208,7 @@ def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
     if isinstance(array, jax.core.Tracer):
         raise OpTypeError(f"{op}: {name} is being traced by JAX; call this outside of jit", op=op, input=name)
     if name == "out":
-        raise OpTypeError(f"{op}: out is a JAX array, and those never change", op=op, input=name)
+        raise OpTypeError(f"{op}: out is a JAX array, which can't be changed", op=op, input=name)
     platforms = {device.platform for device in array.devices()}
     if platforms != {"cpu"}:
         raise OpTypeError(
@@ -203,7 +219,7 @@ def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
 
 def _give_jax(result: np.ndarray, like: Any) -> Any:
     jax: Any = sys.modules["jax"]
-    # The memory is taken over as it is; copying small arrays is faster.
+    # device_put takes over the memory without a copy. For small arrays, a copy is faster.
     return jax.device_put(result) if result.nbytes > 1 << 16 else jax.numpy.asarray(result)
 
 
@@ -213,9 +229,9 @@ JAX = Kind("a JAX array", _take_jax, _give_jax)
 
 
 def lazy_function(op: str, given: dict[str, Any], name: str | None = None) -> Callable[..., Any] | None:
-    """The function that does a call lazily, if an argument is a Dask array; else None.
+    """Return the function that runs a call lazily, if an argument is a Dask array; else None.
 
-    NumPy's arrays, and what has no kind, go with Dask's. ``name`` is that of the function, if it is not ``op``.
+    NumPy's arrays and values without a kind can be mixed with Dask's. ``name`` is the function's name, if not ``op``.
 
     Raises
     ------
@@ -237,7 +253,7 @@ def lazy_function(op: str, given: dict[str, Any], name: str | None = None) -> Ca
 
 
 def _take_dask(op: str, name: str, array: Any) -> np.ndarray:
-    """Only the array functions are lazy; nothing else computes an array that may not fit in memory."""
+    """Refuse a Dask array. Functions that are not lazy do not compute it, because it may not fit in memory."""
     raise OpTypeError(f"{op}: {name} is a Dask array, and this is not lazy; use .compute()", op=op, input=name)
 
 
@@ -257,10 +273,33 @@ def _take_dlpack(op: str, name: str, value: Any) -> np.ndarray:
 
 
 def _give_dlpack(result: np.ndarray, like: Any) -> Any:
-    """In the namespace of the input, if that says what it is (array API standard); else a NumPy array."""
+    """Return an array of the input's namespace (array API standard) if it has one; else a NumPy array."""
     if not hasattr(like, "__array_namespace__"):
         return result
     return like.__array_namespace__().from_dlpack(result)
 
 
 DLPACK = Kind("an array with __dlpack__", _take_dlpack, _give_dlpack)
+
+# ----------------------------------------------------------------------------------------------------------- xarray
+
+_NAMED_LIKE_RESULT = ("data", "past_cache", "emb_table", "step_ids")
+
+
+def check_unnamed(op: str, name: str, value: Any) -> None:
+    """Refuse objects of xarray if the result would lose their names. Other inputs may be DataArrays.
+
+    Raises
+    ------
+    TypeError
+        ``value`` is a Dataset, or the result would have its dimensions without their names.
+    """
+    xarray = sys.modules.get("xarray")
+    if xarray is None:
+        return
+    if isinstance(value, xarray.Dataset):
+        text = f"{op}: {name} is a Dataset; use gatherscatter.xarray, or pass one of its arrays"
+        raise OpTypeError(text, op=op, input=name)
+    if name in _NAMED_LIKE_RESULT and isinstance(value, xarray.DataArray | xarray.Variable):
+        text = f"{op}: {name} is a {type(value).__name__}, whose dimension names would be lost"
+        raise OpTypeError(f"{text}; use gatherscatter.xarray, or give {name}.values", op=op, input=name)

@@ -1,4 +1,4 @@
-"""Strings and other objects: the kernels move row numbers, NumPy moves the objects."""
+"""Strings and other objects: the kernels move numbers, and NumPy then moves the objects with these numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Core = Callable[..., np.ndarray]
 
 
 def text_kind(array: np.ndarray) -> str:
-    """ "str" or "bytes" for an array of text; "" for any other. Empty object arrays hold str."""
+    """Return "str" or "bytes" for an array of text, and "" for any other. Empty object arrays hold str."""
     if array.dtype.kind == "O":
         kinds = {type(element) for element in array.flat}
         return "bytes" if kinds == {bytes} else "str" if all(issubclass(kind, str) for kind in kinds) else ""
@@ -33,7 +33,7 @@ def execute(
     include_self: bool,
     mode: str,
 ) -> np.ndarray:
-    """Run a kernel on objects; ``core`` runs it on numbers with the same indices and attributes."""
+    """Run a kernel on objects. ``core`` runs it on numbers with the same indices and attributes."""
     if updates is None:
         return _gather(core, data)
     if reduction not in ("none", "add") or (reduction == "add" and not text_kind(data)):
@@ -53,7 +53,7 @@ def execute(
 
 
 def scratch_bytes(data: np.ndarray, updates: np.ndarray | None, slots: int, reduction: str) -> int:
-    """What `execute` takes at most beside its result and what the core takes, for a number of slots."""
+    """The scratch of `execute` in bytes, at most, without that of the core."""
     numbers = (data.size + slots) * _NUMBER_BYTES
     if updates is None:
         return max(numbers, slots * _NUMBER_BYTES + _flat_bytes(data) + _piece_bytes(data, slots))
@@ -62,18 +62,18 @@ def scratch_bytes(data: np.ndarray, updates: np.ndarray | None, slots: int, redu
     if reduction == "none":
         moved = data.size * _NUMBER_BYTES + _flat_bytes(updates) + _piece_bytes(updates, data.size)
         return wide + max(numbers, moved)
-    # Each place that changes has a str or bytes, in a dict. Of objects that is part of the result.
+    # A dict holds a str or bytes for each element that changes. In object arrays, these are part of the result.
     changed = min(slots, data.size)
     return numbers + wide + changed * _TEXT_BYTES + 4 * (_characters(data) + _characters(updates))
 
 
 _AT_ONCE = 1 << 16  # elements that NumPy moves at a time
-_NUMBER_BYTES = 8  # of a number that stands for an element
-_TEXT_BYTES = 250  # of a text without its characters, its number, and their places in a dict
+_NUMBER_BYTES = 8  # of a number that represents an element
+_TEXT_BYTES = 250  # of a text without its characters, its number, and the dict entry
 
 
 def _piece_bytes(values: np.ndarray, n: int) -> int:
-    """What `_copy_by_number` takes for n elements: values, numbers and masks of a piece."""
+    """The scratch of `_copy_by_number` for n elements: values, numbers and masks of a piece."""
     return min(n, _AT_ONCE) * (values.itemsize + 32)
 
 
@@ -82,14 +82,14 @@ def _flat_bytes(array: np.ndarray) -> int:
 
 
 def _characters(array: np.ndarray) -> int:
-    """How many characters an array of text holds at most."""
+    """The largest number of characters that an array of text may hold."""
     if array.dtype.kind in "US":
         return array.nbytes // (4 if array.dtype.kind == "U" else 1)
     return sum(len(text) for text in array.flat if isinstance(text, str | bytes))
 
 
 def _number_elements(array: np.ndarray) -> np.ndarray:
-    """1, 2, 3, ... in the shape of an array; 0 stands for nothing."""
+    """1, 2, 3, ... in the shape of an array. The number 0 means no element."""
     numbers = np.empty(array.size, np.int64)
     for part in pieces(array.size, _AT_ONCE):
         numbers[part] = np.arange(part.start + 1, part.stop + 1)
@@ -98,7 +98,7 @@ def _number_elements(array: np.ndarray) -> np.ndarray:
 
 def _gather(core: Core, data: np.ndarray) -> np.ndarray:
     sources = core(_number_elements(data), None)
-    out = np.zeros(sources.shape, data.dtype)  # what no source is found for stays zero
+    out = np.zeros(sources.shape, data.dtype)  # elements without a source stay zero
     empty_text = data.dtype.kind == "O" and bool(text_kind(data))
     if empty_text:
         for part in pieces(out.size):
@@ -107,12 +107,12 @@ def _gather(core: Core, data: np.ndarray) -> np.ndarray:
 
 
 def _copy_if_shared(array: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """An array of our own with the elements of ``array``, which may be data."""
+    """Copy ``array`` if it shares memory with data."""
     return convert_dtype(array, array.dtype) if np.may_share_memory(array, data) else array
 
 
 def _copy_by_number(out: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Write to ``out`` the values with these numbers."""
+    """Write the values with these numbers to ``out``."""
     flat, to, sources = make_contiguous(values).reshape(-1), out.reshape(-1), numbers.reshape(-1)
     for part in pieces(to.size, _AT_ONCE):
         found = sources[part] > 0
@@ -121,7 +121,7 @@ def _copy_by_number(out: np.ndarray, values: np.ndarray, numbers: np.ndarray) ->
 
 
 def _common_type(data: np.ndarray, updates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One type for both, wide enough that no text is cut."""
+    """Convert both to one type, which is wide enough for all text."""
     dtype = _promote_text_types(data.dtype, updates.dtype) if data.dtype.kind in "US" else data.dtype
     return data.astype(dtype, copy=False), updates.astype(dtype, copy=False)
 

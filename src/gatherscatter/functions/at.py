@@ -1,11 +1,12 @@
-"""`at`: NumPy's indexing notation for gathers and scatters, with the guarantees of these."""
+"""`at`: gathers and scatters in NumPy's indexing notation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,19 +17,23 @@ from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.pieces import convert_dtype
+from gatherscatter.suggestions import suggest_choice
 
 
 def at(data: Any) -> At:
     """Index an array as NumPy does, then read, write or combine: ``at(x)[i, j].add(v)``.
 
-    ``x[key]`` of NumPy says which elements: integers, integer and boolean arrays, slices, ``...`` and ``None``, in any
-    mix, and where the axes of arrays go in the result. What is done with them follows this package: repeated places
-    combine every update, in row-major order, `set` keeps the last one, a bad index raises before anything is written,
-    and ``data`` never changes unless it is given as ``out=``.
+    The key selects the same elements as ``x[key]`` in NumPy. It may mix integers, integer and boolean arrays, slices,
+    ``...`` and ``None``. The result has its axes in the same order as in NumPy. Reads and writes
+    follow the rules of this package:
+
+    - Repeated places combine every update, in row-major order. `set` keeps the last one.
+    - A bad index raises an error before anything is written.
+    - ``data`` does not change unless it is given as ``out=``.
 
     Parameters
     ----------
-    data : array of any element type, of NumPy, PyTorch, JAX or with ``__dlpack__``
+    data : array of any element type, from NumPy, PyTorch, JAX, or any object with ``__dlpack__``
 
     Returns
     -------
@@ -39,10 +44,10 @@ def at(data: Any) -> At:
     Raises
     ------
     IndexError
-        An index is out of range, or the key is one for which NumPy raises IndexError: it names too many axes, has a
-        mask of another shape, or a part that is not an index. The latter are also a ValueError or a TypeError.
+        An index is out of range, or the key is not valid: it names too many axes, has a mask of another shape, or has a
+        part that is not an index. Errors about the key are also a ValueError or a TypeError.
     TypeError, ValueError
-        Values do not broadcast, or data can't hold them.
+        ``values`` do not broadcast to the shape of ``data[key]``, or data can't hold them.
 
     Source: NumPy's user guide, "Indexing on ndarrays"; `gatherscatter.scatter_nd`.
 
@@ -61,7 +66,7 @@ def at(data: Any) -> At:
 
 
 class At:
-    """An array that waits for a key; see `at`."""
+    """An array without a key yet. Use `at` to make one."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -69,18 +74,48 @@ class At:
     def __getitem__(self, key: Any) -> Place:
         return Place(self._data, key if isinstance(key, tuple) else (key,))
 
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        text = "at: assignment is not supported; use at(data)[key].set(values), with out=data to change data in place"
+        raise OpTypeError(text, op="at")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        text = (
+            f"at: pass a key first: at(data)[key].{name}(...)"
+            if name in _METHODS
+            else _explain_method("at(data)", name)
+        )
+        raise AttributeError(text, name=name)
+
     def __repr__(self) -> str:
-        return f"at({self._data!r})"
+        return f"at({_describe(self._data)})"
+
+
+def _refuse_in_place(operator: str, method: str) -> Callable[[Any, Any], NoReturn]:
+    def refuse(self: Place, values: Any) -> NoReturn:
+        text = f"at: {operator} is not supported; use at(data)[key].{method}(values, out=data)"
+        raise OpTypeError(text, op="at")
+
+    return refuse
 
 
 class Place:
-    """Some elements of an array. Every method returns a new array, of the kind that was given, or ``out``."""
+    """Some elements of an array. Every method returns ``out``, or a new array of the same library as data."""
 
     def __init__(self, data: Any, key: tuple[Any, ...]) -> None:
         self._data, self._key = data, key
 
+    def __repr__(self) -> str:
+        return f"at({_describe(self._data)})[{', '.join(map(_describe, self._key))}]"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(_explain_method("at(data)[key]", name), name=name)
+
+    __iadd__ = _refuse_in_place("+=", "add")
+    __isub__ = _refuse_in_place("-=", "sub")
+    __imul__ = _refuse_in_place("*=", "mul")
+
     def get(self, *, out: Any = None, num_threads: int | None = None) -> Any:
-        """What ``data[key]`` is, always as a copy.
+        """Return ``data[key]``, always as a copy.
 
         >>> import gatherscatter as gs
         >>> gs.at([[1, 2], [3, 4]])[:, [1, 1, 0]].get()
@@ -108,7 +143,7 @@ class Place:
         return result if out is None else _copy_result("at.get", result, out)
 
     def set(self, values: ArrayLike, *, out: Any = None, num_threads: int | None = None) -> Any:
-        """Data with ``values`` at these places; of several for one place the last remains.
+        """Write ``values`` to these places. Of several values for one place, the last remains.
 
         >>> import gatherscatter as gs
         >>> gs.at([0, 0, 0])[[1, 1]].set([5, 6])
@@ -125,7 +160,7 @@ class Place:
         out: Any = None,
         num_threads: int | None = None,
     ) -> Any:
-        """Data with ``values`` added; ``include_self`` and ``accumulate`` as in `gatherscatter.scatter_nd`.
+        """Add ``values``. For ``include_self`` and ``accumulate``, see `gatherscatter.scatter_nd`.
 
         >>> import gatherscatter as gs
         >>> gs.at([0, 0, 0])[[1, 1]].add([5, 6])
@@ -144,7 +179,7 @@ class Place:
     def sub(
         self, values: ArrayLike, *, accumulate: str = "step", out: Any = None, num_threads: int | None = None
     ) -> Any:
-        """Data with ``values`` subtracted.
+        """Subtract ``values``.
 
         >>> import gatherscatter as gs
         >>> gs.at([9, 9])[0].sub(4)
@@ -155,7 +190,7 @@ class Place:
     def mul(
         self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
     ) -> Any:
-        """Data multiplied by ``values``.
+        """Multiply by ``values``.
 
         >>> import gatherscatter as gs
         >>> gs.at([1, 2])[[1, 1]].mul([3, 5])
@@ -166,7 +201,7 @@ class Place:
     def min(
         self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
     ) -> Any:
-        """The least of data and ``values``; NaN passes through.
+        """Take the minimum of data and ``values``. NaN is propagated.
 
         >>> import gatherscatter as gs
         >>> gs.at([5, 5])[[0, 0]].min([7, 3])
@@ -177,7 +212,7 @@ class Place:
     def max(
         self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
     ) -> Any:
-        """The greatest of data and ``values``; NaN passes through.
+        """Take the maximum of data and ``values``. NaN is propagated.
 
         >>> import gatherscatter as gs
         >>> gs.at([5, 5])[[0, 0]].max([7, 3])
@@ -194,7 +229,7 @@ class Place:
         out: Any = None,
         num_threads: int | None = None,
     ) -> Any:
-        """The mean of data, if ``include_self``, and of all ``values`` that come to a place.
+        """Take the mean of all ``values`` for a place. It includes the element of data if ``include_self`` is true.
 
         >>> import gatherscatter as gs
         >>> gs.at([0.0, 8.0])[[1, 1]].mean([1.0, 3.0])
@@ -211,7 +246,7 @@ class Place:
         )
 
     def _named_arrays(self, **others: Any) -> dict[str, Any]:
-        """All arrays by the names that messages have for them."""
+        """All arrays, by the names that messages use."""
         return {"data": self._data, **{f"key[{n}]": part for n, part in enumerate(self._key)}, **others}
 
     def _scatter(self, op: str, values: Any, out: Any, **how: Any) -> Any:
@@ -242,11 +277,34 @@ class Place:
         return out
 
 
+_METHODS = ("get", "set", "add", "sub", "mul", "min", "max", "mean")
+
+
+def _explain_method(owner: str, name: str) -> str:
+    listed = ", ".join(_METHODS)
+    return f"{owner} has no method {name!r} (methods: {listed}){suggest_choice(name, _METHODS)}"
+
+
+def _describe(part: Any) -> str:
+    """Describe data, or a part of a key, in a few words. An array is described by its type and shape.
+
+    >>> _describe(np.zeros((4, 3))), _describe(slice(1, None)), _describe([0, 2])
+    ('float64[4, 3]', '1:', '[0, 2]')
+    """
+    shape = getattr(part, "shape", None)
+    if shape and hasattr(part, "dtype"):
+        return f"{part.dtype}{list(shape)}"
+    if isinstance(part, slice):
+        ends = ["" if end is None else str(end) for end in (part.start, part.stop, part.step)]
+        return ":".join(ends if part.step is not None else ends[:2])
+    return "..." if part is ... else reprlib.repr(part)
+
+
 def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
     """Read a common key: the indices, and the axis that they index. The axis is None if the indices are index tuples.
 
     A common key is an array of integers, perhaps after some ``:``, or several arrays of one dim and one length. For
-    other keys, and if data is not a NumPy array of numbers, the result is None, and `select` reads the key.
+    other keys, the result is None, and so it is if data is not a NumPy array of numbers. Then `select` reads the key.
     """
     if not key or type(data) is not np.ndarray or data.dtype.kind not in "iufc":
         return None
@@ -263,9 +321,9 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
 
 @contextmanager
 def _leave_to_long_way(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Iterator[None]:
-    """Suppress errors that the core raises before it writes, so that the caller goes on with the long way.
+    """Suppress errors that the core raises before it writes. The caller then goes on with the general code.
 
-    An error for a bad index is worded in terms of the key.
+    An index that is out of range raises an error in terms of the key.
     """
     try:
         yield
@@ -277,17 +335,17 @@ def _leave_to_long_way(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Itera
 
 
 def _rebuild_place(given: dict[str, Any]) -> Place:
-    """The same, of NumPy's arrays."""
+    """Make the same place from NumPy arrays."""
     return Place(given["data"], tuple(part for name, part in given.items() if name.startswith("key[")))
 
 
 def _write_in_place(op: str, chosen: Selection, array: np.ndarray, updates: np.ndarray, how: dict[str, Any]) -> None:
-    """In place: everything that can be wrong is found out before."""
+    """Write in place, after all checks."""
     part = chosen.of(array)
     is_view = not part.flags.c_contiguous and array.dtype.kind in "biufc" and not _may_overlap_itself(array)
     few = _find_few_rows(chosen, part) if is_view else None
     with _translate_index_errors(chosen, op, array):
-        if few:  # kernels would copy all of a view
+        if few:  # the kernel would copy the whole view
             key, indices = few
             rows = part[key]
             convert.execute(op, chosen.scatter, rows, indices, updates, axis=chosen.axis, out=rows, **how)
@@ -307,9 +365,9 @@ def _may_overlap_itself(array: np.ndarray) -> bool:
 
 
 def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray] | None:
-    """A key that names each row once, and the indices changed to count among these rows.
+    """A key that names each row once, and the indices into these rows.
 
-    None: more than an eighth of all rows may be named, or one is out of range.
+    The result is None if more than an eighth of all rows may be named, or if one is out of range.
     """
     indices = chosen.indices
     if chosen.takes_one_array:
@@ -329,7 +387,7 @@ def _find_few_rows(chosen: Selection, part: np.ndarray) -> tuple[tuple[Any, ...]
 def _write_to_copy(
     op: str, chosen: Selection, data: np.ndarray, updates: np.ndarray, how: dict[str, Any]
 ) -> np.ndarray:
-    """A changed copy. Text of a fixed width widens so that nothing is cut."""
+    """Write to a copy. Text of a fixed width is widened if necessary, so nothing is cut off."""
     if data.dtype.kind not in "US":
         result = convert_dtype(data, data.dtype)
         _write_in_place(op, chosen, result, updates, how)
@@ -342,7 +400,7 @@ def _write_to_copy(
 
 @contextmanager
 def _translate_index_errors(chosen: Selection, op: str, data: np.ndarray) -> Iterator[None]:
-    """The kernel's error for a bad index, in the terms of the key."""
+    """Raise the kernel's error about a bad index in terms of the key."""
     try:
         yield
     except OpIndexError:

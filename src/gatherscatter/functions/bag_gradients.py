@@ -1,5 +1,8 @@
-"""What the gradients of `gather_reduce` are made of, without a row for each member. Each is linear in its values, and
-the derivative of each is made of these and `gather_reduce`. The rows of all arrays have the same shape and type."""
+"""The parts of the gradients of `gather_reduce`, computed without storing a row for each member.
+
+Each function is linear in its values. Its derivative consists of these functions and `gather_reduce`. The rows of all
+arrays have the same shape and type.
+"""
 
 from __future__ import annotations
 
@@ -26,33 +29,33 @@ def sum_matches(
     *,
     num_threads: int | None = None,
 ) -> np.ndarray:
-    """Add up, for each element of ``targets``, the values of its bag whose keys are equal to it.
+    """For each element of ``targets``, add up the values in its bag whose keys are equal to it.
 
-    Member m has row ``rows[m]`` of keys and values, and belongs to bag ``bags[m]``, which has that row of targets. So
-    the derivative is the same function with keys and targets exchanged, and rows and bags.
+    Member m has row ``rows[m]`` of keys and values. It belongs to bag ``bags[m]``, with row ``bags[m]`` of targets.
+    The derivative is therefore the same function, with keys and targets exchanged, and rows and bags exchanged.
 
     Parameters
     ----------
     values : array of the shape and type of keys, or None
-        None counts the members.
+        With None, the matching members are counted.
     keys : array of floats, shape (R, ...)
     targets : array of floats, shape (B, ...)
     rows, bags : arrays of integers in [0, R-1] and [0, B-1], shape (M,)
     num_threads : int >= 1, optional
-        The largest number of threads for this call. The bits of the result do not depend on it.
+        The largest number of threads for this call. The result does not depend on it.
 
     Returns
     -------
     array of the shape of targets
-        The sums, in the type of values and native byte order, or counts as int64. NaN equals NaN. Members are added up
-        in their order, 16-bit floats in float32.
+        The sums, in the type of values and native byte order, or the counts as int64. NaN equals NaN. Members are added
+        up in their order. 16-bit floats are added up in float32.
 
     Raises
     ------
     IndexError
         A row or a bag is out of range.
     ValueError, TypeError
-        Shapes or types don't fit.
+        A shape or type is not valid.
 
     >>> import numpy as np
     >>> keys, targets = np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[3.0, 5.0]])
@@ -78,19 +81,19 @@ def sum_matches(
 def dot_rows(
     a: ArrayLike, b: ArrayLike, rows_of_a: ArrayLike, rows_of_b: ArrayLike, *, num_threads: int | None = None
 ) -> np.ndarray:
-    """Multiply and add up pairs of rows.
+    """Compute the dot products of pairs of rows.
 
     Parameters
     ----------
     a, b : arrays of floats or complex numbers, shapes (A, ...) and (B, ...)
     rows_of_a, rows_of_b : arrays of integers in [0, A-1] and [0, B-1], shape (M,)
     num_threads : int >= 1, optional
-        The largest number of threads for this call. The bits of the result do not depend on it.
+        The largest number of threads for this call. The result does not depend on it.
 
     Returns
     -------
     array of the type of a in native byte order, shape (M,)
-        ``(a[rows_of_a] * b[rows_of_b]).sum()`` over all axes but the first; nothing is conjugated. 16-bit floats are
+        ``(a[rows_of_a] * b[rows_of_b]).sum()`` over all axes except the first. Nothing is conjugated. 16-bit floats are
         multiplied and added up in float32.
 
     Raises
@@ -98,7 +101,7 @@ def dot_rows(
     IndexError
         A row is out of range.
     ValueError, TypeError
-        Shapes or types don't fit.
+        A shape or type is not valid.
 
     >>> import numpy as np
     >>> dot_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[10.0, 1.0]]), rows_of_a=[1, 0, 1], rows_of_b=[0, 0, 0])
@@ -116,14 +119,14 @@ def dot_rows(
 
 
 def _check_made(made: np.ndarray | None) -> np.ndarray:
-    """Refuse what the core gives if numbers were changed after they were checked."""
+    """Return the result of the core. None means that row numbers changed after they were checked."""
     if made is None:
         raise make_error("changed_indices", _OP)
     return made
 
 
 def _as_rows(name: str, value: ArrayLike, **others: np.ndarray) -> np.ndarray:
-    """An array in the form that the core takes. Its rows have the shape and type of those of others."""
+    """Convert an array for the core. Its rows must have the shape and type of those of the other arrays."""
     array = make_contiguous(convert.native(convert.as_array(_OP, name, value)))
     if array.ndim == 0:
         raise make_error("no_rows", _OP, input=name)
@@ -135,6 +138,6 @@ def _as_rows(name: str, value: ArrayLike, **others: np.ndarray) -> np.ndarray:
 
 
 def _as_row_numbers(name: str, value: ArrayLike, of: str, rows: np.ndarray) -> np.ndarray:
-    """Numbers of rows, as int64."""
+    """Convert and check row numbers, as int64."""
     subject = format_sentence("parts", "rows", array=of, size=len(rows))
     return resolve_in_range(_OP, name, as_line(_OP, name, value), len(rows), subject)

@@ -1,4 +1,4 @@
-"""Gather and reduce in one pass: sums over bags of rows, over segments, over the neighbours of nodes."""
+"""Gather and reduce in one pass: over bags of rows, over segments, or over the neighbours of nodes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from gatherscatter.errors import (
     ACCUMULATE,
     MODES,
     accumulate_fault,
+    check_effects,
     choice_fault,
     integer_fault,
     make_choice_error,
     make_error,
     raise_index_error,
     reduction_fault,
+    with_keyword_advice,
 )
 from gatherscatter.pieces import PIECE, concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence
@@ -29,6 +31,7 @@ _OP = "gather_reduce"
 _REDUCTIONS = ("add", "mul", "min", "max", "mean")
 
 
+@with_keyword_advice
 def gather_reduce(
     data: ArrayLike,
     indices: ArrayLike | None = None,
@@ -46,47 +49,49 @@ def gather_reduce(
 ) -> np.ndarray:
     """Gather rows of ``data`` and reduce those of each bag to one row. The gathered rows are not stored.
 
-    The members of a bag are given in one of three ways: by ``indices`` of two or more dimensions, by ``offsets``, or by
+    Define the bags in exactly one of three ways: by ``indices`` of two or more dimensions, by ``offsets``, or by
     ``segment_ids``.
 
     Parameters
     ----------
     data : array of numbers, shape (R, ...)
     indices : array of integers in [-R, R-1], optional
-        The rows of data that are members. With two or more dimensions, the last one is the bag. Absent: 0, 1, 2, ...
+        The rows of data that are members of bags; by default all rows, in order. With two or more dimensions, the last
+        one holds the members of a bag.
     offsets : array of integers, shape (B,), optional
-        Where each bag begins among one-dimensional indices. It begins with 0 and does not descend.
+        The position in one-dimensional indices where each bag begins. The first is 0, and they do not decrease.
     segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
         The bag of each member, in any order.
     num_segments : int >= 0, optional
-        How many bags ``segment_ids`` can name. Default: the greatest id plus 1.
+        The number of bags that ``segment_ids`` can name. The default is the greatest id plus 1.
     weights : array of data's type, the shape of indices, optional
-        What each member's row is multiplied by before it is reduced.
+        The factor for each member's row. Rows are multiplied before they are reduced.
     reduction : {'add', 'mul', 'min', 'max', 'mean'}
     default : scalar of data's type, or array of shape data.shape[1:]
-        What a bag without members gives. ``default=data[i]`` does what ``default_index=i`` does in OpenVINO.
+        The result for a bag without members. ``default=data[i]`` has the effect of ``default_index=i`` in OpenVINO.
     accumulate : {'step', 'wide', 'exact'}
-        The type in which members add up, as for `scatter_update`.
+        How floats are added up, as in `scatter_update`.
     mode : {'raise', 'wrap', 'clip', 'fill'}
-        What happens to an index out of range, as for `gather`. With 'fill', its row is zeros.
+        How to treat an index that is out of range, as in `gather`. With 'fill', its row is zeros.
     out : array, optional
-        Where to write the result. It is made in an array of its own first, so nothing is written if anything is wrong.
+        The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
+        if the call raises an error.
     num_threads : int >= 1, optional
-        The largest number of threads for this call. The bits of the result do not depend on it.
+        The largest number of threads for this call. The result does not depend on it.
 
     Returns
     -------
     array of data's type, shape ``bags + data.shape[1:]``
-        ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). The bits are those of gathering, multiplying, and
-        `scatter_update` with ``include_self=False`` into an array full of ``default``. If two NaN meet, the result may
-        be either. Members are reduced in their order.
+        ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). Members are reduced in their order. The result is
+        bit-for-bit identical to this sequence: gather, multiply, and `scatter_update` with ``include_self=False`` into
+        an array full of ``default``. If two NaN are combined, the result may be either of them.
 
     Raises
     ------
     IndexError
-        An index, offset or segment id is out of range. The message says where.
+        An index, offset or segment id is out of range. The message names its position.
     ValueError, TypeError
-        Shapes, bags, attributes or types don't fit.
+        The bags are not defined in exactly one way, or a shape, an option or a type is not valid.
 
     Sources: OpenVINO EmbeddingBagOffsets-15, EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
 
@@ -117,14 +122,14 @@ def gather_reduce(
 
 
 class Bags(NamedTuple):
-    """Where bags begin among the members.
+    """The positions where bags begin among the members.
 
     Attributes
     ----------
     shape : the shape of the bags in the result
-    starts : where each bag begins, and where the last one ends
-    order : the members in the order of their bags; None: they are in that order already
-    scratch : bytes that finding them takes beside the two
+    starts : the position where each bag begins, and the position where the last one ends
+    order : the members in the order of their bags; None if they are already in that order
+    scratch : the bytes needed to find them, in addition to these two arrays
     """
 
     shape: tuple[int, ...]
@@ -134,7 +139,7 @@ class Bags(NamedTuple):
 
 
 class BagArguments(NamedTuple):
-    """The arguments of a call that are checked; `prepare_arguments` makes it."""
+    """The checked arguments of a call, made by `prepare_arguments`."""
 
     data: np.ndarray
     indices: np.ndarray | None
@@ -143,7 +148,7 @@ class BagArguments(NamedTuple):
     default: np.ndarray  # an element or a row of data's type
     out: np.ndarray | None
     shape: tuple[int, ...]  # of the result
-    made: dict[str, int]  # bytes of the arrays that were made from arguments, by their names
+    made: dict[str, int]  # bytes of the arrays that were made from arguments, by argument
 
 
 def prepare_arguments(
@@ -205,7 +210,7 @@ def reduce_call(
             num_threads=num_threads,
         )  # fmt: skip
 
-    # The kernel checks the rows that it reads. If all indices are rows as they are, none is looked at before.
+    # The kernel checks the rows that it reads. Indices that can be used as rows are not checked before.
     result = None
     if index is None:
         result = reduce_rows(None, "raise")
@@ -228,12 +233,12 @@ def find_copies(call: BagArguments) -> dict[str, int]:
 
 
 def count_scratch(call: BagArguments, mode: str, kernel_bytes: int) -> int:
-    """The most bytes that a call takes beside its inputs and its result, if its kernel takes `kernel_bytes`."""
+    """The scratch of a call in bytes, at most. Its kernel needs `kernel_bytes`."""
     copies, (_, starts, order, scratch) = find_copies(call), call.bags
     weight_bytes = copies.get("weights", 0)
     if order is not None and call.weights is not None:
         weight_bytes = call.weights.nbytes * (1 if call.weights.dtype.isnative else 2)
-    if call.default.ndim:  # which rows of the result are empty: a mask, and their numbers
+    if call.default.ndim:  # the empty rows of the result: a mask, and their numbers
         kernel_bytes = max(kernel_bytes, 9 * min(len(starts) - 1, PIECE))
         kernel_bytes += 0 if call.default.dtype.isnative else call.default.nbytes
     kernel_bytes += copies.get("data", 0) + weight_bytes
@@ -264,9 +269,9 @@ def reduce_members(
     mode: str = "raise",
     num_threads: int | None = None,
 ) -> np.ndarray | None:
-    """The rows of data, an int64 for each member, reduced to the bags that were found; None: one is out of range.
+    """Reduce rows of data to bags. ``rows`` has an int64 for each member; None means 0, 1, 2, ...
 
-    ``rows=None`` stands for 0, 1, 2, ...
+    The result is None if a row is out of range.
     """
     if rows is None:
         rows = np.arange(len(data), dtype=np.int64) if bags.order is None else bags.order
@@ -290,9 +295,9 @@ def reduce_bags(
     mode: str,
     num_threads: int | None,
 ) -> np.ndarray | None:
-    """The reduction of the rows ``rows[starts[b]:starts[b + 1]]`` of data for each bag b; None: a row is out of range.
+    """Reduce the rows ``rows[starts[b]:starts[b + 1]]`` of data for each bag b.
 
-    With ``mode="fill"``, row -1 is zeros.
+    With ``mode="fill"``, row -1 means zeros. The result is None if a row is out of range.
     """
     fill = convert.native(as_default(op, default, data))
     native, weight = make_contiguous(convert.native(data)), None if weights is None else convert.native(weights)
@@ -315,9 +320,10 @@ def reduce_onto(
     reduction: str,
     accumulate: str,
 ) -> np.ndarray | None:
-    """The rows of data, each reduced to the row of ``init`` that its target names; None: two steps are as fast.
+    """Reduce each row of data to the row of ``init`` that its target names. None: a gather and a scatter are as fast.
 
-    ``rows`` and ``targets`` are lines of int64 that are in range. The bits are those of a gather and a scatter.
+    ``rows`` and ``targets`` are one-dimensional int64 arrays, with all values in range. The result is bit-for-bit
+    identical to that of a gather and a scatter.
     """
     if len(init) > len(targets):  # a copy of init is faster than bags of one row each
         return None
@@ -343,7 +349,7 @@ def _is_zeros(array: np.ndarray) -> bool:
 
 
 def add_zero(array: np.ndarray) -> np.ndarray:
-    """The array with 0.0 in place of -0.0: the sum of such zeros that begins with 0."""
+    """Replace -0.0 by 0.0 in place, as a sum that begins with 0 does."""
     flat = array.reshape(-1)
     for part in pieces(len(flat)):
         np.add(flat[part], np.zeros((), array.dtype), out=flat[part])
@@ -351,8 +357,8 @@ def add_zero(array: np.ndarray) -> np.ndarray:
 
 
 def as_default(op: str, default: Any, data: np.ndarray) -> np.ndarray:
-    """What a bag without members gives, in data's type: an element or a row."""
-    is_zero = type(default) is int and default == 0  # which booleans have, too
+    """The result for a bag without members, in data's type: an element or a row."""
+    is_zero = type(default) is int and default == 0  # valid for booleans as well
     fill = np.zeros((), data.dtype) if is_zero else convert.cast(op, "default", default, "data", data)
     if fill.ndim and fill.shape != data.shape[1:]:
         raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])
@@ -360,15 +366,16 @@ def as_default(op: str, default: Any, data: np.ndarray) -> np.ndarray:
 
 
 def check_choices(op: str, reduction: str, accumulate: str) -> None:
-    """Refuse what is no reduction of bags, and no way to accumulate."""
+    """Refuse an unknown ``reduction`` or ``accumulate``."""
     if not isinstance(reduction, str) or reduction not in _REDUCTIONS:
         raise make_choice_error(op, "reduction", reduction, _REDUCTIONS)
     if not isinstance(accumulate, str) or accumulate not in ACCUMULATE:
         choice_fault(op, "accumulate", accumulate, scatter=False)
+    check_effects(op, reduction, accumulate=accumulate)
 
 
 def check_type(op: str, reduction: str, accumulate: str, dtype: np.dtype[Any]) -> None:
-    """Refuse elements that the reduction is not defined for."""
+    """Refuse element types for which the reduction is not defined."""
     if accumulate == "exact" and (dtype.kind == "c" or (reduction == "mul" and dtype.kind not in "biu")):
         accumulate_fault(op, reduction, dtype)
     if not _core.supports(dtype, reduction):
@@ -376,7 +383,7 @@ def check_type(op: str, reduction: str, accumulate: str, dtype: np.dtype[Any]) -
 
 
 def check_members_shape(op: str, name: str, shape: tuple[int, ...], members: tuple[int, ...]) -> None:
-    """Refuse an array that has not one element for each member."""
+    """Refuse an array that does not have one element for each member."""
     if shape != members:
         raise make_error("members_shape", op, input=name, shape=shape, members=members, member="member")
 
@@ -389,7 +396,7 @@ def find_bags(
     segment_ids: ArrayLike | None,
     num_segments: int | None,
 ) -> Bags:
-    """The bags of ``members``, which is the shape of the indices, or of the rows of data where there are none."""
+    """Find the bags. ``members`` is the shape of the indices, or without indices the number of rows of data."""
     given = [
         name
         for name, is_given in (
@@ -423,7 +430,7 @@ def find_bags(
 
 
 def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:
-    """Integers of one dimension."""
+    """Convert integers, and check that they have one dimension."""
     array = convert.as_indices(op, name, value)
     if array.ndim != 1:
         raise make_error("bags_rank", op, input=name, shape=array.shape)
@@ -431,7 +438,7 @@ def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:
 
 
 def find_bags_by_rows(members: tuple[int, ...]) -> Bags:
-    """The last dimension is the bag."""
+    """Find the bags if the last dimension holds the members of a bag."""
     count = math.prod(members[:-1])
     starts = np.arange(count + 1, dtype=np.int64)
     starts *= members[-1]
@@ -439,7 +446,7 @@ def find_bags_by_rows(members: tuple[int, ...]) -> Bags:
 
 
 def find_bags_by_offsets(op: str, offsets: np.ndarray, count: int) -> Bags:
-    """Each bag begins at its offset, the last one ends with the last of ``count`` members."""
+    """Find the bags that begin at offsets. The last one ends with the last of ``count`` members."""
     starts = resolve_in_range(op, "offsets", offsets, count + 1, format_sentence("parts", "members", size=count))
     if (place := find_descent(starts)) is not None:
         raise make_error("offsets_order", op, place=place, value=int(starts[place]), before=int(starts[place - 1]))
@@ -448,7 +455,7 @@ def find_bags_by_offsets(op: str, offsets: np.ndarray, count: int) -> Bags:
 
 
 def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) -> Bags:
-    """Each member belongs to the bag of its id; None: there are as many bags as the ids need."""
+    """Find the bags from the id of each member. ``num_segments=None``: the greatest id plus 1."""
     if num_segments is not None and num_segments < 0:
         raise make_error("num_segments", op, value=num_segments)
     count = int(num_segments) if num_segments is not None else max(extremes(ids)[1] + 1, 0) if ids.size else 0
@@ -463,7 +470,7 @@ def find_bags_by_segments(op: str, ids: np.ndarray, num_segments: int | None) ->
 
 
 def find_descent(numbers: np.ndarray) -> int | None:
-    """The first place whose number is less than the one before it."""
+    """The first position with a number that is less than the one before it."""
     for part in pieces(max(len(numbers) - 1, 0)):
         descends = numbers[1:][part] < numbers[:-1][part]
         if descends.any():
@@ -474,7 +481,7 @@ def find_descent(numbers: np.ndarray) -> int | None:
 def resolve_in_range(
     op: str, name: str, values: np.ndarray, size: int, subject: str, *, negative: bool = False
 ) -> np.ndarray:
-    """Values in [0, size-1] as a line of int64; ``negative``: also those in [-size, -1], which count from the end."""
+    """Values in [0, size-1] as one-dimensional int64. ``negative``: accept [-size, -1], counted from the end."""
     flat, low = values.reshape(-1), -size if negative else 0
     numbers = _core.resolve_indices(flat[:, np.newaxis], (size,), "raise", negative)
     if numbers is None:
@@ -489,16 +496,16 @@ def resolve_in_range(
 
 
 def _can_be_rows(indices: np.ndarray, data: np.ndarray, mode: str) -> bool:
-    """Whether the kernel can read indices as rows, as long as none is negative. Rows without elements are not read."""
+    """Whether the kernel can use indices as rows if none is negative. Rows without elements are not read."""
     return mode == "raise" and indices.dtype == np.int64 and 0 not in data.shape
 
 
 def resolve_rows(op: str, data: np.ndarray, indices: np.ndarray, mode: str) -> np.ndarray:
-    """The row of data of each member; -1: none."""
+    """The row of data of each member, or -1 for zeros."""
     flat = indices.reshape(-1)
     rows = _core.resolve_indices(flat[:, np.newaxis], data.shape[:1], "skip" if mode == "fill" else mode, True)
     if rows is None:
         probe = np.broadcast_to(np.uint8(0), data.shape[:1])  # no memory
-        convert.execute(op, "gather", probe, indices, mode=mode)  # says which index is out of range
+        convert.execute(op, "gather", probe, indices, mode=mode)  # raises the error about the index
         raise make_error("changed_indices", op)
     return rows

@@ -1,4 +1,4 @@
-"""GatherTree: the sequences that a beam search has found, read from their ends."""
+"""GatherTree: read the sequences that a beam search has found from their ends."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ from gatherscatter.sentences import format_sentence
 
 
 def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike) -> np.ndarray:
-    """Follow the parents of a beam search back from the last step, and lay out each beam's tokens in order.
+    """Follow the parents of a beam search back from the last step, and write each beam's tokens in order.
 
     Parameters
     ----------
-    step_ids : array of numbers, shape (T, B, W): the token of each step, batch entry and beam
-    parent_ids : array of the same shape and type: which beam of the step before a token continues
-    max_seq_len : array of the same type, shape (B,): how many steps each batch entry has; at most T count
-    end_token : scalar of the same type: what stands after the end of a sequence
+    step_ids : array of numbers, shape (T, B, W)
+        The token of each step, batch entry and beam. There are T steps, B batch entries and W beams.
+    parent_ids : array of the shape and type of ``step_ids``
+        The beam of the previous step that a token continues.
+    max_seq_len : array of the type of ``step_ids``, shape (B,)
+        The number of steps of each batch entry. A length greater than T counts as T.
+    end_token : scalar of the type of ``step_ids``
+        The token that fills a sequence after its end.
 
     Returns
     -------
-    array of the same shape and type
+    array of the shape and type of ``step_ids``
 
     Raises
     ------
     IndexError
         A parent that is followed is outside [0, W-1].
     ValueError, TypeError
-        Shapes or types don't fit.
+        A shape or type is not valid.
 
     Source: OpenVINO GatherTree-1.
 
@@ -86,7 +90,7 @@ def _working(array: np.ndarray, dtype: np.dtype[np.generic]) -> np.ndarray:
 
 
 def _working_type(op: str, dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
-    """The type the kernel computes in: it holds every value of ``dtype``."""
+    """The type in which the kernel computes. It holds every value of ``dtype``."""
     if dtype.name == "float16" or dtype.isbuiltin == 2:  # 2: registered with NumPy by another package
         return np.dtype(np.float32)  # halves, and the narrow types of ml_dtypes
     if dtype.kind == "b":

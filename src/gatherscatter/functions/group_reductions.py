@@ -1,4 +1,4 @@
-"""Several reductions of groups in one pass: which there are, and what each needs of the core."""
+"""Several reductions of groups in one pass: their names, and the reductions of the core that they need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatherscatter import _core
 from gatherscatter.errors import OpTypeError, OpValueError, only_moved
 from gatherscatter.pieces import PIECE, pieces
 
-# By name: what the core calls it. A mean is a sum divided by counts, and counts are known.
+# The core's name for each. A mean is a sum divided by counts, and counts are known.
 _IN_CORE = {
     "sum": "add",
     "mul": "mul",
@@ -32,7 +32,7 @@ def reduce_by_group(
     names: tuple[str, ...],
     num_threads: int | None,
 ) -> dict[str, np.ndarray]:
-    """The results by name, a row for each group; ``updates`` are native and contiguous, their rows in groups."""
+    """The results by name, with a row for each group. ``updates`` are native and contiguous rows."""
     starts, order = groups
     wanted = _plan_core_reductions(op, updates.dtype, names)
     made = _core.reduce_groups(starts, order, updates, wanted, num_threads) if wanted else []
@@ -58,7 +58,7 @@ def reduce_by_group(
 
 
 def counts_of(starts: np.ndarray) -> np.ndarray:
-    """How many updates each group has."""
+    """The number of updates in each group."""
     counts = np.empty(len(starts) - 1, np.int64)
     for part in pieces(len(counts)):
         np.subtract(starts[1:][part], starts[:-1][part], out=counts[part])
@@ -66,15 +66,15 @@ def counts_of(starts: np.ndarray) -> np.ndarray:
 
 
 def _plan_core_reductions(op: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[str, ...]:
-    """What to ask of the core; a minimum comes with where it is."""
+    """The reductions that the core computes. Its argmin gives the minimum as well, and its argmax the maximum."""
     for name in names:
         if name not in _IN_CORE:
-            text = f"{op}: reductions must be some of {', '.join(map(repr, REDUCTIONS))}, not {name!r}"
+            text = f"{op}: reductions must be among {', '.join(map(repr, REDUCTIONS))}, not {name!r}"
             raise OpValueError(text, op=op, input="reductions")
         if names.count(name) > 1:
             raise OpValueError(f"{op}: reductions has {name!r} twice", op=op, input="reductions")
     if "mean" in names and dtype.kind in "biu":
-        text = f"{op}: the mean of {dtype} isn't made in one pass; use reduction='mean' of a scatter"
+        text = f"{op}: the mean of {dtype} can't be computed in one pass; use a scatter with reduction='mean'"
         raise OpTypeError(text, op=op, input="reductions")
     wanted = dict.fromkeys(_IN_CORE[name] for name in names)
     return tuple(name for name in wanted if name and f"arg{name}" not in wanted)

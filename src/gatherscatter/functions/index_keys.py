@@ -1,4 +1,4 @@
-"""What a key of NumPy's indexing selects, in the terms of gathers and scatters."""
+"""Keys of NumPy's indexing, as arguments of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Selection:
-    """Some elements of arrays of one shape.
+    """Some elements of any array of one shape.
 
     Attributes
     ----------
     view : the slices, as a key that makes a view
-    dims : the dims of the view on which the arrays of the key name places
-    indices : these arrays: one as it is, several as index tuples
-    first, shape : where the dims of the arrays stand in ``data[key]``, and the shape of that
-    named : each array with its place in the key and the axis of data on which it names places
+    dims : the dims of the view that the arrays of the key index
+    indices : these arrays; several are combined to index tuples
+    first : the position of the arrays' dims in ``data[key]``
+    shape : the shape of ``data[key]``
+    named : each array, with its position in the key and the axis of data that it indexes
     """
 
     view: tuple[Any, ...]
@@ -43,31 +44,31 @@ class Selection:
 
     @property
     def takes_one_array(self) -> bool:
-        """Whether whole slices along one axis are named."""
+        """Whether one array names whole slices along one axis."""
         return len(self.dims) == 1
 
     @property
     def gather(self) -> str:
-        """The array function that reads what `of` gives."""
+        """The array function that reads from the result of `of`."""
         return "gather" if self.takes_one_array else "gather_nd"
 
     @property
     def scatter(self) -> str:
-        """The array function that writes to what `of` gives."""
+        """The array function that writes to the result of `of`."""
         return "scatter_update" if self.takes_one_array else "scatter_nd"
 
     @property
     def axis(self) -> int:
-        """Along which these work."""
+        """The axis argument of these functions."""
         return self.dims[0] if self.takes_one_array else 0
 
     def of(self, array: np.ndarray) -> np.ndarray:
-        """A view of an array, with the axes that index tuples name places on in front."""
+        """A view of an array. The axes that index tuples index come first."""
         part = array[(*self.view, ...)]
         return part if self.takes_one_array else np.moveaxis(part, self.dims, range(len(self.dims)))
 
     def as_updates(self, op: str, values: np.ndarray) -> np.ndarray:
-        """Values of the shape of ``data[key]``, or that broadcast to it, as the scatter takes them."""
+        """Broadcast values to the shape of ``data[key]``, and order their axes for the scatter."""
         try:
             whole = values if values.shape == self.shape else np.broadcast_to(values, self.shape)
         except ValueError:
@@ -76,7 +77,7 @@ class Selection:
         return whole if self.takes_one_array else np.moveaxis(whole, self._result_axes, range(len(self._result_axes)))
 
     def as_result(self, gathered: np.ndarray) -> np.ndarray:
-        """What the gather makes, as ``data[key]``."""
+        """Order the axes of the gather's result as in ``data[key]``."""
         return (
             gathered
             if self.takes_one_array
@@ -84,7 +85,7 @@ class Selection:
         )
 
     def refuse(self, op: str, shape: Shape) -> None:
-        """Raise for the first array with an index that is out of range for data of a shape, if there is one."""
+        """Raise an error if an array has an index that is out of range for data of this shape."""
         for n, array, axis in self.named:
             _check_range(op, n, array, shape[axis], axis)
 
@@ -95,7 +96,7 @@ class Selection:
 
 
 def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:
-    """The elements of data that a key names, by NumPy's rules. The values of arrays are left for the kernels to check.
+    """Select the elements of data that a key names, by NumPy's rules. The kernels check the values of arrays later.
 
     Raises
     ------
@@ -106,9 +107,9 @@ def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:
     parts = _expand_key(op, shape, [_parse_key_part(op, n, part) for n, part in enumerate(key)])
     fancy = any(isinstance(part, np.ndarray) for _, part in parts)
     view: list[Any] = []
-    arrays: dict[int, np.ndarray] = {}  # by the dim of the view that they name places on
+    arrays: dict[int, np.ndarray] = {}  # by the dim of the view that they index
     named: list[tuple[int, np.ndarray, int]] = []
-    runs = 0  # of arrays and integers that stand next to each other
+    runs = 0  # of adjacent arrays and integers
     axis = dim = 0
     before: Any = None
     for n, part in parts:
@@ -125,7 +126,7 @@ def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:
             axis += part is not None
             dim += not isinstance(part, int)
         before = part
-    if not arrays:  # then all of the view is one slice
+    if not arrays:  # then the whole view is one slice
         view, arrays, runs = [None, *view], {0: np.zeros((), np.int64)}, 1
     dims, own, indices = _combine_index_arrays(op, arrays)
     first = dims[0] if runs == 1 else 0
@@ -134,7 +135,7 @@ def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:
 
 
 def _combine_index_arrays(op: str, arrays: dict[int, np.ndarray]) -> tuple[Shape, Shape, np.ndarray]:
-    """The dims, the shape that the arrays broadcast to, and the indices that they make."""
+    """The dims, the shape to which the arrays broadcast, and the indices that they form."""
     dims = tuple(arrays)
     if len(arrays) == 1:
         array = arrays[dims[0]]
@@ -143,20 +144,20 @@ def _combine_index_arrays(op: str, arrays: dict[int, np.ndarray]) -> tuple[Shape
         together = np.broadcast_arrays(*arrays.values())
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in arrays.values())
-        text = f"{op}: the arrays of the key have shapes that do not broadcast: {shapes}"
+        text = f"{op}: the arrays of the key can't be broadcast together: their shapes are {shapes}"
         raise OpKeyValueError(text, op=op, input="key") from None
     return dims, together[0].shape, np.stack(together, axis=-1)
 
 
 def _parse_key_part(op: str, n: int, part: Any) -> tuple[int, Any]:
-    """A part of a key: None, Ellipsis, a slice, an int, or an array of integers or truth values."""
+    """Convert a part of a key to None, Ellipsis, a slice, an int, or an array of integers or booleans."""
     if part is None or part is Ellipsis:
         return n, part
     if isinstance(part, slice):
         try:
             part.indices(1)
         except (TypeError, ValueError) as error:
-            text = f"{op}: key[{n}] is a slice that can't be used: {error}"
+            text = f"{op}: key[{n}] is not a valid slice: {error}"
             raise OpKeyTypeError(text, op=op, input=f"key[{n}]") from None
         return n, part
     if not isinstance(part, bool | np.bool):
@@ -182,16 +183,16 @@ def _parse_key_part(op: str, n: int, part: Any) -> tuple[int, Any]:
 
 
 def _expand_key(op: str, shape: Shape, parts: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """With a slice for each axis that is not named."""
+    """Add a slice for each axis that is not named."""
     named = sum(_count_consumed_axes(part) for _, part in parts)
     dots = [place for place, (_, part) in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
-        raise OpKeyTypeError(f"{op}: the key has {len(dots)} ellipses; it can have one", op=op, input="key")
+        raise OpKeyTypeError(f"{op}: the key has {len(dots)} ellipses; at most one is allowed", op=op, input="key")
     if named > len(shape):
         text = f"{op}: the key names {named} axes, but data has {len(shape)}"
         raise OpKeyValueError(text, op=op, input="key")
     rest = [(-1, slice(None))] * (len(shape) - named)
-    place = dots[0] + 1 if dots else len(parts)  # the ellipsis stays: it stands between its neighbours
+    place = dots[0] + 1 if dots else len(parts)  # the ellipsis stays, because it separates its neighbours
     return [*parts[:place], *rest, *parts[place:]]
 
 
@@ -202,15 +203,15 @@ def _count_consumed_axes(part: Any) -> int:
 
 
 def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.ndarray]:
-    """Integers for each axis that a part names places on."""
+    """The integers of a part, for each axis that it indexes."""
     array = np.asarray(_check_integer_part(op, n, part, shape, axis) if isinstance(part, int) else part)
     if array.dtype.kind == "b":
         if array.shape != shape[axis : axis + array.ndim]:
             there = shape[axis : axis + array.ndim]
-            text = f"{op}: key[{n}] is a mask of shape {array.shape}, but data has {there} there"
+            text = f"{op}: key[{n}] is a mask of shape {array.shape}, but data has shape {there} at these axes"
             raise OpKeyValueError(text, op=op, input=f"key[{n}]")
         return list(np.nonzero(array))
-    if array.dtype == np.uint64:  # which goes together with no signed type
+    if array.dtype == np.uint64:  # it has no common integer type with signed types
         _check_range(op, n, array, shape[axis], axis)
         array = array.astype(np.int64)
     return [array]
@@ -218,7 +219,7 @@ def _arrays_of(op: str, n: int, part: Any, shape: Shape, axis: int) -> list[np.n
 
 def _check_integer_part(op: str, n: int, part: int, shape: Shape, axis: int) -> int:
     size = shape[axis]
-    if not -size <= part < size:  # which may be more than any array holds
+    if not -size <= part < size:  # a Python int may exceed every array type
         place, valid = f"key[{n}]", f"valid: {-size}..{size - 1}" if size else "no index is valid"
         text = f"{op}: {place} = {part} is out of range for axis {axis} of data with size {size} ({valid})"
         allowed = (-size, size - 1)

@@ -1,4 +1,4 @@
-"""What an index tensor is like, found out without running anything."""
+"""Reports about index arrays, made without running a gather or scatter."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,21 +15,51 @@ from gatherscatter import hints
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
 
+_KEPT = 10
+_PRINTED = 3
+
+Position = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class IndexPlaces:
+    """The first ten indices or index tuples with some property.
+
+    Attributes
+    ----------
+    positions : their positions in the array of indices
+    values : the indices or tuples
+    first_positions : for duplicates, the position of the first index or tuple that names the same place; else empty
+    """
+
+    positions: tuple[Position, ...] = ()
+    values: tuple[int | tuple[int, ...], ...] = ()
+    first_positions: tuple[Position, ...] = ()
+
+    def __str__(self) -> str:
+        shown = [f"{_name(at)} = {value}" for at, value in zip(self.positions, self.values, strict=True)]
+        if self.first_positions:
+            shown = [f"{text} repeats {_name(at)}" for text, at in zip(shown, self.first_positions, strict=True)]
+        more = [", ..."] if len(shown) > _PRINTED else []
+        return "".join([", ".join(shown[:_PRINTED]), *more])
+
 
 @dataclass(frozen=True)
 class IndexReport:
-    """Facts about index tuples; `inspect` makes it.
+    """Facts about index tuples, made by `inspect`.
 
     Attributes
     ----------
     axes, sizes : the axes that the columns of the tuples index, and their sizes
-    count : how many tuples there are
-    minimum, maximum : the range of each column; empty when there are no tuples
-    negative : how many values are below zero
-    out_of_range : how many values are outside [-size, size-1]
-    duplicates : how many tuples name a place that an earlier one has named (-1 and size-1 are one place)
-    is_sorted : whether the places named are in ascending order
-    hint : what out-of-range values probably mean; empty when nothing is certain
+    count : the number of tuples
+    minimum, maximum : the least and greatest value of each column; empty if there are no tuples
+    negative : the number of values below zero
+    out_of_range : the number of values outside [-size, size-1]
+    duplicates : the number of tuples that name the same place as an earlier tuple; -1 and size-1 are the same place
+    is_sorted : whether the places are in ascending order
+    hint : the probable cause of values that are out of range; empty if it is not certain
+    out_of_range_places, negative_places : the first ten of these values
+    duplicate_places : the first ten duplicates, each with the first position of its place
     """
 
     axes: tuple[int, ...]
@@ -41,65 +72,87 @@ class IndexReport:
     duplicates: int
     is_sorted: bool
     hint: str
+    out_of_range_places: IndexPlaces = IndexPlaces()
+    negative_places: IndexPlaces = IndexPlaces()
+    duplicate_places: IndexPlaces = IndexPlaces()
 
     def __str__(self) -> str:
         ranges = [
             f"  axis {axis} of size {size}: {low}..{high}"
             for axis, size, low, high in zip(self.axes, self.sizes, self.minimum, self.maximum, strict=False)
         ]
+        sortedness = "no"
+        if self.is_sorted:
+            sortedness = "yes, with negative indices counted from the end" if self.negative else "yes"
         lines = [
             f"{self.count} index tuples of {len(self.axes)}",
             *ranges,
-            f"  out of range: {self.out_of_range}" + (f" ({self.hint})" if self.hint else ""),
-            f"  negative: {self.negative}",
-            f"  duplicates: {self.duplicates}",
-            f"  sorted: {'yes' if self.is_sorted else 'no'}",
+            _line("out of range", self.out_of_range, self.out_of_range_places),
+            *([f"    {self.hint}"] if self.hint else []),
+            _line("negative", self.negative, self.negative_places),
+            _line("duplicates", self.duplicates, self.duplicate_places),
+            f"  sorted: {sortedness}",
         ]
         return "\n".join(lines)
 
 
+def _line(name: str, count: int, places: IndexPlaces) -> str:
+    return f"  {name}: {count}" + (f" at {places}" if count else "")
+
+
 def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> IndexReport:
-    """Report range, negatives, duplicates and sortedness of indices into an array of a shape, without running anything.
+    """Report the range, negatives, duplicates and order of indices into an array of a shape.
+
+    Nothing is gathered or scattered.
 
     Parameters
     ----------
     indices : array of integers
-        Index tuples, shape (..., k), as `gather_nd` and `scatter_nd` take them; or, with ``axis``, single indices into
-        that axis, of any shape.
+        Index tuples of shape (..., k), as in `gather_nd` and `scatter_nd`. With ``axis``, or if ``shape`` is an int,
+        single indices of any shape, as in `gather` and `scatter_update`.
     shape : int or sequence of int
-        The shape of data. A single int stands for one axis of that size.
+        The shape of data. An int n means the shape (n,).
     axis : int, optional
-        The axis that single indices are for.
+        The axis of data that single indices index.
+
+    Returns
+    -------
+    IndexReport
+        Indices that are out of range are counted there. They are not an error.
 
     Raises
     ------
     TypeError
-        Indices that are no integers.
+        The indices are not integers.
     ValueError
-        Tuples longer than the shape, or an axis that it does not have.
+        The tuples are longer than ``shape``, or ``axis`` is out of range.
 
     >>> import gatherscatter as gs
     >>> print(gs.inspect([[3], [1], [12], [3]], (8,)))
     4 index tuples of 1
       axis 0 of size 8: 1..12
-      out of range: 1
+      out of range: 1 at indices[2, 0] = 12
       negative: 0
-      duplicates: 1
+      duplicates: 1 at indices[3] = (3,) repeats indices[0]
       sorted: no
     """
     array = convert.as_indices("inspect", "indices", indices)
     sizes = sizes_of("inspect", shape)
     if axis is None and not isinstance(shape, int | np.integer):
-        axes, columns = _tuple_axes(array, sizes), array
+        axes, columns, slots = _tuple_axes(array, sizes), array, array.shape[:-1]
     else:
-        axes, columns = (normalise_axis("inspect", axis or 0, sizes),), array.reshape(-1, 1)
+        axes, columns, slots = (normalise_axis("inspect", axis or 0, sizes),), array.reshape(-1, 1), array.shape
     own_sizes = tuple(sizes[a] for a in axes)
     tuples = columns.reshape(math.prod(columns.shape[:-1]), len(axes))
     numbers = convert.number_places(tuples, own_sizes)
     assert numbers is not None
-    places, out_of_range = numbers[numbers >= 0], 0
+    places = numbers[numbers >= 0]
+    is_bad = np.zeros(tuples.shape, bool)
     if len(places) < len(numbers):
-        out_of_range = sum(int(np.count_nonzero(column < 0)) for column in convert.resolve_columns(tuples, own_sizes))
+        for column, resolved in enumerate(convert.resolve_columns(tuples, own_sizes)):
+            is_bad[:, column] = resolved < 0
+    out_of_range = int(np.count_nonzero(is_bad))
+    duplicates = len(places) - len(np.unique(places))
     return IndexReport(
         axes=axes,
         sizes=own_sizes,
@@ -108,14 +161,45 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
         maximum=tuple(int(n) for n in tuples.max(axis=0)) if len(tuples) else (),
         negative=int(np.count_nonzero(tuples < 0)),
         out_of_range=out_of_range,
-        duplicates=len(places) - len(np.unique(places)),
+        duplicates=duplicates,
+        out_of_range_places=_find_places(array, is_bad),
+        negative_places=_find_places(array, tuples < 0),
+        duplicate_places=_find_duplicates(array, slots, numbers) if duplicates else IndexPlaces(),
         is_sorted=bool(np.all(places[1:] >= places[:-1])),
         hint=hints.find_hint(tuples, axes[0], sizes, negative=True) if out_of_range else "",
     )
 
 
+def _find_places(array: np.ndarray, is_one: np.ndarray) -> IndexPlaces:
+    """The first indices that a mask selects."""
+    found = np.flatnonzero(is_one)[:_KEPT]
+    positions = tuple(_position(n, array.shape) for n in found)
+    return IndexPlaces(positions, tuple(int(array[at]) for at in positions))
+
+
+def _find_duplicates(array: np.ndarray, shape: tuple[int, ...], numbers: np.ndarray) -> IndexPlaces:
+    """The first tuples or single indices that repeat a place.
+
+    ``shape`` is the shape of the tuples or indices. ``numbers`` are the places that they name.
+    """
+    _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+    earlier = first[group.reshape(-1)]
+    repeats = np.flatnonzero((earlier != np.arange(len(numbers))) & (numbers >= 0))[:_KEPT]
+    positions = tuple(_position(n, shape) for n in repeats)
+    values = tuple(tuple(array[at].tolist()) if array[at].ndim else int(array[at]) for at in positions)
+    return IndexPlaces(positions, values, tuple(_position(earlier[n], shape) for n in repeats))
+
+
+def _position(flat: Any, shape: tuple[int, ...]) -> Position:
+    return tuple(int(n) for n in np.unravel_index(flat, shape))
+
+
+def _name(position: Position) -> str:
+    return f"indices[{', '.join(map(str, position))}]" if position else "indices"
+
+
 def sizes_of(op: str, shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape, or one size, as a tuple; messages are in the name of ``op``."""
+    """Convert a shape, or one size, to a tuple. Messages name ``op``."""
     try:
         sizes = tuple(operator.index(n) for n in ((shape,) if isinstance(shape, int | np.integer) else shape))
     except TypeError:
@@ -129,16 +213,17 @@ def _tuple_axes(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     if indices.ndim == 0 or indices.shape[-1] > len(shape):
         text = (
             f"inspect: indices of shape {indices.shape} hold no tuples into shape {shape}; "
-            "give axis= if they are single indices along one axis"
+            "for single indices along one axis, pass axis="
         )
         raise OpValueError(text, op="inspect", input="indices")
     return tuple(range(indices.shape[-1]))
 
 
 def normalise_axis(op: str, axis: int, shape: tuple[int, ...]) -> int:
-    """An axis counted from the front; messages are in the name of ``op``."""
+    """Return an axis counted from the front. Messages name ``op``."""
     if not isinstance(axis, int | np.integer):
         integer_fault(op, "axis", axis)
     if not -len(shape) <= axis < len(shape):
-        raise OpValueError(f"{op}: axis {axis} is out of range for shape {shape}", op=op, input="axis")
+        text = f"{op}: axis {axis} is out of range for shape {shape} (valid: {-len(shape)}..{len(shape) - 1})"
+        raise OpValueError(text, op=op, input="axis")
     return int(axis) % len(shape)

@@ -1,8 +1,8 @@
-"""Plans as Python sees them: what a call will do, and why, as plain frozen data that one can print, compare and pickle.
+"""Plans of calls, as frozen data that can be printed, compared and pickled.
 
-Gathers and scatters are one of two movements. The core decides which, from shapes and strides. It also decides how
-threads divide the work, from sizes and samples of the indices. `gather_reduce` is a third movement, for which it looks
-at where bags begin. A plan reports these decisions.
+The core runs each gather and scatter as one of two movements, rows or lanes. Shapes and strides decide which. Sizes and
+samples of the indices decide how threads divide the work. `gather_reduce` is a third movement, and the positions where
+bags begin decide how threads divide it. A plan reports these decisions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert, strings
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpTypeError
+from gatherscatter.errors import OpTypeError, check_effects
 from gatherscatter.functions import gather_reduce
 
 Shape = tuple[int, ...]
@@ -31,10 +31,10 @@ _BAGS = "gather_reduce"
 
 @dataclass(frozen=True)
 class Rows:
-    """An index tuple names a whole row.
+    """Each index tuple names a whole row.
 
-    ``data`` is seen as [batch, outer, prod(dims), width], the slots (a gather's output, a scatter's updates) as
-    [batch, outer, count, width], the indices as [batch, count, len(dims)].
+    ``data`` has the form [batch, outer, prod(dims), width], and the indices [batch, count, len(dims)]. The slots, which
+    are a gather's output or a scatter's updates, have the form [batch, outer, count, width].
     """
 
     batch: int
@@ -47,10 +47,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Each element of the index box names its own position along one axis.
+    """Each index names the position of one element along one axis.
 
-    ``count`` is the box's length along the axis, ``size`` and ``stride`` are data's; ``before`` and ``after`` are the
-    other dims, merged where possible, with their strides in data. Strides are in elements.
+    ``count`` is the length of the indices along the axis, and ``size`` and ``stride`` are those of data. ``before`` and
+    ``after`` are the other dims, merged where possible, with their strides in data. Strides are in elements.
     """
 
     before: Shape
@@ -65,7 +65,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class BagRows:
-    """Members of bags name rows of ``width`` elements. Each bag becomes one row."""
+    """Members of bags name rows of ``width`` elements. Each bag is reduced to one row."""
 
     count: int
     members: int
@@ -75,7 +75,7 @@ class BagRows:
 def movement(
     kernel: str, data_shape: Shape, indices_shape: Shape, *, axis: int = 0, batch_dims: int = 0
 ) -> Rows | Lanes:
-    """The movement of an array function for some shapes.
+    """Return the movement of an array function for some shapes.
 
     >>> movement("gather_nd", (4, 5, 6), (7, 2))
     Rows(batch=1, outer=1, count=7, width=6, dims=(4, 5), slots=(7, 6))
@@ -83,7 +83,7 @@ def movement(
     Raises
     ------
     ValueError
-        Names the fault of the shapes.
+        The shapes are not valid. The message is the name of the fault.
     """
     return _as_movement(_core.plan(kernel, data_shape, indices_shape, axis, batch_dims))
 
@@ -95,29 +95,29 @@ def _as_movement(facts: dict[str, Any]) -> Rows | Lanes:
 
 @dataclass(frozen=True)
 class CallPlan:
-    """What a call will do; `plan` makes it.
+    """The plan of a call, made by `plan`.
 
     Attributes
     ----------
     function : the array function
-    movement : the movement that the kernel makes. It follows from the shapes and from the strides of data and indices
-    threads : how many threads will take part
-    split : what they divide between them: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements', 'ordered' or
+    movement : the movement of the kernel. It follows from the shapes, and from the strides of data and indices
+    threads : the number of threads
+    split : the work that the threads divide: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements', 'ordered' or
         'bags'
-    scratch_bytes : the most memory that the call takes beside its inputs and its result: `copied_bytes`, and what the
-        kernel needs for sums, counts and batches, or where bags begin and which rows they have. Exact for numbers in
-        NumPy arrays, except for what exact sums that don't fit take; for lists, text and objects an upper bound. For
-        arguments of `gather_reduce` that are converted, too
-    copied_bytes : the part of it for copies: of inputs that are converted or put in order, of numbers that stand for
-        text and objects, and of a result that is copied to ``out`` in the end
+    scratch_bytes : the largest amount of memory, in bytes, that the call needs in addition to its inputs and its
+        result. It is `copied_bytes`, and the memory of the kernel for sums, counts and batches, or for the starts and
+        rows of bags. It is exact for numbers in NumPy arrays, except for the memory of exact sums that don't fit. It is
+        an upper bound for lists, text and objects, and for arguments of `gather_reduce` that are converted
+    copied_bytes : the part of `scratch_bytes` for copies: of inputs that are converted or made contiguous, of numbers
+        that represent text and objects, and of a result that is copied to ``out`` at the end
     copies : the arguments that are copied first
-    instruction_set : the instruction set whose loops run: 'baseline', 'avx2' or 'avx512'. The environment variable
-        GATHERSCATTER_INSTRUCTION_SET chooses an older one than the processor has. All give the same bits
-    hardware_gather : whether the processor gathers elements of 4 or 8 bytes by one instruction. The first call measures
-        whether that is faster. The environment variable GATHERSCATTER_HARDWARE_GATHER=0 or =1 decides instead
-    cache_bytes : how many bytes of data are taken to stay in the caches. It follows from what the system reports. The
-        environment variable GATHERSCATTER_CACHE_BYTES sets another number
-    steps : what will happen and why, one sentence each
+    instruction_set : the instruction set of the loops: 'baseline', 'avx2' or 'avx512'. The environment variable
+        GATHERSCATTER_INSTRUCTION_SET chooses an older one than the processor has. The result is bit-for-bit identical
+    hardware_gather : whether elements of 4 or 8 bytes are gathered by one instruction of the processor. The first call
+        measures whether that is faster. The environment variable GATHERSCATTER_HARDWARE_GATHER=0 or =1 decides instead
+    cache_bytes : the number of bytes of data that are assumed to stay in the caches. It follows from the cache sizes
+        that the system reports. The environment variable GATHERSCATTER_CACHE_BYTES sets another number
+    steps : the steps of the call and their reasons, one sentence each
     """
 
     function: str
@@ -134,18 +134,18 @@ class CallPlan:
 
     def __str__(self) -> str:
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        head = f"{self.function}: {threads}, {self.scratch_bytes} bytes beside inputs and output"
+        head = f"{self.function}: {threads}, {self.scratch_bytes} bytes of scratch memory"
         return "\n".join([head, *(f"  {step}" for step in self.steps)])
 
 
 _SPLITS = {
     "nothing": "one thread does it all: the work is too small, or memory or the cache sets the pace",
-    "lines": "threads divide the batch dims and those before the axis, which never meet",
+    "lines": "threads divide the batch dims and the dims before the axis, which are independent",
     "tuples": "threads divide the indices",
-    "columns": "threads divide the width of the rows; each looks at all indices",
-    "rows": "threads divide the destination rows; each looks at all indices and picks its own, so order is kept",
-    "elements": "threads divide the destination; batches of updates are sorted by owner first, so order is kept",
-    "ordered": "threads divide the destination, and the indices with it, if they are all in such order as samples show",
+    "columns": "threads divide the width of the rows; each reads all indices",
+    "rows": "threads divide the destination rows; each reads all indices and uses its own, so order is kept",
+    "elements": "threads divide the destination; batches of updates are sorted by thread first, so order is kept",
+    "ordered": "threads divide the destination and the indices, if all indices are as well ordered as the samples",
     "bags": "threads divide the bags, by the number of members",
 }
 
@@ -157,31 +157,36 @@ def plan(
     updates: ArrayLike | None = None,
     **options: Any,
 ) -> CallPlan:
-    """Say which path a call takes, and why, without running it.
+    """Return the plan of a call: how it will run, and why. The call is not run.
 
     Parameters
     ----------
     function : the name of an array function: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
         'scatter_elements', 'scatter_nd' or 'gather_reduce'
-    data, indices, updates, ... : what the function would be called with
+    data, indices, updates, ... : the arguments of the call
+
+    Returns
+    -------
+    CallPlan
+        ``print`` shows its steps, and ``scratch_bytes`` is the memory that the call needs.
 
     Raises
     ------
     TypeError, ValueError
-        What the call would raise for types, shapes and attributes. The values of indices are not checked. Those of
-        ``offsets`` and ``segment_ids`` are, since it depends on them how threads divide the bags.
+        The errors of the call about types, shapes and options. The values of indices are not checked. The values of
+        ``offsets`` and ``segment_ids`` are checked, because they decide how threads divide the bags.
 
     >>> import numpy as np, gatherscatter as gs
     >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
-    gather: 1 thread, 0 bytes beside inputs and output
+    gather: 1 thread, 0 bytes of scratch memory
       2 index tuples name rows of 4 elements
-      data is not contiguous, and is read where it lies
+      data is not contiguous, and is read without a copy
       one thread does it all: the work is too small, or memory or the cache sets the pace
     >>> print(gs.plan("gather_reduce", np.zeros((100, 8)), np.array([[3, 1], [4, 1]]), weights=np.ones((2, 2))))
-    gather_reduce: 1 thread, 24 bytes beside inputs and output
+    gather_reduce: 1 thread, 24 bytes of scratch memory
       4 members of 2 bags name rows of 8 elements
       the gathered rows are not stored: they are reduced in registers
-      24 bytes hold where bags begin and which rows they have
+      24 bytes hold the starts and rows of bags
       one thread does it all: the work is too small, or memory or the cache sets the pace
     """
     if function not in (*KERNELS, _BAGS):
@@ -209,12 +214,13 @@ def _plan_kernel(
     out: Any = None,
     num_threads: int | None = None,
 ) -> CallPlan:
+    check_effects(function, reduction, include_self, accumulate)
     given: dict[str, Any] = {"data": data, "indices": indices, "updates": updates, "out": out}
     if converted := to_numpy_arguments(function, given):
         given = converted.values
     call = convert.prepare_arguments(function, function, reduction=reduction, **given)
     numbers, core_reduction = (call.data, call.updates), reduction
-    if call.is_text:  # the core is given numbers in place of strings and objects
+    if call.is_text:  # the core works on numbers that represent strings and objects
         numbers = (
             np.empty(call.data.shape, np.int64),
             None if call.updates is None else np.empty(call.updates.shape, np.int64),
@@ -291,9 +297,9 @@ def _plan_bags(
         steps.append("the members are put in the order of their bags")
     if out is not None:
         steps.append(_APART)
-    held = "where bags begin, which rows they have, sums and a few rows"
+    held = "the starts and rows of bags, sums and a few rows"
     if not facts["kernel_bytes"]:
-        held = "where bags begin and which rows they have"
+        held = "the starts and rows of bags"
     steps.append(f"{scratch - copied} bytes hold {held}")
     if facts["divides_columns"]:
         steps.append("threads divide the columns of bags with very many members")
@@ -314,10 +320,10 @@ def _plan_bags(
 
 
 def _copy_steps(copies: tuple[str, ...]) -> list[str]:
-    return [f"{name} is copied first: it is not contiguous, or no array of a fitting type" for name in copies]
+    return [f"{name} is copied first: it is not a contiguous array of a suitable type" for name in copies]
 
 
-_APART = "the result is made in an array of its own and then copied to out"
+_APART = "the result is computed in a separate array and then copied to out"
 
 
 def _steps(
@@ -327,25 +333,25 @@ def _steps(
     if isinstance(made, Lanes):
         steps.append("each index names the position of one element along the axis")
     elif function.endswith("_elements"):
-        steps.append("the indices only repeat off the axis: they are taken as one line, which names whole rows")
+        steps.append("the indices are equal in all dims except the axis: one line of them names whole rows")
     else:
         steps.append(f"{made.batch * made.count} index tuples name rows of {made.width} elements")
     if is_text:
-        steps.append("numbers stand for the elements, and NumPy moves these afterwards")
+        steps.append("numbers represent the elements, and NumPy moves the elements afterwards")
     if facts["reads_strides"]:
-        steps.append("data is not contiguous, and is read where it lies")
+        steps.append("data is not contiguous, and is read without a copy")
     steps += _copy_steps(copies)
     if facts["checked_first"]:
         steps.append("all indices are checked before the first write")
     if facts["made_apart"]:
         steps.append(_APART)
     if facts["tile"]:
-        steps.append(f"{facts['tile']} columns are taken at a time, so that what they touch stays in the cache")
+        steps.append(f"{facts['tile']} columns are processed at a time, so that their data stays in the cache")
     if facts["prefetch"]:
-        steps.append("memory is asked for in advance: a cache does not hold it all")
+        steps.append("memory is prefetched: the data is larger than a cache")
     if facts["stream"]:
         written = "the copy of data" if function.startswith("scatter") else "the result"
-        steps.append(f"{written} is written past the caches: it is large, and its lines need not be loaded first")
+        steps.append(f"{written} is written past the caches: it is large, and its cache lines need not be loaded first")
     if facts["kernel_bytes"]:
-        steps.append(f"{facts['kernel_bytes']} bytes hold sums, counts or batches on the way")
+        steps.append(f"{facts['kernel_bytes']} bytes hold temporary sums, counts or batches")
     return (*steps, _SPLITS[facts["split"]])

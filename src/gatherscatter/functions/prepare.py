@@ -1,4 +1,4 @@
-"""Indices that are used again and again: checked once, and grouped by where they go."""
+"""Indices that are used repeatedly: `prepare` checks them once, and groups them by the elements that they name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpTypeError, OpValueError, make_error
+from gatherscatter.errors import OpTypeError, OpValueError, check_effects, make_error
 from gatherscatter.functions.gather_reduce import check_choices, check_members_shape, check_type, reduce_bags
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
@@ -24,26 +24,35 @@ _OP = "prepare"
 
 
 def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> Prepared:
-    """Check indices once, for gathers and scatters with many arrays of a shape.
+    """Check indices once, for repeated gathers and scatters with arrays of one shape.
+
+    The results are those of `gather_nd`, `scatter_nd` and `gather_reduce`.
 
     Parameters
     ----------
     indices : array of integers
-        Index tuples, shape (..., k), as `gather_nd` and `scatter_nd` take them; or, with ``axis``, indices of any shape
-        into that axis, as for `gather` and `scatter_update`.
+        Index tuples of shape (..., k), as in `gather_nd` and `scatter_nd`. With ``axis``, or if ``shape`` is an int,
+        single indices of any shape, as in `gather` and `scatter_update`.
     shape : int or sequence of int
-        The shape of data, or with tuples at least its first k sizes. A single int stands for one axis of that size.
+        The shape of data. For index tuples, its first k sizes are enough. An int n means the shape (n,).
     axis : int, optional
-        The axis that single indices are for.
+        The axis of data that single indices index.
+
+    Returns
+    -------
+    Prepared
+        Its methods ``gather``, ``scatter``, ``sum``, ``reduce`` and ``propagate`` do not check the indices again.
 
     Raises
     ------
     IndexError
-        An index is out of range; the message says where.
-    TypeError, ValueError
-        As for `inspect`.
+        An index is out of range. The message names its position.
+    TypeError
+        The indices are not integers.
+    ValueError
+        The tuples are longer than ``shape``, or ``axis`` is out of range.
 
-    One graph, two layers and their gradients:
+    Pass messages along the edges of a graph, and compute their gradient:
 
     >>> import numpy as np, gatherscatter as gs
     >>> source, target = gs.prepare([0, 1, 2, 2], 3), gs.prepare([1, 0, 0, 1], 3)
@@ -62,14 +71,15 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
     sizes = sizes_of(op, shape)
     if axis is None and not isinstance(shape, int | np.integer):
         if array.ndim == 0 or array.shape[-1] > len(sizes):
-            text = f"{op}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis="
+            text = f"{op}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis= for single ones"
             raise OpValueError(text, op=op, input="indices")
         first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
     else:
         first = normalise_axis(op, axis or 0, sizes)
         dims, kernel = (sizes[first],), "gather"
     if math.prod(dims) >= 2**63:
-        raise OpValueError(f"{op}: a shape {sizes} has more elements than can be counted", op=op, input="shape")
+        text = f"{op}: shape {sizes} has more elements than can be counted in 64 bits"
+        raise OpValueError(text, op=op, input="shape")
     tuples = array if kernel == "gather_nd" else array[..., np.newaxis]
     rows = _core.resolve_indices(tuples, dims, "raise", True)
     if rows is None:
@@ -82,13 +92,13 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Checked indices; `prepare` makes it. It can be pickled.
+    """Checked indices, made by `prepare`. They can be pickled.
 
     Attributes
     ----------
     axis : the first axis of data that is indexed
     dims : the sizes of the axes that are indexed
-    rows : int64 array, which of the ``prod(dims)`` places each index names; read-only
+    rows : int64 array, read-only. The number of the place that each index names, in [0, prod(dims)-1]
     """
 
     axis: int
@@ -97,17 +107,17 @@ class Prepared:
 
     @property
     def size(self) -> int:
-        """How many places there are to name."""
+        """The number of places that an index can name: ``prod(dims)``."""
         return math.prod(self.dims)
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """How many indices name each place, in the shape of the indexed axes."""
+        """The number of indices that name each place, in the shape of the indexed axes."""
         return counts_of(self._groups[0]).reshape(self.dims)
 
     @cached_property
     def unique(self) -> bool:
-        """Whether no place is named twice."""
+        """Whether no place is named more than once."""
         return self._most_updates <= 1
 
     @cached_property
@@ -119,20 +129,20 @@ class Prepared:
 
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the indices of each place begin, and all of them in that order."""
+        """The position where the indices of each place begin, and the indices in that order."""
         return _core.group(self.rows.reshape(-1), self.size)
 
     @cached_property
     def _most_updates(self) -> int:
-        """How often the place is named that is named most."""
+        """The largest number of indices that name one place."""
         return extremes(self.counts.reshape(-1))[1] if self.size else 0
 
     def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
-        """The rows of ``data`` that the indices name; the backward pass of `sum`.
+        """Take the rows of ``data`` that the indices name. This is the backward pass of `sum`.
 
         Parameters
         ----------
-        data : array whose axes from ``axis`` on have the sizes ``dims``, any others before and after
+        data : array with the sizes ``dims`` from ``axis`` on, and any axes before and after them
         out, num_threads : see `gatherscatter.gather`
 
         Returns
@@ -142,12 +152,12 @@ class Prepared:
         Raises
         ------
         ValueError, TypeError
-            Shapes or types don't fit.
+            A shape or type is not valid.
         """
         if type(data) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"data": data, "out": out})):
             return converted.to_caller(self.gather(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
         flat = self._merge_indexed_axes("data", data)
-        # "clip" leaves good indices as they are and has nothing left to check.
+        # The indices are in range. In mode "clip" the kernel does not check them again.
         return convert.execute(
             _OP, "gather", flat, self.rows, axis=self.axis, mode="clip", out=out, num_threads=num_threads
         )
@@ -162,22 +172,23 @@ class Prepared:
         accumulate: str = "step",
         num_threads: int | None = None,
     ) -> np.ndarray:
-        """A copy of ``data`` with ``updates`` at the places that the indices name.
+        """Copy ``data`` and write ``updates`` to the places that the indices name.
 
         Parameters
         ----------
-        data : array whose axes from ``axis`` on have the sizes ``dims``
-        updates : array of data's type, shape as the result of `gather`
+        data : array with the sizes ``dims`` from ``axis`` on
+        updates : array of data's type, with the shape of the result of `gather`
         reduction, include_self, accumulate, num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
-        array with the shape and type of ``data``, the same bits as without preparing
+        array with the shape and type of ``data``
+            It is bit-for-bit identical to the result of `scatter_nd` or `scatter_update`.
 
         Raises
         ------
         ValueError, TypeError
-            Shapes or types don't fit.
+            A shape or type is not valid.
         """
         if not type(data) is type(updates) is np.ndarray and (
             converted := to_numpy_arguments(_OP, {"data": data, "updates": updates})
@@ -191,6 +202,7 @@ class Prepared:
                     num_threads=num_threads,
                 )
             )
+        check_effects(_OP, reduction, include_self, accumulate)
         array = convert.as_array(_OP, "data", data)
         flat, new = self._merge_indexed_axes("data", array), convert.cast(_OP, "updates", updates, "data", array)
         result: Any = NotImplemented
@@ -212,16 +224,17 @@ class Prepared:
         return np.asarray(result).reshape(array.shape)
 
     def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
-        """The sum of the updates for each place; the backward pass of `gather`.
+        """Add up the updates for each place. This is the backward pass of `gather`.
 
         Parameters
         ----------
-        updates : array, shape as the result of `gather`
+        updates : array with the shape of the result of `gather`
         accumulate, num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
-        array, shape ``updates.shape[:axis] + dims + ...``, of updates' type: what `scatter` adds to zeros
+        array of updates' type, shape ``updates.shape[:axis] + dims + ...``
+            It is the result of a `scatter` that adds to zeros.
         """
         if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
             summed = self.sum(**converted.values, accumulate=accumulate, num_threads=num_threads)
@@ -243,27 +256,28 @@ class Prepared:
     def reduce(
         self, updates: ArrayLike, reductions: str | Sequence[str], *, num_threads: int | None = None
     ) -> tuple[np.ndarray, ...]:
-        """What several reductions make of the updates for each place, in one pass over the updates.
+        """Apply several reductions to the updates for each place, in one pass over the updates.
 
         Parameters
         ----------
-        updates : array of numbers, shape as the result of `gather`
-        reductions : any of 'sum', 'mul', 'mean', 'min', 'max', 'count', 'argmin', 'argmax', or several
-            Sums and products are made one step after the other in the order of the updates, as `scatter` does. 'argmin'
-            and 'argmax' say which update it is, by its number in row-major order of the indices: the first of equal
-            ones; NaN is the least and the greatest of all.
+        updates : array of numbers with the shape of the result of `gather`
+        reductions : one or several of 'sum', 'mul', 'mean', 'min', 'max', 'count', 'argmin', 'argmax'
+            Sums and products are computed step by step in the order of the updates, as in `scatter`. 'argmin' and
+            'argmax' give the number of the least or greatest update, in row-major order of the indices. Of equal
+            updates it is the first. NaN counts as the least and as the greatest of all.
         num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
         tuple of arrays, in the order of the names, shape ``updates.shape[:axis] + dims + ...``
-            Of updates' type; 'count', 'argmin' and 'argmax' of int64, 'count' in the shape ``dims``. Where there are no
-            updates: 1 for 'mul', the number of all updates for 'argmin' and 'argmax', 0 for all others.
+            They have updates' type, except 'count', 'argmin' and 'argmax', which are int64. 'count' has the shape
+            ``dims``. A place without updates gets 1 from 'mul', the number of all updates from 'argmin' and 'argmax',
+            and 0 from the others.
 
         Raises
         ------
         ValueError, TypeError
-            Shapes, types or names don't fit.
+            A shape, a type or the name of a reduction is not valid.
 
         >>> import numpy as np, gatherscatter as gs
         >>> sums, best = gs.prepare([0, 2, 2], 3).reduce(np.array([5.0, 4.0, 7.0]), ("sum", "argmax"))
@@ -298,18 +312,19 @@ class Prepared:
         accumulate: str = "step",
         num_threads: int | None = None,
     ) -> np.ndarray:
-        """Pass rows of ``data`` along pairs: for pairs (i, j), row i of the result reduces the rows j of ``data``.
+        """Pass rows of ``data`` along pairs (i, j): row i of the result reduces the rows j of ``data``.
 
-        This is a product of a sparse matrix with ``data``. The indices are its places, and ``weights`` its values.
+        With 'add', this is the product of a sparse matrix and ``data``. The indices are the positions of the matrix's
+        elements, and ``weights`` are their values.
 
         Parameters
         ----------
         data : array of numbers, shape (dims[1], ...), or (dims[0], ...) with ``transpose``
         weights : array of data's type, shape ``rows.shape``, optional
-            What the row is multiplied by on its way.
+            The factor for the row of each pair.
         reduction : {'add', 'mul', 'min', 'max', 'mean'}
         transpose : bool
-            Row j of the result reduces the rows i. This is the backward pass for 'add'.
+            Row j of the result reduces the rows i instead. This is the backward pass for 'add'.
         default, accumulate, num_threads : see `gatherscatter.gather_reduce`
 
         Returns
@@ -319,7 +334,7 @@ class Prepared:
         Raises
         ------
         ValueError, TypeError
-            The indices are no pairs, or shapes or types don't fit.
+            The indices are not pairs, or a shape or type is not valid.
 
         Each node of a graph sums up its neighbours. The pairs are (target, source):
 
@@ -355,12 +370,12 @@ class Prepared:
 
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each first place of pairs: where its pairs begin, the pairs in that order, and their second places."""
+        """Pairs grouped by their first row: the start of each group, the pairs in that order, and their second rows."""
         return self._group_pairs(0)
 
     @cached_property
     def _neighbours_before(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each second place of pairs: where its pairs begin, the pairs in that order, and their first places."""
+        """Pairs grouped by their second row: the start of each group, the pairs in that order, and their first rows."""
         return self._group_pairs(1)
 
     def _group_pairs(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -373,11 +388,11 @@ class Prepared:
 
     @cached_property
     def _is_balanced(self) -> bool:
-        """Whether no place has so many updates that one thread would do most of the work."""
+        """Whether each place has few enough updates that threads share the work evenly."""
         return self.rows.size > 0 and self._most_updates * 8 <= self.rows.size
 
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
-        """Groups serve reductions over the first axis of native numbers."""
+        """Whether `_combine` supports this reduction: one over the first axis of native numbers."""
         if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
             return False
         return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
@@ -389,7 +404,7 @@ class Prepared:
         return _core.scatter_groups(data, *self._groups, flat, reduction, include_self, threads)
 
     def _check_updates(self, updates: ArrayLike) -> np.ndarray:
-        """Updates in the shape that `gather` gives."""
+        """Convert updates, and check that they have the shape of the result of `gather`."""
         new = convert.as_array(_OP, "updates", updates)
         if new.shape[self.axis : self.axis + self.rows.ndim] != self.rows.shape:
             text = f"{_OP}: updates of shape {new.shape} do not fit indices of shape {self.rows.shape}"
@@ -397,7 +412,7 @@ class Prepared:
         return new
 
     def _merge_indexed_axes(self, name: str, value: ArrayLike) -> np.ndarray:
-        """Data with the indexed axes merged."""
+        """Convert data, and merge the indexed axes."""
         array = convert.as_array(_OP, name, value)
         last = self.axis + len(self.dims)
         if array.shape[self.axis : last] != self.dims:

@@ -1,4 +1,4 @@
-"""TensorScatter: writing a window of every batch entry into a cache."""
+"""TensorScatter: write a window of every batch entry into a cache."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
-from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error
+from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error, with_keyword_advice
 from gatherscatter.sentences import format_sentence
 
 
+@with_keyword_advice
 def tensor_scatter(
     past_cache: ArrayLike,
     update: ArrayLike,
@@ -24,24 +25,26 @@ def tensor_scatter(
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
-    """Write ``update`` into a cache, for every batch entry from a position of its own on.
+    """Write ``update`` into a cache. Each batch entry has its own start position.
 
-    ``out[n, ..., w[n] + t, ...] = update[n, ..., t, ...]``, the position standing at ``axis``.
+    ``out[n, ..., w[n] + t, ...] = update[n, ..., t, ...]``. Here w is ``write_indices``, and the position
+    ``w[n] + t`` is at ``axis``.
 
     Parameters
     ----------
-    past_cache : array, shape (B, ..., M, ...), rank >= 2, M at ``axis``
-    update : array of the same type and shape, but S <= M at ``axis``
+    past_cache : array of rank r >= 2, shape (B, ..., M, ...), with M at ``axis``
+    update : array of the same type and shape, except for a length S <= M at ``axis``
     write_indices : array of any integer type, shape (B,), optional
-        Where each batch entry is written; absent: at 0.
-    axis : int in [-r, r-1], not the first
+        The position where each batch entry begins. The default is 0 for all.
+    axis : int in [-r, r-1], not the first axis
     mode : {'linear', 'circular'}
-        'linear': ``0 <= w`` and ``w + S <= M``, else an error; 'circular': positions are taken modulo M.
+        'linear': each window must lie in the cache: ``0 <= w[n]`` and ``w[n] + S <= M``.
+        'circular': positions are taken modulo M.
     out : array, optional
-        Where to write the result. ``out=past_cache`` updates in place, without a copy. Untouched when anything is
-        wrong.
+        The array to write the result to. ``out=past_cache`` updates the cache in place, without a copy. It does not
+        change if the call raises an error.
     num_threads : int >= 1, optional
-        The largest number of threads for this call.
+        The largest number of threads for this call. The result does not depend on it.
 
     Returns
     -------
@@ -50,9 +53,9 @@ def tensor_scatter(
     Raises
     ------
     IndexError
-        A window does not fit; the message says which.
+        A window does not fit. The message names its position in ``write_indices``.
     ValueError, TypeError
-        Shapes or attributes, or types, don't fit.
+        A shape, an option or a type is not valid.
 
     Source: ONNX TensorScatter-24.
 
@@ -112,9 +115,10 @@ def _try_single_position(
     out: np.ndarray | None,
     num_threads: int | None,
 ) -> np.ndarray | None:
-    """The step of a decoder, where a microsecond counts: one position each, which the core checks itself.
+    """Run the step of a decoder, with one position for each batch entry. The core checks the positions.
 
-    None when it is something else, or when anything is wrong: then the long way says what.
+    This saves microseconds in every step. The result is None for other calls, and if anything is wrong. The caller then
+    goes on with the general code, which raises the error.
     """
     shape, rank = past.shape, past.ndim
     if rank < 2 or type(axis) is not int or not -rank <= axis < rank or axis % rank == 0 or shape[axis] == 0:
@@ -151,7 +155,7 @@ def check_shapes(
 
 
 def positions_of(op: str, window: np.ndarray | None, batch: int, size: int, length: int, mode: str) -> np.ndarray:
-    """Where each of the updates goes, shape (batch, length)."""
+    """The position of each update in the cache, shape (batch, length)."""
     if window is None:
         window = np.zeros(batch, np.int64)
     if mode == "circular" and length == 0:

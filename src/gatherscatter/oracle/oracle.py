@@ -1,13 +1,14 @@
-"""The judge: docs/specification.md, section 2, in slow, plain Python, written without sight of the library.
+"""The oracle: section 2 of docs/specification.md in slow, plain Python, written independently of the library.
 
-Everything moves one element at a time through full index tuples; indices are Python integers and so never overflow.
-Floats are computed with NumPy scalars of the element type, because that is the correctly rounded operation in T.
+All elements move one at a time, by full index tuples. Indices are Python integers, so they never overflow. Floats are
+computed with NumPy scalars of the element type T, because these operations are correctly rounded in T.
 
-Three layers, as in the library: the kernels of section 2, the array functions (no versions, any type) and
+There are three layers, as in the library: the kernels of section 2, the array functions (no versions, any type), and
 `call("onnx.ScatterND-18", ...)`, which applies one row of the table in section 1.
-Errors are plain TypeError, ValueError and IndexError in the documented order: unknown keyword, types, attribute
-values, reduction for this type, shapes, index values. An IndexError carries `position`, the coordinates of the
-first bad index.
+
+Errors are plain TypeError, ValueError and IndexError. They are raised in the documented order: unknown keyword, types,
+attribute values, reduction for this type, shapes, index values. An IndexError has an attribute `position`, the
+coordinates of the first bad index.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ SUMS = ("add", "sub", "mean")
 
 
 def element_type(dtype: np.dtype) -> str:
-    """The spec's name of a dtype: every kind of text is one element type."""
+    """The specification's name of a dtype. All kinds of text are one element type."""
     return "string" if dtype.kind in "OUST" else dtype.name
 
 
 def is_bytes(array: np.ndarray) -> bool:
-    """Bytes and text are one element type, but one is not stored in the other: nobody has said in which encoding."""
+    """Bytes and text are one element type, but can't be stored in each other, because no encoding is specified."""
     return array.dtype.kind == "S"
 
 
 def as_objects(array: np.ndarray) -> np.ndarray:
-    """Text of any width as Python objects, so that nothing is ever truncated here."""
+    """Convert text of any width to Python objects, so that it is never truncated."""
     if array.dtype.kind not in "UST":
         return array
     out = np.empty(array.shape, object)
@@ -76,7 +77,7 @@ NONE, ADD_MUL = ("none",), ("none", "add", "mul")
 ONNX_18 = ("none", "add", "mul", "max", "min")
 SEU_12 = ("none", "sum", "prod", "min", "max", "mean")
 SND_15 = ("none", "sum", "sub", "prod", "min", "max")
-GENERIC = {"sum": "add", "prod": "mul"}  # OpenVINO's names for the same reductions
+GENERIC = {"sum": "add", "prod": "mul"}  # OpenVINO's names of reductions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +89,7 @@ class OracleRow:
     inputs: tuple[str, ...]
     types: tuple[str, ...]
     index_types: tuple[str, ...]
-    rule: str  # negative = N, nonnegative = P, zeros = Z, own = the op has a rule of its own
+    rule: str  # negative = N, nonnegative = P, zeros = Z, own = the op has its own rule
     attributes: dict[str, Any]
     choices: dict[str, tuple[str, ...]]
     deprecated: bool = False
@@ -193,7 +194,7 @@ ROWS = {
 
 
 def resolve(i: int, s: int, rule: str) -> int | None:
-    """The position that index value `i` means on an axis of size `s`; None means zeros (gather) or skip (scatter)."""
+    """The position of index value `i` on an axis of size `s`. None means zeros (gather) or skip (scatter)."""
     if rule in ("wrap", "clip"):
         if s == 0:
             raise IndexError(i)
@@ -208,7 +209,7 @@ def resolve(i: int, s: int, rule: str) -> int | None:
 
 
 def resolve_all(indices: np.ndarray, size_at: Callable[[Place], int], rule: str) -> dict[Place, Any]:
-    """Every index is checked before anything moves, also when nothing would be copied (O19)."""
+    """Check every index before any element moves, even if nothing would be copied (O19)."""
     positions = {}
     for p in np.ndindex(indices.shape):
         try:
@@ -219,7 +220,7 @@ def resolve_all(indices: np.ndarray, size_at: Callable[[Place], int], rule: str)
 
 
 def at_position(error: IndexError, p: Place) -> IndexError:
-    """The error with the coordinates of the index that is to blame."""
+    """Add the coordinates of the bad index to the error."""
     error.position = p  # type: ignore[attr-defined]
     return error
 
@@ -245,12 +246,12 @@ def wrap_to(value: int, name: str) -> int:
 
 
 def complex_product(a: Any, b: Any) -> Any:
-    """(ar br - ai bi) + (ar bi + ai br) i, every operation rounded to the type of the parts."""
+    """(ar br - ai bi) + (ar bi + ai br) i, with every operation rounded to the type of the parts."""
     return type(a)(complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real))
 
 
 def step(reduction: str, a: Any, u: Any, name: str) -> Any:
-    """f(a, u), rounded to T. `a` is what the slot holds, `u` the update."""
+    """f(a, u), rounded to T. `a` is the value of the slot, and `u` the update."""
     if name == "bool":
         a, u = bool(a), bool(u)
         return {"add": a or u, "mul": a and u, "min": a and u, "max": a or u, "sub": a != u}[reduction]
@@ -275,7 +276,7 @@ def mean(total: Any, count: int, name: str) -> Any:
 
 
 def fold(reduction: str, contributions: list[Any], dtype: np.dtype, accumulate: str = "step") -> Any:
-    """All contributions to one slot, in order; "wide": halves accumulate in float32 and are rounded at the end."""
+    """Combine all contributions to one slot, in order. "wide": halves accumulate in float32 and are rounded once."""
     name = element_type(dtype)
     if accumulate == "exact" and reduction in SUMS and name in FLOATS:
         first, *rest = [float(c) for c in contributions]
@@ -295,7 +296,7 @@ def fold(reduction: str, contributions: list[Any], dtype: np.dtype, accumulate: 
 
 
 def is_reducible(reduction: str, name: str) -> bool:
-    """Which cells of table 2.10 exist (for the array functions; OpenVINO also refuses text)."""
+    """Whether a cell of table 2.10 exists, for the array functions. OpenVINO also refuses text."""
     if reduction == "none" or name in (*INTEGERS, *FLOATS):
         return True
     if name == "bool":
@@ -337,7 +338,7 @@ def gather_elements(data: np.ndarray, indices: np.ndarray, axis: int, rule: str,
 
 
 def check_box(data: Place, indices: Place, axis: int, equal: bool) -> None:
-    """Off the axis the index tensor may be smaller than data (ONNX), or must be equal (GatherElements-6)."""
+    """Except at the axis, indices may be shorter than data (ONNX), or must be equal (GatherElements-6)."""
     for d in range(len(data)):
         if d != axis:
             require(indices[d] == data[d] if equal else indices[d] <= data[d])
@@ -374,7 +375,7 @@ class Reduce:
 
 
 def scatter(data: np.ndarray, writes: list[tuple[Place, Any]], how: Reduce) -> np.ndarray:
-    """copy(data), then the writes in order. A slot depends only on its own writes, so each is folded by itself."""
+    """Copy data, then apply the writes in order. A slot depends only on its own writes, so it is folded separately."""
     data = as_objects(data)
     out = np.empty(data.shape, data.dtype)
     for p in np.ndindex(data.shape):
@@ -565,7 +566,7 @@ def bags(data: np.ndarray, given: dict[str, Any], values: dict[str, Any], how: R
 
 
 def lowest(name: str, dtype: np.dtype) -> Any:
-    """The lowest number of a type; of floats the lowest finite one (V30)."""
+    """The lowest number of a type. For floats, it is the lowest finite one (V30)."""
     if name in ("bool", *INTEGERS):
         unsigned = name == "bool" or name.startswith("u")
         return 0 if unsigned else -(1 << (8 * dtype.itemsize - 1))
@@ -582,7 +583,7 @@ def lowest(name: str, dtype: np.dtype) -> Any:
 
 
 def call(name: str, *inputs: Any, **attributes: Any) -> np.ndarray:
-    """What `gs.op(name)(*inputs, **attributes)` must return or raise."""
+    """Return or raise the expected outcome of `gs.op(name)(*inputs, **attributes)`."""
     row = ROWS[name]
     family = {a for other in ROWS.values() if (other.domain, other.op_type) == (row.domain, row.op_type)
               for a in other.attributes}  # fmt: skip
@@ -666,7 +667,9 @@ REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 
 def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mode: str = "raise",
                reduction: str = "none", include_self: bool = True, accumulate: str = "step") -> np.ndarray:  # fmt: skip
-    """What `gs.<kernel>(*inputs, ...)` must return or raise, for the functions that take a mode."""
+    """Return or raise the expected outcome of `gs.<kernel>(*inputs, ...)`, for the functions with a mode."""
+    require(include_self or reduction != "none")
+    require(accumulate == "step" or reduction in (*SUMS, "mul"))
     data, indices, *rest = [np.asarray(x) for x in inputs]
     if indices.dtype.kind not in "iu":
         raise TypeError(indices.dtype)
@@ -689,7 +692,7 @@ def array_call(kernel: str, *inputs: Any, axis: int = 0, batch_dims: int = 0, mo
 
 def gather_reduce(data: np.ndarray, rows: list[int], bag_of: list[int], bags: int, weights: list[Any] | None,
                   reduction: str, default: Any, accumulate: str, mode: str) -> np.ndarray:  # fmt: skip
-    """Member m is row rows[m] of data times weights[m], and belongs to bag bag_of[m]. Each bag is folded by itself."""
+    """Member m is row rows[m] of data times weights[m], and belongs to bag bag_of[m]. Each bag is folded separately."""
     name = element_type(data.dtype)
     out = np.empty((bags, *data.shape[1:]), data.dtype)
     sources = [resolve(row, data.shape[0], mode) for row in rows]
@@ -705,7 +708,7 @@ def gather_reduce(data: np.ndarray, rows: list[int], bag_of: list[int], bags: in
 
 
 def cast_updates(updates: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Into data's type, one element at a time; TypeError where digits would go, ValueError where a value overflows."""
+    """Convert to data's type, element by element. TypeError if the type can lose digits, ValueError on overflow."""
     source, target = element_type(updates.dtype), element_type(dtype)
     if source == target and is_bytes(updates) == (dtype.kind == "S"):
         return updates
@@ -728,7 +731,7 @@ def cast_updates(updates: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def assert_same(result: Any, expected: np.ndarray, like: np.ndarray, zero_sign: bool = True) -> None:
-    """Same dtype as `like`, same shape, same bits. NaN equals NaN; `zero_sign=False` lets -0.0 equal 0.0 (O27)."""
+    """Assert equal dtype (that of `like`), shape and bits. NaN equals NaN. `zero_sign=False`: -0.0 equals 0.0 (O27)."""
     assert isinstance(result, np.ndarray), type(result)
     assert result.shape == expected.shape, (result.shape, expected.shape)
     if like.dtype.kind in "OUST":
@@ -742,7 +745,7 @@ def assert_same(result: Any, expected: np.ndarray, like: np.ndarray, zero_sign: 
 
 
 def make_comparable_elements(array: np.ndarray, zero_sign: bool) -> list[Any]:
-    """Every element as something comparable: bytes, or a word for NaN; a complex number is two."""
+    """Every element as a comparable value: bytes, or a word for NaN. A complex number gives two values."""
     native = array.astype(array.dtype.newbyteorder("="), order="C")
     if native.dtype.kind == "c":
         native = native.reshape(native.shape or (1,)).view(native.real.dtype)

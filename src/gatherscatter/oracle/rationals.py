@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-# Bits of precision; the exponents of the smallest number and of the first that is too large.
+# Bits of precision, the exponent of the smallest number, and that of the first number that is too large.
 FORMATS = {
     "float16": (11, -24, 16),
     "bfloat16": (8, -133, 128),
@@ -15,7 +15,7 @@ FORMATS = {
 
 
 def round_to_format(value: Fraction, name: str) -> float:
-    """The nearest number of a format, to even, by integer arithmetic."""
+    """Round to the nearest number of a format, ties to even, by integer arithmetic."""
     precision, lowest, highest = FORMATS[name]
     size = abs(value)
     if size == 0:

@@ -1,1 +1,1 @@
-"""The versions of the operators, and calls of them."""
+"""Op versions, and calls of them."""

@@ -22,11 +22,11 @@ from gatherscatter.functions.gather_reduce import (
 )
 from gatherscatter.sentences import format_sentence
 
-Given = dict[str, Any]  # the inputs of a call by name; None: left out
+Given = dict[str, Any]  # the inputs of a call by name; None: not given
 
 
 def run(op: str, given: Given, attributes: dict[str, Any], reduction: str, accumulate: str) -> np.ndarray:
-    """Run the op version ``op`` on inputs of its types. It reduces in the type that ``accumulate`` names."""
+    """Run the op version ``op`` on inputs of its types. ``accumulate`` chooses how floats are added up."""
     data, indices = next(iter(given.values())), given.get("indices")
     members = check_members(op, given, reduction, accumulate)
     bags = find_bags(op, given, members)
@@ -40,7 +40,7 @@ def run(op: str, given: Given, attributes: dict[str, Any], reduction: str, accum
 
 
 def check_members(op: str, given: Given, reduction: str, accumulate: str) -> tuple[int, ...]:
-    """The shape of the members, after all checks that look at no element."""
+    """Return the shape of the members, after all checks that do not depend on values."""
     data, weights = next(iter(given.values())), given.get("per_sample_weights")
     check_choices(op, reduction, accumulate)
     check_type(op, reduction, accumulate, data.dtype)
@@ -56,14 +56,14 @@ def check_members(op: str, given: Given, reduction: str, accumulate: str) -> tup
 
 
 def read_scalar(op: str, name: str, value: np.ndarray) -> int:
-    """The only element of an input that holds a number (rulings V16 and V29)."""
+    """Return the only element of an input that holds a number (rulings V16 and V29)."""
     if value.ndim > 1 or value.size != 1:
         raise make_error("scalar_shape", op, input=name, shape=value.shape)
     return int(value.reshape(())[()])
 
 
 def find_bags(op: str, given: Given, members: tuple[int, ...]) -> Bags:
-    """Offsets may leave out the first members (V26), and segment ids must be sorted (V28)."""
+    """Find the bags. Offsets may skip the first members (V26), and segment ids must be sorted (V28)."""
     if "offsets" not in given and "segment_ids" not in given:
         if len(members) != 2:
             raise make_error("packed_rank", op, shape=members)
@@ -83,7 +83,7 @@ def find_bags(op: str, given: Given, members: tuple[int, ...]) -> Bags:
 
 
 def find_default(op: str, given: Given, data: Any, attributes: dict[str, Any]) -> Any:
-    """What a bag without members gives: a row of ``data``, which may be lazy, or a number."""
+    """Return the result for a bag without members: a row of ``data``, which may be lazy, or a number."""
     index = given.get("default_index")
     if index is not None and read_scalar(op, "default_index", index) != -1:
         return data[int(resolve_rows(op, "default_index", index, data)[0])]
@@ -91,12 +91,12 @@ def find_default(op: str, given: Given, data: Any, attributes: dict[str, Any]) -
 
 
 def resolve_rows(op: str, name: str, indices: np.ndarray, data: Any) -> np.ndarray:
-    """The row of data that each index names."""
+    """Return the row of data that each index names."""
     return resolve_in_range(op, name, indices, len(data), format_sentence("parts", "table_rows", size=len(data)))
 
 
 def _find_lowest(dtype: np.dtype[Any]) -> np.ndarray:
-    """The lowest finite number of a type (V30)."""
+    """Return the lowest finite number of a type (V30)."""
     if dtype.kind == "b":
         return np.zeros((), dtype)
     if dtype.kind in "iu":

@@ -1,4 +1,4 @@
-"""Calls of op versions: exactly their types, attributes, ranges and errors; then the kernel that they share.
+"""Calls of op versions. Types, attributes, ranges and errors are those of the version, and the kernel is shared.
 
 The functions of `gatherscatter.onnx` and `gatherscatter.openvino` are made here from the table.
 """
@@ -20,8 +20,10 @@ from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
 from gatherscatter.errors import (
+    WITHOUT_ACCUMULATE,
     OpTypeError,
     OpValueError,
+    check_effects,
     integer_fault,
     make_choice_error,
     make_error,
@@ -31,30 +33,33 @@ from gatherscatter.functions import gather_tree, tensor_scatter
 from gatherscatter.sentences import format_sentence
 from gatherscatter.specs import bags
 from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, TABLE, Attribute, Input, OpVersion, find
+from gatherscatter.suggestions import suggest_parameter
 
-# The two specifications' words for the same reductions.
+# OpenVINO's words for reductions, and those of ONNX and this package.
 REDUCTIONS = {"sum": "add", "prod": "mul"}
 
 
 # How each specification adds up floats: rulings O16 and V19.
-DEFAULT_ACCUMULATE = {"onnx": "'step'", "openvino": "'wide' for floats of 16 bits, else 'step'"}
+DEFAULT_ACCUMULATE = {"onnx": "'step'", "openvino": "'wide' for 16-bit floats, else 'step'"}
 
 
 def call(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None = None
 ) -> np.ndarray:
-    """Run an op version on its inputs, in the order of its specification, and attributes by name.
+    """Run an op version. Inputs are in the order of its specification, and attributes are given by name.
 
-    ``accumulate``: 'step', 'wide' or 'exact' instead of what the specification does (see `gatherscatter.scatter_nd`).
+    ``accumulate`` is 'step', 'wide' or 'exact'. It replaces the specification's way of adding up floats (see
+    `gatherscatter.scatter_nd`).
 
     Raises
     ------
     TypeError
-        Unknown attributes, element or index types that the version does not have, a reduction its type does not have.
+        An attribute is unknown, or the version does not support an element type, an index type, or the reduction for
+        this type.
     ValueError
-        Shapes, ranks, axes, and attribute values that the version does not have.
+        A shape, a rank, an axis or the value of an attribute is not valid for the version.
     IndexError
-        An index out of range; the message says where it stands.
+        An index is out of range. The message names its position.
     """
     if any(type(value) is not np.ndarray for value in inputs):
         named = name_inputs(row, inputs)
@@ -79,7 +84,7 @@ def call(
 
 
 def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
-    """Warn who called the version (ruling O24)."""
+    """Warn the caller if the version is deprecated (ruling O24)."""
     if row.deprecated:
         text = format_sentence("parts", "deprecated", op=row.name, domain=row.domain)
         warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
@@ -88,9 +93,10 @@ def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
 def check_inputs(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Inputs as arrays of types that the version has, and the values of all its attributes."""
+    """Check and convert the inputs, and return them with the values of all attributes."""
+    _check_input_count(row, len(inputs))
     _check_attribute_names(row, attributes)
-    arrays = _as_arrays(row, inputs)
+    arrays = [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
     _check_types(row, arrays)
     return arrays, _check_attributes(row, attributes)
 
@@ -98,7 +104,7 @@ def check_inputs(
 def kernel_arguments(
     row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Arrays and keywords with which the kernel of a version does what the version does."""
+    """Return the arrays and keywords for the kernel of a version."""
     reduction, accumulate = choose_reduction(row, arrays[0], values, accumulate)
     axis = values.get("axis", 0)
     if row.inputs[-1].kind == "axis":
@@ -119,51 +125,55 @@ def kernel_arguments(
 
 
 def name_inputs(row: OpVersion, inputs: Iterable[Any]) -> dict[str, Any]:
-    """Inputs in the order of the specification by their names."""
+    """Name inputs that are in the order of the specification."""
     return dict(zip((known.name for known in row.inputs), inputs, strict=False))
 
 
 def choose_reduction(
     row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None
 ) -> tuple[str, str]:
-    """The reduction of a call and the way to accumulate. The type of data must have the reduction."""
+    """Return the reduction of a call and its ``accumulate``. The type of data must support the reduction."""
     reduction = normalise_reduction(row, values)
     check_reduction(row, reduction, data.dtype)
-    return reduction, accumulate or values.get("accumulate") or default_accumulate(row, data)
+    accumulate = accumulate or values.get("accumulate")
+    check_effects(row.name, reduction, values.get("include_self", True), accumulate or "step")
+    default = "step" if reduction in WITHOUT_ACCUMULATE else default_accumulate(row, data)
+    return reduction, accumulate or default
 
 
 def normalise_reduction(row: OpVersion, values: dict[str, Any]) -> str:
-    """The reduction of a call in the names of this package."""
+    """Return the reduction of a call by its name in this package."""
     reduction: str = values.get("reduction", row.reduction or "none")
     return REDUCTIONS.get(reduction, reduction)
 
 
 def default_accumulate(row: OpVersion, data: np.ndarray) -> str:
-    """How the specification of a version adds up floats: a value of ``accumulate``."""
+    """Return how the specification of a version adds up floats, as a value of ``accumulate``."""
     halves = element_type(data.dtype) in ("float16", "bfloat16")
     return "wide" if halves and row.domain == "openvino" else "step"
 
 
 def check_reduction(row: OpVersion, reduction: str, dtype: np.dtype[Any]) -> None:
-    """ONNX concatenates strings (ruling O14); other elements have the reductions that the core supports."""
+    """Check that the elements support the reduction. ONNX also concatenates strings (ruling O14)."""
     concatenates = row.domain != "openvino" and reduction == "add" and element_type(dtype) == "string"
     if reduction != "none" and not concatenates and not _core.supports(dtype, reduction):
         reduction_fault(row.name, reduction, dtype)
 
 
 def _check_attribute_names(row: OpVersion, attributes: dict[str, Any]) -> None:
-    """Attributes that no version has, and those that must be given."""
+    """Refuse attributes that no version has, and calls without a required attribute."""
     own = {attribute.name for attribute in row.attributes}
     for name in attributes.keys() - own - _find_first_versions(row).keys():
         listed = ", ".join(sorted(own)) or "none"
-        raise make_error("unknown_attribute", row.name, input=name, attributes=listed)
+        suggestion = suggest_parameter(name, own)
+        raise make_error("unknown_attribute", row.name, input=name, attributes=listed, suggestion=suggestion)
     for attribute in row.attributes:
         if attribute.default is REQUIRED and attribute.name not in attributes:
             raise make_error("missing_attribute", row.name, input=attribute.name)
 
 
 def _check_attributes(row: OpVersion, attributes: dict[str, Any]) -> dict[str, Any]:
-    """All attributes of the version, checked, with its defaults."""
+    """Check the attributes of the version, and add its defaults."""
     values = {attribute.name: _value(row, attribute, attributes) for attribute in row.attributes}
     for name in attributes.keys() - values.keys():
         raise make_error("newer_attribute", row.name, input=name, version=_find_first_versions(row)[name])
@@ -171,17 +181,21 @@ def _check_attributes(row: OpVersion, attributes: dict[str, Any]) -> dict[str, A
 
 
 def _find_first_versions(row: OpVersion) -> dict[str, int]:
-    """The attributes of an operator, and the version that each came with."""
+    """Find the first version of each attribute of an operator."""
     relatives = [other for other in TABLE if (other.domain, other.op_type) == (row.domain, row.op_type)]
     return {attribute.name: other.version for other in reversed(relatives) for attribute in other.attributes}
 
 
-def _as_arrays(row: OpVersion, inputs: tuple[ArrayLike | None, ...]) -> list[Any]:
+def _check_input_count(row: OpVersion, count: int) -> None:
     required = sum(not known.optional for known in row.inputs)
-    if not required <= len(inputs) <= len(row.inputs):
-        listed = ", ".join(known.name for known in row.inputs)
-        raise OpTypeError(f"{row.name} takes the inputs {listed}; {len(inputs)} were given", op=row.name)
-    return [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
+    if required <= count <= len(row.inputs):
+        return
+    advice = ""
+    if count > len(row.inputs) and row.attributes:
+        names = ", ".join(f"{attribute.name}=..." for attribute in row.attributes)
+        advice = format_sentence("parts", "attributes_by_name", attributes=names)
+    listed = ", ".join(known.name for known in row.inputs)
+    raise make_error("wrong_input_count", row.name, inputs=listed, count=count, advice=advice)
 
 
 def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarray | None:
@@ -203,8 +217,10 @@ def _check_types(row: OpVersion, arrays: list[Any]) -> None:
         allowed = row.element_types if known.kind == "data" else row.index_types
         found = element_type(array.dtype)
         if found not in allowed:
-            listed = ", ".join(allowed)
-            raise make_error("refused_type", row.name, input=known.name, type=array.dtype, allowed=listed)
+            values = {"type": array.dtype, "allowed": ", ".join(allowed), "advice": ""}
+            if known.kind != "data" and "int64" in allowed:
+                values["advice"] = format_sentence("parts", "convert_indices", input=known.name, kernel=row.kernel)
+            raise make_error("refused_type", row.name, input=known.name, **values)
         if known.kind == "data" and found != element_type(first.dtype):
             values = {"type": array.dtype, "first": row.inputs[0].name, "first_type": first.dtype}
             raise make_error("mixed_types", row.name, input=known.name, **values)
@@ -212,7 +228,7 @@ def _check_types(row: OpVersion, arrays: list[Any]) -> None:
             values = {"type": array.dtype, "first": "indices", "first_type": given["indices"].dtype}
             raise make_error("mixed_types", row.name, input=known.name, **values)
         if array.dtype.kind == "O" and not all(isinstance(element, str | bytes) for element in array.flat):
-            text = f"{row.name}: an object array must hold strings only, {known.name} holds other things"
+            text = f"{row.name}: the object array {known.name} must hold strings only"
             raise OpTypeError(text, op=row.name, input=known.name)
 
 
@@ -244,7 +260,7 @@ def _as_str(value: Any) -> str:
 
 
 def make_domain_functions(domain: str) -> dict[str, Callable[..., np.ndarray]]:
-    """The functions of a domain by operator name."""
+    """Make the functions of a domain, by operator name."""
     names = dict.fromkeys(row.op_type for row in TABLE if row.domain == domain)
     return {name: _function([row for row in TABLE if (row.domain, row.op_type) == (domain, name)]) for name in names}
 
@@ -269,7 +285,7 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
 
 
 def has_reductions(rows: Iterable[OpVersion]) -> bool:
-    """Whether one of the versions of an operator reduces, so that ``accumulate`` is for it."""
+    """Whether a version of an operator reduces. The operator then has ``accumulate``."""
     return any(row.reduction == "sum" or any(each.name == "reduction" for each in row.attributes) for row in rows)
 
 
@@ -285,7 +301,7 @@ def _find_version(newest: OpVersion, opset: int) -> OpVersion:
 def _order_inputs(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], by_name: dict[str, ArrayLike | None]
 ) -> list[ArrayLike | None]:
-    """Inputs that were given by position and by name, in the order of the specification."""
+    """Put inputs that were given by position and by name in the order of the specification."""
     for known in row.inputs[: len(inputs)]:
         if known.name in by_name:
             raise OpTypeError(f"{row.name}: the input {known.name} is given twice", op=row.name, input=known.name)
@@ -293,7 +309,7 @@ def _order_inputs(
 
 
 def signature(rows: list[OpVersion]) -> inspect.Signature:
-    """Inputs and attributes of all versions of an operator, ``opset``, and ``accumulate`` if it has reductions."""
+    """Make the signature of an operator: inputs, attributes of all versions, ``opset``, and perhaps ``accumulate``."""
     parameter = inspect.Parameter
     inputs = [
         parameter(
@@ -321,23 +337,23 @@ def signature(rows: list[OpVersion]) -> inspect.Signature:
 
 
 def documentation(rows: list[OpVersion]) -> str:
-    """The docstring of an operator."""
+    """Write the docstring of an operator."""
     newest = rows[-1]
     lines = [
         f"{newest.op_type} of {'ONNX' if newest.domain == 'onnx' else 'OpenVINO'}, versions "
         f"{', '.join(str(row.version) for row in rows)}.",
         "",
-        f"Runs as `gatherscatter.{newest.kernel}`, with exactly the types, attributes, ranges and errors of the newest",
-        "version that is not above ``opset`` (default: the newest).",
+        f"The call runs as `gatherscatter.{newest.kernel}`. Types, attributes, ranges and errors are those of one",
+        "version: the newest that is not above ``opset``. By default, it is the newest of all.",
         "",
         f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.inputs[0].name}.",
     ]
     if has_reductions(rows):
         lines += [
             "",
-            "``accumulate``: 'step', 'wide' or 'exact' instead of the specification's own way to add up floats,",
+            "``accumulate`` is 'step', 'wide' or 'exact', and decides how floats are added up. The default is that of",
         ]
-        lines += [f"which is {DEFAULT_ACCUMULATE[newest.domain]}; see `gatherscatter.scatter_nd`."]
+        lines += [f"the specification: {DEFAULT_ACCUMULATE[newest.domain]}. See `gatherscatter.scatter_nd`."]
     for row in rows:
         attributes = ", ".join(f"{a.name}={a.default!r}" for a in row.attributes) or "none"
         lines += [
@@ -345,8 +361,8 @@ def documentation(rows: list[OpVersion]) -> str:
             f"Version {row.version}{' (deprecated)' if row.deprecated else ''}",
             f"    attributes: {attributes}",
             f"    element types: {', '.join(row.element_types)}",
-            f"    index types: {', '.join(row.index_types) or 'those of the elements'}",
+            f"    index types: {', '.join(row.index_types) or 'the element types'}",
             f"    index range: {INDEX_RANGES[row.index_range]}",
             f"    source: {row.source}",
         ]
-    return "\n".join([*lines, "", "Raises TypeError, ValueError and IndexError as `gatherscatter.spec.call` does."])
+    return "\n".join([*lines, "", "Raises TypeError, ValueError and IndexError, as `gatherscatter.spec.call` does."])

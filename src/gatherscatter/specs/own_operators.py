@@ -1,8 +1,8 @@
-"""The domain ``gatherscatter`` of ONNX models: the operators of ONNX, with what this package adds to them.
+"""The domain ``gatherscatter`` of ONNX models: the operators of ONNX, with additional types and attributes.
 
-With the attribute ``opset``, a node is the version of ONNX's operator in that opset, and may have ``accumulate``.
-Without it, the node is the operator of this package. These have no versions. They take all element types and all
-integers as indices. GatherReduce is an operator of this package only.
+A node with the attribute ``opset`` runs the version of ONNX's operator in that opset. It may have ``accumulate``. A
+node without ``opset`` runs the operator of this package. These operators have no versions. They accept all element
+types, and all integer types as indices. GatherReduce exists only in this package.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OwnOperator(OpVersion):
 
     @property
     def source(self) -> str:
-        """Where the operator is described."""
+        """The place of its description."""
         return "docs/onnx.md, The operators of the domain"
 
 
@@ -93,7 +93,7 @@ OWN_OPERATORS = {row.op_type: row for row in _TABLE}
 
 
 def find(op_type: str, opset: int | None = None) -> OpVersion:
-    """The operator of the domain; with ``opset``, the version of ONNX's operator in that opset.
+    """Return the operator of the domain, or with ``opset`` the version of ONNX's operator in that opset.
 
     >>> find("ScatterND").name, find("ScatterND", 17).name
     ('gatherscatter.ScatterND', 'onnx.ScatterND-16')
@@ -111,7 +111,7 @@ def find(op_type: str, opset: int | None = None) -> OpVersion:
 
 
 def find_of_node(node: Any) -> OpVersion:
-    """What `find` gives for a node of the domain, which is an ``onnx.NodeProto``."""
+    """Return the result of `find` for a node of the domain, an ``onnx.NodeProto``."""
     opset = next((each for each in node.attribute if each.name == "opset"), None)
     if opset is None:
         return find(node.op_type)
@@ -121,7 +121,7 @@ def find_of_node(node: Any) -> OpVersion:
 
 
 def run(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
-    """Run an operator that `find` gave on the inputs and the attributes of a node, without ``opset``.
+    """Run an operator returned by `find`, on the inputs and attributes of a node without ``opset``.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str
         raise make_error("num_segments", row.name, value=num_segments)
     if init is not None and init.ndim == 0:
         raise make_error("no_rows", row.name, input="init")
-    if init is not None and segment_ids is not None:  # which are indices of a scatter: they may count from the end
+    if init is not None and segment_ids is not None:  # they are indices of a scatter, and may count from the end
         num_segments, ids = len(init), gather_reduce.as_line(row.name, "segment_ids", segment_ids)
         subject = format_sentence("parts", "segments", size=len(init))
         resolve = gather_reduce.resolve_in_range
@@ -171,7 +171,7 @@ def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str
 def _reduce_onto(
     op: str, init: np.ndarray, checked: BagArguments, reduction: str, accumulate: str, mode: str
 ) -> np.ndarray:
-    """The bags reduced to the rows of ``init``, each of which is the first member of its bag."""
+    """Reduce the bags to the rows of ``init``. Each row of ``init`` is the first member of its bag."""
     data, bags = checked.data, checked.bags
     assert checked.indices is not None
     if init.shape != checked.shape:

@@ -1,7 +1,7 @@
-"""What single op versions demand beyond the rules that their kernels have in common.
+"""Quirks: demands of single op versions beyond the rules of their kernels.
 
-A ``prepare`` gets the op version's name, its input arrays and its normalised axis, and returns the arrays to run on;
-a ``finish`` gets the inputs, the attributes and the result, and returns the result to give.
+A ``prepare`` function gets the op version's name, its input arrays and its normalised axis. It returns the arrays for
+the kernel. A ``finish`` function gets the inputs, the attributes and the kernel's result. It returns the final result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Arrays = tuple[np.ndarray, ...]
 
 
 def equal_off_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
-    """OpenVINO GatherElements-6: data and indices have equal dims off the axis (ONNX: at most those of data)."""
+    """OpenVINO GatherElements-6: data and indices have equal dims except at the axis. ONNX allows shorter indices."""
     data, indices = arrays[:2]
     if data.ndim == indices.ndim:
         for d in range(data.ndim):
@@ -27,7 +27,7 @@ def equal_off_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
 
 
 def no_longer_along_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
-    """OpenVINO ScatterElementsUpdate-3: no dim of indices is longer than that of data, on the axis neither (V21)."""
+    """OpenVINO ScatterElementsUpdate-3: no dim of indices is longer than that of data, even at the axis (V21)."""
     data, indices = arrays[:2]
     if data.ndim == indices.ndim and indices.ndim > 0 and indices.shape[axis] > data.shape[axis]:
         raise make_error("no_longer_along_axis", op, axis=axis, shapes=list_shapes(data.shape, indices.shape))
@@ -35,7 +35,7 @@ def no_longer_along_axis(op: str, arrays: Arrays, axis: int) -> Arrays:
 
 
 def one_element_updates(op: str, arrays: Arrays, axis: int) -> Arrays:
-    """OpenVINO ScatterNDUpdate: where updates should have rank 0, any tensor with one element will do (V13)."""
+    """OpenVINO ScatterNDUpdate: if updates should have rank 0, any tensor with one element is accepted (V13)."""
     data, indices, updates = arrays
     if indices.ndim == 1 and indices.shape[0] == data.ndim and updates.size == 1:
         updates = updates.reshape(())
@@ -43,7 +43,7 @@ def one_element_updates(op: str, arrays: Arrays, axis: int) -> Arrays:
 
 
 def fuse_batch_dims(arrays: Arrays, attributes: dict[str, Any], result: np.ndarray) -> np.ndarray:
-    """OpenVINO GatherND-5: more than one batch dim come out as one (V4)."""
+    """OpenVINO GatherND-5: several batch dims are merged into one in the result (V4)."""
     batch_dims = attributes["batch_dims"]
     if batch_dims <= 1:
         return result

@@ -1,7 +1,7 @@
-"""The table of op versions: the only place for their facts.
+"""The table of op versions. It is the only place for their facts.
 
-Validation, documentation, command line, model runners and tests read it. Semantics that all versions share are in the
-kernels; what a version alone demands is in `gatherscatter.specs.quirks`.
+Validation, documentation, command line, model runners and tests read it. The kernels hold the semantics that all
+versions share. `gatherscatter.specs.quirks` holds the demands of single versions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from gatherscatter.errors import OpValueError
 from gatherscatter.lazy_modules import load
 from gatherscatter.specs import quirks
+from gatherscatter.suggestions import find_similar, name_candidates
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -28,7 +29,7 @@ ONNX_24 = (
     *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
     *("float4_e2m1fn", "int4", "uint4"),
 )
-# Of OpenVINO's narrow types, those that NumPy and ml_dtypes hold one element a slot; they are moved, not computed with.
+# OpenVINO's narrow types that NumPy and ml_dtypes store with one element in a slot. They can only be moved.
 NARROW = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4")
 OPENVINO_REDUCED = ("bool", *INTEGERS, *FLOATS, "bfloat16")
 OPENVINO_NUMBERS = (*OPENVINO_REDUCED, *NARROW)
@@ -42,7 +43,7 @@ INDEX_RANGES = {
 
 
 class REQUIRED:
-    """Stands for the default of an attribute that must be given."""
+    """The default of an attribute that must be given."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,13 @@ class Attribute:
 
     @property
     def default_text(self) -> str:
-        """The default as it is typed on a command line."""
+        """The default as text for a command line."""
         return str(self.default).lower() if self.type == "bool" else str(self.default)
 
 
 @dataclass(frozen=True)
 class OpVersion:
-    """One version of one operator, as its specification has it; call it to run it.
+    """One version of one operator, as its specification defines it. Call it to run it.
 
     >>> import numpy as np, gatherscatter as gs
     >>> row = gs.op("onnx.GatherND-12")
@@ -104,7 +105,7 @@ class OpVersion:
     index_types: tuple[str, ...]
     index_range: str
     shape_rule: str
-    reduction: str | None = None  # of operators that reduce and have no attribute for it
+    reduction: str | None = None  # of operators that reduce without an attribute for it
     deprecated: bool = False
     prepare: Callable[..., tuple[np.ndarray, ...]] | None = field(default=None, repr=False)
     finish: Callable[..., np.ndarray] | None = field(default=None, repr=False)
@@ -115,13 +116,16 @@ class OpVersion:
 
     @property
     def source(self) -> str:
-        """Where the specification stands."""
+        """The place of its specification."""
         if self.domain == "onnx":
             return f"ONNX operator schemas, {self.op_type}, since version {self.version}"
         return f"OpenVINO operation specifications, {self.op_type}-{self.version}"
 
+    def __repr__(self) -> str:
+        return f"op({self.name!r})"
+
     def __call__(self, *inputs: ArrayLike | None, **attributes: Any) -> np.ndarray:
-        """Run this version on inputs in the order of the specification; see `gatherscatter.spec.call`."""
+        """Run this version on inputs in the order of the specification. See `gatherscatter.spec.call`."""
         return load(__name__, "call")(self, inputs, attributes)  # type: ignore[no-any-return]
 
 
@@ -315,7 +319,7 @@ TABLE = (
 
 
 def ops() -> tuple[OpVersion, ...]:
-    """All op versions there are, ONNX first.
+    """Return all op versions, with those of ONNX first.
 
     >>> len(ops())
     37
@@ -329,7 +333,7 @@ for _row in TABLE:
 
 
 def op(name: str) -> OpVersion:
-    """The op version of a name; without a version number, the newest.
+    """Return the op version with this name. Without a version number, it is the newest.
 
     >>> op("openvino.GatherND-8").index_range
     'negative'
@@ -339,23 +343,40 @@ def op(name: str) -> OpVersion:
     Raises
     ------
     LookupError
-        There is none; the message lists what there is.
+        There is no such op version. The message lists the known ones.
     """
     family, _, version = name.partition("-")
-    rows = [row for row in TABLE if f"{row.domain}.{row.op_type}" == family]
-    if not rows:
-        known = ", ".join(dict.fromkeys(f"{row.domain}.{row.op_type}" for row in TABLE))
-        raise LookupError(f"there is no operator {name!r}; there are {known}")
+    domain, _, op_type = family.partition(".")
+    rows = _BY_TYPE.get((domain, op_type))
+    if rows is None:
+        known = [f"{row[0].domain}.{row[0].op_type}" for row in _BY_TYPE.values()]
+        meant = name_candidates(_find_similar_operators(family))
+        raise LookupError(f"there is no operator {name!r}{meant or '; there are ' + ', '.join(known)}")
     if not version:
         return rows[-1]
     for row in rows:
         if str(row.version) == version:
             return row
-    raise LookupError(f"{family} has no version {version!r}; it has {', '.join(str(row.version) for row in rows)}")
+    text = f"{family} has no version {version!r}; it has {', '.join(str(row.version) for row in rows)}"
+    if version.isdecimal() and rows[0].version < int(version):
+        text += f"; opset {version} uses version {find(domain, op_type, int(version)).version}"
+    raise LookupError(text)
+
+
+def _find_similar_operators(name: str) -> list[str]:
+    """Return operators with similar names, in the name's domain if it has one. ScatterND matches ScatterNDUpdate."""
+    domain, _, op_type = name.rpartition(".")
+    found: list[str] = []
+    for known in dict.fromkeys(known for known, _ in _BY_TYPE):
+        if domain.lower() in ("", known):
+            types = {own.removesuffix("Update"): own for of, own in _BY_TYPE if of == known}
+            similar = find_similar(op_type.removesuffix("Update"), types)
+            found += [f"{known}.{types[each]}" for each in similar[:2]]
+    return found
 
 
 def find(domain: str, op_type: str, opset: int) -> OpVersion:
-    """The newest version of an operator that is not above an opset.
+    """Return the newest version of an operator that is not above an opset.
 
     >>> find("onnx", "ScatterND", 17).name
     'onnx.ScatterND-16'
@@ -370,18 +391,18 @@ def find(domain: str, op_type: str, opset: int) -> OpVersion:
         raise LookupError(f"there is no operator {domain}.{op_type}")
     older = [row for row in rows if row.version <= opset]
     if not older:
-        raise LookupError(f"{domain}.{op_type} is not in opset {opset}; it came with {rows[0].version}")
+        raise LookupError(f"{domain}.{op_type} does not exist in opset {opset}; opset {rows[0].version} introduced it")
     return older[-1]
 
 
-# A dim is an int where the size is known, and anything else where not; a shape is None where the rank is not.
+# A dim is an int if the size is known, and anything else if it is not. A shape is None if the rank is unknown.
 Dims = Sequence[Any]
 
 
 def slots_shape(kernel: str, data: Dims, indices: Dims, axis: int, batch_dims: int) -> tuple[Any, ...]:
-    """The shape of a gather's output and of a scatter's updates, for shapes and attributes that fit.
+    """Return the shape of a gather's output and of a scatter's updates, for valid shapes and attributes.
 
-    The core computes the same from numbers alone, and checks them. Only the length of index tuples must be an int.
+    The core computes the same from known sizes, and checks them. Here, only the length of index tuples must be known.
 
     >>> slots_shape("gather", (2, "n", 5), (None, 3), axis=1, batch_dims=0)
     (2, None, 3, 5)
@@ -398,7 +419,7 @@ def slots_shape(kernel: str, data: Dims, indices: Dims, axis: int, batch_dims: i
 def result_shape(
     row: OpVersion, shapes: Sequence[Dims | None], attributes: Mapping[str, Any], axis: int | None
 ) -> Dims | None:
-    """The shape of the result from those of the inputs; ``axis`` is None where it is an input that is not known.
+    """Return the shape of the result from those of the inputs. ``axis`` is None if it is an unknown input.
 
     >>> from gatherscatter.specs.table import op
     >>> result_shape(op("onnx.GatherND-13"), [(None, 3, 4), (None, 2, 1)], {"batch_dims": 1}, None)
@@ -410,7 +431,7 @@ def result_shape(
     if row.kernel == "gather_reduce":
         return None if data is None else [_count_bags(row, shapes), *data[1:]]
     if row.kernel not in ("gather", "gather_nd"):
-        return data  # scatters, caches and trees have the shape of what they begin with
+        return data  # scatters, caches and trees have the shape of their first input
     if data is None or indices is None:
         return None
     batch_dims = attributes.get("batch_dims", 0)
@@ -420,10 +441,10 @@ def result_shape(
 
 
 def _count_bags(row: OpVersion, shapes: Sequence[Dims | None]) -> Any:
-    """The number of bags, where a shape tells it."""
+    """Return the number of bags if it follows from a shape."""
     names = [known.name for known in row.inputs]
     if "segment_ids" in names:
-        return None  # it is a value
+        return None  # it depends on a value
     bags = shapes[names.index("offsets" if "offsets" in names else "indices")]
     return bags[0] if bags else None
 
@@ -448,5 +469,5 @@ def _gather_nd(row: OpVersion, data: Dims, indices: Dims, batch_dims: int) -> Di
     dims = slots_shape(row.kernel, data, indices, 0, batch_dims)
     if row.finish is None or batch_dims <= 1:
         return dims
-    batch = dims[:batch_dims]  # GatherND-5 makes one dim of them
+    batch = dims[:batch_dims]  # GatherND-5 merges them into one dim
     return (math.prod(batch) if all(isinstance(dim, int) for dim in batch) else None, *dims[batch_dims:])

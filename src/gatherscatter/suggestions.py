@@ -1,0 +1,129 @@
+"""Suggestions for names that do not exist: words of other libraries, and misspelled ones.
+
+Words with the same meaning are in sentences.toml. The calls of other libraries are in known_as.toml, which is also the
+source of the page "Equivalents".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gatherscatter.sentences import format_sentence, read_sentences
+
+
+def suggest_choice(value: object, choices: Iterable[str]) -> str:
+    """Return the end of an error about a word that is not among the choices, or "" if none has the same meaning.
+
+    >>> suggest_choice("sum", ["none", "add", "mul"])
+    "; did you mean 'add'?"
+    >>> suggest_choice("dim", ["axis", "mode"])
+    "; did you mean 'axis'?"
+    >>> suggest_choice("strange", ["none", "add"])
+    ''
+    """
+    known = list(choices)
+    groups: list[list[str]] = read_sentences()["same_meaning"]["words"]
+    same = [word for group in groups if str(value).lower() in group for word in group if word in known]
+    return name_candidates(map(repr, same[:1]))
+
+
+def suggest_parameter(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error about an unknown argument, or "" if none has the same meaning or a similar name.
+
+    >>> suggest_parameter("batchdims", ["axis", "batch_dims"])
+    "; did you mean 'batch_dims'?"
+    """
+    names = list(known)
+    return suggest_choice(name, names) or name_candidates(map(repr, find_similar(name, names)[:1]))
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error about an unknown name in a module: a similar name, or calls that replace a function.
+
+    >>> suggest_name("scatternd", ["gather_nd", "scatter_nd"])
+    "; did you mean 'scatter_nd'?"
+    >>> suggest_name("take_along_dim", ["gather_elements"])
+    '; instead of torch.take_along_dim(x, e, 0) write gs.gather_elements(x, e, 0)'
+    """
+    similar = find_similar(name, known)[:1]
+    meant = name_candidates(map(repr, similar))
+    return meant if similar and _letters(similar[0]) == _letters(name) else suggest_calls(name) or meant
+
+
+def name_candidates(names: Iterable[str]) -> str:
+    """Return the end of an error that names candidates, or "" if there are none.
+
+    >>> name_candidates(["onnx.Gather", "openvino.Gather"])
+    '; did you mean onnx.Gather or openvino.Gather?'
+    """
+    *others, last = [*names] or [""]
+    joined = f"{', '.join(others)} or {last}" if others else last
+    return format_sentence("parts", "did_you_mean", names=joined) if last else ""
+
+
+def find_similar(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that resemble a name, the most similar first. Case and underscores are ignored.
+
+    >>> find_similar("ScatterNd", ["scatter_nd", "gather_nd", "run"])
+    ['scatter_nd']
+    """
+    by_letters: dict[str, list[str]] = {}
+    for each in known:
+        by_letters.setdefault(_letters(each), []).append(each)
+    if not (letters := _letters(name)):
+        return []
+    similar = [letters] if letters in by_letters else get_close_matches(letters, by_letters, n=3, cutoff=0.8)
+    return [each for close in similar for each in by_letters[close]]
+
+
+def suggest_calls(name: str) -> str:
+    """Return the calls that replace a function of another library, or "" if no library has the name.
+
+    >>> suggest_calls("take_along_dim")
+    '; instead of torch.take_along_dim(x, e, 0) write gs.gather_elements(x, e, 0)'
+    """
+    letters, libraries = _letters(name), read_known_as()["libraries"]
+    calls = [
+        format_sentence("parts", "instead_of", theirs=lines[0][0], ours=lines[0][1])
+        for library in libraries
+        if (lines := [line for line in library["lines"] if letters in map(_letters, _function_names(line[0]))])
+    ]
+    places = [
+        name_place(f"{library['place']}.{each}")
+        for library in libraries
+        for each in library.get("names", ())
+        if _letters(each) == letters
+    ]
+    return "".join([*calls[:2], *places])
+
+
+def name_place(place: str) -> str:
+    """Return the end of an error about a name that is in another place."""
+    return format_sentence("parts", "other_place", place=place)
+
+
+@lru_cache(maxsize=1)
+def read_known_as() -> dict[str, Any]:
+    """Read the libraries of known_as.toml, with the arrays of their lines."""
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("known_as.toml").read_text("utf-8"))
+
+
+def _function_names(call: str) -> Iterator[str]:
+    """Find the names of the function that a line calls: "subtract" and "at" in ``np.subtract.at(x, i, v)``."""
+    called = re.search(r"([\w.\]]+)\(", call)
+    if called:
+        *owners, last = called[1].split(".")
+        yield last
+        if last == "at":
+            yield owners[-1]
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
