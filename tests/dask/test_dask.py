@@ -1,4 +1,4 @@
-"""gatherscatter.dask in Dask itself: values, errors, chunks and graphs, for any chunking and any scheduler."""
+"""gatherscatter.dask in Dask itself: values, errors, chunks and graphs, for any chunks and any scheduler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCHEDULERS = ("synchronous", "threads")
 
 
 def chunked(c: Choices, array: np.ndarray) -> Any:
-    """A Dask array in chunks of any sizes, empty ones among them."""
+    """Return a Dask array in chunks of random sizes, including empty ones."""
     chunks = []
     for length in array.shape:
         cuts = sorted(c.integer(0, length) for _ in range(c.pick((1, 2, 0, 3))))
@@ -37,7 +37,7 @@ def chunked(c: Choices, array: np.ndarray) -> Any:
 
 
 def blocks_and_shapes(array: Any, scheduler: str) -> Any:
-    """What each chunk is, and the shape that it should have."""
+    """Return each computed chunk with its expected shape."""
     shapes = itertools.product(*array.chunks)
     return zip(dask.compute(*array.to_delayed().flat, scheduler=scheduler), shapes, strict=True)
 
@@ -46,9 +46,9 @@ def blocks_and_shapes(array: Any, scheduler: str) -> Any:
 @pytest.mark.parametrize("kernel", random_calls.ARRAY_KERNELS)
 @given(data=st.data())
 def test_random_calls(kernel: str, in_two_steps: bool, data: Any) -> None:
-    """All modes, reductions, index and element types, with any of the arrays in chunks, against the oracle."""
+    """Check all modes, reductions, index and element types against the oracle, with any of the arrays in chunks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange, "is_worth_two_steps", lambda *facts: in_two_steps)  # however few there are
+        patch.setattr(exchange, "is_worth_two_steps", lambda *facts: in_two_steps)  # even if there are few
         _check_random_call(kernel, data)
 
 
@@ -60,7 +60,7 @@ def _check_random_call(kernel: str, data: Any) -> None:
     )
     assume(inputs[0].dtype.kind not in "US" or keywords.get("reduction", "none") == "none")  # see test_text
     assume(inputs[0].dtype.kind != "O" or keywords["mode"] != "fill")  # refused
-    lazy = c.integer(1, 2 ** len(inputs) - 1)  # which of them, a bit each
+    lazy = c.integer(1, 2 ** len(inputs) - 1)  # one bit for each array
     arrays = [chunked(c, array) if lazy & 1 << n else array for n, array in enumerate(inputs)]
     plan = c.pick(gsd.inputs.PLANS)
     scheduler = c.pick(SCHEDULERS)
@@ -83,7 +83,7 @@ def _check_random_call(kernel: str, data: Any) -> None:
 
 
 def check_bad_chunk(error: Any, indices: np.ndarray) -> None:
-    """Bad indices of whichever chunk was looked at first."""
+    """Check the error for bad indices in the chunk that was examined first."""
     assert isinstance(error, OpIndexError), error
     low, high = error.allowed
     for position, value in zip(error.positions, error.values, strict=True):
@@ -121,7 +121,7 @@ def places(*shape: int, below: int, seed: int = 0) -> np.ndarray:
 
 
 def tasks(array: Any, *sources: Any) -> int:
-    """How many tasks a call added to those of its arrays."""
+    """Return the number of tasks that a call added to those of its arrays."""
     return len(dict(array.__dask_graph__())) - sum(len(dict(source.__dask_graph__())) for source in sources)
 
 
@@ -133,13 +133,13 @@ VERSIONS = [row for row in oracle.ROWS.values() if row.kernel not in ("gather_tr
 @settings(max_examples=20)
 @given(data=st.data())
 def test_random_calls_of_versions(row: oracle.OracleRow, data: Any) -> None:
-    """Types, attributes, ranges and results of the specification, with any of the arrays in chunks."""
+    """Check types, attributes, ranges and results of the specification, with any of the arrays in chunks."""
     c = HypothesisChoices(data.draw)
     inputs, attributes = random_calls.version_call(c, row)
     lazy = c.integer(1, 7)
     assume(all(array.dtype.kind not in "OUS" for array in inputs))
     arrays = [chunked(c, array) if lazy & 1 << n and n < 3 else array for n, array in enumerate(inputs)]
-    if "axis" in row.inputs:  # it decides about the graph
+    if "axis" in row.inputs:  # the graph depends on the axis
         at = row.inputs.index("axis")
         arrays[at:] = inputs[at:]
     assume(any(isinstance(array, da.Array) for array in arrays))
@@ -207,7 +207,7 @@ def test_tasks_of_known_indices(hundred: Any) -> None:
     assert sum(isinstance(task, Alias) for task in dict(one.__dask_graph__()).values()) == 99
     assert tasks(gs.scatter_nd(hundred, everywhere, da.from_array(ones, chunks=5000))) <= 306
     assert tasks(gs.gather_nd(hundred, everywhere[::2]), hundred) == 101
-    assert tasks(gs.gather_nd(hundred, everywhere), hundred) == 1  # all chunks of data are no larger than the result
+    assert tasks(gs.gather_nd(hundred, everywhere), hundred) == 1  # all data is no larger than the result
     assert tasks(gs.gather_nd(hundred, everywhere[:5]), hundred) == 1
     assert tasks(gs.gather(hundred, places(50, below=100)), hundred) <= 110
     assert tasks(gs.scatter_update(hundred, [0, 99], numbers(2, 100)), hundred) == 100
@@ -267,7 +267,7 @@ def test_untouched_chunks_are_passed_by_reference() -> None:
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("reduction", oracle.REDUCTIONS)
 def test_every_chunking_gives_the_bits_of_one_call(reduction: str, scheduler: str) -> None:
-    """Floats that are rounded, and many duplicates in chunks in two directions: the order of the sums is seen."""
+    """Rounded floats with many duplicates in chunks along two directions: the bits depend on the order of the sums."""
     data, updates, tuples = numbers(30, 20), numbers(60, 50, seed=1), places(60, 50, 2, below=20)
     expected = gs.scatter_nd(data, tuples, updates, reduction=reduction)
     for step in (7, 13, 60):
@@ -319,7 +319,7 @@ def test_text_of_other_widths() -> None:
 
 
 def test_objects_are_not_filled() -> None:
-    with pytest.raises(OpTypeError, match="objects have no 'fill' that is known before they are"):
+    with pytest.raises(OpTypeError, match="the value of 'fill' is not known before objects are computed"):
         gs.gather(da.from_array(np.array([1, "a"], object), chunks=1), [9], mode="fill")
 
 

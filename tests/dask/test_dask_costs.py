@@ -1,4 +1,4 @@
-"""The model of costs against the graphs that are made."""
+"""The cost model agrees with the actual graphs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_tasks_of_indices_in_memory(chunks: int) -> None:
 
 
 def test_bytes_between_two_workers() -> None:
-    """What a real cluster moved, within what random places and the protocol make of it."""
+    """The bytes that a real cluster moved agree with the model, within the effects of chance and the protocol."""
     distributed = pytest.importorskip("distributed")
     count, chunks, index_chunks = 400_000, 20, 4
     places = np.random.default_rng(0).integers(0, count, (count, 1))

@@ -1,4 +1,4 @@
-"""gs.gather_reduce on Dask arrays: the bits of one call in memory and of the oracle, for any chunks."""
+"""gs.gather_reduce on Dask arrays has the bits of one call in memory and of the oracle, for any chunks."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ gsd: Any = pytest.importorskip("gatherscatter.dask")
 MODES = ("raise", "wrap", "clip", "fill")
 REDUCTIONS = ("add", "mul", "min", "max", "mean")
 FORMS = ("packed", "packed twice", "offsets", "segments", "sorted segments")
-CHUNK_SIZES = ("128MiB", "100B", "1B")  # a task for all, for some bags, for each bag
+CHUNK_SIZES = ("128MiB", "100B", "1B")  # one task for all bags, for some bags, for each bag
 
 
 def in_chunks(c: Choices, array: np.ndarray) -> Any:
-    """A Dask array in chunks of any sizes, empty ones among them."""
+    """Return a Dask array in chunks of random sizes, including empty ones."""
     chunks = []
     for length in array.shape:
         cuts = sorted(c.integer(0, length) for _ in range(c.pick((1, 2, 0, 3))))
@@ -44,7 +44,7 @@ def numbers(c: Choices, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def draw_bags(c: Choices, form: str, rows: int, mode: str) -> tuple[dict[str, np.ndarray | None], list[int], int]:
-    """Arguments that give bags, the bag of each member, and how many bags there are."""
+    """Return arguments that define bags, the bag of each member, and the number of bags."""
     reach = 3 * rows if mode != "raise" else rows
     rng = np.random.default_rng(c.integer(0, 1000))
     if form.startswith("packed"):
@@ -69,11 +69,12 @@ def draw_bags(c: Choices, form: str, rows: int, mode: str) -> tuple[dict[str, np
 @pytest.mark.parametrize("form", FORMS)
 @given(drawn=st.data())
 def test_random_calls(form: str, drawn: Any) -> None:
-    """Every mode and reduction, with any of the arrays in chunks, against memory and the oracle."""
+    """Check every mode and reduction against one call in memory and the oracle, with any of the arrays in chunks."""
     c = HypothesisChoices(drawn.draw)
     dtype = np.dtype(c.pick(("float32", "int16", "float16", "complex64")))
     reduction = c.pick(REDUCTIONS if dtype.kind != "c" else ("add", "mul", "mean"))
-    accumulate = c.pick(("step", "wide", "exact") if dtype.kind != "c" and reduction != "mul" else ("step",))
+    accumulates = dtype.kind != "c" and reduction in ("add", "mean")
+    accumulate = c.pick(("step", "wide", "exact") if accumulates else ("step",))
     mode = c.pick(MODES)
     rows, inner = c.integer(1, 8), c.pick(((), (3,), (2, 2), (0,)))
     data = numbers(c, (rows, *inner), dtype)
@@ -89,7 +90,7 @@ def test_random_calls(form: str, drawn: Any) -> None:
     every = {"data": data, **arrays, "weights": weights}
     expected = gs.gather_reduce(**every, **how)
 
-    lazy = c.integer(0, 2 ** len(every) - 1)  # which of them, a bit each
+    lazy = c.integer(0, 2 ** len(every) - 1)  # one bit for each array
     given_arrays = {
         name: in_chunks(c, array) if array is not None and lazy & 1 << n else array
         for n, (name, array) in enumerate(every.items())
@@ -103,7 +104,7 @@ def test_random_calls(form: str, drawn: Any) -> None:
     assert result.tobytes() == expected.tobytes()
 
     if accumulate == "wide" and dtype.itemsize > 2 and dtype.kind in "fc":
-        return  # the oracle has no wide sums of these
+        return  # the oracle does not have wide sums of these
     flat = list(range(rows)) if indices is None else indices.reshape(-1).tolist()
     line = None if weights is None else list(weights.reshape(-1))
     value = default if np.ndim(default) == 0 else 0
@@ -119,11 +120,11 @@ VERSIONS = [row for row in oracle.ROWS.values() if row.kernel == "gather_reduce"
 @pytest.mark.parametrize("row", VERSIONS, ids=lambda row: row.name)
 @given(drawn=st.data())
 def test_random_calls_of_versions(row: oracle.OracleRow, drawn: Any) -> None:
-    """Types, attributes, ranges and results of the specification, with any of the arrays in chunks."""
+    """Check types, attributes, ranges and results of the specification, with any of the arrays in chunks."""
     c = HypothesisChoices(drawn.draw)
     arrays, attributes = random_calls.version_call(c, row)
     named = {name: array for name, array in zip(row.inputs, arrays, strict=False) if array is not None}
-    assume(all(array.dtype.kind not in "OUS" for array in named.values()))  # refused where they are lazy
+    assume(all(array.dtype.kind not in "OUS" for array in named.values()))  # lazy arrays are refused there
     lazy = [name for name in named if c.pick((True, False))] or list(named)[:1]
     cut = {name: in_chunks(c, array) if name in lazy else array for name, array in named.items()}
     size, scheduler = c.pick(CHUNK_SIZES), c.pick(("synchronous", "threads"))
@@ -161,7 +162,7 @@ def test_a_version_names_its_input_and_its_range() -> None:
 
 
 def test_a_version_adds_halves_up_in_float32_and_takes_a_lazy_default_index() -> None:
-    """2048 is the first number of float16 to which 1 can't be added."""
+    """2048 is the first number of float16 to which 1 cannot be added."""
     table = da.from_array(np.array([2048, 1], np.float16), chunks=1)
     bags, default = np.array([0, 3]), da.from_array(np.array([1]), chunks=1)
     inputs = table, np.array([0, 1, 1]), bags, default
@@ -172,7 +173,7 @@ def test_a_version_adds_halves_up_in_float32_and_takes_a_lazy_default_index() ->
 
 
 def check_bad_chunk(result: Any, named: dict[str, np.ndarray], rows: int) -> None:
-    """Bad indices of whichever chunk was computed first. Members in no bag need not be computed."""
+    """Check the error for bad indices in the chunk that was computed first. Members in no bag need not be computed."""
     indices = named["indices"]
     if isinstance(result, OpIndexError):
         assert result.allowed == (0, rows - 1)
@@ -203,7 +204,7 @@ def test_the_result_has_the_chunks_of_indices_and_of_data() -> None:
     assert gs.gather_reduce(data, packed).chunks == ((5, 2), (3, 5))
     assert gs.gather_reduce(data, packed.compute()).chunks == ((7,), (3, 5))
     line = da.from_array(places(10, below=6), chunks=5)
-    assert gs.gather_reduce(data, line, offsets=[0, 4, 9, 9]).chunks == ((2, 2), (3, 5))  # the second bag spans both
+    assert gs.gather_reduce(data, line, offsets=[0, 4, 9, 9]).chunks == ((2, 2), (3, 5))  # the second bag is in both
     assert gs.gather_reduce(data, segment_ids=[3, 0, 0, 1, 2, 0]).chunks == ((2, 2), (3, 5))
     assert gs.gather_reduce(data, line[:0], offsets=[]).chunks == ((0,), (3, 5))
 
@@ -218,7 +219,7 @@ def test_chunks_are_cut_where_gathered_rows_would_be_too_large() -> None:
         assert gs.gather_reduce(several, indices.reshape(-1), offsets=offsets).chunks[0] == (3, 3, 2)
         assert gs.gather_reduce(one, indices).chunks[0] == (8,)
         assert gs.gather_reduce(one, indices.reshape(-1), offsets=offsets).chunks[0] == (8,)
-    with dask.config.set({"array.chunk-size": 1}):  # a bag is not cut
+    with dask.config.set({"array.chunk-size": 1}):  # a bag is never divided
         assert gs.gather_reduce(several, indices).chunks[0] == (1,) * 8
 
 
@@ -230,7 +231,7 @@ def test_data_in_memory_is_one_chunk() -> None:
 
 
 def test_tasks() -> None:
-    """One for each chunk of the result, one for each of lazy indices, and those of the rows."""
+    """There is one task for each chunk of the result, one for each chunk of lazy indices, and those of the rows."""
     data, packed = da.zeros((100, 10), chunks=(100, 5)), da.from_array(places(8, 3, below=100), chunks=(2, 3))
     count = len(gs.gather_reduce(data, packed).dask) - len(data.dask) - len(packed.dask)
     assert count == 4 + 4 * 2
@@ -246,13 +247,13 @@ def test_tasks() -> None:
 def test_small_chunks_of_data_are_put_together() -> None:
     data, indices = da.from_array(table(40, 2), chunks=4), places(20, 3, below=40)
     assert not stores_rows(gs.gather_reduce(data, indices))
-    assert stores_rows(gs.gather_reduce(data, indices[:10]))  # fewer rows than data has
+    assert stores_rows(gs.gather_reduce(data, indices[:10]))  # fewer rows than in data
     with dask.config.set({"array.chunk-size": 40 * 8 - 1}):
         assert stores_rows(gs.gather_reduce(data, indices))
 
 
 def stores_rows(made: Any) -> bool:
-    """Whether gathered rows are chunks of an array between data and the result."""
+    """Check whether the graph contains an array of gathered rows between data and the result."""
     return sum(name.startswith("gather_reduce-") for name in made.dask.layers) == 2
 
 
@@ -313,7 +314,7 @@ def test_known_indices_raise_at_once_what_memory_raises() -> None:
 
 @pytest.mark.parametrize("chunks", [3, 8])
 def test_a_lazy_index_says_its_position_and_its_chunk(chunks: int) -> None:
-    """Also where the members were put in another order, or in other chunks."""
+    """The error names both, even if members were reordered or rechunked."""
     line = np.zeros(9, np.int64)
     line[5] = 12
     data, indices = da.zeros(8, chunks=chunks), da.from_array(line, chunks=4)
@@ -337,7 +338,7 @@ LINE = da.from_array(np.array([0, 1]), chunks=1)
 @pytest.mark.parametrize(
     ("arguments", "kind", "text"),
     [
-        ({"indices": LINE}, OpValueError, "give the bags in one way"),
+        ({"indices": LINE}, OpValueError, "define the bags in exactly one way"),
         ({"indices": [[0]], "offsets": [0]}, OpValueError, "given: indices of 2 dimensions and offsets"),
         ({"indices": LINE, "offsets": [0, 3]}, OpIndexError, "offsets[1] = 3 is out of range for 2 members"),
         ({"indices": LINE, "offsets": LINE + 1}, OpValueError, "offsets must begin with 0, not 1"),
@@ -346,7 +347,7 @@ LINE = da.from_array(np.array([0, 1]), chunks=1)
         ({"indices": LINE, "segment_ids": [0]}, OpValueError, "segment_ids has shape (1,), but must have (2,)"),
         ({"indices": LINE, "segment_ids": LINE - 1}, OpIndexError, "segment_ids[0] = -1 is out of range"),
         ({"indices": LINE, "segment_ids": LINE, "num_segments": -1}, OpValueError, "num_segments must be at least 0"),
-        ({"indices": [[0]], "num_segments": 1}, OpValueError, "num_segments goes with segment_ids only"),
+        ({"indices": [[0]], "num_segments": 1}, OpValueError, "num_segments is allowed only with segment_ids"),
         ({"indices": LINE[0], "offsets": [0]}, OpValueError, "indices must have one dimension, not shape ()"),
         ({"indices": LINE, "offsets": [0], "weights": da.ones(3)}, OpValueError, "weights has shape (3,), but must"),
         ({"indices": [[0]], "weights": da.ones((1, 1)) * 1j}, OpTypeError, "weights of type complex128 can't be"),
@@ -359,7 +360,7 @@ LINE = da.from_array(np.array([0, 1]), chunks=1)
         ({"indices": [[0]], "plan": "maybe"}, OpValueError, "plan must be one of 'lazy', 'eager'"),
         ({"indices": [[0]], "out": np.zeros((1, 2))}, OpTypeError, "out can't be given with Dask arrays"),
         ({"indices": [[0]], "num_threads": 0}, OpValueError, "num_threads must be at least 1"),
-        ({"data": da.ones(()), "indices": [[0]]}, OpValueError, "data must have rows"),
+        ({"data": da.ones(()), "indices": [[0]]}, OpValueError, "data must have at least one dimension"),
         ({"data": da.from_array(np.array(["a"])), "indices": [[0]]}, OpTypeError, "not defined for elements of type"),
         ({"data": DATA[DATA[:, 0] > 0], "indices": [[0]]}, OpValueError, "data has chunks of unknown sizes"),
     ],
@@ -395,7 +396,7 @@ print(peak() - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units elsewhere")
 @pytest.mark.parametrize("rows_and_limit", ["(20_000, '8MiB')", "(5_000, '16MiB')"])
 def test_gathered_rows_are_not_stored(rows_and_limit: str) -> None:
-    """They would take 205 MB. Data takes 10 MB, and so does a copy of it in one chunk."""
+    """They would take 205 MB. The data takes 10 MB, and a copy of it in one chunk takes as much."""
     done = subprocess.run([sys.executable, "-c", PEAK, rows_and_limit], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 64 << 20

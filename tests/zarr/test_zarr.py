@@ -1,4 +1,4 @@
-"""gatherscatter.zarr on real stores: the same bits as in memory, nothing lost, nothing applied twice."""
+"""gatherscatter.zarr on real stores: the same bits as in memory, and no update is lost or applied twice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JOB = SUPPORT / "zarr_job.py"
 
 
 def stored(place: Any, values: np.ndarray, chunks: Any, shards: Any = None, **options: Any) -> Any:
-    """Values as an array of Zarr."""
+    """Store values as an array of Zarr."""
     array = zarr.create_array(
         place, shape=values.shape, dtype=values.dtype, chunks=chunks, shards=shards, overwrite=True, **options
     )
@@ -49,16 +49,16 @@ def same_bits(left: np.ndarray, right: np.ndarray) -> bool:
 
 @st.composite
 def layouts(draw: st.DrawFn, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Chunks, and perhaps shards, for a shape: also larger than it, also uneven."""
+    """Return chunks, and possibly shards, for a shape. They can be larger than the shape, or uneven."""
     chunks = tuple(draw(st.integers(1, max(n, 1) + 1)) for n in shape)
-    sharded = shape and draw(st.booleans())  # Zarr itself can't read a shard without axes
+    sharded = shape and draw(st.booleans())  # Zarr cannot read a shard without axes
     shards = tuple(c * draw(st.integers(1, 3)) for c in chunks) if sharded else None
     return {"chunks": chunks, "shards": shards}
 
 
 @st.composite
 def calls(draw: st.DrawFn, scatter: bool) -> tuple[str, np.ndarray, np.ndarray, tuple[int, ...], dict[str, Any]]:
-    """Function, data, indices, the shape of the slots, options."""
+    """Return function, data, indices, the shape of the slots, and options."""
     shape = tuple(draw(st.lists(st.integers(1, 7), min_size=1, max_size=3)))
     rank, mode = len(shape), draw(st.sampled_from(["raise", "wrap", "clip", "drop" if scatter else "fill"]))
     far = 0 if mode == "raise" else 3
@@ -97,7 +97,9 @@ LIMITS = st.sampled_from([{}, {"workers": 1}, {"memory_limit": 100_000}])
 @given(drawn=calls(scatter=True), draws=st.data())
 def test_scatters_give_the_bits_of_the_array_functions(drawn: Any, draws: st.DataObject) -> None:
     name, data, indices, slots, options = drawn
-    options |= {"reduction": draws.draw(st.sampled_from(REDUCTIONS)), "include_self": draws.draw(st.booleans())}
+    options["reduction"] = draws.draw(st.sampled_from(REDUCTIONS))
+    if options["reduction"] != "none":
+        options["include_self"] = draws.draw(st.booleans())
     updates = np.random.default_rng(0).integers(1, 7, slots).astype(data.dtype)
     wanted = getattr(gs, name)(data, indices, updates, **options)
     array = stored(zarr.storage.MemoryStore(), data, **draws.draw(layouts(data.shape)), fill_value=1)
@@ -126,7 +128,7 @@ def test_gathers_give_the_bits_of_the_array_functions(drawn: Any, draws: st.Data
 def test_the_last_of_several_updates_stays(tmp_path: Path) -> None:
     array = stored(tmp_path / "z", np.zeros((24, 30)), (6, 10))
     indices = np.array([[1, 2], [7, 9], [7, -21], [23, 29], [0, 15]])
-    gsz.scatter_nd(array, indices, [10.0, 20, 30, 40, 50])  # by zarr.vindex, [7, 9] may become 20
+    gsz.scatter_nd(array, indices, [10.0, 20, 30, 40, 50])  # with zarr.vindex, [7, 9] may become 20
     assert array[7, 9] == 30
     assert indices[2, 1] == -21
     assert array[...].sum() == 130
@@ -169,7 +171,7 @@ def test_an_array_that_was_never_written_holds_its_fill_value(tmp_path: Path) ->
     assert report.chunks == 2
     assert gsz.gather_nd(array, [[5, 5], [-1, 3], [-1, 4]]).tolist() == [8, 9, 7]
     gsz.scatter_nd(array, [[777, 777]], [0], reduction="add")
-    gsz.scatter_nd(array, [[5, 5], [-1, 3]], [7, 7])  # chunks of nothing but the fill value lose their files
+    gsz.scatter_nd(array, [[5, 5], [-1, 3]], [7, 7])  # the files of chunks that only contain the fill value are deleted
     assert gsz.gather_nd(array, [[5, 5], [-1, 3]]).tolist() == [7, 7]
 
 
@@ -302,11 +304,11 @@ def test_a_bar_for_long_calls(tmp_path: Path) -> None:
 
 
 class Crash(BaseException):
-    """Stands for the end of a process, where a real one would be too slow to try every step."""
+    """Represents the end of a process. A real one would be too slow to try every step."""
 
 
 def failing(function: Any, after: int, error: BaseException | None = None) -> Any:
-    """A function that works so often and then never again."""
+    """Return a function that works ``after`` times and then always fails."""
     calls = itertools.count()
 
     def fails(*args: Any, **options: Any) -> Any:
@@ -318,7 +320,7 @@ def failing(function: Any, after: int, error: BaseException | None = None) -> An
 
 
 def prepare_job(folder: Path, rng: np.random.Generator, chunks: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The files of a job that touches every chunk several times: data, indices and updates."""
+    """Return the files of a job that touches every chunk several times: data, indices and updates."""
     data = rng.integers(-100, 100, (chunks * 4, 5)).astype("f8")
     indices = np.concatenate([np.arange(0, chunks * 4, 4), rng.integers(0, chunks * 4, 100)])[:, np.newaxis]
     updates = rng.integers(2, 5, (len(indices), 5)).astype("f8")
@@ -448,8 +450,66 @@ def test_a_lock_that_stays_taken(tmp_path: Path) -> None:
     assert array[0] == 0
 
 
+def test_paths_are_opened(tmp_path: Path) -> None:
+    data = np.arange(8.0)
+    stored(tmp_path / "a.zarr", data, (3,))
+    stored(tmp_path / "out.zarr", np.zeros(2), (2,))
+    path = str(tmp_path / "a.zarr")
+    gsz.scatter_nd(path, [[1]], [7.0])
+    gsz.scatter_update(tmp_path / "a.zarr", [2], [8.0])
+    gsz.scatter_elements(path, [3], [9.0])
+    assert gsz.gather(path, [1, 2]).tolist() == [7, 8]
+    assert gsz.gather_nd(tmp_path / "a.zarr", [[3]]).tolist() == [9]
+    out = gsz.gather_elements(path, [0, 3], out=tmp_path / "out.zarr")
+    assert out[:].tolist() == [0, 9]
+    assert gsz.scatter_nd(path, [[0]], [5.0], dry_run=True).dry_run
+    assert zarr.open_array(path, mode="r")[0] == 0
+
+
+def test_groups_are_answered_with_the_line_to_write(tmp_path: Path) -> None:
+    group = zarr.open_group(tmp_path / "g.zarr", mode="w")
+    for name in ("t2m", "lat"):
+        group.create_array(name, shape=(3,), dtype="f4")
+    path = str(tmp_path / "g.zarr")
+    listed = "is a group with the arrays 'lat', 't2m'; give "
+    with pytest.raises(OpTypeError) as caught:
+        gsz.scatter_nd(path, [[0]], [1.0])
+    assert str(caught.value) == f"scatter_nd: {path!r} {listed}{path + '/lat'!r}"
+    assert gsz.gather(f"{path}/lat", [0]).tolist() == [0]
+    with pytest.raises(OpTypeError) as caught:
+        gsz.gather(group, [0])
+    assert str(caught.value) == f"gather: array {listed}group['lat']"
+    with pytest.raises(OpTypeError, match="is a group, not an array"):
+        gsz.gather(zarr.open_group(tmp_path / "empty.zarr", mode="w"), [0])
+
+
+def test_a_path_without_an_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    for name in ("none.zarr", "x.npy", "."):
+        path = str(tmp_path / name)
+        with pytest.raises(FileNotFoundError, match=re.escape(f"scatter_nd: there is no array of Zarr at {path!r}")):
+            gsz.scatter_nd(path, [[0]], [1.0])
+        with pytest.raises(FileNotFoundError, match=re.escape(f"gather: there is no array of Zarr at {path!r}")):
+            gsz.gather(path, [0])
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["x.npy"]
+
+
+def test_the_traceback_of_ctrl_c_is_short(tmp_path: Path) -> None:
+    array = stored(tmp_path / "z", np.zeros(8), (2,))
+
+    def press(done: int, total: int, moved: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        gsz.scatter_nd(array, [[0], [5]], [1.0, 2.0], progress=press)
+    assert caught.value.__notes__ == ["the job is interrupted: resume it with the same call"]
+    assert len(caught.traceback) == 3  # this test, the function, and the inner function that it calls
+    gsz.scatter_nd(array, [[0], [5]], [1.0, 2.0])
+    assert array[:].tolist() == [1, 0, 0, 0, 0, 2, 0, 0]
+
+
 def interrupt(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int = 1) -> None:
-    """Have a job end after some chunks."""
+    """Make a job end after some chunks."""
     original = storage.Writer.overwrite
     monkeypatch.setattr(storage.Writer, "overwrite", failing(original, after))
     with pytest.raises(Crash) as caught:
@@ -464,7 +524,7 @@ def test_an_interrupted_job_keeps_others_out(tmp_path: Path, monkeypatch: pytest
     array = zarr.open_array(tmp_path / "array.zarr", mode="r+")
     with pytest.raises(gsz.JobError, match=r"an interrupted job \(scatter_nd add of 160 index tuples\)"):
         gsz.scatter_nd(array, indices, updates, reduction="mul")
-    with pytest.raises(gsz.JobError, match="this is the same one; resume it"):
+    with pytest.raises(gsz.JobError, match="this call is the same job; resume it"):
         gsz.scatter_nd(array, indices, updates, reduction="add", resume=False)
     report = gsz.scatter_nd(array, indices, updates, reduction="add", resume=True)
     assert 7 <= report.resumed < 60
@@ -608,14 +668,14 @@ def test_icechunk_after_an_error_holds_nothing(repository: Any, monkeypatch: pyt
 def test_icechunk_commits_nothing_of_others(repository: Any) -> None:
     array = opened(repository)
     array[0] = 3
-    with pytest.raises(OpValueError, match="changes that are not committed"):
+    with pytest.raises(OpValueError, match="uncommitted changes"):
         gsz.scatter_nd(array, [[1]], [1.0])
 
 
 def test_there_are_no_jobs_without_a_journal(repository: Any) -> None:
     for array in (opened(repository), stored(zarr.storage.MemoryStore(), np.zeros(4), (2,))):
         for options in ({"job": "one"}, {"resume": True}):
-            with pytest.raises(OpValueError, match="need the journal that scatters keep in local directories"):
+            with pytest.raises(OpValueError, match="need a journal, which scatters keep only in local directories"):
                 gsz.scatter_nd(array, [[1]], [1.0], **options)
 
 
@@ -723,7 +783,7 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: py
         stored(f"{name}.zarr", array, (2, *array.shape[1:]))
     zarr.open_array("indices.zarr", mode="r+")[2, 0] = 4
     line = "apply onnx.ScatterND-18 data.npy {}.zarr updates.zarr --reduction add --chunks 3 -o {} --scheduler"
-    monkeypatch.chdir("/")  # workers stand elsewhere
+    monkeypatch.chdir("/")  # workers start in another folder
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         monkeypatch.chdir(files)
         address = cluster.scheduler_address
@@ -740,7 +800,7 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: py
     ("line", "text"),
     [
         (f"{SCATTER} -o out.npy", "a scatter changes the .zarr array in place"),
-        (f"{SCATTER} --memory-limit much", "'much' is no size: write it as 500MB or 2GiB"),
+        (f"{SCATTER} --memory-limit much", "'much' is not a size: write it as 500MB or 2GiB"),
         (f"{SCATTER} --memory-limit 64B", "memory_limit of 64 bytes is too small"),
         (SCATTER.replace("data", "missing"), "missing.zarr: no such array"),
         (SCATTER.replace("add", "max").replace("-18", "-16"), "'--reduction': 'max' is not one of"),
@@ -752,8 +812,8 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: py
         ),
         ("apply openvino.ScatterUpdate-3 data.zarr rows.npy data.zarr --axis 0", "updates has shape"),
         ("apply onnx.ScatterND indices.npy indices.npy updates.npy --resume", "are for data in a .zarr array"),
-        (f"{SCATTER} --chunks 2", "--chunks is for a result that goes to a .zarr array"),
-        (f"{SCATTER} --chunks two", "'two' are no sizes of chunks: write them as 1000 or 1000,500"),
+        (f"{SCATTER} --chunks 2", "--chunks is for a result that is written to a .zarr array"),
+        (f"{SCATTER} --chunks two", "'two' are not chunk sizes: write them as 1000 or 1000,500"),
         (f"{SCATTER} --scheduler local", "--scheduler makes a new array: give --output a name that ends in .zarr"),
         (f"{SCATTER} --scheduler local -o data.zarr", "data.zarr would overwrite the input data.zarr"),
         (f"{SCATTER} --scheduler local -o o.zarr --resume", "--resume is for scatters in place"),

@@ -1,7 +1,7 @@
-"""The array functions for Dask: lazy, chunk by chunk, with the bits of one call in memory.
+"""The array functions for Dask. They are lazy, work chunk by chunk, and match a call in memory bit for bit.
 
-`gatherscatter.gather` and the others come here by themselves when one of their arrays is a Dask array. The functions
-here do the same and have one argument more: ``plan``.
+`gatherscatter.gather` and the other array functions call these functions if one of their arrays is a Dask array. The
+functions here have one additional argument: ``plan``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatherscatter.extras import require
+from gatherscatter.lazy_modules import load, public_names
 
 with require("dask", text="gatherscatter.dask needs Dask", install="gatherscatter[dask]"):
     import dask.array
@@ -18,6 +19,7 @@ from gatherscatter.dask.bags import gather_reduce
 from gatherscatter.dask.caches import tensor_scatter
 from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
+from gatherscatter.errors import check_effects, with_keyword_advice
 
 __all__ = [
     "gather",
@@ -33,6 +35,7 @@ __all__ = [
 Array = dask.array.Array
 
 
+@with_keyword_advice
 def gather(
     data: Any,
     indices: Any,
@@ -44,31 +47,34 @@ def gather(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Take whole slices of ``data`` along ``axis``, lazily: `gatherscatter.gather`, whose arguments and errors it has.
+    """Take whole slices of ``data`` along ``axis``, lazily, as `gatherscatter.gather` does in memory.
 
     Parameters
     ----------
-    data, indices : Dask arrays, or what `gatherscatter.gather` takes
+    data, indices : Dask arrays, or arguments of `gatherscatter.gather`
+    axis, batch_dims, mode : see `gatherscatter.gather`
     plan : {'lazy', 'eager'}
-        For indices that are a Dask array. 'lazy': nothing is computed now, and every chunk of indices meets every chunk
-        of data that it may name a place in. 'eager': the indices are computed now, twice in all, to find which chunks
-        they touch, and bad ones raise at once.
+        For indices that are a Dask array. 'lazy': nothing is computed now. Every chunk of indices then depends on every
+        chunk of data in which it could name a place. 'eager': the indices are computed now to find the chunks that they
+        touch, and again with the result. Indices out of range raise immediately.
     out : None
-        Dask arrays never change.
+        Not supported, because Dask arrays never change.
     num_threads : int, optional
-        Checked, but without effect: a task runs on one thread, and the scheduler runs the tasks.
+        Checked, but without effect: each task runs on one thread, and the scheduler runs the tasks.
 
     Returns
     -------
-    Dask array, off the axis in the chunks of ``data``, along the indices in those of ``indices``, or, for indices in
-    memory, of the size ``array.chunk-size`` of Dask's configuration
+    Dask array
+        Off the axis it has the chunks of ``data``, along the indices those of ``indices``. For indices in memory,
+        chunks along the indices have the size ``array.chunk-size`` of Dask's configuration.
 
     Raises
     ------
     IndexError
-        An index is out of range: at once for indices in memory, when the result is computed for lazy ones.
+        An index is out of range. For indices in memory it is raised immediately. For lazy indices it is raised when the
+        result is computed.
     ValueError, TypeError
-        At once: shapes or attributes, or types, don't fit.
+        Shapes, attributes or types do not fit. It is raised immediately.
 
     Source: as `gatherscatter.gather`.
 
@@ -83,6 +89,7 @@ def gather(
     return build(call)
 
 
+@with_keyword_advice
 def gather_elements(
     data: Any,
     indices: Any,
@@ -93,9 +100,10 @@ def gather_elements(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Take single elements along ``axis``, lazily: `gatherscatter.gather_elements`; ``plan`` as in `gather`.
+    """Take single elements along ``axis``, lazily, as `gatherscatter.gather_elements` does in memory.
 
-    Lazy indices are rechunked off the axis to the chunks of ``data``, so that only chunks in one line meet.
+    ``plan`` and the errors are those of `gather`. Lazy indices are rechunked off the axis to the chunks of ``data``, so
+    a chunk of indices only needs the chunks of data in the same line.
 
     >>> import dask.array as da, numpy as np, gatherscatter as gs
     >>> gs.gather_elements(da.arange(6, chunks=4).reshape(2, 3), np.array([[2, 0], [1, 1]]), axis=1).compute()
@@ -109,6 +117,7 @@ def gather_elements(
     return build(call)
 
 
+@with_keyword_advice
 def gather_nd(
     data: Any,
     indices: Any,
@@ -119,7 +128,9 @@ def gather_nd(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Take elements or slices by index tuples, lazily: `gatherscatter.gather_nd`; ``plan`` as in `gather`.
+    """Take elements or slices by index tuples, lazily, as `gatherscatter.gather_nd` does in memory.
+
+    ``plan`` and the errors are those of `gather`.
 
     >>> import dask.array as da, gatherscatter as gs
     >>> gs.gather_nd(da.ones((4, 5), chunks=2).cumsum(axis=1), [[0, 1], [3, -1]]).compute()
@@ -132,6 +143,7 @@ def gather_nd(
     return build(call)
 
 
+@with_keyword_advice
 def scatter_update(
     data: Any,
     indices: Any,
@@ -146,18 +158,20 @@ def scatter_update(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Write whole slices along ``axis``, lazily: `gatherscatter.scatter_update`, whose arguments and errors it has.
+    """Write whole slices along ``axis``, lazily, as `gatherscatter.scatter_update` does in memory.
 
-    Updates to one place are combined in row-major order, however things are chunked, and by whatever scheduler.
+    Updates to one place are combined in row-major order, for any chunking and any scheduler.
 
     Parameters
     ----------
-    data, indices, updates : Dask arrays, or what `gatherscatter.scatter_update` takes, in any mix
+    data, indices, updates : Dask arrays, or arguments of `gatherscatter.scatter_update`, in any combination
+    axis, reduction, include_self, accumulate, mode : see `gatherscatter.scatter_update`
     plan, out, num_threads : see `gather`
 
     Returns
     -------
-    Dask array with the shape, the chunks and the type of ``data``; chunks that are not touched are those of ``data``
+    Dask array with the shape, chunks and type of ``data``
+        Chunks that are not touched are the chunks of ``data`` itself.
 
     Raises
     ------
@@ -169,6 +183,7 @@ def scatter_update(
     >>> gs.scatter_update(da.zeros(4, chunks=2), [3, 1, 3], [1.0, 2.0, 4.0], reduction="add").compute()
     array([0., 2., 0., 5.])
     """
+    check_effects("scatter_update", reduction, include_self, accumulate)
     options = Options(reduction, include_self, accumulate)
     call = checked_call(
         IndexRule("scatter_update", "scatter_update", mode), data, indices, updates, axis=axis, options=options,
@@ -177,6 +192,7 @@ def scatter_update(
     return build(call)
 
 
+@with_keyword_advice
 def scatter_elements(
     data: Any,
     indices: Any,
@@ -191,7 +207,9 @@ def scatter_elements(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Write single elements along ``axis``, lazily: `gatherscatter.scatter_elements`; the rest as in `scatter_update`.
+    """Write single elements along ``axis``, lazily, as `gatherscatter.scatter_elements` does in memory.
+
+    Arguments, result and errors are those of `scatter_update`.
 
     >>> import dask.array as da, numpy as np, gatherscatter as gs
     >>> zeros = da.zeros((2, 3), chunks=2)
@@ -199,6 +217,7 @@ def scatter_elements(
     array([[0., 2., 0.],
            [1., 0., 3.]])
     """
+    check_effects("scatter_elements", reduction, include_self, accumulate)
     options = Options(reduction, include_self, accumulate)
     call = checked_call(
         IndexRule("scatter_elements", "scatter_elements", mode), data, indices, updates, axis=axis, options=options,
@@ -207,6 +226,7 @@ def scatter_elements(
     return build(call)
 
 
+@with_keyword_advice
 def scatter_nd(
     data: Any,
     indices: Any,
@@ -220,15 +240,26 @@ def scatter_nd(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Write by index tuples, lazily: `gatherscatter.scatter_nd`; the rest as in `scatter_update`.
+    """Write elements or slices by index tuples, lazily, as `gatherscatter.scatter_nd` does in memory.
+
+    Arguments, result and errors are those of `scatter_update`, without ``axis``.
 
     >>> import dask.array as da, gatherscatter as gs
     >>> gs.scatter_nd(da.zeros(4, chunks=2), [[3], [1], [3]], [1.0, 2.0, 4.0], reduction="max").compute()
     array([0., 2., 0., 4.])
     """
+    check_effects("scatter_nd", reduction, include_self, accumulate)
     options = Options(reduction, include_self, accumulate)
     call = checked_call(
         IndexRule("scatter_nd", "scatter_nd", mode), data, indices, updates, options=options, plan=plan, out=out,
         num_threads=num_threads,
     )  # fmt: skip
     return build(call)
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

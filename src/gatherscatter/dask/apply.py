@@ -1,4 +1,4 @@
-"""What runs on workers: rows taken from a chunk, chunks made of them, and updates applied to a chunk."""
+"""Functions that run on workers: take rows from a chunk, assemble chunks from rows, and apply updates to a chunk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gatherscatter.dask.routes import Part, RowsByBlock, route
 from gatherscatter.errors import OpIndexError
 from gatherscatter.functions.gather_reduce import gather_reduce
 
-# Rows and where they go in a chunk of output; None: they are all of it.
+# Rows and their positions in a chunk of output. None: the rows are the whole chunk.
 TakenRows = tuple[np.ndarray, np.ndarray | None]
-# Rows of a chunk, their updates and, if they do not come in row-major order, their places in that.
+# Row numbers in a chunk, their updates, and the positions of these in row-major order (None if they are in order).
 Piece = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
@@ -31,26 +31,26 @@ def call_on_chunk(
     indices: np.ndarray,
     updates: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The whole call, on a chunk of data that a chunk of indices names all its places in."""
+    """Make the call for one chunk of indices, all of whose places are in one chunk of data."""
     try:
         return convert.execute(
             move.rule.op, move.rule.kernel, block, indices, updates, axis=move.axis, batch_dims=move.batch_dims,
             mode=move.rule.mode, negative=move.rule.negative, num_threads=1, **vars(options),
         )  # fmt: skip
     except OpIndexError:
-        route(move, indices, start, chunk)  # raises the same with positions in the whole
+        route(move, indices, start, chunk)  # raises the same error with positions in the whole array
         raise
 
 
 def _cast_to_declared_type(move: LazyMovement, dtype: np.dtype[Any], updates: np.ndarray) -> np.ndarray:
-    """A chunk in the type of its array, from which it may differ."""
+    """Convert a chunk to the declared type of its array, from which it can differ."""
     return convert.cast(move.rule.op, "chunk of updates", updates, "an array", np.empty(0, dtype))
 
 
 def take(
     move: LazyMovement, block: np.ndarray, number: int, outputs: list[int], routes: list[RowsByBlock]
 ) -> dict[int, list[TakenRows]]:
-    """The rows of a chunk of data that chunks of indices name, for the ``outputs`` that these stand for."""
+    """Take the rows of a chunk of data that chunks of indices name, for each of their ``outputs``."""
     named = {output: rows_of for output, rows_of in zip(outputs, routes, strict=True) if number in rows_of}
     return {output: [_rows(move, block, rows_of[number])] for output, rows_of in named.items()}
 
@@ -63,7 +63,7 @@ def _rows(move: LazyMovement, block: np.ndarray, part: Part) -> TakenRows:
 def assemble(
     move: LazyMovement, shape: tuple[int, ...], dtype: np.dtype[Any], output: int, *sent: dict[int, list[TakenRows]]
 ) -> np.ndarray:
-    """A chunk of a gather's output."""
+    """Assemble a chunk of a gather's output from rows that other tasks took."""
     return _scatter_pieces(move, shape, dtype, (piece for parcels in sent for piece in parcels.get(output, ())))
 
 
@@ -73,7 +73,7 @@ def _scatter_pieces(
     out = np.zeros(shape, dtype) if move.rule.mode == "fill" else np.empty(shape, dtype)
     view = as_rows(out, move, len(move.positions))
     for rows, positions in pieces:
-        if positions is None:  # then there is no other
+        if positions is None:  # then it is the only piece
             return rows.reshape(shape)
         _core.scatter_update(view, positions, rows, 1, out=view, num_threads=1)
     return out
@@ -87,9 +87,9 @@ def gather_at_once(
     numbers: list[int],
     *blocks: np.ndarray,
 ) -> np.ndarray:
-    """A chunk of a gather's output, from all the chunks of data that it needs."""
+    """Compute a chunk of a gather's output in one task, from all chunks of data that it needs."""
     each = zip(blocks, routes, numbers, strict=True)
-    # A generator: there is one piece at a time in memory.
+    # A generator keeps only one piece in memory at a time.
     pieces = (_rows(move, block, rows_of[number]) for block, rows_of, number in each if number in rows_of)
     return _scatter_pieces(move, shape, dtype, pieces)
 
@@ -102,7 +102,7 @@ def select_updates(
     start: tuple[int, ...] | None,
     numbers: list[int],
 ) -> dict[int, list[Piece]]:
-    """The updates for chunks of data, of one chunk of updates, whose ``start`` is given where order needs it."""
+    """Select the updates for each chunk of data from a chunk of updates. ``start`` is given if their order matters."""
     updates = _cast_to_declared_type(move, dtype, updates)
     return {number: [_select_piece(move, updates, rows_of[number], start)] for number in numbers if number in rows_of}
 
@@ -124,7 +124,7 @@ def _select_piece(move: LazyMovement, updates: np.ndarray, part: Part, start: tu
 def scatter(
     move: LazyMovement, options: Options, number: int, block: np.ndarray, *sent: dict[int, list[Piece]]
 ) -> np.ndarray:
-    """A chunk of data with all of its updates, in row-major order, at once: the bits are those of a call in memory."""
+    """Apply all updates of a chunk of data at once, in row-major order, to match a call in memory bit for bit."""
     found = [piece for parcels in sent for piece in parcels.get(number, ())]
     if not found:
         return block
@@ -140,13 +140,13 @@ def scatter(
 
 
 def check_chunk(indices: np.ndarray, move: LazyMovement, block_info: Any) -> np.ndarray:
-    """A chunk of indices that are in range."""
+    """Return a chunk of indices. Raise IndexError if any of them is out of range."""
     indices = convert.as_indices(move.rule.op, "indices", indices)
     try:
         move.check(indices)
     except OpIndexError:
         start = tuple(begin for begin, _ in block_info[0]["array-location"])
-        move.raise_index_error(indices, start, block_info[0]["chunk-location"])  # the same with positions in the whole
+        move.raise_index_error(indices, start, block_info[0]["chunk-location"])  # positions in the whole array
     return indices
 
 
@@ -159,7 +159,7 @@ def reduce_chunk(
     indices: np.ndarray | None,
     weights: np.ndarray | None,
 ) -> np.ndarray:
-    """The reductions of a chunk of bags, whose members have a ``shape``; without indices, rows are those of members."""
+    """Reduce a chunk of bags whose members have this ``shape``. Without indices, ``rows`` has one row per member."""
     if indices is None:
         indices = np.arange(math.prod(shape)).reshape(shape)
         rows = rows.reshape(indices.size, *rows.shape[len(shape) :])
@@ -167,7 +167,7 @@ def reduce_chunk(
 
 
 def as_rows(block: np.ndarray, move: LazyMovement, rank: int) -> np.ndarray:
-    """A chunk as (outer, rows, inner): ``rank`` axes behind the outer ones make the rows."""
+    """Reshape a chunk to (outer, rows, inner). The ``rank`` axes after the outer ones become rows."""
     lead = len(move.outer)
     parts = block.shape[:lead], block.shape[lead : lead + rank], block.shape[lead + rank :]
     return block.reshape([math.prod(part) for part in parts])

@@ -1,4 +1,4 @@
-"""gather_reduce for Dask: bags are put in chunks, and a task reduces those of one chunk."""
+"""gather_reduce for Dask. Bags are split into chunks, and each task reduces the bags of one chunk."""
 
 from __future__ import annotations
 
@@ -47,36 +47,37 @@ def gather_reduce(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Gather rows and reduce each bag, lazily: `gatherscatter.gather_reduce`, whose arguments and errors it has.
+    """Gather rows and reduce each bag to one row, lazily, as `gatherscatter.gather_reduce` does in memory.
 
-    Where ``data`` has one chunk along axis 0, each task is a call in memory, which does not store the gathered rows.
-    Several chunks are put together if they are no larger than ``array.chunk-size`` of Dask's configuration and no more
-    rows than there are members. Otherwise a task for each chunk of bags gets the rows of its members from other tasks.
+    If ``data`` has one chunk along axis 0, each task is a call in memory, which does not store the gathered rows.
+    Several chunks are merged if together they are at most ``array.chunk-size`` of Dask's configuration, and have no
+    more rows than there are members. Otherwise the task of a chunk of bags gets its rows from other tasks.
 
     Parameters
     ----------
-    data, indices, weights : Dask arrays, or what `gatherscatter.gather_reduce` takes, in any mix
+    data, indices, weights : Dask arrays, or arguments of `gatherscatter.gather_reduce`, in any combination
     offsets, segment_ids : the same
-        Dask arrays are computed at once, because the graph depends on their values. They must fit in memory.
+        Dask arrays are computed immediately, because the graph depends on their values. They must fit in memory.
+    num_segments, reduction, default, accumulate, mode : see `gatherscatter.gather_reduce`
     plan : {'lazy', 'eager'}
-        For indices that are a Dask array. 'lazy': they are not computed now. 'eager': they are computed now, and go on
-        as indices in memory, so that only the chunks of data that they touch have tasks.
+        For indices that are a Dask array. 'lazy': they are not computed now. 'eager': they are computed now and used
+        like indices in memory, so only the chunks of data that they touch have tasks.
     out, num_threads : see `gather`
 
     Returns
     -------
-    Dask array, behind the bags in the chunks of ``data``
-        Along the bags it has the chunks of lazy indices. A bag belongs to the chunk in which it begins. Chunks are cut
-        where a task would need more than ``array.chunk-size`` for its indices, weights, gathered rows and results. A
-        single bag is never cut.
+    Dask array
+        After the bags it has the chunks of ``data``. Along the bags it has the chunks of lazy indices. A bag belongs to
+        the chunk in which it starts. Chunks are cut where a task would need more than ``array.chunk-size`` for its
+        indices, weights, gathered rows and results. A single bag is never cut.
 
     Raises
     ------
     IndexError
-        An index is out of range: at once for indices in memory, when the result is computed for lazy ones. An offset or
-        segment id is out of range: at once.
+        An index is out of range. For indices in memory it is raised immediately. For lazy indices it is raised when the
+        result is computed. An offset or segment id is out of range. This is raised immediately.
     ValueError, TypeError
-        At once: shapes, bags, attributes or types don't fit.
+        Shapes, bags, attributes or types do not fit. It is raised immediately.
 
     Source: as `gatherscatter.gather_reduce`.
 
@@ -91,7 +92,7 @@ def gather_reduce(
         data = da.from_array(convert.as_array(OP, "data", data), chunks=-1)  # type: ignore[no-untyped-call]
     data = inputs.as_dask(OP, "data", data)
     how: dict[str, Any] = {"reduction": reduction, "accumulate": accumulate, "mode": mode}
-    # What does not depend on the members is checked by a call that has none.
+    # A call without members checks all arguments that do not depend on members.
     empty = np.empty((0, *data.shape[1:]) if data.ndim else (), data.dtype)
     gather_reduce_in_memory(empty, np.empty((0, 0), np.int64), default=default, num_threads=num_threads, **how)
     if np.ndim(default):
@@ -102,7 +103,7 @@ def gather_reduce(
     )
     offsets, segment_ids = compute(offsets, segment_ids, traverse=False)  # type: ignore[no-untyped-call]
     members = data.shape[:1] if indices is None else indices.shape
-    # Bags in the last dim of indices follow from the shape. Only whether others are given too is checked.
+    # Bags in the last dim of indices follow from the shape. This only checks that no other bags are given.
     line = members if len(members) == 1 else (0,) * len(members)
     bags = find_bags(OP, line, indices is not None, offsets, segment_ids, num_segments)
     if weights is not None:
@@ -121,12 +122,12 @@ def reduce_lazily(
     default: Any,
     plan: str = "lazy",
 ) -> Array:
-    """The reductions of bags that were found.
+    """Reduce bags, lazily.
 
-    Indices may begin with members that are in no bag. ``default`` may be a lazy row of data.
+    Indices can start with members that are in no bag. ``default`` can be a lazy row of data.
     """
     members = data.shape[:1] if indices is None else indices.shape
-    stored = indices is None and bags.order is None  # the members are the rows of data as they are
+    stored = indices is None and bags.order is None  # the members are the rows of data, in order
     table = data if stored else _merge_rows(data, math.prod(members))
     move = LazyMovement.of(rule, table.shape, table.chunks, members, 0, 0)
     if indices is not None:
@@ -143,7 +144,7 @@ def reduce_lazily(
 
 
 def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> MemberArray:
-    """Indices that are in range. Lazy ones are checked in the chunks that they have, which errors name."""
+    """Return indices that are checked. Lazy ones are checked in their original chunks, which errors name."""
     if isinstance(indices, Array) and plan == "lazy":
         dtype = indices.dtype.newbyteorder("=")
         facts = {"dtype": dtype, "meta": np.empty((0,) * indices.ndim, dtype)}
@@ -158,14 +159,14 @@ def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> Membe
 
 
 class _BagChunks(NamedTuple):
-    """The chunks of bags, and those of indices and weights, which have the members of the same bags."""
+    """The chunks of bags, and the matching chunks of members (indices and weights)."""
 
     bags: Chunks
     members: Chunks
-    starts: np.ndarray | None = None  # where bags begin in a line of members; None: the last dim of members is the bag
+    starts: np.ndarray | None = None  # starts of bags in a line of members; None: bags are the last dim
 
     def find_offsets(self, block: Block) -> np.ndarray | None:
-        """Where the bags of a chunk begin among its members."""
+        """Return the starts of the bags of a chunk among its members."""
         if self.starts is None:
             return None
         (first,), (count,) = start_of(self.bags, block), shape_of(self.bags, block)
@@ -174,28 +175,28 @@ class _BagChunks(NamedTuple):
 
 
 def _merge_rows(data: Array, members: int) -> Array:
-    """Data in one chunk along axis 0, unless that is too large for a chunk, or larger than the gathered rows."""
+    """Merge data to one chunk along axis 0, unless that exceeds the chunk size or the size of the gathered rows."""
     rows = data.shape[0]
     fits = rows * _find_row_bytes(data) <= _find_limit() and rows <= members
     return rechunk(data, ((rows,), *data.chunks[1:])) if fits else data
 
 
 def _find_row_bytes(data: Array) -> int:
-    """The size of a row in the widest chunk."""
+    """Return the bytes of a row in the widest chunk."""
     return int(data.dtype.itemsize * math.prod(map(max, data.chunks[1:])))
 
 
 def _find_limit() -> int:
-    """How many bytes a chunk may have."""
+    """Return the largest number of bytes of a chunk."""
     return int(parse_bytes(config.get("array.chunk-size")))
 
 
 def _choose_chunks(
     data: Array, indices: MemberArray | None, weights: MemberArray | None, bags: Bags, is_gathered: bool
 ) -> _BagChunks:
-    """Chunks whose tasks need no more memory than a chunk may have, unless a single bag needs more.
+    """Choose chunks whose tasks need at most the memory of one chunk, unless a single bag needs more.
 
-    ``is_gathered``: the rows of the members are in chunks of their own.
+    ``is_gathered``: whether the rows of the members are in separate chunks.
     """
     row_bytes = _find_row_bytes(data)
     member_bytes = _INDEX_BYTES + (weights is not None) * data.dtype.itemsize + is_gathered * row_bytes
@@ -211,7 +212,7 @@ def _choose_chunks(
 
 
 def _cut_chunks(chunks: Chunks, bag_bytes: int) -> Chunks:
-    """Chunks of bags of one size, cut where they need too much."""
+    """Cut chunks of bags of equal size where they need too much memory."""
     largest = tuple(map(max, chunks))
     if 0 in largest:
         return chunks
@@ -224,9 +225,9 @@ def _cut_chunks(chunks: Chunks, bag_bytes: int) -> Chunks:
 
 
 def _cut_line(starts: np.ndarray, edges: np.ndarray, row_bytes: int, member_bytes: int) -> list[int]:
-    """Where chunks of bags begin, and the last one ends.
+    """Return the starts of the chunks of bags, and the end of the last one.
 
-    ``starts`` are where bags begin in a line of members, and ``edges`` where the chunks of that line end.
+    ``starts`` are the starts of bags in a line of members. ``edges`` are the ends of the chunks of that line.
     """
     limit, count = _find_limit(), len(starts) - 1
     needed = starts * member_bytes + np.arange(count + 1) * row_bytes
@@ -248,7 +249,7 @@ def _sizes_between(ends: Any) -> tuple[int, ...]:
 
 
 def _take(array: MemberArray, order: np.ndarray, chunks: _BagChunks) -> MemberArray:
-    """Members in the order of their bags."""
+    """Return members in the order of their bags."""
     if isinstance(array, Array):
         return graphs.build(plan_call(RULE, array, order, None, 0, 0, Options(), "lazy", chunks.members))
     taken: np.ndarray = array[order]
@@ -256,7 +257,7 @@ def _take(array: MemberArray, order: np.ndarray, chunks: _BagChunks) -> MemberAr
 
 
 def _find_rows(move: LazyMovement, data: Array, indices: MemberArray | None, chunks: _BagChunks) -> Array:
-    """The rows of the members, in their chunks; data itself if each of its chunks has all rows."""
+    """Return the rows of the members in chunks, or data itself if each of its chunks has all rows."""
     if indices is None:
         return rechunk(data, (*chunks.members, *data.chunks[1:]))
     if len(data.chunks[0]) == 1:
@@ -273,7 +274,7 @@ def _reduce(
     how: dict[str, Any],
     default: Any,
 ) -> Array:
-    """A task for each chunk of bags and each chunk of rows behind them. Without indices, rows are those of members."""
+    """Build a task for each chunk of bags and each chunk along the other axes. Without indices, rows are members."""
     indices, weights = (
         rechunk(array, chunks.members) if isinstance(array, Array) else array for array in (indices, weights)
     )

@@ -1,4 +1,4 @@
-"""tensor_scatter for Dask: a scatter along an axis, each batch entry at positions of its own."""
+"""tensor_scatter for Dask: a scatter along an axis, at separate positions for each batch entry."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def tensor_scatter(
     out: None = None,
     num_threads: int | None = None,
 ) -> Array:
-    """Write ``update`` into a cache, lazily: `gatherscatter.tensor_scatter`, whose arguments and errors it has.
+    """Write ``update`` into a cache, lazily, as `gatherscatter.tensor_scatter` does in memory.
 
-    ``plan`` as in `gather`. The result has the chunks of ``past_cache``; a window that does not fit raises at once or,
-    where ``write_indices`` is a Dask array, when its chunk is computed.
+    Arguments and errors are the same. ``plan`` is that of `gather`. The result has the chunks of ``past_cache``. A
+    window that does not fit raises immediately, or when its chunk is computed if ``write_indices`` is a Dask array.
 
     >>> import dask.array as da, numpy as np, gatherscatter.dask as gsd
     >>> past = da.zeros((2, 3, 1), chunks=(1, 2, 1))
@@ -57,7 +57,7 @@ def run(
     plan: str = "lazy",
     num_threads: int | None = None,
 ) -> Array:
-    """The same for any name of it."""
+    """Call tensor_scatter under the name of any rule."""
     op = rule.op
     past = inputs.as_dask(op, "past_cache", past_cache)
     update = inputs.as_dask(op, "update", inputs.as_updates(op, update, past, "update", "past_cache"))
@@ -69,7 +69,7 @@ def run(
     check_shapes(op, past.shape, update.shape, axis, None if window is None else window.shape)
     if isinstance(window, Array):
         window = window.rechunk(past.chunks[:1])  # type: ignore[no-untyped-call]
-    if update.size == 0:  # then positions stay in the chunks of the window, which is checked all the same
+    if update.size == 0:  # positions keep the chunks of the window, which is still checked
         update = da.zeros(update.shape, dtype=update.dtype, chunks=(past.chunks[0], *update.shape[1:]))
     positions = _positions(op, window, past.shape[0], past.shape[axis], update.shape[axis], mode)
     data, updates = da.moveaxis(past, axis, 1), da.moveaxis(update, axis, 1)
@@ -78,7 +78,7 @@ def run(
 
 
 def _check_options(past: Array, update: Array, mode: str, num_threads: int | None) -> None:
-    """What does not depend on shapes is checked by a call that has nothing to do."""
+    """Check the arguments that do not depend on shapes, with a call on empty arrays."""
     empty = np.empty((0, 1), past.dtype), np.empty((0, 1), update.dtype)
     tensor_scatter_in_memory(*empty, axis=1, mode=mode, num_threads=num_threads)
 
@@ -86,7 +86,7 @@ def _check_options(past: Array, update: Array, mode: str, num_threads: int | Non
 def _positions(
     op: str, window: Array | np.ndarray | None, batch: int, size: int, length: int, mode: str
 ) -> Array | np.ndarray:
-    """Where each of the updates goes, shape (batch, length)."""
+    """Return the position of each update, shape (batch, length)."""
     if not isinstance(window, Array):
         return positions_of(op, window, batch, size, length, mode)
     chunks = (window.chunks[0], (length,))
@@ -106,7 +106,7 @@ def _positions_of_chunk(
 
 
 def _offset_error_positions(error: OpIndexError, start: int, chunk: tuple[int, ...]) -> OpIndexError:
-    """The error of a chunk with the positions in the whole."""
+    """Return the error of a chunk, with positions in the whole array."""
     positions = tuple((start + place,) for (place,) in error.positions)
     text = str(error).replace(f"write_indices[{error.positions[0][0]}]", f"write_indices[{positions[0][0]}]", 1)
     return OpIndexError(

@@ -1,4 +1,4 @@
-"""A call with Dask arrays. Everything that can be wrong without computing them is found before there is a graph."""
+"""Calls with Dask arrays. Errors that can be found without computing arrays are raised before the graph is built."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class LazyCall:
 
     Attributes
     ----------
-    name : of the graph and of its result
-    move : what the indices name
-    axis : the axis of the data that was given; `move` and `data` may have it next to the batch dims
-    data, indices, updates : lazy indices and updates are cut like ``positions``; updates are None in a gather
+    name : the name of the graph and of its result
+    move : the places that the indices name
+    axis : the axis in the given data; in `move` and `data` it can be next to the batch dims
+    data, indices, updates : lazy indices and updates have the chunks ``positions``; updates are None in a gather
     positions : the chunks along the indices
-    routes : the rows of chunks that indices name; None where no chunk of data meets two of the indices
-    options : what a scatter does with updates
+    routes : the rows of chunks that indices name; None if no chunk of data meets two chunks of indices
+    options : the options of a scatter
     """
 
     name: str
@@ -75,7 +75,7 @@ def checked_call(
     IndexError
         For indices in memory, and with ``plan='eager'``.
     TypeError, ValueError
-        What the array function raises, and what only calls with Dask arrays can get wrong.
+        The errors of the array function, and those of arguments that only calls with Dask arrays have.
     """
     op, options = rule.op, options or Options()
     inputs.check_plan(op, plan, out)
@@ -97,7 +97,7 @@ def checked_call(
         num_threads=num_threads,
     )
     axis, batch_dims = move.axis, move.batch_dims
-    if rule.kernel == "gather" and 0 < batch_dims < axis:  # the axes between go behind the indexed one
+    if rule.kernel == "gather" and 0 < batch_dims < axis:  # move the axes in between behind the indexed one
         return plan_call(rule, da.moveaxis(data, axis, batch_dims), indices, None, axis, batch_dims, options, plan)
     return plan_call(rule, data, indices, updates, axis, batch_dims, options, plan)
 
@@ -113,9 +113,10 @@ def plan_call(
     plan: str,
     positions: Chunks | None = None,
 ) -> LazyCall:
-    """A call whose types, shapes and attributes fit; with batch dims of a single axis, data has it next to these.
+    """Plan a call whose types, shapes and attributes were checked.
 
-    ``positions`` are the chunks of a gather's output along the indices, where they are given.
+    With batch dims and a single axis, the axis of data is next to the batch dims. ``positions`` are the chunks of a
+    gather's output along the indices, if given.
     """
     if updates is not None:
         dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, options.reduction)
@@ -156,7 +157,7 @@ def _find_routes(
 
 
 def rechunk(array: Array, chunks: Chunks) -> Array:
-    """The same in other chunks. Dask does not rechunk empty arrays well: chunks remain, or lose their type."""
+    """Rechunk an array. An empty one is created anew: Dask keeps its old chunks, or loses their type."""
     if array.chunks == chunks:
         return array
     if array.size == 0:
@@ -165,7 +166,7 @@ def rechunk(array: Array, chunks: Chunks) -> Array:
 
 
 def _output_chunks(move: LazyMovement, data: Array, indices: Array | np.ndarray) -> Chunks:
-    """The chunks of a gather's output along the indices: theirs or, for indices in memory, of Dask's usual size."""
+    """Return the chunks of a gather's output along the indices: those of lazy indices, or Dask's default size."""
     if isinstance(indices, Array):
         return move.align_chunks(indices.chunks[: len(move.positions)])
     whole = move.align_chunks(tuple((n,) for n in move.positions))
@@ -179,8 +180,10 @@ def _output_chunks(move: LazyMovement, data: Array, indices: Array | np.ndarray)
 
 
 def _update_chunks(move: LazyMovement, indices: Array | np.ndarray, updates: Array | np.ndarray) -> Chunks:
-    """The chunks along the indices in which updates are routed: theirs, else those of the indices, cut like data where
-    they walk along with it."""
+    """Return the chunks along the indices in which updates are routed.
+
+    They are the chunks of lazy updates, or else of lazy indices, aligned with data along parallel axes.
+    """
     lead, rank = len(move.outer), len(move.positions)
     if isinstance(updates, Array):
         return move.align_chunks(updates.chunks[lead : lead + rank])

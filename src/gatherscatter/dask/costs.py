@@ -1,7 +1,8 @@
-"""What a scatter costs on a cluster, before there is one: tasks, bytes between workers, and which of them limits it.
+"""Estimate the costs of a scatter on a cluster: tasks, bytes between workers, and which of them limits the call.
 
-A model: indices name places at random, chunks are spread over the workers evenly, and scheduling, sending and computing
-overlap. Numbers of tasks are those of the graphs; seconds are no better than the facts about the cluster.
+The model assumes that indices name places at random, that chunks are spread evenly over the workers, and that
+scheduling, sending and computing overlap. Numbers of tasks are those of the graphs. Seconds are only as good as the
+facts about the cluster.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from gatherscatter.dask.exchange import group_size, is_worth_two_steps
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a cluster can do.
+    """The capacity of a cluster.
 
     Attributes
     ----------
-    workers : how many there are
-    task_seconds : of the scheduler for a task: 0.2 ms to 1 ms
-    bandwidth : bytes a second that a worker sends and receives
-    rate : bytes a second of data and updates that the kernels of a worker go through
+    workers : number of workers
+    task_seconds : time of the scheduler for a task, typically 0.2 ms to 1 ms
+    bandwidth : bytes per second that a worker sends and receives
+    rate : bytes per second of data and updates that the kernels of a worker process
     """
 
     workers: int = 1
@@ -31,13 +32,13 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Costs:
-    """Of one call.
+    """The costs of one call.
 
     Attributes
     ----------
-    tasks : how many the call adds to those of its inputs; chunks that are only passed on count, too
-    moved : bytes from one worker to another
-    scheduling, network, kernels : seconds that each of them takes by itself
+    tasks : number of tasks that the call adds to those of its inputs, including one for each untouched chunk
+    moved : bytes sent from one worker to another
+    scheduling, network, kernels : seconds that each of them takes
     """
 
     tasks: int
@@ -48,7 +49,7 @@ class Costs:
 
     @property
     def limit(self) -> str:
-        """What takes longest: 'scheduling', 'network' or 'kernels'."""
+        """The largest cost: 'scheduling', 'network' or 'kernels'."""
         return max(("scheduling", "network", "kernels"), key=lambda name: float(getattr(self, name)))
 
 
@@ -62,15 +63,16 @@ def scatter_costs(
     touched: float = 1.0,
     cluster: Cluster | None = None,
 ) -> Costs:
-    """The costs of a scatter into the chunks along the indexed axes.
+    """Return the costs of a scatter into the chunks along the indexed axes.
 
     Parameters
     ----------
-    chunks, chunk_bytes : of data, how many and how large each
-    index_chunks : of the indices, which are those of the updates
-    update_bytes : of all updates and their row numbers
-    in_memory : whether indices and updates are: then they are one chunk and go with the tasks
-    touched : which part of the chunks of data each chunk of indices names places in; what `plan='eager'` finds out
+    chunks, chunk_bytes : number of chunks of data, and bytes of each
+    index_chunks : number of chunks of the indices, and of the updates
+    update_bytes : bytes of all updates and their row numbers
+    in_memory : whether indices and updates are in memory; then they are one chunk and are sent with the tasks
+    touched : share of the chunks of data in which a chunk of indices names places; `plan='eager'` computes it
+    cluster : capacity of the cluster; by default one worker
 
     >>> from gatherscatter.dask.costs import Cluster, scatter_costs
     >>> costs = scatter_costs(10_000, 100_000_000, 100, 50_000_000_000, cluster=Cluster(workers=100))
@@ -96,7 +98,7 @@ def scatter_costs(
 
 
 def _exchange(senders: int, receivers: int, volume: int) -> tuple[int, int]:
-    """How many tasks `exchange.exchange` makes, and how often what is sent moves."""
+    """Return the number of tasks of `exchange.add_exchange_tasks`, and how often each byte is sent."""
     pairs = senders * receivers
     groups = -(-receivers // group_size(receivers, volume))
     tasks = senders * groups + groups + receivers

@@ -1,8 +1,8 @@
-"""How rows get from many chunks to many: by a task for each pair, or in two steps where there are very many pairs.
+"""Move rows between many chunks: with one task for each pair, or in two steps if there are very many pairs.
 
-In two steps every sender sorts what it has by groups of receivers, a task for each group collects that, and one for
-each receiver takes its own out. What is sent moves twice then, but S senders and R receivers have tasks in the order of
-S sqrt(R) instead of S R, and it is tasks that cost time.
+In two steps, every sender sorts its rows by groups of receivers. A task for each group collects them, and a task for
+each receiver takes its part. All rows are sent twice, but S senders and R receivers need about S sqrt(R) tasks instead
+of S R. This is faster, because tasks dominate the time.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 from dask._task_spec import Task, TaskRef
 
-COLLECTED = 1 << 27  # bytes that a group collects at most, if they come evenly
-LARGE = 1 << 20  # bytes that take as long to be sent once more as a task of Dask takes
+COLLECTED = 1 << 27  # largest number of bytes that a group collects, if they are spread evenly
+LARGE = 1 << 20  # sending this number of bytes once more takes as long as a task of Dask
 
 Place = tuple[int, ...]
 Sender = TypeVar("Sender", bound=Hashable)
-Parcels = dict[Any, list[Any]]  # for each receiver what it gets, in the order of the senders
+Parcels = dict[Any, list[Any]]  # the rows for each receiver, in the order of the senders
 
 
 def add_exchange_tasks(
@@ -30,15 +30,15 @@ def add_exchange_tasks(
     volume: int,
     send: Callable[[Sender, list[int]], tuple[Any, ...]],
 ) -> dict[int, list[TaskRef]]:
-    """Add the tasks that send, and return for each receiver those that have its parcels.
+    """Add the tasks that send rows. Return the tasks that hold the parcels of each receiver.
 
     Parameters
     ----------
-    graph : where tasks are added
-    name, place : what is in the keys of the tasks
+    graph : the graph to which the tasks are added
+    name, place : parts of the keys of the tasks
     meetings : for each sender the numbers of its receivers, ascending
-    volume : how many bytes are sent, all together
-    send : the function and the arguments of a task that makes the `Parcels` of a sender for some receivers
+    volume : total number of bytes that are sent
+    send : returns the function and arguments of the task that makes the `Parcels` of a sender for some receivers
     """
     pairs = sum(map(len, meetings.values()))
     receivers = sorted({number for numbers in meetings.values() for number in numbers})
@@ -66,13 +66,13 @@ def add_exchange_tasks(
 
 
 def group_size(receivers: int, volume: int) -> int:
-    """How many receivers make a group: the root of their number, or fewer where much is sent."""
+    """Return the number of receivers in a group: the square root of their number, or fewer if many bytes are sent."""
     root = math.isqrt(max(receivers - 1, 0)) + 1
     return max(1, min(root, receivers * COLLECTED // max(volume, 1)))
 
 
 def is_worth_two_steps(tasks: int, pairs: int, volume: int) -> bool:
-    """Whether so many tasks are enough fewer than pairs, and what moves twice is little."""
+    """Whether two steps need far fewer tasks than pairs, and few bytes are sent twice."""
     return 2 * tasks <= pairs and volume <= LARGE * pairs
 
 
@@ -89,7 +89,7 @@ def _group_numbers(numbers: Sequence[int], groups: Mapping[int, int]) -> dict[in
 
 
 def collect(*sent: Parcels) -> Parcels:
-    """All parcels for a group of receivers."""
+    """Merge the parcels for a group of receivers."""
     whole: Parcels = defaultdict(list)
     for parcels in sent:
         for number, pieces in parcels.items():
@@ -98,5 +98,5 @@ def collect(*sent: Parcels) -> Parcels:
 
 
 def receive(whole: Parcels, number: int) -> Parcels:
-    """Those for one receiver."""
+    """Return the parcels for one receiver."""
     return {number: whole.get(number, [])}

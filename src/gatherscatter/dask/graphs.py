@@ -1,4 +1,4 @@
-"""The graphs of gathers and scatters."""
+"""Build the graphs of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, ravel, s
 from gatherscatter.dask.exchange import add_exchange_tasks
 from gatherscatter.dask.routes import Routes
 
-Tail = tuple[Block, Block]  # a chunk off the axes: its numbers before and behind these
+Tail = tuple[Block, Block]  # a chunk off the indexed axes: its numbers before and after these
 
 
 def build(call: LazyCall) -> Array:
-    """The result of a checked call."""
+    """Return the result of a checked call, as a Dask array."""
     if call.routes is None:
         made = _call_per_chunk(call)
     elif call.updates is not None:
@@ -40,9 +40,9 @@ def build(call: LazyCall) -> Array:
 
 
 def _gather(call: LazyCall, routes: Routes) -> Array:
-    """Each chunk of data sends each chunk of output the rows that are taken from it, and these are put together.
+    """Build a gather: each chunk of data sends rows to chunks of output, which are assembled from them.
 
-    A chunk of output that is as large as all the chunks of data it needs is made by one task.
+    A chunk of output that is at least as large as all chunks of data that it needs is computed by one task.
     """
     made = _GatherGraph(call, routes)
     for tail in call.move.iterate_outer_blocks():
@@ -51,7 +51,7 @@ def _gather(call: LazyCall, routes: Routes) -> Array:
 
 
 class _GatherGraph:
-    """The graph of a gather while it is made. Chunks of output are numbered as they come."""
+    """Builds the graph of a gather. Chunks of output are numbered in order."""
 
     def __init__(self, call: LazyCall, routes: Routes) -> None:
         self.graph = dict(routes.graph)
@@ -73,7 +73,7 @@ class _GatherGraph:
         return len(numbers) == 1 or sum(rows) <= size
 
     def add(self, tail: Tail) -> None:
-        """The tasks for all chunks of output at one place off the axes."""
+        """Add the tasks for all chunks of output at one place off the axes."""
         before, behind = tail
         width = math.prod(shape_of((*self._move.outer, *self._move.inner), (*before, *behind)))
         rows = sum(size for size, at_once in zip(self._sizes, self._at_once, strict=True) if not at_once)
@@ -101,7 +101,7 @@ class _GatherGraph:
 
 
 def _scatter(call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> Array:
-    """Each chunk of updates sends each chunk of data its part, which is applied; untouched chunks are passed on."""
+    """Build a scatter: chunks of updates send their parts to chunks of data. Untouched chunks are passed on."""
     made = _ScatterGraph(call, routes, updates)
     for before, behind in call.move.iterate_outer_blocks():
         sent = made.send_updates((before, behind))
@@ -117,7 +117,7 @@ def _scatter(call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> Arr
 
 
 class _ScatterGraph:
-    """The graph of a scatter while it is made, as far as updates are concerned."""
+    """Builds the part of a scatter's graph that sends updates."""
 
     def __init__(self, call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> None:
         self.graph = dict(routes.graph)
@@ -127,7 +127,7 @@ class _ScatterGraph:
         self._ordered = call.move.in_order(call.positions)
 
     def send_updates(self, tail: Tail) -> dict[int, list[Any]]:
-        """What the chunks of data get, by their numbers, at one place off the axes."""
+        """Return the updates for each chunk of data, by its number, at one place off the axes."""
         before, behind = tail
         if isinstance(self._updates, Array):
             volume = int(self._updates.nbytes) // math.prod(map(len, (*self._move.outer, *self._move.inner)))
@@ -157,7 +157,7 @@ class _ScatterGraph:
 
 
 def _call_per_chunk(call: LazyCall) -> Array:
-    """One task for each chunk of the result, which is a call in memory: no chunk of data meets two of indices."""
+    """Build one task for each chunk of the result, a call in memory. No chunk of data meets two chunks of indices."""
     graph: dict[Any, Any] = {}
     name, move, data, updates, positions = call.name, call.move, call.data, call.updates, call.positions
     chunks = call.slots
@@ -171,7 +171,7 @@ def _call_per_chunk(call: LazyCall) -> Array:
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
             graph[key] = Task(key, apply.call_on_chunk, move, call.options, start, chunk, source, index, *values)
-    if updates is not None:  # indices may be shorter than data
+    if updates is not None:  # indices can be shorter than data
         rest = (block for block in blocks_of(data.chunks) if (name, *block) not in graph)
         graph |= {(name, *block): Alias((name, *block), (data.name, *block)) for block in rest}
         chunks = data.chunks
@@ -179,14 +179,14 @@ def _call_per_chunk(call: LazyCall) -> Array:
 
 
 def reference_block(array: Array | np.ndarray, chunks: Chunks, block: Block) -> TaskRef | np.ndarray:
-    """A chunk of an array; what lies in memory is sent with the task. A last axis of index tuples is not cut."""
+    """Return a reference to a chunk, or the chunk itself of an array in memory. The axis of index tuples is not cut."""
     if isinstance(array, np.ndarray):
         return part_of(array, chunks, block)
     return TaskRef((array.name, *block, *[0] * (array.ndim - len(block))))
 
 
 def copy_if_view(value: Any) -> Any:
-    """Memory of the caller, who may change it later, is copied."""
+    """Copy a view of the caller's memory, because the caller can change it later."""
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.owndata else value
 
 
@@ -195,14 +195,14 @@ def _array(call: LazyCall, graph: dict[Any, Any], chunks: Chunks) -> Array:
 
 
 def make_array(name: str, graph: dict[Any, Any], chunks: Chunks, like: Array, sources: list[Array]) -> Array:
-    """The Dask array of a graph that depends on ``sources``, of the type of ``like``."""
+    """Return the Dask array of a graph that depends on ``sources``, with the type of ``like``."""
     whole = HighLevelGraph.from_collections(name, graph, dependencies=sources)  # type: ignore[arg-type]
     shape = tuple(map(sum, chunks))
     return Array(whole, name, chunks, meta=like._meta, dtype=like.dtype, shape=shape)  # type: ignore[no-untyped-call]
 
 
 def _grid(move: LazyMovement) -> dict[int, Block]:
-    """The numbers along the axes of each chunk of data, by its flat number."""
+    """Return the numbers along the indexed axes of each chunk of data, by its flat number."""
     return {ravel(block, move.grid): block for block in blocks_of(_list_indexed_chunks(move))}
 
 

@@ -1,4 +1,4 @@
-"""Inputs of calls: Dask arrays whose chunks are known, and indices and updates in memory or not."""
+"""Convert the inputs of calls: to Dask arrays with known chunks, and to indices and updates, lazy or in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLANS = ("lazy", "eager")
 
 
 def check_plan(op: str, plan: str, out: object) -> None:
-    """What only calls with Dask arrays can get wrong."""
+    """Check the arguments that only calls with Dask arrays have."""
     if plan not in PLANS:
         text = f"{op}: plan must be one of {', '.join(map(repr, PLANS))}, not {plan!r}"
         raise (OpValueError if isinstance(plan, str) else OpTypeError)(text, op=op, input="plan")
@@ -29,10 +29,10 @@ def check_plan(op: str, plan: str, out: object) -> None:
 
 
 def as_dask(op: str, name: str, value: Any) -> Array:
-    """A Dask array with chunks of known sizes."""
+    """Return the value as a Dask array with chunks of known sizes."""
     if not isinstance(value, Array):
         array = convert.as_array(op, name, value)
-        # Dask can't say how large a chunk of objects should be.
+        # Dask can't choose a chunk size for objects.
         value = da.from_array(array, chunks=-1 if array.dtype.hasobject else "auto")  # type: ignore[no-untyped-call]
     if any(math.isnan(size) for sizes in value.chunks for size in sizes):
         text = f"{op}: {name} has chunks of unknown sizes; call {name}.compute_chunk_sizes() first"
@@ -44,14 +44,14 @@ def as_dask(op: str, name: str, value: Any) -> Array:
 
 
 def check_fill(rule: IndexRule, data: Any) -> None:
-    """What fills an array of objects, 0 or the empty string, depends on all of its elements."""
+    """Refuse to fill an array of objects: the value, 0 or the empty string, depends on all elements."""
     if rule.mode == "fill" and np.dtype(getattr(data, "dtype", int)).kind == "O":
-        text = f"{rule.op}: objects have no 'fill' that is known before they are; convert data to StringDType"
+        text = f"{rule.op}: the value of 'fill' is not known before objects are computed; convert data to StringDType"
         raise OpTypeError(text, op=rule.op, input="data")
 
 
 def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray:
-    """Indices of an integer type, in memory or not."""
+    """Return indices of an integer type, lazy or in memory."""
     if not isinstance(value, Array):
         return convert.as_indices(op, name, value)
     convert.as_indices(op, name, np.empty(0, value.dtype))
@@ -59,13 +59,13 @@ def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray
 
 
 def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: str = "data") -> Array | np.ndarray:
-    """Updates in the type of data; tasks convert those that are lazy. Text of a fixed width keeps its width."""
+    """Return updates in the type of data. Tasks convert lazy ones. Text of a fixed width keeps its width."""
     like = np.empty(0, data.dtype)
     if not isinstance(value, Array):
         return convert.cast(op, name, value, target, like)
     convert.cast(op, name, np.empty(0, value.dtype), target, like)
     if data.dtype.kind in "US" and value.dtype.kind != data.dtype.kind:
-        text = f"{op}: {name} of type {value.dtype} have no known width, as {target} of type {data.dtype} needs it"
+        text = f"{op}: {name} of type {value.dtype} have no known width, but {target} of type {data.dtype} needs one"
         raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
     updates = as_dask(op, name, value)
     if updates.dtype == data.dtype or data.dtype.kind in "US":
@@ -82,7 +82,7 @@ def _cast_chunk(
 
 
 def result_type(op: str, data: np.dtype[Any], updates: np.dtype[Any], reduction: str) -> np.dtype[Any]:
-    """The type of data; text becomes as wide as the updates are."""
+    """Return the type of the result: the type of data, but text is as wide as the updates."""
     if data.kind not in "US":
         return data
     if reduction != "none":

@@ -1,4 +1,4 @@
-"""From indices to the rows of chunks: at once where indices are known, and by tasks where they are not."""
+"""Find the rows of chunks that indices name: immediately for indices in memory, by tasks for lazy indices."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gatherscatter.arrays import convert
 from gatherscatter.chunked import Block, Chunks, group_by_block
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, start_of
 
-# The rows of a chunk that are named, and where the indices that name them stand among all; None: these are all of them.
+# The named rows of a chunk, and the positions of the indices that name them. None: these are all of the indices.
 Part = tuple[np.ndarray, np.ndarray | None]
 
 RowsByBlock = dict[int, Part]  # by the flat number of the chunk
 
 
 def route(move: LazyMovement, indices: np.ndarray, start: Block, chunk: Block) -> RowsByBlock:
-    """Sort a chunk of indices by the chunk of data that they name a place in; what is equal keeps its order.
+    """Sort a chunk of indices by the chunk of data in which they name a place. The sort is stable.
 
-    ``start`` is where these indices stand in the whole, ``chunk`` the numbers of their chunk.
+    ``start`` is the start of these indices in the whole array, ``chunk`` the numbers of their chunk.
     """
-    indices = convert.as_indices(move.rule.op, "indices", indices)  # a chunk may differ from the type of its array
+    indices = convert.as_indices(move.rule.op, "indices", indices)  # a chunk can differ from the type of its array
     found = _sort_rows(move, indices, start)
     if found is None:
         move.raise_index_error(indices, start, chunk)
@@ -35,7 +35,7 @@ def route(move: LazyMovement, indices: np.ndarray, start: Block, chunk: Block) -
 
 
 def _sort_rows(move: LazyMovement, indices: np.ndarray, start: Block) -> RowsByBlock | None:
-    """`route`; None where an index is out of range."""
+    """Do the same as `route`, but return None if an index is out of range."""
     located = move.locate(indices, start)
     if located is None:
         return None
@@ -50,25 +50,25 @@ def _sort_rows(move: LazyMovement, indices: np.ndarray, start: Block) -> RowsByB
 
 
 def _choose_narrowest_type(count: int) -> type[np.unsignedinteger[Any]] | type[np.int64]:
-    """The narrowest type for numbers below ``count``: graphs with known indices are sent to workers."""
+    """Return the narrowest type for numbers below ``count``, because graphs with indices are sent to workers."""
     return np.uint16 if count <= 2**16 else np.uint32 if count <= 2**32 else np.int64
 
 
 class Routes(Protocol):
-    """For every chunk of indices, the chunks of data it names places in, and what says so to a task."""
+    """The chunks of data in which each chunk of indices names places, and the argument of a task with its rows."""
 
     graph: dict[Any, Any]
     sources: list[Array]
 
     def blocks(self, chunk: Block) -> list[int]:
-        """Flat numbers of chunks of data, ascending."""
+        """Return the flat numbers of chunks of data, ascending."""
 
     def argument(self, chunk: Block, numbers: list[int]) -> Any:
-        """What a task gets as its `RowsByBlock`, for these chunks of data."""
+        """Return the argument that a task gets as `RowsByBlock`, for these chunks of data."""
 
 
 class Known:
-    """Indices in memory: only what is touched gets tasks, and each task gets its own rows."""
+    """Indices in memory. Only touched chunks get tasks, and each task gets its own rows."""
 
     def __init__(self, move: LazyMovement, indices: np.ndarray, chunks: Chunks) -> None:
         self.graph: dict[Any, Any] = {}
@@ -88,8 +88,10 @@ class Known:
 
 
 class Lazy:
-    """Indices of Dask: a task for each of their chunks sorts them, and tasks of all chunks of data that it may name a
-    place in ask that one."""
+    """Indices that are a Dask array. A task sorts each chunk of them.
+
+    The tasks of all chunks of data in which it could name a place depend on that task.
+    """
 
     def __init__(self, move: LazyMovement, indices: Array, name: str) -> None:
         chunks = indices.chunks[: len(move.positions)]
@@ -107,7 +109,7 @@ class Lazy:
         }
 
     def compute_touched(self) -> None:
-        """Compute which chunks are touched, and forget the others; indices that are out of range raise."""
+        """Compute which chunks are touched, and keep only these. Raise IndexError for indices out of range."""
         graph = dict(self.graph)
         name = f"touched-{self._name}"
         for chunk in self._touched:

@@ -21,12 +21,14 @@ from gatherscatter.specs.table import Input, OpVersion
 
 
 def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], accumulate: str | None = None) -> Array:
-    """Call an op version lazily, as `gatherscatter.specs.calls.call` does; bad lazy indices raise when computed.
+    """Call an op version lazily, as `gatherscatter.specs.calls.call` does in memory.
+
+    Lazy indices that are out of range raise when they are computed.
 
     Raises
     ------
     TypeError
-        Also for what is not lazy: GatherTree, and an axis in a Dask array.
+        Also for GatherTree, which is not lazy, and for an axis in a Dask array.
     """
     arrays, values = check_inputs(row, _make_placeholders(row, given), attributes)
     warn_if_deprecated(row, stacklevel=5)
@@ -42,14 +44,14 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
         result = build(checked_call(rule, data, indices, **how))
         return result if row.finish is None else _finish_result(row, values, result)
     updates = given[2]
-    if np.shape(updates) != shaped[2].shape:  # one element of any shape, for a version that takes it
+    if np.shape(updates) != shaped[2].shape:  # one element of any shape, for a version that accepts it
         whole = updates.rechunk(-1) if isinstance(updates, Array) else np.asarray(updates)  # type: ignore[no-untyped-call]
         updates = whole.reshape(shaped[2].shape)
     return build(checked_call(rule, data, indices, updates, options=options, **how))
 
 
 def _finish_result(row: OpVersion, values: dict[str, Any], result: Array) -> Array:
-    """The result in its final shape. Dask reshapes neither empty arrays nor empty chunks well."""
+    """Return the result in its final shape. Empty arrays and chunks get special care: Dask reshapes them badly."""
     if result.size:
         filled = tuple(tuple(size for size in sizes if size) for sizes in result.chunks)
         result = result if filled == result.chunks else result.rechunk(filled)  # type: ignore[no-untyped-call]
@@ -61,9 +63,9 @@ def _finish_result(row: OpVersion, values: dict[str, Any], result: Array) -> Arr
 def _reduce_bags(
     row: OpVersion, given: dict[str, Any], arrays: dict[str, Any], values: dict[str, Any], accumulate: str | None
 ) -> Array:
-    """The call of a version that gathers and reduces; ``arrays`` has placeholders for the inputs that are lazy.
+    """Call a version that gathers and reduces. ``arrays`` has placeholders for lazy inputs.
 
-    Lazy inputs that decide which members meet are computed, because the graph depends on their values.
+    Lazy inputs that determine the bags are computed, because the graph depends on their values.
     """
     op, first = row.name, row.inputs[0].name
     reduction, accumulate = choose_reduction(row, arrays[first], values, accumulate)
@@ -71,7 +73,7 @@ def _reduce_bags(
     deciding = {known.name for known in row.inputs if known.kind != "data"} - {"indices"}
     lazy = {name: value for name, value in given.items() if name in deciding and isinstance(value, Array)}
     arrays |= {name: convert.as_indices(op, name, value) for name, value in compute(lazy)[0].items()}  # type: ignore[no-untyped-call]
-    # Packed bags follow from the shape. Nothing is stored for each of them here.
+    # Packed bags follow from the shape, so nothing is stored for each of them.
     found = specs_bags.find_bags(op, arrays, (0, 0) if len(members) == 2 else members)
     data, indices, weights = given[first], given.get("indices"), given.get("per_sample_weights")
     data = inputs.as_dask(op, first, data if isinstance(data, Array) else da.from_array(arrays[first], chunks=-1))  # type: ignore[no-untyped-call]
@@ -86,7 +88,7 @@ def _reduce_bags(
 
 
 def _make_placeholders(row: OpVersion, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs as far as they can be checked now."""
+    """Return the inputs, with placeholders for lazy ones, for the checks that are possible now."""
     if row.kernel == "gather_tree":
         raise OpTypeError(f"{row.name} is not lazy: its steps depend on each other; use .compute()", op=row.name)
     return (
@@ -99,7 +101,7 @@ def _make_placeholders(row: OpVersion, given: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def _make_placeholder(row: OpVersion, known: Input, value: Array) -> np.ndarray:
-    """An array of the same type and shape without memory."""
+    """Return an array of the same type and shape that takes no memory."""
     array, fault = inputs.as_dask(row.name, known.name, value), ""
     if known.kind == "axis":
         fault = "is a Dask array, but the graph depends on its value; use .compute()"

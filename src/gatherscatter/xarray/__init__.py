@@ -1,168 +1,249 @@
 """Gather and scatter by the names of dimensions, for xarray.
 
-Indices name places along some dimensions of data, as those of `xarray.DataArray.isel` do: several of them go together,
-position by position, broadcast by the names of their own dimensions. A dimension that indices share with data, and
-that is not indexed, is walked along with it. Needs the ``xarray`` extra; arrays of Dask within are lazy.
+`gather` returns the same as `xarray.DataArray.isel` and `xarray.DataArray.sel`. In addition it checks indices, and
+accepts lazy indices. `scatter` writes to the places that `gather` reads. Both take DataArrays and Datasets, in memory
+or of Dask. They need the ``xarray`` extra.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-
-from gatherscatter import _core
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.errors import OpError, OpTypeError, OpValueError
 from gatherscatter.extras import require
+from gatherscatter.lazy_modules import load, public_names
 
 with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", install="gatherscatter[xarray]"):
     import xarray as xr
 
+from gatherscatter.xarray.places import NamedPlaces, add_coordinates, check_labels
+from gatherscatter.xarray.positions import Lookup, Positions, find_positions, read_indices
+
 __all__ = ["gather", "scatter"]
 
+Data = TypeVar("Data", xr.DataArray, xr.Dataset)
 
-def gather(data: xr.DataArray, indices: Mapping[Hashable, Any], *, mode: str = "raise") -> xr.DataArray:
-    """The values of ``data`` at places that are named along some of its dimensions.
+_VALUES = "gatherscatter.xarray: values"  # the name of a DataArray's values while they are part of a Dataset
+
+
+def gather(
+    data: Data,
+    indices: Mapping[Hashable, Any] | None = None,
+    *,
+    mode: str = "raise",
+    method: str | None = None,
+    tolerance: Any = None,
+    **indices_by_name: Any,
+) -> Data:
+    """Take the values of ``data`` at places that are named along some of its dimensions.
+
+    Without ``method`` the result is identical to ``data.isel(indices)``. With ``method`` it is identical to
+    ``data.sel(indices, method)``. It has the same dimensions in the same order, coordinates, name and attributes.
+    Errors and lazy indices are different; see below.
 
     Parameters
     ----------
-    data : DataArray, any element type, in memory or of Dask
-    indices : mapping from dimensions of ``data`` to integers
-        DataArrays, or what becomes one: an array without dimensions' names has the dimension that it indexes, and may
-        have one axis only.
+    data : DataArray or Dataset, any element type, in memory or of Dask
+    indices : mapping from dimensions of ``data`` to indices
+        An index is a DataArray, a number, a list or an array of one dimension, with integers in [-n, n-1] for a
+        dimension of size n. It can also be a mask or a slice. Indices that share a dimension are paired along it,
+        position by position. So are indices and data along a dimension that both have and that is not indexed. All
+        other indices are combined with each other.
     mode : {'raise', 'wrap', 'clip', 'fill'}
-        See `gatherscatter.gather_nd`.
+        What happens for an index that is out of range; see `gatherscatter.gather_nd`. Coordinates are those of the
+        places that are read. With 'fill', values are 0, and coordinates are missing as after
+        `xarray.DataArray.reindex`.
+    method : {None, 'exact', 'nearest', 'pad', 'ffill', 'backfill', 'bfill'}
+        None: indices are positions. Otherwise they are labels of coordinates: numbers, times or text. The method then
+        selects the labels that match, as in `xarray.DataArray.sel`. A missing label is an index out of range.
+    tolerance : number or timedelta, optional
+        The largest distance between a label and its match.
+    **indices_by_name : the indices as keyword arguments, instead of ``indices``
+        A dimension that has the name of another parameter must be in ``indices``.
 
     Returns
     -------
-    DataArray
-        The dimensions of the indices, and then those of data that are not indexed, with their coordinates and those of
-        the indices; name and attributes are data's.
+    DataArray or Dataset, as ``data``
+        Each indexed dimension of data is replaced by the dimensions of its index. Variables of a Dataset without
+        indexed dimensions do not change. With lazy indices, the result and its coordinates along them are lazy.
 
     Raises
     ------
     IndexError
-        An index is out of range.
-    ValueError, TypeError
-        Names or types don't fit.
+        An index is out of range, or a label is missing.
+    ValueError
+        A dimension does not exist or has no labels. Sizes or coordinates of indices conflict.
+    TypeError
+        Indices are not integers, and ``method`` is not given.
 
-    Source: `gatherscatter.gather_nd`; ``xarray.DataArray.isel`` without the checks.
+    Source: ``xarray.DataArray.isel`` and ``xarray.DataArray.sel``; `gatherscatter.gather_nd`.
 
     >>> import numpy as np, xarray as xr, gatherscatter as gs
     >>> heights = xr.DataArray(np.arange(6.0).reshape(2, 3), dims=("y", "x"), coords={"x": [10, 20, 30]})
     >>> station = xr.DataArray([0, 1, 1], dims="station", coords={"station": ["a", "b", "c"]})
-    >>> found = gs.xarray.gather(heights, {"y": station, "x": xr.DataArray([2, 0, -1], dims="station")})
-    >>> found.values, found.dims, found.station.values.tolist()
-    (array([2., 3., 5.]), ('station',), ['a', 'b', 'c'])
+    >>> found = gs.xarray.gather(heights, y=station, x=xr.DataArray([2, 0, -1], dims="station"))
+    >>> found.values, found.dims, found.x.values
+    (array([2., 3., 5.]), ('station',), array([30, 10, 30]))
+    >>> gs.xarray.gather(heights, x=[11, 28], method="nearest").values
+    array([[0., 2.],
+           [3., 5.]])
     """
-    places = _NamedPlaces("gather", data, indices)
-    values = _core.gather_nd(places.rows(data).data, places.tuples, mode=mode)
-    kept = {name: coord for name, coord in data.coords.items() if not {*coord.dims} & {*places.indexed}}
-    return xr.DataArray(values, {**places.coords, **kept}, (*places.dims, *places.rest), data.name, data.attrs)
+    lookup = Lookup("xarray.gather", mode, method, tolerance)
+    lookup.check(scatter=False)
+    dataset = _as_dataset(lookup.op, data)
+    positions = find_positions(lookup, dataset, read_indices(lookup.op, indices, indices_by_name))
+    fill = mode == "fill"
+    found = {
+        name: NamedPlaces(lookup.op, variable, positions).gather(mode="fill" if fill else "raise")
+        for name, variable in _variables(dataset).items()
+    }
+    return _as_given(add_coordinates(lookup.op, found, dataset, positions, fill=fill), data)
 
 
 def scatter(
-    data: xr.DataArray,
-    indices: Mapping[Hashable, Any],
-    updates: Any,
+    data: Data,
+    indices: Mapping[Hashable, Any] | None = None,
+    updates: Any = None,
     *,
     reduction: str = "none",
     include_self: bool = True,
     accumulate: str = "step",
     mode: str = "raise",
-) -> xr.DataArray:
-    """A copy of ``data`` with updates at places that are named along some of its dimensions.
+    method: str | None = None,
+    tolerance: Any = None,
+    skipna: bool = False,
+    **indices_by_name: Any,
+) -> Data:
+    """Return a copy of ``data`` with updates at places that are named along some of its dimensions.
 
     Parameters
     ----------
-    data, indices : as for `gather`
-    updates : DataArray or number
-        With any of the dimensions that `gather` gives; along the others it is repeated.
-    reduction, include_self, accumulate, mode : see `gatherscatter.scatter_nd`
+    data, indices, method, tolerance : as for `gather`
+    updates : DataArray, number or array; for a Dataset also a Dataset
+        It has any of the dimensions of the result of `gather`, and is repeated along the others. An array without names
+        has the last of these dimensions. Labels of shared dimensions must be equal.
+    reduction, include_self, accumulate : see `gatherscatter.scatter_nd`
+    mode : {'raise', 'wrap', 'clip', 'drop'}
+        What happens for an index that is out of range. With ``method``, only 'raise' and 'drop' are valid.
+    skipna : bool, default False
+        Missing updates (NaN, NaT, None) are not written and not counted. With a reduction, missing values of data are
+        not counted either: such a place gets the reduction of only its updates. A place with only missing updates keeps
+        its value.
+    **indices_by_name : as for `gather`; ``updates`` must then also be a keyword argument
 
     Returns
     -------
-    DataArray
-        Like ``data``: its dimensions, coordinates, name and attributes.
+    DataArray or Dataset
+        It has the dimensions, coordinates, name and attributes of ``data``. A Dataset of updates changes the variables
+        that it has. Other updates change all variables that have an indexed dimension, and these variables must have
+        all indexed dimensions. All other variables are unchanged.
 
     Raises
     ------
     IndexError
-        An index is out of range; nothing is written.
+        An index is out of range, or a label is missing. Nothing is written.
     ValueError, TypeError
-        Names, sizes or types don't fit.
+        The errors of `gather`. Names, sizes, labels or types of updates do not fit.
 
-    Source: `gatherscatter.scatter_nd`.
+    Source: `gatherscatter.scatter_nd`; for ``skipna`` the reductions of xarray.
 
     >>> import numpy as np, xarray as xr, gatherscatter as gs
-    >>> grid = xr.DataArray(np.zeros((2, 3)), dims=("y", "x"), attrs={"units": "1"})
-    >>> drop = {"y": xr.DataArray([0, 1, 0], dims="drop"), "x": xr.DataArray([2, 0, 2], dims="drop")}
-    >>> gs.xarray.scatter(grid, drop, 1.0, reduction="add").values
+    >>> grid = xr.DataArray(np.zeros((2, 3)), dims=("y", "x"), coords={"x": [10, 20, 30]})
+    >>> drop = xr.Dataset({"y": ("drop", [0, 1, 0]), "x": ("drop", [2, 0, 2]), "size": ("drop", [1.0, 2.0, np.nan])})
+    >>> gs.xarray.scatter(grid, y=drop.y, x=drop.x, updates=1.0, reduction="add").values
     array([[0., 0., 2.],
            [1., 0., 0.]])
+    >>> gs.xarray.scatter(grid, {"y": drop.y, "x": drop.x}, drop["size"], reduction="max", skipna=True).values
+    array([[0., 0., 1.],
+           [2., 0., 0.]])
     """
-    places = _NamedPlaces("scatter", data, indices)
-    slots = places.slots(data, updates)
-    written = _core.scatter_nd(
-        places.rows(data).data, places.tuples, slots, reduction=reduction, include_self=include_self,
-        accumulate=accumulate, mode=mode,
-    )  # fmt: skip
-    rows = places.rows(data)
-    return rows.copy(data=written).transpose(*data.dims)
-
-
-class _NamedPlaces:
-    """Index tuples over the dimensions that are indexed, or walked along, and what is known by name."""
-
-    def __init__(self, op: str, data: xr.DataArray, indices: Mapping[Hashable, Any]) -> None:
-        self.op = f"xarray.{op}"
-        if not isinstance(data, xr.DataArray):
-            raise OpTypeError(
-                f"{self.op}: data must be a DataArray, not {type(data).__name__}", op=self.op, input="data"
-            )
-        unknown = [name for name in indices if name not in data.dims]
-        if unknown or not indices:
-            which = f"there is no {unknown[0]!r}" if unknown else "none is given"
-            text = f"{self.op}: indices are for the dimensions of data, {', '.join(map(repr, data.dims))}; {which}"
-            raise OpValueError(text, op=self.op, input="indices")
-        named = {name: self._check_index(name, index) for name, index in indices.items()}
-        walked = [name for name in data.dims if name not in named and any(name in one.dims for one in named.values())]
-        self.indexed = (*walked, *named)
-        whole = [data[name].copy(data=np.arange(data.sizes[name])).rename(None) for name in walked]
+    lookup = Lookup("xarray.scatter", mode, method, tolerance)
+    lookup.check(scatter=True)
+    dataset = _as_dataset(lookup.op, data)
+    if updates is None:
+        text = f"{lookup.op}: updates is missing; with indices as keyword arguments, write updates=..."
+        raise OpTypeError(text, op=lookup.op, input="updates")
+    positions = find_positions(lookup, dataset, read_indices(lookup.op, indices, indices_by_name))
+    check_labels(lookup.op, dataset, positions, updates)
+    options = {
+        "reduction": reduction,
+        "include_self": include_self,
+        "accumulate": accumulate,
+        "mode": "drop" if mode == "drop" or skipna else "raise",
+    }
+    written = {}
+    for name, given in _updates_by_variable(lookup.op, data, dataset, updates, positions).items():
         try:
-            aligned = xr.align(*whole, *named.values(), join="exact", copy=False)
-        except ValueError as error:  # sizes or coordinates of a shared dimension
-            raise OpValueError(f"{self.op}: indices do not go together: {error}", op=self.op, input="indices") from None
-        columns = xr.broadcast(*aligned)
-        self.dims = columns[0].dims
-        self.coords: dict[Hashable, Any] = {}
-        for one in columns:
-            self.coords |= dict(one.coords)
-        self.sizes = dict(zip(self.dims, columns[0].shape, strict=True))
-        self.tuples = np.stack([one.data for one in columns], -1)
-        self.rest = tuple(name for name in data.dims if name not in self.indexed)
+            written[name] = _scatter_variable(lookup.op, dataset[name].variable, positions, given, skipna, options)
+        except OpError as error:
+            if name != _VALUES:
+                error.add_note(f"in the variable {name!r}")
+            raise
+    return _as_given(dataset.assign(written), data)
 
-    def _check_index(self, name: Hashable, index: Any) -> xr.DataArray:
-        made = index if isinstance(index, xr.DataArray) else xr.DataArray(index, dims=[name] * (np.ndim(index) > 0))
-        if made.dtype.kind not in "iu":
-            text = f"{self.op}: indices along {name!r} must be integers, not {made.dtype}"
-            raise OpTypeError(text, op=self.op, input="indices")
-        return made.drop_vars([coord for coord in made.coords if coord == name])  # names positions, not places
 
-    def rows(self, data: xr.DataArray) -> xr.DataArray:
-        """Data with the indexed dimensions in front."""
-        return data.transpose(*self.indexed, *self.rest)
+def _scatter_variable(
+    op: str, variable: xr.Variable, positions: Positions, given: Any, skipna: bool, options: dict[str, Any]
+) -> Any:
+    updates = NamedPlaces(op, variable, positions).read_updates(given)
+    missing = updates.isnull() if skipna and _may_be_missing(updates) else None
+    places = NamedPlaces(op, variable, positions, single=() if missing is None else missing.dims)
+    written: Any = places.scatter(updates, missing=missing, **options)
+    counts_self = options["include_self"] and options["reduction"] != "none"
+    if not (skipna and counts_self and _may_be_missing(variable)):
+        return written
+    alone = places.scatter(updates, missing=missing, **(options | {"include_self": False}))
+    return written.where(variable.notnull(), alone)
 
-    def slots(self, data: xr.DataArray, updates: Any) -> Any:
-        """Updates in the shape that a gather from these places has."""
-        sizes = self.sizes | {name: data.sizes[name] for name in self.rest}
-        made = updates if isinstance(updates, xr.DataArray) else xr.DataArray(np.asarray(updates))
-        wrong = [name for name in made.dims if made.sizes[name] != sizes.get(name)]
-        if wrong:
-            known = ", ".join(f"{name!r}: {size}" for name, size in sizes.items())
-            text = f"{self.op}: updates have a dimension {wrong[0]!r} of {made.sizes[wrong[0]]}; there are {known}"
-            raise OpValueError(text, op=self.op, input="updates")
-        missing = {name: size for name, size in sizes.items() if name not in made.dims}
-        variable: Any = made.variable
-        return variable.set_dims({**missing, **made.sizes}).transpose(*sizes).data
+
+def _may_be_missing(variable: xr.Variable) -> bool:
+    """Return whether an element can be missing. Lazy variables are not computed for this."""
+    return variable.chunks is not None or bool(variable.isnull().any())
+
+
+def _updates_by_variable(
+    op: str, data: xr.DataArray | xr.Dataset, dataset: xr.Dataset, updates: Any, positions: Positions
+) -> dict[Hashable, Any]:
+    """Return the variables that a scatter changes, with the updates of each."""
+    if not isinstance(updates, xr.Dataset):
+        chosen = {name: updates for name, variable in _variables(dataset).items() if {*positions} & {*variable.dims}}
+    elif isinstance(data, xr.DataArray):
+        raise OpTypeError(f"{op}: updates are a Dataset, but data is a DataArray", op=op, input="updates")
+    else:
+        chosen = dict(updates.data_vars)
+    for name in chosen:
+        if name not in dataset.data_vars:
+            raise OpValueError(f"{op}: updates have a variable {name!r}, which data lacks", op=op, input="updates")
+        lacking = [dim for dim in positions if dim not in dataset[name].dims]
+        if lacking:
+            text = f"{op}: the variable {name!r} does not have the dimension {lacking[0]!r}; choose variables that do"
+            raise OpValueError(f"{text}, with data[[...]]", op=op, input="data")
+    return chosen
+
+
+def _variables(data: xr.Dataset) -> dict[Hashable, xr.Variable]:
+    return {name: array.variable for name, array in data.data_vars.items()}
+
+
+def _as_dataset(op: str, data: Any) -> xr.Dataset:
+    """Return data as a Dataset. A DataArray becomes its only variable."""
+    if isinstance(data, xr.Dataset):
+        return data
+    if not isinstance(data, xr.DataArray):
+        text = f"{op}: data must be a DataArray or a Dataset, not {type(data).__name__}"
+        raise OpTypeError(text, op=op, input="data")
+    return data.to_dataset(name=_VALUES)
+
+
+def _as_given(result: xr.Dataset, data: Data) -> Data:
+    """Undo `_as_dataset`."""
+    return result[_VALUES].rename(data.name) if isinstance(data, xr.DataArray) else result
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

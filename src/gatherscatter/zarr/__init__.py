@@ -1,7 +1,7 @@
 """Gathers and scatters on Zarr arrays that are larger than memory: chunk by chunk, in place, and safe against crashes.
 
-The functions have the names of the array functions and give the same bits. Scatters change the array; indices and
-updates are in memory, or mapped into it.
+The functions have the names of the array functions, and their results are bit-for-bit identical. Scatters change the
+array. Indices and updates are in memory, or mapped into memory.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from typing import Any, TypedDict, Unpack
 from numpy.typing import ArrayLike
 
 from gatherscatter.extras import require
+from gatherscatter.lazy_modules import load, public_names
 
 with require("zarr", "filelock", text="gatherscatter.zarr needs Zarr and filelock", install="gatherscatter[zarr]"):
     import filelock  # noqa: F401
     import zarr  # noqa: F401
 
 from gatherscatter.chunked import Options
+from gatherscatter.errors import check_effects
 from gatherscatter.progress import ChunkProgress
-from gatherscatter.zarr.call import Progress, Report, Stored, Terms, checked_call
+from gatherscatter.zarr.call import Progress, Report, StoredOrPath, Terms, checked_call
 from gatherscatter.zarr.gather import gather as _gather
 from gatherscatter.zarr.journal import JobError
 from gatherscatter.zarr.scatter import scatter as _scatter
@@ -37,7 +39,7 @@ __all__ = [
 
 
 class CallOptions(TypedDict, total=False):
-    """What gathers and scatters have in common; `scatter_update` describes it."""
+    """Options of gathers and scatters. `scatter_update` describes them."""
 
     mode: str
     num_threads: int | None
@@ -49,7 +51,7 @@ class CallOptions(TypedDict, total=False):
 
 
 class ScatterOptions(CallOptions, total=False):
-    """What scatters have beside that; `scatter_update` describes it."""
+    """Options of scatters. `scatter_update` describes them."""
 
     reduction: str
     include_self: bool
@@ -59,39 +61,39 @@ class ScatterOptions(CallOptions, total=False):
 
 
 def scatter_update(
-    array: Stored, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Unpack[ScatterOptions]
+    array: StoredOrPath, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Unpack[ScatterOptions]
 ) -> Report:
-    """Write whole slices of a stored array along ``axis``: `gatherscatter.scatter_update` in place.
+    """Write whole slices of a stored array along ``axis``, as `gatherscatter.scatter_update` does, in place.
 
-    Everything is checked before the first write. Each chunk (each shard, where there are shards) that updates fall into
-    is read, changed and written whole.
+    Everything is checked before the first write. Each chunk with updates (or each shard, if the array has shards) is
+    read, changed and written as a whole.
 
     Parameters
     ----------
-    array : array of Zarr, rank >= 1, opened for reading and writing: in a local directory, in memory, or in a session
-        of Icechunk, where the call makes one commit
+    array : array of Zarr, rank >= 1, opened for reading and writing, or its path
+        It is in a local directory, in memory, or in a session of Icechunk. With Icechunk the call makes one commit.
     indices : array of any integer type, any shape
     updates : array, shape exactly ``array.shape[:axis] + indices.shape + array.shape[axis+1:]``
     axis : int in [-r, r-1], r the rank of ``array``
     reduction, include_self, accumulate, mode : see `gatherscatter.scatter_update`
     job : str, optional
-        A name for the job. It is remembered in the array's directory, and a call with the name of a job that is done
-        does nothing.
+        A name for the job, which is stored in the directory of the array. A call with the name of a finished job does
+        nothing.
     resume : bool, optional
-        None: take up this job if it was interrupted, else begin it. True: only take it up. False: only begin it.
+        None: resume this job if it was interrupted, otherwise start it. True: only resume it. False: only start it.
     num_threads : int >= 1, optional
-        How many threads work on a chunk, as for the array functions.
+        The number of threads for a chunk, as for the array functions.
     workers : int >= 1, default 4
-        How many chunks are under way at a time.
+        The number of chunks that are processed at the same time.
     memory_limit : int, optional
-        About how many bytes of memory the call may take beside indices and updates.
+        The approximate number of bytes that the call can use in addition to indices and updates.
     lock_timeout : float, optional
-        How many seconds to wait for another process that writes to the array; without it, as long as it takes.
+        The number of seconds to wait for another process that writes to the array. Default: no limit.
     progress : bool or callable, default False
-        True: a bar on stderr, if that is a terminal. A callable gets the number of chunks done, of chunks in all, and
-        of bytes moved.
+        True: a bar on stderr, if that is a terminal. A callable gets the number of finished chunks, the number of all
+        chunks, and the number of bytes moved.
     dry_run : bool, default False
-        Change nothing: only say what would be touched.
+        Change nothing, and only report what would be touched.
 
     Returns
     -------
@@ -100,10 +102,13 @@ def scatter_update(
     Raises
     ------
     IndexError, ValueError, TypeError
-        What `gatherscatter.scatter_update` raises; a store without locks; a memory limit below what a chunk needs.
+        The errors of `gatherscatter.scatter_update`. The array is a group or is in a store without locks. The memory
+        limit is too small for a chunk.
+    FileNotFoundError
+        There is no array at a path.
     JobError
-        Another job was interrupted on the array, or this one was and a chunk was changed since; another process holds
-        the lock; a commit has changed the same chunks.
+        Another job on the array was interrupted. This job was interrupted, and a chunk was changed afterwards. Another
+        process holds the lock. A commit changed the same chunks.
 
     Sources: OpenVINO ScatterUpdate-3.
 
@@ -117,13 +122,13 @@ def scatter_update(
 
 
 def scatter_elements(
-    array: Stored, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Unpack[ScatterOptions]
+    array: StoredOrPath, indices: ArrayLike, updates: ArrayLike, axis: int = 0, **options: Unpack[ScatterOptions]
 ) -> Report:
-    """Write single elements of a stored array: `gatherscatter.scatter_elements` in place.
+    """Write single elements of a stored array, as `gatherscatter.scatter_elements` does, in place.
 
     Parameters
     ----------
-    array : array of Zarr, rank r >= 1
+    array : array of Zarr, rank r >= 1, or its path
     indices : array of rank r, any integer type; off the axis no dimension is longer than that of ``array``
     updates : array, shape exactly ``indices.shape``
     axis : int in [-r, r-1]
@@ -135,7 +140,7 @@ def scatter_elements(
 
     Raises
     ------
-    IndexError, ValueError, TypeError, JobError : see `scatter_update`
+    IndexError, ValueError, TypeError, FileNotFoundError, JobError : see `scatter_update`
 
     Sources: ONNX ScatterElements-18; OpenVINO ScatterElementsUpdate-12.
 
@@ -150,12 +155,14 @@ def scatter_elements(
     return _run_scatter("scatter_elements", array, indices, updates, axis, **options)
 
 
-def scatter_nd(array: Stored, indices: ArrayLike, updates: ArrayLike, **options: Unpack[ScatterOptions]) -> Report:
-    """Write elements or slices of a stored array that index tuples name: `gatherscatter.scatter_nd` in place.
+def scatter_nd(
+    array: StoredOrPath, indices: ArrayLike, updates: ArrayLike, **options: Unpack[ScatterOptions]
+) -> Report:
+    """Write elements or slices of a stored array by index tuples, as `gatherscatter.scatter_nd` does, in place.
 
     Parameters
     ----------
-    array : array of Zarr, rank r >= 1
+    array : array of Zarr, rank r >= 1, or its path
     indices : array of rank >= 1, any integer type, shape (..., k) with k <= r
     updates : array, shape exactly ``indices.shape[:-1] + array.shape[k:]``
     options : see `scatter_update`
@@ -166,7 +173,7 @@ def scatter_nd(array: Stored, indices: ArrayLike, updates: ArrayLike, **options:
 
     Raises
     ------
-    IndexError, ValueError, TypeError, JobError : see `scatter_update`
+    IndexError, ValueError, TypeError, FileNotFoundError, JobError : see `scatter_update`
 
     Sources: ONNX ScatterND-18; OpenVINO ScatterNDUpdate-15.
 
@@ -179,7 +186,7 @@ def scatter_nd(array: Stored, indices: ArrayLike, updates: ArrayLike, **options:
 
 
 def gather(
-    array: Stored,
+    array: StoredOrPath,
     indices: ArrayLike,
     axis: int = 0,
     *,
@@ -187,29 +194,31 @@ def gather(
     out: Any = None,
     **options: Unpack[CallOptions],
 ) -> Any:
-    """Take whole slices of a stored array along ``axis``: `gatherscatter.gather`.
+    """Take whole slices of a stored array along ``axis``, as `gatherscatter.gather` does.
 
-    Each chunk that is needed is read once for each part of the result that is made in memory: all of it, or with a
-    stored ``out`` some chunks of that.
+    Each chunk that is needed is read once. With a stored ``out``, the result is computed in parts, and a chunk is read
+    once for each part that needs it.
 
     Parameters
     ----------
-    array : array of Zarr, rank >= 1, in any store
+    array : array of Zarr, rank >= 1, in any store, or its path
     indices, axis, batch_dims, mode : see `gatherscatter.gather`
-    out : NumPy array or array of Zarr, optional
-        Where to write the result: its exact shape and type. An array of Zarr is written chunk by chunk, in a store that
-        `scatter_update` takes; a call that was interrupted has to be made again. An array with an interrupted scatter
-        is refused.
+    out : NumPy array, array of Zarr or its path, optional
+        The array for the result, with its exact shape and type. An array of Zarr is written chunk by chunk. It must be
+        in a store that `scatter_update` accepts, and must not have an interrupted scatter. Repeat an interrupted call
+        from the start.
     num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `scatter_update`
 
     Returns
     -------
-    NumPy array, or ``out``; with ``dry_run`` a `Report`
+    NumPy array, or ``out`` (opened if it is a path); with ``dry_run`` a `Report`
 
     Raises
     ------
     IndexError, ValueError, TypeError
-        What `gatherscatter.gather` raises.
+        The errors of `gatherscatter.gather`. The array is a group.
+    FileNotFoundError
+        There is no array at a path.
     JobError
         A scatter into ``out`` was interrupted, or another process holds its lock.
 
@@ -225,13 +234,13 @@ def gather(
 
 
 def gather_elements(
-    array: Stored, indices: ArrayLike, axis: int = 0, *, out: Any = None, **options: Unpack[CallOptions]
+    array: StoredOrPath, indices: ArrayLike, axis: int = 0, *, out: Any = None, **options: Unpack[CallOptions]
 ) -> Any:
-    """Take single elements of a stored array: `gatherscatter.gather_elements`.
+    """Take single elements of a stored array, as `gatherscatter.gather_elements` does.
 
     Parameters
     ----------
-    array : array of Zarr, rank >= 1, in any store
+    array : array of Zarr, rank >= 1, in any store, or its path
     indices, axis, mode : see `gatherscatter.gather_elements`
     out, num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `gather`
 
@@ -242,7 +251,7 @@ def gather_elements(
     Raises
     ------
     IndexError, ValueError, TypeError
-        What `gatherscatter.gather_elements` raises.
+        The errors of `gatherscatter.gather_elements`.
 
     Sources: ONNX GatherElements-13; OpenVINO GatherElements-6.
 
@@ -256,13 +265,13 @@ def gather_elements(
 
 
 def gather_nd(
-    array: Stored, indices: ArrayLike, *, batch_dims: int = 0, out: Any = None, **options: Unpack[CallOptions]
+    array: StoredOrPath, indices: ArrayLike, *, batch_dims: int = 0, out: Any = None, **options: Unpack[CallOptions]
 ) -> Any:
-    """Take elements or slices of a stored array that index tuples name: `gatherscatter.gather_nd`.
+    """Take elements or slices of a stored array by index tuples, as `gatherscatter.gather_nd` does.
 
     Parameters
     ----------
-    array : array of Zarr, rank >= 1, in any store
+    array : array of Zarr, rank >= 1, in any store, or its path
     indices, batch_dims, mode : see `gatherscatter.gather_nd`
     out, num_threads, workers, memory_limit, lock_timeout, progress, dry_run : see `gather`
 
@@ -273,7 +282,7 @@ def gather_nd(
     Raises
     ------
     IndexError, ValueError, TypeError
-        What `gatherscatter.gather_nd` raises.
+        The errors of `gatherscatter.gather_nd`.
 
     Sources: ONNX GatherND-13; OpenVINO GatherND-8.
 
@@ -287,7 +296,7 @@ def gather_nd(
 
 def _run_scatter(
     op: str,
-    array: Stored,
+    array: StoredOrPath,
     indices: ArrayLike,
     updates: ArrayLike,
     axis: int = 0,
@@ -304,15 +313,19 @@ def _run_scatter(
 ) -> Report:
     carried_out = Terms(**terms)
     carried_out.check(op)
+    check_effects(op, reduction, include_self, accumulate)
     options = Options(reduction, include_self, accumulate)
     call = checked_call(op, op, array, indices, updates, axis=axis, mode=mode, options=options)
-    with _open_progress(op, progress) as shown:
-        return _scatter(call, carried_out, shown, dry_run=dry_run, job=job, resume=resume)
+    try:
+        with _open_progress(op, progress) as shown:
+            return _scatter(call, carried_out, shown, dry_run=dry_run, job=job, resume=resume)
+    except KeyboardInterrupt as interrupt:  # the note is useful, the frames that were interrupted are not
+        raise interrupt.with_traceback(None) from None
 
 
 def _run_gather(
     op: str,
-    array: Stored,
+    array: StoredOrPath,
     indices: ArrayLike,
     out: Any,
     where: dict[str, Any],
@@ -330,7 +343,15 @@ def _run_gather(
 
 
 def _open_progress(op: str, progress: bool | Progress) -> Any:
-    """A context whose value is told about progress."""
+    """Return a context whose value is the progress callback."""
     if callable(progress):
         return nullcontext(progress)
     return ChunkProgress(op) if progress else nullcontext(lambda done, total, moved: None)
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

@@ -1,12 +1,13 @@
-"""A call on a stored array and its report. Everything that can be wrong is found before the first read or write."""
+"""A call on a stored array and its report. All errors in arguments are raised before the first read or write."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import zarr
@@ -20,25 +21,26 @@ from gatherscatter.specs.table import OpVersion, slots_shape
 
 Progress = Callable[[int, int, int], None]  # chunks done, chunks in all, bytes moved
 Stored: TypeAlias = "zarr.Array[Any]"
+StoredOrPath: TypeAlias = "Stored | str | os.PathLike[str]"
 
-BUDGET = 1 << 22  # tuples that are sorted by block in one go: they take 64 bytes each on the way
-TUPLE_BYTES = 64
-COPIES = 5  # of a block: as read, in the order of the tuples, changed, back in order, encoded
+BUDGET = 1 << 22  # largest number of tuples that are sorted by block at a time
+TUPLE_BYTES = 64  # memory for a tuple while it is sorted
+COPIES = 5  # copies of a block: as read, in the order of the tuples, changed, back in order, encoded
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a call has done; with ``dry_run=True`` what it would do.
+    """A report on the work of a call, or with ``dry_run=True`` on the work that it would do.
 
     Attributes
     ----------
-    call : the function, and a scatter's reduction
-    tuples : how many index tuples there are
-    chunks : how many chunks they touch; shards, where the array has shards and is written
-    chunks_total : how many the array has
-    bytes_read, bytes_written : how much that is, without compression
-    resumed : how many chunks an earlier run of the same job had written
-    snapshot : the commit, where there is one
+    call : the function, and the reduction of a scatter
+    tuples : number of index tuples
+    chunks : number of chunks that they touch; of shards, if an array with shards is written
+    chunks_total : number of chunks (or shards) of the array
+    bytes_read, bytes_written : number of bytes, without compression
+    resumed : number of chunks that an earlier run of the same job wrote
+    snapshot : the commit, if there is one
     dry_run : whether nothing was done
     """
 
@@ -63,7 +65,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Terms:
-    """How a call is carried out; see `gatherscatter.zarr.scatter_update`."""
+    """The terms on which a call runs; see `gatherscatter.zarr.scatter_update`."""
 
     num_threads: int | None = None
     workers: int = 4
@@ -71,7 +73,7 @@ class Terms:
     lock_timeout: float | None = None
 
     def check(self, op: str) -> None:
-        """Raise TypeError or ValueError for a value that makes no sense."""
+        """Raise TypeError or ValueError for a value that is not valid."""
         for name in ("num_threads", "workers", "memory_limit"):
             value = getattr(self, name)
             if value is None and name != "workers":
@@ -88,23 +90,23 @@ class Terms:
 
 @dataclass(frozen=True)
 class ChunkGrid:
-    """An array of a shape in blocks of a shape; those at the ends may be smaller."""
+    """A grid of equal blocks over an array. The last blocks can be smaller."""
 
     shape: Shape
     block: Shape
 
     @property
     def counts(self) -> Shape:
-        """How many blocks there are along each axis."""
+        """The number of blocks along each axis."""
         return tuple(-(-n // size) for n, size in zip(self.shape, self.block, strict=True))
 
     @property
     def size(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return math.prod(self.counts)
 
     def windows(self) -> Iterator[Window]:
-        """Where the blocks are, in row-major order."""
+        """Iterate over the windows of the blocks, in row-major order."""
         along = (
             [slice(start, min(start + size, n)) for start in range(0, n, size)]
             for size, n in zip(self.block, self.shape, strict=True)
@@ -118,10 +120,10 @@ class StoredCall:
 
     Attributes
     ----------
-    array, grid : what is read, and written by scatters, and the blocks in which that is done
-    move, route : what the indices name, and in which blocks it is
+    array, grid : the array that is read or changed, and the blocks in which this is done
+    move, route : the places that the indices name, and the blocks in which these are
     slots : the shape of updates or of the result
-    indices, updates, options : as given, in the element type of the array
+    indices, updates, options : as given; updates are in the element type of the array
     """
 
     array: Stored
@@ -135,7 +137,7 @@ class StoredCall:
 
     @property
     def op(self) -> str:
-        """What messages call it."""
+        """The name of the function in messages."""
         return self.move.rule.op
 
     @property
@@ -155,21 +157,23 @@ class StoredCall:
 
     @property
     def free_ranges(self) -> Window:
-        """All there is along the axes that are not indexed."""
+        """The full ranges of the axes that are not indexed."""
         return tuple(slice(0, self.grid.shape[a]) for a in self.free)
 
     def window(self, block: Shape, free: Window) -> Window:
-        """Where a block on the indexed axes and a window on the others meet."""
+        """Return the window of a block on the indexed axes and a window on the other axes."""
         return self.join(tuple(axis.window(b) for axis, b in zip(self.move.axes, block, strict=True)), free)
 
     def join(self, on_axes: tuple[Any, ...], on_free: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What belongs to the indexed axes and to the others, in the order of the axes."""
+        """Merge items for the indexed axes and items for the others, in the order of the axes."""
         by_axis = dict(zip((*self.axes, *self.free), (*on_axes, *on_free), strict=True))
         return tuple(by_axis[axis] for axis in range(len(by_axis)))
 
     def free_windows(self, ranges: Window | None = None) -> list[tuple[Shape, Window]]:
-        """The blocks along the axes that are not indexed, as far as they meet the given ranges: their numbers, and
-        where they meet."""
+        """Return the blocks along the axes that are not indexed: their numbers and windows.
+
+        Windows are limited to ``ranges``, if given. Blocks outside are skipped.
+        """
         along: list[list[tuple[int, slice]]] = []
         for axis, wanted in zip(self.free, self.free_ranges if ranges is None else ranges, strict=True):
             size = self.grid.block[axis]
@@ -181,27 +185,27 @@ class StoredCall:
         ]
 
     def put_box_first(self, slots: np.ndarray) -> np.ndarray:
-        """Slots, seen with the box of positions before all other axes."""
+        """Return a view of slots with the axes of the positions first."""
         axes = self.move.slots_axes
         return np.moveaxis(slots, axes, range(len(axes))) if axes else slots[np.newaxis]
 
     def merge_axes(self, block: np.ndarray) -> np.ndarray:
-        """A block with its indexed axes merged in front, so that its first axis has its rows."""
+        """Move the indexed axes of a block to the front and merge them. The first axis then has the rows."""
         front, count = np.moveaxis(block, self.axes, range(len(self.axes))), len(self.axes)
         return front.reshape(math.prod(front.shape[:count]), *front.shape[count:])
 
     def split_axes(self, rows: np.ndarray, shape: Shape) -> np.ndarray:
-        """A block of a shape from what `merge_axes` makes of it."""
+        """Undo `merge_axes` for a block of this shape."""
         front = rows.reshape([shape[a] for a in (*self.axes, *self.free)])
         return np.moveaxis(front, range(len(self.axes)), self.axes)
 
     def budgets(self, memory_limit: int | None, workers: int) -> tuple[int, int]:
-        """How many tuples are sorted at a time, and how many blocks are worked on at a time.
+        """Return how many tuples are sorted at a time, and how many blocks are processed at a time.
 
         Raises
         ------
         ValueError
-            The limit does not hold one block and its updates.
+            The limit is too small for one block and its updates.
         """
         if memory_limit is None:
             return BUDGET, workers
@@ -221,12 +225,12 @@ class StoredCall:
 
     @property
     def touched_bytes(self) -> int:
-        """How many bytes the touched blocks take in memory, all together."""
+        """The number of bytes of all touched blocks in memory."""
         return self.route.volume * math.prod(self.grid.shape[a] for a in self.free) * self.dtype.itemsize
 
     @property
     def block_bytes(self) -> int:
-        """How many bytes a whole block takes in memory."""
+        """The number of bytes of a whole block in memory."""
         sizes = [min(size, n) for size, n in zip(self.grid.block, self.grid.shape, strict=True)]
         return math.prod(sizes) * self.dtype.itemsize
 
@@ -244,18 +248,18 @@ def checked_call(
     negative: bool = True,
     options: Options | None = None,
 ) -> StoredCall:
-    """Check everything that can be known without reading the array. ``op`` is what messages call the ``kernel``.
+    """Check everything that can be known without reading the array. ``op`` is the name in messages.
 
     Raises
     ------
     IndexError, TypeError, ValueError
-        What the array function raises for data of that shape and type.
+        The errors of the array function for data of this shape and type.
     """
     rule, options = IndexRule(op, kernel, mode, negative), options or Options()
-    check_array(op, "array", array)
+    array = open_array(op, "array", array, mode="r+" if rule.is_scatter else "r")
     index = convert.as_indices(op, "indices", indices)
     kind = np.dtype(array.dtype)
-    probe = np.broadcast_to(np.zeros((), kind), array.shape)  # no memory
+    probe = np.broadcast_to(np.zeros((), kind), array.shape)  # takes no memory
     update = convert.cast(op, "updates", updates, "array", probe, widen=False) if rule.is_scatter else None
     grid = ChunkGrid(array.shape, (array.shards or array.chunks) if rule.is_scatter else array.chunks)
     move = ChunkedMovement.check_call(
@@ -276,15 +280,39 @@ def checked_call(
     return StoredCall(array, grid, move, touched, slots, index, update, options)
 
 
-def check_array(op: str, name: str, array: Any) -> None:
-    """Only arrays of Zarr will do."""
-    if not isinstance(array, zarr.Array):
-        text = f"{op}: {name} must be an array of Zarr, as zarr.open_array gives it, not {type(array).__name__}"
+def open_array(op: str, name: str, given: Any, *, mode: Literal["r", "r+"]) -> Stored:
+    """Return the given array of Zarr, or open the one at a path.
+
+    Raises
+    ------
+    TypeError
+        It is a group, or not an array of Zarr.
+    FileNotFoundError
+        There is no array at the path.
+    """
+    found, at = given, None
+    if isinstance(given, str | os.PathLike):
+        at = os.fspath(given)
+        try:
+            found = zarr.open(at, mode=mode)
+        except (FileNotFoundError, FileExistsError, NotADirectoryError, ValueError):
+            raise FileNotFoundError(f"{op}: there is no array of Zarr at {at!r}") from None
+    if isinstance(found, zarr.Group):
+        text = f"{op}: {name if at is None else repr(at)} is a group"
+        if arrays := sorted(found.array_keys()):
+            line = f"group[{arrays[0]!r}]" if at is None else repr(f"{at}/{arrays[0]}")
+            text += f" with the arrays {', '.join(map(repr, arrays))}; give {line}"
+        else:
+            text += ", not an array"
         raise OpTypeError(text, op=op, input=name)
+    if not isinstance(found, zarr.Array):
+        text = f"{op}: {name} must be an array of Zarr, as zarr.open_array returns it, or the path of one"
+        raise OpTypeError(f"{text}, not {type(found).__name__}", op=op, input=name)
+    return found
 
 
 def _try_elements(op: str, kind: np.dtype[Any], options: Options) -> None:
-    """Raise what the kernel has against reducing elements of a type."""
+    """Raise the error of the kernel if it can't reduce elements of this type."""
     if kind.kind in "US" and options.reduction != "none":
         text = f"{op}: text of a fixed width can't be concatenated in place; store it with variable width"
         raise OpTypeError(text, op=op, input="array")
@@ -295,13 +323,13 @@ def _try_elements(op: str, kind: np.dtype[Any], options: Options) -> None:
 def version_call(
     row: OpVersion, array: Stored, inputs: Sequence[np.ndarray | None], attributes: dict[str, Any]
 ) -> StoredCall:
-    """A checked call of an operator version: its first input is a stored array, the others are in memory.
+    """Return a checked call of an op version. Its first input is a stored array, the others are in memory.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        What the version raises for data of that shape and type. Two kinds of versions can't be called: those that are
-        no gathers or scatters by index, and those that give their result another shape in the end (GatherND-5).
+        The errors of the op version for data of this shape and type. Two kinds of op versions can't be called: those
+        that are not gathers or scatters by index, and those that reshape their result at the end (GatherND-5).
     """
     if row.kernel in ("gather_tree", "gather_reduce", "tensor_scatter") or row.finish is not None:
         raise OpTypeError(f"{row.name} can't be applied to an array of Zarr", op=row.name, input=row.inputs[0].name)

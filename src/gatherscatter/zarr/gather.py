@@ -1,8 +1,9 @@
-"""Gathers from a stored array: into memory, or chunk by chunk into another stored array."""
+"""Gather from a stored array into memory, or chunk by chunk into another stored array."""
 
 from __future__ import annotations
 
 import math
+import os
 from contextlib import closing
 from typing import Any
 
@@ -12,14 +13,16 @@ import zarr
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import BlockPart, Shape, Window, count_tuples
 from gatherscatter.errors import OpTypeError, OpValueError
-from gatherscatter.zarr.call import ChunkGrid, Progress, Report, Stored, StoredCall, Terms
+from gatherscatter.zarr.call import ChunkGrid, Progress, Report, Stored, StoredCall, Terms, open_array
 from gatherscatter.zarr.storage import Writer, check_writable, is_same, map_in_threads, open_writer
 
-REGION_BYTES = 1 << 28  # of a stored result, made in memory at a time
+REGION_BYTES = 1 << 28  # bytes of a stored result that are computed in memory at a time
 
 
 def gather(call: StoredCall, out: Any, terms: Terms, progress: Progress, *, dry_run: bool) -> Any:
-    """Carry out a checked call: the result, or with ``dry_run`` a report."""
+    """Run a checked call. Return the result, or with ``dry_run`` a report."""
+    if isinstance(out, str | os.PathLike):
+        out = open_array(call.op, "out", out, mode="r+")
     _check_out(call, out)
     budget, workers = call.budgets(terms.memory_limit, terms.workers)
     if dry_run:
@@ -46,7 +49,7 @@ class _Reader:
         self._call, self._budget, self._workers, self._num_threads = call, budget, workers, num_threads
 
     def read(self, region: Window, result: np.ndarray, progress: Progress | None = None) -> int:
-        """Put a region of the slots into an array of its shape: how many bytes were read for it."""
+        """Read a region of the result into an array of its shape. Return the number of bytes read."""
         call = self._call
         slots_axes = call.move.slots_axes
         box = tuple(region[a] for a in slots_axes)
@@ -97,7 +100,7 @@ def _to_store(reader: _Reader, out: Stored, writer: Writer, region_bytes: int, p
 
 
 def _region(grid: ChunkGrid, itemsize: int, limit: int) -> Shape:
-    """Some chunks side by side, from the last axis on, that take no more bytes than the limit; one at least."""
+    """Return the shape of a region of neighbouring chunks: at least one chunk, and more within a limit of bytes."""
     region = list(grid.block)
     for axis in reversed(range(len(region))):
         chunks = limit // max(math.prod(region) * itemsize, 1)

@@ -1,7 +1,7 @@
-"""What a scatter in place writes down, so that it can be taken up again wherever it was cut off.
+"""The journal of a scatter in place, which allows the scatter to be resumed after any interruption.
 
-A block is written whole, or not at all. Before that its hash before and after are in the journal, on disk: an
-interrupted job finds each block in one of the two states and knows which.
+A block is written as a whole or not at all. Before it is written, the hashes of its old and its new contents are in the
+journal, on disk. A resumed job finds each block in one of these two states, and the hash tells which.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from gatherscatter.chunked import STEP, Shape
 
 
 class JobError(RuntimeError):
-    """A job that can't be begun, continued or committed: the array is locked, or not as the job left it."""
+    """A job can't be started, resumed or committed. The array is locked, or was changed since the job stopped."""
 
 
 _WAYS = {
-    True: "this is the same one; resume it",
-    False: "make the call that was interrupted again, with the same indices and updates, to finish it",
+    True: "this call is the same job; resume it",
+    False: "repeat the interrupted call, with the same indices and updates, to finish it",
 }
 
 
 class Journal:
-    """The journal of one job in a folder: new, or taken up again. ``resume`` says which, or None if either will do.
+    """The journal of one job in a folder, new or resumed. ``resume`` chooses which; None allows both.
 
     Attributes
     ----------
-    is_empty : whether nothing can have been written yet
+    is_empty : whether no block can have been written yet
     """
 
     def __init__(self, folder: Path, job: str, title: str, resume: bool | None) -> None:
@@ -58,31 +58,31 @@ class Journal:
         self._file.write(b"\n")
 
     def is_done(self, block: Shape, now: np.ndarray) -> bool:
-        """Whether a block has been written; an error if it was changed since by anyone else."""
+        """Return whether a block has been written. Raise an error if it was changed after that."""
         if block not in self._blocks:
             return False
         before, after = self._blocks[block]
         found = digest(now)
         if found not in (before, after):
             raise JobError(
-                f"chunk {block} was changed after the job was interrupted, so that nobody can tell whether its updates "
-                f"are in it; delete {self._path} to leave the array as it is now"
+                f"chunk {block} was changed after the job was interrupted, so it is unknown whether its updates "
+                f"are in it; delete {self._path} to keep the array as it is now"
             )
         return bool(found == after)
 
     def announce(self, block: Shape, before: np.ndarray, after: np.ndarray) -> None:
-        """Say on disk what is about to be written."""
+        """Record on disk that a block is about to be written."""
         entry = {"block": block, "before": digest(before), "after": digest(after)}
         with self._lock:
             self.is_empty = False
             self._append(entry)
 
     def close(self) -> None:
-        """Leave the journal to whoever takes the job up again."""
+        """Close the journal, and keep it for a call that resumes the job."""
         self._file.close()
 
     def remove(self) -> None:
-        """The job is done, or was never begun."""
+        """Delete the journal of a job that is done, or that never started."""
         self._path.unlink()
         flush(self._path.parent)
 
@@ -95,13 +95,13 @@ class Journal:
 
 
 class FinishedJobs:
-    """The named jobs that are done: calls that must not be made twice."""
+    """The named jobs that are done. These calls must not run twice."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def has(self, name: str, job: str) -> bool:
-        """Whether a job is done; an error if it was another one of that name."""
+        """Return whether a job is done. Raise an error if another job of this name is done."""
         path = self._file(name)
         if not path.exists():
             return False
@@ -110,12 +110,12 @@ class FinishedJobs:
             raise JobError(f"{path} is damaged; delete it if the job {name!r} is not done")
         if done != job.encode():
             raise JobError(
-                f"another job of the name {name!r} is done already: indices, updates or options are not the same"
+                f"another job of the name {name!r} is done already: indices, updates or options are different"
             )
         return True
 
     def add(self, name: str, job: str) -> None:
-        """Note that a job is done."""
+        """Record that a job is done."""
         path = self._file(name)
         part = path.with_suffix(".part")
         part.write_text(job)
@@ -128,16 +128,16 @@ class FinishedJobs:
 
 
 def check_not_interrupted(folder: Path) -> None:
-    """JobError if there is an interrupted job in a folder."""
+    """Raise JobError if there is an interrupted job in a folder."""
     path = folder / "journal"
     if lines := _read(path):
-        raise _interrupted(path, lines[0].entry, "make the call that was interrupted again to finish it")
+        raise _interrupted(path, lines[0].entry, "repeat the interrupted call to finish it")
 
 
 def _interrupted(path: Path, header: dict[str, Any], way: str) -> JobError:
     return JobError(
         f"an interrupted job ({header['title']}) has written part of its chunks: "
-        f"{way}, or delete {path} to leave the array as it is now"
+        f"{way}, or delete {path} to keep the array as it is now"
     )
 
 
@@ -169,12 +169,12 @@ def _begin(path: Path, header: dict[str, Any]) -> _Line:
 
 
 def read_entries(path: Path) -> list[dict[str, Any]]:
-    """The entries of a journal, the first of which says what the job is; JobError if a whole line is damaged."""
+    """Return the entries of a journal. The first describes the job. Raise JobError if a complete line is damaged."""
     return [line.entry for line in _read(path)]
 
 
 def _read(path: Path) -> list[_Line]:
-    """The lines of a journal. What follows the last newline was cut off, and is left out."""
+    """Return the lines of a journal. Text after the last newline was cut off, and is skipped."""
     if not path.exists():
         return []
     *texts, last = path.read_bytes().split(b"\n")
@@ -195,13 +195,13 @@ def _read(path: Path) -> list[_Line]:
 
 def _damaged(path: Path, number: int) -> JobError:
     return JobError(
-        f"line {number} of {path} is damaged, so nobody can tell which chunks the interrupted job has written; "
-        "restore the file, or delete it to leave the array as it is now"
+        f"line {number} of {path} is damaged, so it is unknown which chunks the interrupted job has written; "
+        "restore the file, or delete it to keep the array as it is now"
     )
 
 
 def _parse_line(text: bytes, before: bytes) -> _Line | None:
-    """A line without its newline; None if it is not what was written."""
+    """Parse a line without its newline. Return None if it is damaged."""
     chain, _, content = text.partition(b" ")
     if chain != _chain_checksum(before, content):
         return None
@@ -216,14 +216,14 @@ def _parse_line(text: bytes, before: bytes) -> _Line | None:
 
 
 def digest(array: np.ndarray) -> str:
-    """A hash of the elements of an array."""
+    """Return a hash of the elements of an array."""
     made = hashlib.blake2b(digest_size=16)
     _update_hash(made, array)
     return made.hexdigest()
 
 
 def job_digest(facts: Any, *arrays: np.ndarray) -> str:
-    """A hash that two calls share if they do the same."""
+    """Return a hash that is equal for two calls if they do the same."""
     made = hashlib.blake2b(repr(facts).encode(), digest_size=16)
     for array in arrays:
         made.update(repr((array.shape, array.dtype.str)).encode())
@@ -242,7 +242,7 @@ def _update_hash(made: Any, array: np.ndarray) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have a file or a folder on disk. Where folders can't be opened, the system does it in its own time."""
+    """Flush a file or a folder to disk. Windows can't open folders, so it flushes them at a time of its choice."""
     if path.is_dir() and os.name == "nt":
         return
     number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

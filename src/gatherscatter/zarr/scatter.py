@@ -1,4 +1,4 @@
-"""Scatters into a stored array, block by block."""
+"""Scatter into a stored array, block by block."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Piece(NamedTuple):
 def scatter(
     call: StoredCall, terms: Terms, progress: Progress, *, dry_run: bool, job: str | None, resume: bool | None
 ) -> Report:
-    """Carry out a checked call in place."""
+    """Run a checked call in place."""
     check_writable(call.op, "array", call.array, journal=True)
     if job is not None and not isinstance(job, str):
         raise OpTypeError(f"{call.op}: job must be a string, not {job!r}", op=call.op, input="job")
     if (job is not None or resume) and not has_journal(call.array):
-        text = f"{call.op}: job and resume need the journal that scatters keep in local directories alone"
+        text = f"{call.op}: job and resume need a journal, which scatters keep only in local directories"
         raise OpValueError(text, op=call.op, input="job" if resume is None else "resume")
     budget, workers = call.budgets(terms.memory_limit, terms.workers)
     free = call.free_windows()
@@ -74,7 +74,7 @@ def _pieces(call: StoredCall, budget: int, free: list[tuple[Shape, Window]]) -> 
 
 
 def _scatter_block(call: StoredCall, writer: Writer, piece: Piece, num_threads: int | None) -> tuple[int, bool]:
-    """Write a block, unless that was done before: how many bytes it has, and whether it was."""
+    """Write a block, unless that was done before. Return its number of bytes, and whether it was done."""
     before = np.asarray(call.array[piece.window])
     if writer.is_done(piece.block, before):
         return before.nbytes, True
@@ -96,12 +96,12 @@ def _scatter_block(call: StoredCall, writer: Writer, piece: Piece, num_threads: 
 
 
 def title(call: StoredCall) -> str:
-    """The call in a few words, for people who find it in a journal or in a history of commits."""
+    """Describe the call in a few words, for a journal or a history of commits."""
     return f"{call.op} {call.options} of {call.move.count} index tuples"
 
 
 def digest(call: StoredCall) -> str:
-    """What makes a call the same job."""
+    """Return the hash that identifies the job of a call."""
     assert call.updates is not None
     move, rule = call.move, call.move.rule
     named = tuple(axis.number for axis in move.named)

@@ -1,4 +1,4 @@
-"""The stores of arrays: which of them can be written safely, and how they are locked and written."""
+"""The stores of arrays: check whether they can be written safely, lock them, and write to them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from gatherscatter.errors import OpValueError
 from gatherscatter.zarr.call import Stored
 from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, check_not_interrupted, flush
 
-# Codecs after which what is read is what was written, to the bit. Compressors of bytes are that by nature.
+# Codecs that preserve values bit for bit. Compressors of bytes always do.
 _EXACT = {"TransposeCodec", "BytesCodec", "ShardingCodec", "VLenUTF8Codec", "VLenBytesCodec", "VLenUTF8", "VLenBytes"}
 
 
 def check_writable(op: str, name: str, array: Stored, *, journal: bool) -> None:
-    """Refuse an array that can't be written safely, with the reason. ``journal``: what is in it is changed, too."""
+    """Raise ValueError if an array can't be written safely. ``journal``: whether the call needs a journal."""
     if array.read_only:
         raise OpValueError(f"{op}: {name} is opened read-only; open it with mode='r+'", op=op, input=name)
     if is_icechunk(array):
         if session_of(array).has_uncommitted_changes:
-            text = "the session has changes that are not committed, and would be in the same commit; commit them first"
+            text = "the session has uncommitted changes, which would be part of the same commit; commit them first"
             raise OpValueError(f"{op}: {text}", op=op, input=name)
     elif isinstance(array.store, MemoryStore):
         pass
@@ -52,8 +52,8 @@ def check_writable(op: str, name: str, array: Stored, *, journal: bool) -> None:
 
 
 def is_same(array: Stored, other: Stored) -> bool:
-    """Whether two arrays are one in the store."""
-    if isinstance(array.store, MemoryStore):  # these are equal if they hold the same
+    """Whether two arrays are the same array of the store."""
+    if isinstance(array.store, MemoryStore):  # memory stores compare equal if their contents are equal
         return array.store is other.store and array.path == other.path
     if isinstance(array.store, LocalStore) and isinstance(other.store, LocalStore):
         return folder_of(array).samefile(folder_of(other))
@@ -86,14 +86,14 @@ def _inexact_codecs(array: Stored) -> list[str]:
 
 
 def _of_elements(codecs: Iterable[Any]) -> list[Any]:
-    """The codecs, also those within shards, except those that turn bytes into bytes."""
+    """Return the codecs, including those within shards, without those that turn bytes into bytes."""
     own = [codec for codec in codecs if not isinstance(codec, BytesBytesCodec)]
     return own + [inner for codec in own for inner in _of_elements(getattr(codec, "codecs", ()))]
 
 
 @contextmanager
 def hold_lock(array: Stored, timeout: float | None) -> Iterator[None]:
-    """Hold the lock of an array in a local store. The system lets go of it when a process ends, however it ends."""
+    """Hold the lock of an array in a local store. The system releases it when the process ends, even after a crash."""
     folder = make_state_folder(array)
     lock = FileLock(folder / "lock", timeout=-1 if timeout is None else timeout, fallback_to_soft=False)
     try:
@@ -102,7 +102,7 @@ def hold_lock(array: Stored, timeout: float | None) -> Iterator[None]:
         raise JobError(f"another process writes to the array, and holds {folder / 'lock'}") from None
     except (NotImplementedError, OSError) as error:
         raise JobError(
-            f"the array can't be locked on this file system ({error}), and so can't be changed safely"
+            f"the array can't be locked on this file system ({error}), so it can't be changed safely"
         ) from None
     try:
         yield
@@ -111,7 +111,7 @@ def hold_lock(array: Stored, timeout: float | None) -> Iterator[None]:
 
 
 def make_state_folder(array: Stored) -> Path:
-    """Where we keep what belongs to an array: its lock and its journal."""
+    """Return the folder for the lock and the journal of an array. Create it if it is missing."""
     folder = folder_of(array) / ".gatherscatter"
     folder.mkdir(exist_ok=True)
     return folder
@@ -122,9 +122,9 @@ Made = TypeVar("Made")
 
 
 def map_in_threads(make: Callable[[Given], Made], things: Iterable[Given], workers: int) -> Generator[Made]:
-    """What ``make`` makes of things, in their order; no more than ``workers`` of them are under way at a time.
+    """Apply ``make`` to things, in order. At most ``workers`` calls run at a time.
 
-    Also one worker is a thread: Ctrl-C reaches the caller's, and this waits until what is being written is written.
+    Even a single worker is a thread. So Ctrl-C interrupts the caller, which then waits until writes have finished.
 
     >>> list(map_in_threads(abs, [-3, 2, -1], workers=2))
     [3, 2, 1]
@@ -151,8 +151,8 @@ class Writer:
 
     Attributes
     ----------
-    skipped : whether the job was done before, as its name says
-    snapshot : the commit, once there is one
+    skipped : whether a job of this name was done before
+    snapshot : the commit, if there is one
     """
 
     skipped = False
@@ -162,15 +162,15 @@ class Writer:
         self.array = array
 
     def is_done(self, block: Shape, now: np.ndarray) -> bool:
-        """There was no earlier run."""
+        """Return False: there was no earlier run."""
         return False
 
     def write(self, block: Shape, window: Window, before: np.ndarray, after: np.ndarray) -> None:
-        """Write a block that was read before."""
+        """Write a block. ``before`` is its old contents."""
         self.overwrite(window, after)
 
     def overwrite(self, window: Window, values: np.ndarray) -> None:
-        """Write where it does not matter what was there."""
+        """Write values. The old contents do not matter."""
         self.array[window] = values
 
 
@@ -183,34 +183,34 @@ class JournalWriter(Writer):
         self._root = folder_of(array)
 
     def is_done(self, block: Shape, now: np.ndarray) -> bool:
-        """What the journal says."""
+        """Return whether the journal shows that a block was written."""
         return self._journal.is_done(block, now)
 
     def write(self, block: Shape, window: Window, before: np.ndarray, after: np.ndarray) -> None:
-        """Write a block, which is on disk when this returns."""
+        """Write a block. It is on disk when this returns."""
         self._journal.announce(block, before, after)
         self.overwrite(window, after)
         path = self._root / self.array.metadata.encode_chunk_key(block)
-        while not path.exists():  # a block of nothing but the fill value has no file
+        while not path.exists():  # a block that has only fill values has no file
             path = path.parent
         flush(path)
 
 
 class FinishedWriter(Writer):
-    """Stands for a job that is done."""
+    """The writer of a job that is done."""
 
     skipped = True
 
 
 @dataclass(frozen=True)
 class Job:
-    """What must not be done twice.
+    """A job, which must not be done twice.
 
     Attributes
     ----------
-    digest : gives what two calls share if they do the same
-    name : under which it is remembered when it is done
-    resume : whether there must be, or must not be, an interrupted one
+    digest : returns a hash that is equal for calls that do the same
+    name : the name under which the finished job is recorded
+    resume : True if there must be an interrupted job, False if there must not be one
     """
 
     digest: Callable[[], str]
@@ -220,17 +220,17 @@ class Job:
 
 @contextmanager
 def open_writer(op: str, array: Stored, title: str, job: Job | None, lock_timeout: float | None) -> Iterator[Writer]:
-    """A writer for an array. What is left of a job that fails in it can be resumed, or is not to be seen.
+    """Open a writer for an array. A job that fails in this context can be resumed, or leaves no trace.
 
-    Without a job there is no journal: it does not matter how often blocks are written. But an interrupted job on the
-    array is an error, as it would be resumed on other contents.
+    Without a job there is no journal, because blocks can be written again. But an interrupted job on the array is an
+    error, because it would be resumed on changed contents.
 
     Raises
     ------
     JobError
-        The array stays locked by another process, holds an interrupted job, or was changed by a commit meanwhile.
+        The array stays locked by another process, has an interrupted job, or was changed by another commit.
     ValueError
-        The store offers no way to keep updates from getting lost.
+        The store can't protect updates from getting lost.
     """
     if is_icechunk(array):
         with _commit(op, array, title) as writer:
@@ -271,7 +271,7 @@ def _open_journal_writer(array: Stored, title: str, job: Job) -> Iterator[Writer
 
 @contextmanager
 def _commit(op: str, array: Stored, title: str) -> Iterator[Writer]:
-    """Everything in one commit; after an error nothing of it is left in the session."""
+    """Write everything in one commit. After an error, discard all changes of the session."""
     from icechunk import ConflictDetector, ConflictError, RebaseFailedError
 
     session = session_of(array)

@@ -1,0 +1,217 @@
+"""Convert the indices of a dimension (integers, masks, slices, labels) to checked positions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import xarray as xr
+
+from gatherscatter import _core
+from gatherscatter.arrays.convert import native
+from gatherscatter.errors import (
+    MODES,
+    OpIndexError,
+    OpKeyValueError,
+    OpTypeError,
+    OpValueError,
+    make_choice_error,
+    raise_index_error,
+)
+
+METHODS = ("exact", "nearest", "pad", "ffill", "backfill", "bfill")
+
+Positions = dict[Hashable, xr.DataArray]
+"""For each dimension integers in [0, size], in memory or of Dask. The size itself stands for a missing position."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The rules for reading indices. `gather` and `scatter` describe the parameters.
+
+    Attributes
+    ----------
+    op : the name of the function in messages
+    """
+
+    op: str
+    mode: str
+    method: str | None
+    tolerance: Any
+
+    def check(self, *, scatter: bool) -> None:
+        """Raise TypeError or ValueError for a value that is not valid, or that conflicts with another value."""
+        if self.mode not in MODES[scatter]:
+            raise make_choice_error(self.op, "mode", self.mode, MODES[scatter])
+        if self.method is not None and self.method not in METHODS:
+            raise make_choice_error(self.op, "method", self.method, METHODS)
+        if self.method is not None and self.mode in ("wrap", "clip"):
+            text = f"{self.op}: mode {self.mode!r} is for positions; with labels give 'raise' or {MODES[scatter][-1]!r}"
+            raise OpValueError(text, op=self.op, input="mode")
+        if self.tolerance is not None and self.method in (None, "exact"):
+            text = f"{self.op}: tolerance needs an inexact method, such as 'nearest'"
+            raise OpValueError(text, op=self.op, input="tolerance")
+
+
+def read_indices(op: str, indices: Any, by_name: Mapping[Any, Any]) -> Mapping[Hashable, Any]:
+    """Return the indices of a call, from a mapping or from keyword arguments."""
+    if not isinstance(indices, Mapping | None):
+        text = f"{op}: indices must be a mapping from dimensions to indices, not {type(indices).__name__}"
+        raise OpTypeError(f"{text}; or give each index as a keyword argument", op=op, input="indices")
+    if indices and by_name:
+        raise OpValueError(f"{op}: give indices as a mapping or as keyword arguments, not both", op=op, input="indices")
+    return indices or by_name
+
+
+def find_positions(lookup: Lookup, data: xr.Dataset, indices: Mapping[Hashable, Any]) -> Positions:
+    """Return the positions that indices or labels name along dimensions of data.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range, or a label is missing. Lazy indices raise it when they are computed.
+    TypeError, ValueError
+        A dimension does not exist or has no labels, or the type or shape of an index does not fit.
+    """
+    unknown = [name for name in indices if name not in data.dims]
+    if unknown or not indices:
+        which = f"there is no {unknown[0]!r}" if unknown else "none is given"
+        text = f"{lookup.op}: indices are for the dimensions of data, {', '.join(map(repr, data.dims))}; {which}"
+        raise OpValueError(text, op=lookup.op, input="indices")
+    found = {name: _Dimension(lookup, name, data.sizes[name], _labels(lookup, data, name)) for name in indices}
+    positions = {name: dimension.find(indices[name]) for name, dimension in found.items()}
+    replaced = {*data.data_vars} | ({*indices} if lookup.method else set())
+    return {name: one.drop_vars(replaced & {*one.coords}) for name, one in positions.items()}
+
+
+def _labels(lookup: Lookup, data: xr.Dataset, name: Hashable) -> Any:
+    if lookup.method is None:
+        return None
+    if name not in data.indexes:
+        text = f"{lookup.op}: the dimension {name!r} has no labels; give positions, without method"
+        raise OpValueError(text, op=lookup.op, input=str(name))
+    return data.indexes[name]
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """An indexed dimension.
+
+    Attributes
+    ----------
+    labels : an index of pandas if indices are labels, otherwise None
+    """
+
+    lookup: Lookup
+    name: Hashable
+    size: int
+    labels: Any
+
+    def find(self, given: Any) -> xr.DataArray:
+        """Return the positions, with the dimensions and coordinates of the given index."""
+        index = self._as_data_array(given)
+        if index.chunks is None:
+            return index.copy(data=self.locate(index.values))
+        meta = np.empty((0,) * index.ndim, np.int64)
+        return index.copy(data=index.data.map_blocks(_locate_chunk, self, dtype=np.int64, meta=meta))
+
+    def locate(self, values: np.ndarray, start: tuple[int, ...] | None = None, chunk: Any = ()) -> np.ndarray:
+        """Return the positions for the values of an index, or of its ``chunk`` that starts at ``start``."""
+        flat = values.reshape(-1)
+        if self.labels is None:
+            mode = self.lookup.mode if self.lookup.mode in ("wrap", "clip") and self.size else "skip"
+            places = _core.resolve_indices(native(flat)[:, np.newaxis], (self.size,), mode, True)
+            assert places is not None  # these modes skip bad indices
+        else:
+            places = self._find_labels(self.labels, flat)
+        missing = (places < 0).reshape(values.shape)
+        if self.lookup.mode not in ("fill", "drop") and missing.any():
+            if self.labels is not None:
+                self._raise_label_error(self.labels, values, missing, start)
+            raise_index_error(
+                self.lookup.op,
+                str(self.name),
+                values,
+                np.flatnonzero(missing),
+                subject=f"dimension {self.name!r} with size {self.size}",
+                axis=None,
+                allowed=(-self.size, self.size - 1),
+                start=start,
+                chunk=chunk,
+            )
+        return np.where(missing, self.size, places.reshape(values.shape))
+
+    def _find_labels(self, labels: Any, wanted: np.ndarray) -> np.ndarray:
+        """Return the positions of labels, -1 for missing labels."""
+        if labels.dtype.kind == "f" and wanted.dtype.kind in "iuf":
+            wanted = wanted.astype(labels.dtype)  # as `sel` compares them
+        method = None if self.lookup.method == "exact" else self.lookup.method
+        try:
+            if not labels.is_unique:
+                raise ValueError("they are not unique")
+            places: np.ndarray = labels.get_indexer(wanted, method, tolerance=self.lookup.tolerance)
+            return places
+        except (TypeError, ValueError) as error:
+            text = f"{self.lookup.op}: labels along {self.name!r} can't be looked up: {error}"
+            kind = OpTypeError if isinstance(error, TypeError) else OpValueError
+            raise kind(text, op=self.lookup.op, input=str(self.name)) from None
+
+    def _raise_label_error(
+        self, labels: Any, wanted: np.ndarray, missing: np.ndarray, start: tuple[int, ...] | None
+    ) -> NoReturn:
+        places = np.argwhere(missing)[:10]
+        positions = tuple(map(tuple, (places + (start or 0)).tolist()))
+        values = tuple(wanted[tuple(place)] for place in places)
+        count = int(missing.sum())
+        known = f"labels: {labels[0]}..{labels[-1]}" if len(labels) else "it has none"
+        near = "" if self.lookup.tolerance is None else f" within a tolerance of {self.lookup.tolerance}"
+        place = f"{self.name}{list(positions[0]) or ''}"
+        text = f"{self.lookup.op}: {place} = {values[0]} is not a label of dimension {self.name!r}{near} ({known})"
+        text += f"; {count} of {wanted.size} labels are missing" if count > 1 else ""
+        text += "; method='nearest' takes the closest label" if self.lookup.method == "exact" else ""
+        raise OpIndexError(
+            text, op=self.lookup.op, input=str(self.name), count=count, positions=positions, values=values
+        )
+
+    def _as_data_array(self, given: Any) -> xr.DataArray:
+        if isinstance(given, slice):
+            if self.labels is not None:
+                text = f"labels along {self.name!r} can't be a slice; select the slice with data.sel first"
+                raise OpTypeError(f"{self.lookup.op}: {text}", op=self.lookup.op, input=str(self.name))
+            given = np.arange(self.size)[given]
+        index = self._with_dims(given)
+        if self.labels is None and index.dtype.kind == "b" and index.dims == (self.name,):
+            if index.size != self.size:
+                text = f"the mask along {self.name!r} has {index.size} elements, but the dimension has {self.size}"
+                raise OpKeyValueError(f"{self.lookup.op}: {text}", op=self.lookup.op, input=str(self.name))
+            return index.copy(data=np.arange(self.size))[index.values]
+        if self.labels is None and index.size == 0 and isinstance(given, list):
+            return index.astype(np.int64)
+        if self.labels is None and index.dtype.kind not in "iu":
+            text = f"indices along {self.name!r} must be integers, not {index.dtype}"
+            text += "; for labels give method='nearest' or method='exact'"
+            raise OpTypeError(f"{self.lookup.op}: {text}", op=self.lookup.op, input="indices")
+        return index
+
+    def _with_dims(self, given: Any) -> xr.DataArray:
+        if isinstance(given, xr.DataArray):
+            return given
+        try:
+            if isinstance(given, xr.Variable | tuple):
+                return xr.DataArray(xr.as_variable(given))
+            rank = np.ndim(given)
+        except (TypeError, ValueError) as error:
+            text = f"{self.lookup.op}: indices along {self.name!r} can't be made an array: {error}"
+            raise OpTypeError(text, op=self.lookup.op, input="indices") from None
+        if rank > 1:
+            text = f"indices along {self.name!r} have {rank} dimensions without names; give a DataArray"
+            raise OpKeyValueError(f"{self.lookup.op}: {text}", op=self.lookup.op, input="indices")
+        return xr.DataArray(given, dims=[self.name] * rank)
+
+
+def _locate_chunk(values: np.ndarray, dimension: _Dimension, block_info: Any = None) -> np.ndarray:
+    """Call `_Dimension.locate` for a chunk of Dask."""
+    where = block_info[0]
+    return dimension.locate(values, tuple(first for first, _ in where["array-location"]), where["chunk-location"])
