@@ -20,16 +20,16 @@ jnp: Any = jax.numpy
 gsj: Any = pytest.importorskip("gatherscatter.jax")
 check_grads = pytest.importorskip("jax.test_util").check_grads
 
-# The tests hold for both ways into the kernels; a core that was built without jax.ffi warns of the slower one.
+# The tests cover both ways to call the kernels. A core that was built without jax.ffi warns about the slower one.
 pytestmark = pytest.mark.filterwarnings("ignore:.*every call in a compiled JAX program")
 
 REDUCTIONS = ("add", "mul", "min", "max", "mean")
 ACCUMULATE = ("step", "wide", "exact")
 MODES = ("raise", "wrap", "clip", "fill")
 DTYPES = ("bool", "int32", "uint8", "float16", "bfloat16", "float32", "float64", "complex64")
-FAILED = (jax.errors.JaxRuntimeError, ValueError)  # which of them, is JAX's to say
+FAILED = (jax.errors.JaxRuntimeError, ValueError)  # JAX decides which one is raised
 ROWS = 5
-# Bags of 3, 3 and 2; of 3, none and 5; in no order, and none in the last bag.
+# Bags of 3, 3 and 2 members; of 3, 0 and 5; and in any order, with an empty last bag.
 FORMS: dict[str, dict[str, Any]] = {
     "indices": {"indices": np.array([[[0, 3, 3], [4, 1, 0]], [[2, 1, -2], [-5, 4, 2]]])},
     "offsets": {"indices": np.array([0, 3, 3, 4, 1, 0, -3, -1]), "offsets": np.array([0, 3, 3])},
@@ -52,12 +52,12 @@ def member_shape(form: str) -> tuple[int, ...]:
 
 
 def bad_form(form: str) -> dict[str, Any]:
-    """Some of the indices are out of range."""
+    """Set some indices out of range."""
     return {name: value * 3 if name == "indices" else value for name, value in FORMS[form].items()}
 
 
 def bags_of(form: str) -> list[list[int]]:
-    """The flat members of each bag, by their definitions."""
+    """Return the flat members of each bag, by their definition."""
     count, given = int(np.prod(member_shape(form))), FORMS[form]
     if "offsets" in given:
         ends = [*given["offsets"][1:], count]
@@ -70,7 +70,7 @@ def bags_of(form: str) -> list[list[int]]:
 def plain(
     form: str, data: Any, weights: Any, reduction: str, default: Any = 0, mode: str = "raise", **members: Any
 ) -> Any:
-    """The same in functions of jax.numpy, one bag after the other; JAX finds its gradients."""
+    """Compute the same with functions of jax.numpy, one bag after the other. JAX derives its gradients."""
     given = members or FORMS[form]
     indices = given.get("indices", np.arange(ROWS)).reshape(-1)
     places = {
@@ -92,7 +92,7 @@ def plain(
 
 
 def make(form: str, dtype: Any = np.float64, features: tuple[int, ...] = (2,)) -> tuple[Any, Any]:
-    """Data and weights of small numbers; all products differ."""
+    """Return data and weights of small numbers. All products differ."""
     rng = np.random.default_rng(6)
     data, weights = rng.uniform(0.7, 1.3, (ROWS, *features)), rng.uniform(0.7, 1.3, member_shape(form))
     data *= rng.choice([-1, 1], data.shape)
@@ -115,6 +115,8 @@ def check_result(result: Any, expected: np.ndarray) -> None:
 def test_the_bits_of_the_array_function(form: str, name: str) -> None:
     data, weights = make(form, name, (2, 3))
     for reduction, accumulate, mode in itertools.product(REDUCTIONS, ACCUMULATE, MODES):
+        if accumulate != "step" and reduction in ("min", "max"):
+            continue
         members = FORMS[form] if mode == "raise" else bad_form(form)
         weight = weights if accumulate == "step" else None
         how = {"reduction": reduction, "accumulate": accumulate, "mode": mode, "num_threads": 2}
@@ -123,7 +125,7 @@ def test_the_bits_of_the_array_function(form: str, name: str) -> None:
         )
         arrays = {"weights": None if weight is None else np.asarray(weight), "default": np.asarray(data)[0]}
         expected = outcome(gs.gather_reduce, np.asarray(data), **members, **arrays, **how)
-        # To compile takes time. Each reduction is compiled once, each way to accumulate at least once.
+        # Compiling takes time. Each reduction is compiled once, and each way to accumulate at least once.
         compiled = mode == "fill" and accumulate == ACCUMULATE[REDUCTIONS.index(reduction) % 3]
         functions = [call, jax.jit(call)] if compiled else [call]
         for function in functions:
@@ -156,7 +158,7 @@ def test_the_number_of_segments() -> None:
     gradient = jax.grad(lambda data: gsj.gather_reduce(data, segment_ids=ids) @ jnp.array([1.0, 10.0, 100.0]))
     assert gradient(data).tolist() == [100, 1, 100]
     for wrap in (jax.jit, jax.vmap):
-        with pytest.raises(OpValueError, match="gather_reduce: num_segments is missing; code that is compiled"):
+        with pytest.raises(OpValueError, match="gather_reduce: num_segments is missing; it is required in code"):
             wrap(lambda ids: gsj.gather_reduce(jnp.zeros(3), segment_ids=ids + jnp.zeros(3, int)))(ids[np.newaxis])
     counted = jax.jit(gsj.gather_reduce, static_argnames="num_segments")(data, segment_ids=ids, num_segments=5)
     assert counted.tolist() == [1, 0, 2, 0, 0]
@@ -242,7 +244,7 @@ def test_hessians_are_those_of_jax(reduction: str) -> None:
     data, weights = make("segment_ids")
     ours = lambda d, w: gsj.gather_reduce(d, weights=w, **FORMS["segment_ids"], reduction=reduction)  # noqa: E731
     theirs = lambda d, w: plain("segment_ids", d, w, reduction)  # noqa: E731
-    # Compiled. The test by differences has second derivatives that are not compiled.
+    # These run compiled. The second derivatives in the test by differences are not compiled.
     twice = lambda how: jax.jit(jax.jacrev(jax.grad(lambda d, w: (how(d, w) ** 3).sum(), (0, 1)), (0, 1)))  # noqa: E731
     expected = jax.tree.leaves(twice(theirs)(data, weights))
     for got, true in zip(jax.tree.leaves(twice(ours)(data, weights)), expected, strict=True):
@@ -274,7 +276,7 @@ def test_equal_members_share_the_gradient(reduction: str, compiled: bool) -> Non
 
 @pytest.mark.parametrize("reduction", ["min", "max", "mul"])
 def test_gradients_of_products_of_halves_are_the_same_compiled(reduction: str) -> None:
-    """XLA may compute with more bits than halves have. A product that is not rounded would equal no extreme."""
+    """XLA may compute halves with more bits. A product that is not rounded would not equal any extreme."""
     rng = np.random.default_rng(8)
     data, weights = (jnp.asarray(rng.uniform(1, 2, shape)).astype("bfloat16") for shape in ((6, 3), (2, 3)))
     indices = np.array([[0, 1, 2], [3, 4, 5]])
@@ -282,7 +284,7 @@ def test_gradients_of_products_of_halves_are_the_same_compiled(reduction: str) -
     gradient = jax.grad(lambda data, weights: call(data, weights).astype(float).sum())
     compiled = jax.jit(gradient)(data, weights).astype(float)
     assert compiled.tolist() == gradient(data, weights).astype(float).tolist()
-    if reduction != "mul":  # in each bag and column one member is chosen, or more share
+    if reduction != "mul":  # one member is chosen in each bag and column, or several share the gradient
         per_bag = (compiled / weights.reshape(6, 1).astype(float)).reshape(2, 3, 3).sum(1)
         np.testing.assert_allclose(per_bag, np.ones((2, 3)), rtol=1e-2)
 
@@ -290,7 +292,7 @@ def test_gradients_of_products_of_halves_are_the_same_compiled(reduction: str) -
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("zeros", [(0,), (0, 1), (2,), (0, 1, 2)])
 def test_products_with_zeros(zeros: tuple[int, ...]) -> None:
-    """A product is a polynomial: finite differences are right where factors are zero, too."""
+    """A product is a polynomial, so finite differences are right even where factors are zero."""
     data = np.array([2.0, 3.0, 5.0])
     data[list(zeros)] = 0
     call = lambda data: jnp.sin(gsj.gather_reduce(data, [[0, 1], [1, 2]], reduction="mul"))  # noqa: E731
@@ -317,7 +319,7 @@ def test_what_takes_no_part_does_no_harm() -> None:
             bad, [[1, 9]], weights=weights, mode="fill", reduction=how
         )[0]
         assert jax.jit(jax.grad(call))(jnp.array([[1.0, 2.0]])).tolist() == [[expected / 5, 0]], reduction
-    # The bag that is not used has an infinite cotangent, and reaches no row.
+    # The cotangent of the unused bag is infinite, and must not reach any row.
     pull = jax.vjp(lambda data: gsj.gather_reduce(data, [1], segment_ids=[0], num_segments=2), bad)[1]
     assert pull(jnp.array([3.0, jnp.inf]))[0].tolist() == [0, 3]
     pull = jax.vjp(lambda data: gsj.gather_reduce(data, [[1], [7]], mode="fill"), bad)[1]
@@ -360,7 +362,7 @@ VMAPS = [
 
 
 def batch(form: str, names: tuple[str, ...], dtype: Any = np.float32) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays of which the named ones have a batch, and what is static."""
+    """Return arrays, the named ones with a batch dimension, and the static arguments."""
     rng = np.random.default_rng(9)
     data, weights = make(form, dtype)
     given = dict(FORMS[form])
@@ -467,7 +469,7 @@ def test_vmap_of_gradients_of_extrema(form: str) -> None:
 
 
 def test_gradients_store_no_row_for_each_member() -> None:
-    """Nothing in their programs is as large as the rows of all members."""
+    """No value in their programs is as large as the rows of all members."""
     data, rows, weights = jnp.ones((10, 50)), jnp.zeros((20, 30), int), jnp.ones((20, 30))
     for reduction, given in (("add", weights), ("mean", weights), ("min", None), ("max", None)):
         loss = lambda d, w, how=reduction: gsj.gather_reduce(d, rows, weights=w, reduction=how).sum()  # noqa: E731
@@ -477,7 +479,7 @@ def test_gradients_store_no_row_for_each_member() -> None:
 
 
 def find_sizes(program: Any) -> Iterator[int]:
-    """How many elements each value in a program has, and in the programs within it."""
+    """Return the number of elements of each value in a program, including nested programs."""
     for step in program.eqns:
         yield from (value.aval.size for value in step.outvars)
         for parameter in step.params.values():
@@ -489,14 +491,14 @@ def find_sizes(program: Any) -> Iterator[int]:
 # ------------------------------------------------------------------------------------------------------------ errors
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no bags": ({"indices": [0, 1]}, "give the bags in one way"),
+    "no bags": ({"indices": [0, 1]}, "define the bags in exactly one way"),
     "two ways": ({"indices": [[0]], "offsets": [0]}, "given: indices of 2 dimensions and offsets"),
     "offsets rank": ({"indices": [0, 1], "offsets": [[0]]}, "offsets must have one dimension"),
     "no offsets": ({"indices": [0, 1], "offsets": []}, "they would be in no bag"),
     "segment shape": ({"indices": [0, 1], "segment_ids": [0]}, r"segment_ids has shape \(1,\), but must have \(2,\)"),
     "negative": ({"segment_ids": [0, 0, 0], "num_segments": -1}, "num_segments must be at least 0"),
     "no integer": ({"segment_ids": [0, 0, 0], "num_segments": 1.0}, "num_segments must be an integer, not 1.0"),
-    "alone": ({"indices": [[0]], "num_segments": 1}, "num_segments goes with segment_ids only"),
+    "alone": ({"indices": [[0]], "num_segments": 1}, "num_segments is allowed only with segment_ids"),
     "weights shape": ({"indices": [[0]], "weights": [1.0, 2.0]}, r"weights has shape \(2,\), but must have \(1, 1\)"),
     "weights type": ({"indices": [[0]], "weights": [[1j]]}, "weights of type complex128 can't be stored"),
     "float indices": ({"indices": [[0.5]]}, "indices must be integers, not float64"),
@@ -521,14 +523,14 @@ def test_what_is_refused_eagerly_and_while_traced(fault: str) -> None:
             function(data)
     scalar = lambda x: gsj.gather_reduce(x, [[0]])  # noqa: E731
     for function in (scalar, jax.jit(scalar)):
-        with pytest.raises(OpValueError, match="data must have rows"):
+        with pytest.raises(OpValueError, match="data must have at least one dimension"):
             function(jnp.array(1.0))
 
 
 BAD_VALUES: dict[str, tuple[type[Exception], dict[str, Any], str]] = {
     "index": (OpIndexError, {"indices": [[0, 1], [1, 5]]}, r"indices\[1, 1\] = 5 is out of range for axis 0 of data"),
     "offset": (OpIndexError, {"offsets": [0, 4]}, r"offsets\[1\] = 4 is out of range for 3 members"),
-    "descent": (OpValueError, {"offsets": [0, 2, 1]}, r"offsets must not descend, but offsets\[2\] = 1 comes after 2"),
+    "descent": (OpValueError, {"offsets": [0, 2, 1]}, r"offsets must not decrease, but offsets\[2\] = 1 comes after 2"),
     "first offset": (OpValueError, {"offsets": [1, 2]}, "offsets must begin with 0, not 1"),
     "segment": (OpIndexError, {"segment_ids": [0, 2, 1]}, r"segment_ids\[1\] = 2 is out of range for 2 segments"),
     "negative segment": (OpIndexError, {"segment_ids": [0, -1, 1]}, r"segment_ids\[1\] = -1 is out of range for 2 seg"),
@@ -546,7 +548,7 @@ def test_bad_values_in_every_way(fault: str, reduction: str) -> None:
     for function in (call, jax.grad(lambda d, a: call(d, a).sum())):
         with pytest.raises(kind, match=f"gather_reduce: {text}"):
             function(data, arrays)
-    # In the gradient of a sum the result is not needed, and XLA leaves it out; its gradient checks values itself.
+    # The gradient of a sum does not need the result, so XLA omits it. The gradient checks the values itself.
     weighted = lambda w, a: gsj.gather_reduce(data, **a, **static, reduction=reduction, weights=w).sum()  # noqa: E731
     weights = jnp.ones(arrays["indices"].shape if "indices" in arrays else 3)
     for function, given in (

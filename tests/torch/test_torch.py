@@ -20,7 +20,7 @@ from torch.func import grad, jacrev, jvp, vmap  # noqa: E402
 
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 
-# What is gathered: function, shape of data, indices, options.
+# Gathers: function, shape of data, indices, options.
 GATHERS: list[tuple[str, tuple[int, ...], Any, dict[str, Any]]] = [
     ("gather", (4, 3), [[1, 3], [1, -4]], {}),
     ("gather", (2, 3, 4), [2, 0, 2], {"axis": -2}),
@@ -41,7 +41,7 @@ GATHERS: list[tuple[str, tuple[int, ...], Any, dict[str, Any]]] = [
     ("gather_nd", (4, 3), np.zeros((2, 0), np.int64), {}),
 ]
 
-# Where it is scattered to: function, shape of data, indices, shape of updates, options.
+# Scatters: function, shape of data, indices, shape of updates, options.
 SCATTERS: list[tuple[str, tuple[int, ...], Any, tuple[int, ...], dict[str, Any]]] = [
     ("scatter_update", (4, 3), [0, 2, 0], (3, 3), {}),
     ("scatter_update", (2, 4), [[0, 2], [0, -1]], (2, 2, 2), {"axis": 1}),
@@ -112,7 +112,7 @@ def test_an_overwritten_update_has_no_gradient() -> None:
 @pytest.mark.parametrize(("reduction", "own"), [("min", "amin"), ("max", "amax"), ("mean", "mean"), ("mul", "prod")])
 def test_gradients_with_ties_and_zeros_are_those_of_pytorch(reduction: str, own: str, include_self: bool) -> None:
     index = torch.tensor([0, 0, 0, 1, 1, 3, 3])
-    # PyTorch lets data have a part that nobody gets where it isn't included, but equal to the result.
+    # If data is not included but equals the result, PyTorch gives it a share of the gradient, which is then lost.
     data = torch.tensor([2.0, 1.0, 5.0, 0.0] if include_self else [7.0, 8.0, 5.0, 7.0])
     updates = torch.tensor([2.0, 2.0, 2.0, 4.0, 0.0, 3.0, 3.0])
 
@@ -259,7 +259,7 @@ def test_the_gradient_of_a_vmap() -> None:
     assert found.tolist() == [[1, 0, 0, 1]] * BATCH
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTorch loads rules of its own with a function it has deprecated
+@pytest.mark.filterwarnings("ignore")  # PyTorch loads rules that include a deprecated function
 def test_forward_mode_is_refused_rather_than_wrong() -> None:
     data = randoms(3)
     with pytest.raises(NotImplementedError):
@@ -271,7 +271,7 @@ def test_forward_mode_is_refused_rather_than_wrong() -> None:
 # --------------------------------------------------------------------------------------------- compiler and export
 
 
-@pytest.mark.filterwarnings("ignore")  # the compiler's own
+@pytest.mark.filterwarnings("ignore")  # from the compiler
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_a_compiled_function_has_the_same_values_and_gradients(reduction: str) -> None:
     torch._dynamo.reset()
@@ -412,7 +412,7 @@ def test_errors_are_those_of_the_array_functions() -> None:
     with pytest.raises(OpIndexError, match=r"scatter_nd: indices\[1, 0\] = 12 is out of range") as caught:
         gst.scatter_nd(data, [[3], [12]], torch.ones(2).requires_grad_())
     assert caught.value.values == (12,)
-    with pytest.raises(OpTypeError, match="gather: data is sparse"):
+    with pytest.raises(OpTypeError, match="gather: data is a sparse tensor"):
         gst.gather(torch.eye(2).to_sparse(), [0])
     with pytest.raises(OpTypeError, match="indices must be integers"):
         gst.gather(data, torch.zeros(2))

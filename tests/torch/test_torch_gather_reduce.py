@@ -75,7 +75,7 @@ def test_the_oracle_and_the_array_function_agree(form: str, dtype: Any) -> None:
 
 
 def gs_array(tensor: Any) -> np.ndarray:
-    """A NumPy array of the same type, of bfloat16 too."""
+    """Return a NumPy array of the same type, including bfloat16."""
     import ml_dtypes
 
     return (
@@ -141,12 +141,12 @@ def test_ties_share_as_those_of_scatter_reduce(which: str) -> None:
     ours, theirs = leaves(values, values)
     found = gst.gather_reduce(ours, rows, segment_ids=ids, num_segments=4, reduction=which, default=9)
     index = ids.unsqueeze(-1).expand(6, 2)
-    start = torch.full((4, 2), 9.0)  # which PyTorch lets share where it is equal
+    start = torch.full((4, 2), 9.0)  # 9 differs from all values, because PyTorch lets an equal one share the gradient
     expected = start.scatter_reduce(0, index, theirs[rows], f"a{which}", include_self=False)
     assert torch.equal(found.nan_to_num(7), expected.nan_to_num(7))
     upstream = randoms(4, 2).to(torch.float32)
     pair = [torch.autograd.grad(out, own, upstream)[0] for out, own in ((found, ours), (expected, theirs))]
-    # PyTorch does not see that NaN is the extremum.
+    # PyTorch does not treat NaN as the extremum.
     assert torch.equal(pair[0][[0, 1, 3]], pair[1][[0, 1, 3]])
     assert pair[0][2].tolist() == upstream[1].tolist()
 
@@ -155,7 +155,7 @@ def test_ties_share_as_those_of_scatter_reduce(which: str) -> None:
 @pytest.mark.parametrize("which", ["min", "max"])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_equal_members_share_the_gradient_of_their_bag(dtype: Any, which: str, mode: str) -> None:
-    """Members without a row, which are zeros, share it too: it is lost."""
+    """Members without a row, which are zeros, also share the gradient. Their share is lost."""
     values = torch.tensor([[0.0, -0.0, 3.0], [2.0, torch.nan, 3.0], [2.0, 1.0, torch.nan], [-1.0, 0.0, -torch.inf]])
     rows = [[0, 1, 2], [0, 0, 3], [1, 2, 7 if mode == "fill" else 1]]
     upstream = (randoms(3, 3) * 4).to(dtype)
@@ -225,7 +225,7 @@ print(peak() - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units elsewhere")
 @pytest.mark.parametrize(("reduction", "weighted"), [("mean", False), ("max", False), ("min", False), ("add", True)])
 def test_no_row_is_stored_for_each_member(reduction: str, weighted: bool) -> None:
-    """They would take 205 MB; the gradient takes 10 MB, and each member a few times 8 bytes."""
+    """They would take 205 MB. The gradient takes 10 MB, and each member a few times 8 bytes."""
     code = f"reduction, weighted = {reduction!r}, {weighted}\n{PEAK}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -319,7 +319,7 @@ def test_jacobians_within_each_other() -> None:
     assert torch.allclose(jacrev(jacrev(call))(data), jacrev(jacrev(by_hand))(data))
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTorch loads rules of its own with a function it has deprecated
+@pytest.mark.filterwarnings("ignore")  # PyTorch loads rules that include a deprecated function
 def test_forward_mode_is_refused_rather_than_wrong() -> None:
     data = randoms(3, 2)
     with pytest.raises(NotImplementedError):
@@ -337,7 +337,7 @@ def compiled_forms() -> list[tuple[tuple[Any, ...], Any]]:
     ]
 
 
-@pytest.mark.filterwarnings("ignore")  # the compiler's own
+@pytest.mark.filterwarnings("ignore")  # from the compiler
 @pytest.mark.parametrize(("reduction", "weighted"), [*((how, True) for how in REDUCTIONS), ("max", False)])
 @pytest.mark.parametrize("form", range(3))
 def test_compiled_and_exported_code_has_the_same_values_and_gradients(
@@ -377,9 +377,9 @@ def test_compiled_and_exported_code_has_the_same_values_and_gradients(
 def test_a_number_of_bags_that_follows_from_values_is_refused_where_shapes_are_needed() -> None:
     torch._dynamo.reset()
     ids = torch.tensor([0, 1, 1])
-    with pytest.raises(Exception, match="gather_reduce: num_segments is missing; code that is compiled"):
+    with pytest.raises(Exception, match="gather_reduce: num_segments is missing; it is required in code"):
         torch.compile(lambda ids: gst.gather_reduce(torch.ones(3, 2), segment_ids=ids), fullgraph=True)(ids)
-    with pytest.raises(OpValueError, match=r"num_segments is missing; .* batched over segment_ids needs it"):
+    with pytest.raises(OpValueError, match=r"num_segments is missing; .* batched over segment_ids"):
         vmap(lambda ids: gst.gather_reduce(torch.ones(3, 2), segment_ids=ids))(ids.expand(2, 3))
 
 
@@ -452,7 +452,7 @@ def test_errors_are_those_of_the_array_function(leaf: bool) -> None:
     data = torch.zeros(3, 2, requires_grad=leaf)
     cases: list[tuple[dict[str, Any], type[OpError], str]] = [
         ({"indices": [[0, 3]]}, OpIndexError, r"indices\[0, 1\] = 3 is out of range for axis 0"),
-        ({"indices": [0]}, OpValueError, "give the bags in one way"),
+        ({"indices": [0]}, OpValueError, "define the bags in exactly one way"),
         ({"indices": [0, 1], "offsets": [0, 2, 1]}, OpValueError, r"offsets\[2\] = 1 comes after 2"),
         ({"segment_ids": [0, 1, 5], "num_segments": 2}, OpIndexError, r"segment_ids\[2\] = 5 is out of range"),
         ({"indices": [[0]], "weights": [1.0]}, OpValueError, "weights has shape"),
@@ -466,7 +466,7 @@ def test_errors_are_those_of_the_array_function(leaf: bool) -> None:
 
 
 def test_tensors_that_are_not_dense_or_not_here() -> None:
-    with pytest.raises(OpTypeError, match="gather_reduce: data is sparse"):
+    with pytest.raises(OpTypeError, match="gather_reduce: data is a sparse tensor"):
         gst.gather_reduce(torch.eye(2).to_sparse(), [[0]])
     with pytest.raises(OpTypeError, match="data is on cpu, but another input on meta"):
         gst.gather_reduce(torch.ones(2), torch.zeros(1, 1, dtype=torch.int64, device="meta"))
@@ -478,7 +478,7 @@ TABLE = (20, 7)
 
 
 def draw(form: str) -> tuple[Any, Any]:
-    """Indices, many of them 3 and -1 of 20; offsets with empty bags."""
+    """Return indices, many of them 3 and -1 of 20, and offsets with empty bags."""
     generator = torch.Generator().manual_seed(1)
     rows = torch.randint(0, 20, (8, 5) if form == "2-D" else (40,), generator=generator)
     rows[..., ::4], rows[:1] = 3, 19
@@ -488,7 +488,7 @@ def draw(form: str) -> tuple[Any, Any]:
 
 
 def make_pair(**options: Any) -> tuple[Any, Any]:
-    """Our module and PyTorch's, with the same table. The row of padding is not zeros."""
+    """Return our module and PyTorch's, with the same table. The padding row is not zeros."""
     pair = []
     for module in (gst.EmbeddingBag, torch.nn.EmbeddingBag):
         torch.manual_seed(5)
@@ -564,7 +564,7 @@ def test_what_lies_behind_the_last_offset_is_in_no_bag() -> None:
     assert bag(torch.tensor([1, 2, 3]), torch.tensor([0, 1, 2])).tolist() == [[1], [2]]
 
 
-@pytest.mark.filterwarnings("ignore")  # the compiler's own
+@pytest.mark.filterwarnings("ignore")  # from the compiler
 @pytest.mark.parametrize("padding_idx", [None, 3])
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_embedding_bag_is_compiled_and_exported(mode: str, padding_idx: Any) -> None:

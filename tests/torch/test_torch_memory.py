@@ -1,4 +1,4 @@
-"""Tensors without memory are refused at every entrance, before anything is read or written."""
+"""Every function refuses tensors without memory before anything is read or written."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def tree(name: str) -> Any:
     return torch.zeros(shape, dtype=torch.int64)
 
 
-# Each entrance with the tensors that it takes. A call that gives one of them without memory is refused.
+# Each function with the tensors that it takes. A call with one of them without memory is refused.
 ENTRANCES: dict[str, tuple[Callable[..., Any], tuple[Callable[[], Any], ...]]] = {
     "gs.gather": (gs.gather, (table, rows)),
     "gs.gather_elements": (gs.gather_elements, (table, box)),
@@ -168,7 +168,7 @@ CASES = [(name, i) for name, (_, tensors) in ENTRANCES.items() for i in range(le
 def test_an_entrance_refuses(damage: Callable[[Any], Any], name: str, position: int) -> None:
     call, makers = ENTRANCES[name]
     tensors = [make() for make in makers]
-    call(*[make() for make in makers])  # with memory it works
+    call(*[make() for make in makers])  # with memory, it works
     tensors[position] = damage(tensors[position])
     with pytest.raises(OpValueError, match=r"needs .* bytes of memory, but its storage has"):
         call(*tensors)
@@ -189,7 +189,7 @@ def test_a_freed_tensor_of_an_unusual_type() -> None:
 
 
 def test_views_of_a_resized_storage() -> None:
-    """Offsets and strides count, and what a view does not reach need not be there."""
+    """Offsets and strides count. Memory that a view does not reach need not exist."""
     whole = torch.arange(100.0)
     views = {
         "start": whole[:50],
@@ -232,7 +232,7 @@ def _fake(shape: tuple[int, ...]) -> Any:
 
 
 class Wrapper(torch.Tensor):
-    """A subclass with a shape and no memory."""
+    """A subclass with a shape but without memory."""
 
     @staticmethod
     def __new__(cls) -> Any:

@@ -1,4 +1,4 @@
-"""gatherscatter.torch.segment: the functions of torch_scatter, against loops, PyTorch and the package itself."""
+"""gatherscatter.torch.segment: the functions of torch_scatter, compared with loops, PyTorch and the package itself."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORMS = [
 
 
 def example(shape: tuple[int, ...], index_shape: tuple[int, ...], dtype: Any = None) -> tuple[Any, Any]:
-    """Values with many ties, and an index that leaves the last place out."""
+    """Return values with many ties, and an index without the last place."""
     generator = torch.Generator().manual_seed(len(shape) + sum(shape))
     src = torch.randint(-3, 4, shape, generator=generator).to(dtype or torch.float64)
     return src, torch.randint(0, SIZE - 1, index_shape, generator=generator)
@@ -53,7 +53,7 @@ def distinct(shape: tuple[int, ...], index_shape: tuple[int, ...]) -> tuple[Any,
 
 
 def by_loops(src: Any, index: Any, dim: int, reduce: Callable[[Any], Any], empty: float) -> Any:
-    """Each lane and place on its own: ``reduce`` of its values, in order."""
+    """Reduce each lane and each place separately, in order."""
     dim %= src.ndim
     if index.ndim == 1:
         index = index.reshape(*(1,) * dim, -1)
@@ -90,7 +90,7 @@ def test_a_scatter(shape: Any, dim: int, index_shape: Any, reduce: str) -> None:
     torch.testing.assert_close(found, expected)
     own = getattr(segment, f"scatter_{reduce}")(src, index, dim, dim_size=SIZE)
     assert torch.equal(own[0] if isinstance(own, tuple) else own, found)
-    # With a gradient another way is taken.
+    # With a gradient, the code takes a different path.
     differentiated = segment.scatter(src.clone().requires_grad_(), index, dim, dim_size=SIZE, reduce=reduce)
     assert torch.equal(differentiated.detach(), found)
 
@@ -101,7 +101,7 @@ def test_where_an_extremum_is(shape: Any, dim: int, index_shape: Any, which: str
     src, index = example(shape, index_shape)
     count = src.shape[dim]
     positions = torch.arange(count).reshape(-1, *(1,) * (src.ndim - 1 - dim % src.ndim)).expand(src.shape)
-    # Values and positions in one number: of equal values, the first position is the better.
+    # Values and positions in one number. Among equal values, the first position wins.
     sign = 1 if which == "min" else -1
     both = src * 100 + sign * positions
     code = by_loops(both, index, dim, lambda values: values.min() if which == "min" else values.max(), 1e9)
@@ -282,7 +282,7 @@ def test_pointers_are_checked(pointers: list[int], batches: int) -> None:
 
 @st.composite
 def pointers(draw: Any) -> tuple[Any, Any]:
-    """A src, and pointers that may be malformed in every way."""
+    """Return a src, and pointers that can be malformed in every way."""
     src = torch.arange(float(np.prod(shape := draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))))).reshape(
         shape
     )
@@ -301,7 +301,7 @@ def pointers(draw: Any) -> tuple[Any, Any]:
 
 
 def is_well_formed(src: Any, indptr: Any, count: int) -> bool:
-    """What torch_scatter asks for, and pointers that ascend from 0 to count at most."""
+    """Check the rules of torch_scatter, and that pointers ascend from 0 to at most count."""
     if indptr.dtype not in (torch.int64, torch.int32, torch.int8) or not 1 <= indptr.ndim <= src.ndim:
         return False
     fits = all(a in (1, b) for a, b in zip(indptr.shape[:-1], src.shape, strict=False)) and indptr.shape[-1] > 0
@@ -402,7 +402,7 @@ def test_func_and_compiler() -> None:
 
     for found, *expected in zip(vmap(several)(indices), *map(several, indices), strict=True):
         assert torch.equal(found, torch.stack(expected))
-    with pytest.raises(IndexError, match="out of range"):  # not the next entry's
+    with pytest.raises(IndexError, match="out of range"):  # the indices must not reach the next entry
         vmap(several)(torch.stack([index, index + 3]))
     assert torch.equal(vmap(several)(indices - SIZE)[0], vmap(several)(indices)[0])
     gradient = grad(lambda src, index: segment.scatter(src, index, 0, dim_size=SIZE, reduce="max").sin().sum())
@@ -507,7 +507,7 @@ def test_errors() -> None:
             segment.scatter(src, torch.tensor([0, 7, 1]), 0, dim_size=3, reduce=reduce)
     with pytest.raises(ValueError, match="reduce must be one of 'sum'"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce="median")
-    with pytest.raises(ValueError, match="reduce must be some of"):
+    with pytest.raises(ValueError, match="reduce must be one of 'sum', 'mean'"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("sum", "median"))
     with pytest.raises(ValueError, match="reduce has 'max' twice"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("max", "max"))

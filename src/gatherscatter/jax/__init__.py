@@ -1,11 +1,15 @@
-"""The array functions for JAX: under ``jit``, ``vmap`` and ``grad``, with the same arguments, results and errors.
+"""The array functions for JAX, with the same arguments, results and errors.
 
-Needs the ``jax`` extra. Compiled programs call the kernels by ``jax.ffi``; see ``docs/jax.md``.
+They work with ``jit``, ``vmap`` and ``grad``, and need the ``jax`` extra. Compiled programs call the kernels through
+``jax.ffi``; see ``docs/jax.md``.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from gatherscatter.extras import require
+from gatherscatter.lazy_modules import load, public_names
 
 with require("jax", text="gatherscatter.jax needs the 'jax' extra", install="gatherscatter[jax]"):
     import jax as _jax  # noqa: F401
@@ -29,3 +33,11 @@ __all__ = [
     "scatter_nd",
     "scatter_update",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

@@ -1,5 +1,7 @@
-"""Calls of ``gather_reduce``, and of what its gradients are made of: immediately or from compiled programs, which call
-Python back, and under ``vmap``."""
+"""Call ``gather_reduce`` and the functions of its gradients: immediately, under ``vmap``, or from compiled programs.
+
+Compiled programs call back into Python.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ Arrays = dict[str, Any]
 
 
 class BagCall(Protocol):
-    """A function of NumPy's arrays, which have names. Static: JAX finds compiled programs by it."""
+    """A function of named NumPy arrays. It is static: JAX uses it as a key to find compiled programs."""
 
     def on_numpy(self, **arrays: Any) -> np.ndarray: ...
 
     def result(self, arrays: Arrays) -> Any:
-        """The shape and the type of the result, from those of the arrays."""
+        """Return the shape and type of the result, from those of the arrays."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class BagReduction:
         return _describe(self.bags(arrays) + data.shape[1:], data.dtype)
 
     def bags(self, arrays: Arrays) -> Shape:
-        """The dimensions of the result that are bags."""
+        """Return the dimensions of the result that are bags."""
         if "segment_ids" in arrays:
             assert self.num_segments is not None
             return (self.num_segments,)
@@ -60,14 +62,14 @@ class BagReduction:
 
 @dataclass(frozen=True)
 class MemberNumbering:
-    """Finds the number of the bag that each member belongs to, by ``offsets`` or ``segment_ids``."""
+    """Finds the bag of each member, from ``offsets`` or ``segment_ids``."""
 
     members: int
     num_segments: int | None
 
     def on_numpy(self, **bags: Any) -> np.ndarray:
         ones = np.ones(self.members, np.int64)
-        counts = gather_reduce(ones, num_segments=self.num_segments, **bags)  # which checks the bags
+        counts = gather_reduce(ones, num_segments=self.num_segments, **bags)  # checks the bags
         if "segment_ids" in bags:
             return np.asarray(bags["segment_ids"])
         return np.repeat(np.arange(len(counts), dtype=_count_type(len(counts))), counts)
@@ -108,7 +110,7 @@ class RowDots:
 
 @dataclass(frozen=True)
 class BatchOfCalls:
-    """Calls for the entries of a batch, one after the other. The arrays that are ``batched`` have a dim more."""
+    """Makes the calls for the entries of a batch, one after the other. ``batched`` arrays have one more dim."""
 
     call: BagCall
     size: int
@@ -134,12 +136,12 @@ def _describe(shape: Shape, dtype: Any) -> Any:
 
 
 def _count_type(size: int) -> Any:
-    """The type of numbers below a size; JAX has the longer one only if it was switched on."""
+    """Return the type for numbers below a size. JAX has int64 only if it is switched on."""
     return np.int32 if size < 2**31 else np.int64
 
 
 def run(call: BagCall, arrays: Arrays) -> Any:
-    """The result of a call, on arrays with or without values."""
+    """Return the result of a call, on concrete or traced arrays."""
     if not is_traced(*arrays.values()):
         return run_immediately(OP, call.on_numpy, arrays)
 
@@ -151,7 +153,7 @@ def run(call: BagCall, arrays: Arrays) -> Any:
     def many(size: int, batched: list[dict[str, bool]], arrays: Arrays) -> tuple[Any, bool]:
         names = frozenset(name for name, is_batched in batched[0].items() if is_batched)
         if isinstance(call, BagReduction) and _is_one_call(names, arrays):
-            # Bags of a batch are just more bags.
+            # The bags of a batch are additional bags of one call.
             whole = {n: jnp.broadcast_to(arrays[n], (size, *arrays[n].shape)) for n in _MEMBERS & arrays.keys() - names}
             return run(call, arrays | whole), True
         return run(BatchOfCalls(call, size, names), arrays), True
@@ -163,12 +165,12 @@ _MEMBERS = frozenset(("indices", "weights"))
 
 
 def _is_one_call(batched: frozenset[str], arrays: Arrays) -> bool:
-    """Whether all entries of a batch take rows from the same data, and the last dim of indices is the bag."""
+    """Whether all entries of a batch take rows from the same data, and bags are the last dim of indices."""
     return batched <= _MEMBERS and not arrays.keys() & {"offsets", "segment_ids"}
 
 
 def normalise(call: BagReduction, arrays: Arrays) -> BagReduction:
-    """The call with a number of segments, if there are any; raises what the array function would raise."""
+    """Return the call with the number of segments. Raise the errors that the array function would raise."""
     if not isinstance(call.num_segments, int | np.integer | None):
         integer_fault(OP, "num_segments", call.num_segments)
     ids = arrays.get("segment_ids")
@@ -182,13 +184,13 @@ def normalise(call: BagReduction, arrays: Arrays) -> BagReduction:
 
 
 def _check(call: BagReduction, arrays: Arrays) -> None:
-    """Whether types, attributes and shapes go together: asked of the array function, with zeros in place of values."""
+    """Check types, attributes and shapes by calling the array function with zeros instead of values."""
     data, default = arrays["data"], {name: array for name, array in arrays.items() if name == "default"}
     rows = np.empty((0, *data.shape[1:]) if data.shape else (), data.dtype)
     none = np.empty((0, 1), np.int32)
     replace(call, num_segments=None).on_numpy(data=rows, indices=none, **_zeros(default))
     bags = {name: array for name, array in arrays.items() if name not in ("data", "default")}
-    with suppress(OpIndexError):  # which the zeros can be, but not the values
+    with suppress(OpIndexError):  # zeros can be out of range where the values are not
         call.on_numpy(data=np.empty((data.shape[0], 0), data.dtype), **_zeros(bags))
 
 

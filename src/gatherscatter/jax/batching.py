@@ -1,4 +1,4 @@
-"""``vmap``: a batch of calls is one call of the kernel, with one batch dim more."""
+"""``vmap``: a batch of calls becomes one call of the kernel with one more batch dim."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gatherscatter.jax.calls import TracedCall, execute, is_traced
 
 
 def run(call: TracedCall, *arrays: Any) -> Any:
-    """The result of a call, on arrays with or without values."""
+    """Return the result of a call, on concrete or traced arrays."""
     if not is_traced(*arrays):
         return execute(call, *arrays)
 
@@ -39,7 +39,7 @@ def _batch_gather(call: TracedCall, size: int, batched: list[bool], data: Any, i
 
 
 def _gathers_from_one(call: TracedCall, data: Any, indices: Any) -> Any:
-    """From data that all share: more of the same indices, and the batch of the result goes to its front."""
+    """Gather from shared data with the indices of the whole batch, and move the batch axis to the front."""
     if call.by_elements:
         lines = jnp.moveaxis(indices, 0, call.axis)
         merged = lines.reshape(*lines.shape[: call.axis], -1, *lines.shape[call.axis + 2 :])
@@ -62,12 +62,12 @@ def _batch_scatter(call: TracedCall, size: int, batched: list[bool], data: Any, 
 
 
 def _shares_indices(call: TracedCall) -> bool:
-    """Whether all lines of data before the axis have the same indices anyway."""
+    """Whether the same indices apply to all positions in front of the axis."""
     return call.kernel in ("gather", "scatter_update") and call.batch_dims == 0
 
 
 def _add_batch_dim(call: TracedCall, indices_batched: bool) -> TracedCall:
-    """The call for data with one dim more at the front."""
+    """Return the call for data with one more dim at the front."""
     return replace(
         call,
         axis=call.axis if call.by_tuples else call.axis + 1,

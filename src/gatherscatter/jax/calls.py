@@ -1,4 +1,4 @@
-"""Calls of the kernels: on arrays that are there, and on arrays of a program that JAX is tracing."""
+"""Call the kernels, on concrete arrays or on arrays of a program that JAX is tracing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TracedCall:
-    """A call of an array function but for its arrays: static values, by which JAX knows compiled programs again."""
+    """The static values of a call, without its arrays. JAX uses them as a key to find compiled programs."""
 
     kernel: str
     axis: int = 0
@@ -36,7 +36,7 @@ class TracedCall:
 
     @property
     def op(self) -> str:
-        """What messages call it: the function whose gradient it belongs to, if it does."""
+        """The name in messages: the function itself, or the function whose gradient this call computes."""
         return self.of or self.kernel
 
     @property
@@ -54,7 +54,7 @@ class TracedCall:
         )  # fmt: skip
 
     def slots(self, data: Shape, indices: Shape, updates: Shape | None = None) -> Shape:
-        """The shape of a gather's result and of a scatter's updates; ValueError as of the array function."""
+        """Return the shape of a gather's result or a scatter's updates. Raise the ValueError of the array function."""
         shape_fault = partial(errors.shape_fault, self.op, self.kernel)
         try:
             slots: Shape = _core.plan(self.kernel, data, indices, self.axis, self.batch_dims)["slots"]
@@ -66,12 +66,12 @@ class TracedCall:
 
 
 def is_traced(*arrays: Any) -> bool:
-    """Whether there are no values yet, for some of the arrays."""
+    """Whether some of the arrays are traced and have no values yet."""
     return any(isinstance(array, jax.core.Tracer) for array in arrays)
 
 
 def normalise_call(call: TracedCall, data: Any, indices: Any, updates: Any = None) -> TracedCall:
-    """The call with axis and batch dims counted from the front; raises what the array function would raise."""
+    """Return the call with axis and batch dims counted from the front. Raise the errors of the array function."""
     call = replace(call, axis=_integer(call, "axis"), batch_dims=_integer(call, "batch_dims"))
     check_types(call, data.dtype)
     call.slots(data.shape, indices.shape, None if updates is None else updates.shape)
@@ -92,9 +92,9 @@ def _integer(call: TracedCall, name: str) -> int:
 
 
 def check_types(call: TracedCall, dtype: Any) -> None:
-    """Whether there is such a call for the type of data: asked of the core, with empty arrays."""
+    """Check that the call exists for the type of data, by calling the core with empty arrays."""
     if jnp.issubdtype(dtype, jax.dtypes.extended) or dtype.name.endswith(("int2", "int4", "e2m1fn")):
-        text = f"{call.op}: data of type {dtype} can't be computed with in traced programs; convert it before"
+        text = f"{call.op}: data of type {dtype} can't be used in traced programs; convert it first"
         raise OpTypeError(text, op=call.op, input="data")
     data, indices = np.empty(0, dtype), np.empty((0, 1) if call.by_tuples else 0, np.int32)
     updates = data if call.kernel.startswith("scatter") else None
@@ -102,7 +102,7 @@ def check_types(call: TracedCall, dtype: Any) -> None:
 
 
 def execute(call: TracedCall, data: Any, indices: Any, *updates: Any) -> Any:
-    """The result, or what stands for it in the program that is being traced; nothing of it can be transformed."""
+    """Return the result, or its tracer in a program that is being traced. It has no gradients and no batching rule."""
     arrays = (data, indices, *updates)
     if not is_traced(*arrays):
         return run_immediately(call.op, call.on_numpy, _name_inputs(arrays))
@@ -116,7 +116,7 @@ def execute(call: TracedCall, data: Any, indices: Any, *updates: Any) -> Any:
 
 def _by_ffi(call: TracedCall, result: Any, arrays: tuple[Any, ...]) -> Any:
     skips = call.mode in ("fill", "drop")
-    # A scatter writes to the memory of data: XLA copies it first, unless nobody needs it any more.
+    # A scatter writes to the memory of data. XLA copies it first, unless data is not used any more.
     aliases = {0: 0} if len(arrays) == 3 else None
     target: Any = jax.ffi.ffi_call(ffi.TARGET, result, input_output_aliases=aliases)
     return target(
@@ -134,13 +134,13 @@ def _by_ffi(call: TracedCall, result: Any, arrays: tuple[Any, ...]) -> Any:
 
 
 def _varying_like(arrays: tuple[Any, ...], result: Any) -> Any:
-    """Within `jax.shard_map`, a result differs between the devices where any of the arrays does."""
+    """Mark the result as varying over the mesh axes over which any array varies, within `jax.shard_map`."""
     axes = frozenset[str]().union(*map(_find_varying_axes, arrays)) - _find_varying_axes(result)
     return jax.lax.pcast(result, tuple(axes), to="varying") if axes else result
 
 
 def _find_varying_axes(array: Any) -> frozenset[str]:
-    """The axes of a mesh along which an array differs, as newer versions of JAX know them."""
+    """Return the mesh axes along which an array varies. Older versions of JAX do not track them."""
     of = getattr(jax.typeof(array), "manual_axis_type", None) if hasattr(jax, "typeof") else None
     found: frozenset[str] = getattr(of, "varying", frozenset())
     return found
@@ -151,24 +151,24 @@ def _name_inputs(arrays: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def run_immediately(op: str, on_numpy: Callable[..., np.ndarray], arrays: dict[str, Any]) -> jax.Array:
-    """The result of a function on NumPy's arrays, which takes them by their names."""
+    """Return the result of a function that takes NumPy arrays by name."""
     plain = {
         name: interop.JAX.take(op, name, array) if isinstance(array, jax.Array) else np.asarray(array)
         for name, array in arrays.items()
     }
     result = on_numpy(**plain)
-    # The memory is taken over as it is; copying small arrays is faster.
+    # device_put takes over the memory without a copy. For small arrays a copy is faster.
     return jax.device_put(result) if result.nbytes > 1 << 16 else jnp.asarray(result)
 
 
 def call_back(call: Any, result: Any, arrays: dict[str, Any]) -> Any:
-    """The result of ``call.on_numpy`` in the program that is being traced: it calls Python back."""
+    """Return the result of ``call.on_numpy`` in a traced program, which will call back into Python."""
     return _varying_like(tuple(arrays.values()), jax.pure_callback(_Callback(call), result, arrays))
 
 
 @dataclass(frozen=True)
 class _Callback:
-    """JAX finds compiled programs again by functions that are equal; those of equal calls are."""
+    """The callback of a call. Callbacks of equal calls are equal, so JAX reuses compiled programs."""
 
     call: Any
 

@@ -1,4 +1,4 @@
-"""The kernels as a target of ``jax.ffi``, if the core was built with it."""
+"""Register the kernels as a target of ``jax.ffi``, if the core was built with it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TARGET = "gatherscatter"
 
 @cache
 def is_available() -> bool:
-    """Whether compiled programs can call the kernels; if not, warns, once."""
+    """Return whether compiled programs can call the kernels. Warn once if they can't."""
     fault = _register()
     if fault:
         warnings.warn(
             f"{fault}: every call in a compiled JAX program goes through Python (jax.pure_callback), which is slow. "
-            "Build gatherscatter beside this JAX: pip install --no-build-isolation, or with GATHERSCATTER_JAX=1 in the "
-            "environment",
+            "Build gatherscatter in the environment of this JAX: pip install --no-build-isolation, or with "
+            "GATHERSCATTER_JAX=1 set",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -30,7 +30,7 @@ def is_available() -> bool:
 
 
 def _register() -> str:
-    """Makes the kernels known to JAX; says why not, if that can't be."""
+    """Register the kernels with JAX. Return the reason if that is not possible."""
     handler = getattr(ctypes.CDLL(_core.__file__), "gatherscatter_jax", None)
     if handler is None:
         return "gatherscatter was built without jax.ffi"

@@ -1,4 +1,4 @@
-"""The array functions, on arrays of JAX."""
+"""The array functions for arrays of JAX."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from gatherscatter.errors import check_effects, with_keyword_advice
 from gatherscatter.jax import bags, gradients, inputs
 from gatherscatter.jax.bags import BagReduction
 from gatherscatter.jax.calls import TracedCall, execute, is_traced, normalise_call
 
 
+@with_keyword_advice
 def gather(
     data: Any,
     indices: Any,
@@ -25,13 +27,14 @@ def gather(
 
     Parameters
     ----------
-    data : array, shape (d0, ..., dn), rank >= 1, any type of JAX but those of 4 bits
+    data : array, shape (d0, ..., dn), rank >= 1, any type of JAX except 4-bit types
     indices : array of any integer type, any shape; a scalar drops the axis
     axis : int in [-r, r-1], r the rank of ``data``
     batch_dims : int
-        How many leading dims ``data`` and ``indices`` share; at most ``axis``.
+        The number of leading dims that ``data`` and ``indices`` share; at most ``axis``.
     mode : {'raise', 'wrap', 'clip', 'fill'}
-        What becomes of a bad index. 'raise': an error, in compiled programs JaxRuntimeError; 'fill': zeros.
+        What happens for an index that is out of range. 'raise': an error (JaxRuntimeError in compiled programs).
+        'fill': zeros.
     num_threads : int >= 1, optional
         The largest number of threads for this call. Results do not depend on it.
 
@@ -42,11 +45,11 @@ def gather(
     Raises
     ------
     IndexError
-        An index is out of range; the message says where.
+        An index is out of range. The message names its position.
     ValueError, TypeError
-        Shapes or attributes, or types, don't fit; or values need 64-bit types, and those are switched off in JAX.
+        Shapes, attributes or types do not fit. Or values need 64-bit types, which are switched off in JAX.
 
-    Sources: ONNX Gather-13; OpenVINO Gather-8. The gradient adds cotangents to where data were taken from.
+    Sources: ONNX Gather-13; OpenVINO Gather-8. The gradient adds each cotangent to the place that it was taken from.
 
     >>> import jax, jax.numpy as jnp, gatherscatter.jax as gsj
     >>> table = jnp.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -62,10 +65,11 @@ def gather(
     return _gather(TracedCall("gather", axis, batch_dims, mode=mode, num_threads=num_threads), data, indices)
 
 
+@with_keyword_advice
 def gather_elements(
     data: Any, indices: Any, axis: int = 0, *, mode: str = "raise", num_threads: int | None = None
 ) -> jax.Array:
-    """Take single elements: each index names its own position along ``axis``, as `gatherscatter.gather_elements` does.
+    """Take single elements by their positions along ``axis``, as `gatherscatter.gather_elements` does.
 
     Parameters
     ----------
@@ -92,6 +96,7 @@ def gather_elements(
     return _gather(TracedCall("gather_elements", axis, mode=mode, num_threads=num_threads), data, indices)
 
 
+@with_keyword_advice
 def gather_nd(
     data: Any, indices: Any, *, batch_dims: int = 0, mode: str = "raise", num_threads: int | None = None
 ) -> jax.Array:
@@ -101,7 +106,7 @@ def gather_nd(
     ----------
     data : array of rank r >= 1
     indices : array of rank >= 1, any integer type, shape (..., k) with k <= r - batch_dims
-    batch_dims : int in [0, min(r, rank of indices)), leading dims that ``data`` and ``indices`` share
+    batch_dims : int in [0, min(r, rank of indices)), the number of leading dims that ``data`` and ``indices`` share
     mode, num_threads : see `gather`
 
     Returns
@@ -121,6 +126,7 @@ def gather_nd(
     return _gather(TracedCall("gather_nd", batch_dims=batch_dims, mode=mode, num_threads=num_threads), data, indices)
 
 
+@with_keyword_advice
 def scatter_update(
     data: Any,
     indices: Any,
@@ -139,18 +145,18 @@ def scatter_update(
     ----------
     data : array of rank r >= 1; it is not changed
     indices : array of any integer type, any shape
-    updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``, of data's type or one
-        that data's can hold
+    updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``
+        Its type is that of ``data``, or one that can be stored in it.
     axis : int in [-r, r-1]
     reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
-        'none' overwrites; of several updates to one place the last in row-major order wins, and alone has a gradient.
-        In 'min' and 'max' equal contributions share the gradient equally.
+        'none' overwrites. Of several updates to one place, the last in row-major order is stored, and only it has a
+        gradient. With 'min' and 'max', equal contributions share the gradient equally.
     include_self : bool
-        Whether the element of ``data`` is one of the contributions. Places that no update names keep it in any case.
+        Whether the element of ``data`` is one of the contributions. Places without updates always keep their element.
     accumulate : {'step', 'wide', 'exact'}
-        How floats are added up: see `gatherscatter.scatter_update`.
+        How floats are added up; see `gatherscatter.scatter_update`.
     mode : {'raise', 'wrap', 'clip', 'drop'}
-        What becomes of a bad index: see `gather`; 'drop' skips its update.
+        What happens for an index that is out of range; see `gather`. 'drop' skips its update.
     num_threads : int >= 1, optional
         The largest number of threads for this call. Results do not depend on it.
 
@@ -162,7 +168,7 @@ def scatter_update(
     ------
     IndexError, ValueError, TypeError : see `gather`
 
-    Sources: OpenVINO ScatterUpdate-3; the reductions as in ONNX ScatterND-18 and OpenVINO ScatterElementsUpdate-12.
+    Sources: OpenVINO ScatterUpdate-3; for the reductions ONNX ScatterND-18 and OpenVINO ScatterElementsUpdate-12.
 
     >>> import jax, jax.numpy as jnp, gatherscatter.jax as gsj
     >>> updates = jnp.array([1.0, 2.0, 4.0])
@@ -175,6 +181,7 @@ def scatter_update(
     return _scatter(call, data, indices, updates)
 
 
+@with_keyword_advice
 def scatter_elements(
     data: Any,
     indices: Any,
@@ -216,6 +223,7 @@ def scatter_elements(
     return _scatter(call, data, indices, updates)
 
 
+@with_keyword_advice
 def scatter_nd(
     data: Any,
     indices: Any,
@@ -254,6 +262,7 @@ def scatter_nd(
     return _scatter(call, data, indices, updates)
 
 
+@with_keyword_advice
 def gather_reduce(
     data: Any,
     indices: Any = None,
@@ -268,11 +277,11 @@ def gather_reduce(
     mode: str = "raise",
     num_threads: int | None = None,
 ) -> jax.Array:
-    """Gather rows and reduce those of each bag to one row: `gatherscatter.gather_reduce`, whose arguments and errors it
-    has, but ``out``.
+    """Gather rows and reduce the rows of each bag to one row, as `gatherscatter.gather_reduce` does.
 
-    Compiled programs call Python back (`jax.pure_callback`), with or without ``jax.ffi``. That takes about 0.1 ms, and
-    the arrays are copied. The gathered rows are not stored.
+    Arguments and errors are the same, except that there is no ``out``. Compiled programs call back into Python
+    (`jax.pure_callback`), with or without ``jax.ffi``. A callback takes about 0.1 ms and copies the arrays. The
+    gathered rows are not stored.
 
     Parameters
     ----------
@@ -280,8 +289,8 @@ def gather_reduce(
         Members that are equal to a 'min' or 'max' share its gradient equally. With mode='fill', an index out of range
         has no gradient.
     num_segments : int >= 0, optional
-        As for `gatherscatter.gather_reduce`. It is needed where ``segment_ids`` is traced.
-    weights, default : of data's type, or of one that data's can hold
+        As for `gatherscatter.gather_reduce`. It is required if ``segment_ids`` is traced.
+    weights, default : of the type of ``data``, or of a type that can be stored in it
         ``default`` has no gradient.
 
     Returns
@@ -290,10 +299,10 @@ def gather_reduce(
 
     Notes
     -----
-    Gradients of 'add' and 'mean' are calls of `gather_reduce` and `gather`; the gradient of weights stores the gathered
-    rows. Those of 'mul', 'min' and 'max' are the gradients of the two steps, and store them, too. Under `jax.vmap`,
-    indices whose last dimension is the bag, and their weights, are one call. Other batches are one callback that makes
-    a call for each entry; positions in its errors are those within the entry.
+    Gradients of 'add' and 'mean', and of 'min' and 'max' without weights, do not store the gathered rows. The gradients
+    of 'mul', and of 'min' and 'max' with weights, are those of the two steps, and store them. Under `jax.vmap`, a
+    batch of indices whose last dimension is the bag, and of their weights, is one call. Any other batch is one callback
+    that makes a call for each entry. Its errors name positions within the entry.
 
     Source: as `gatherscatter.gather_reduce`.
 
@@ -311,7 +320,7 @@ def gather_reduce(
     arrays = {"data": inputs.as_data(op, data)}
     if weights is not None:
         arrays["weights"] = inputs.as_updates(op, weights, arrays["data"], "weights")
-    if not (type(default) is int and default == 0):  # which booleans have, too
+    if not (type(default) is int and default == 0):  # False also equals 0
         arrays["default"] = inputs.as_updates(op, default, arrays["data"], "default")
     members = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids}
     traced = is_traced(*arrays.values(), *jax.tree.leaves(members))
@@ -337,6 +346,7 @@ def _gather(call: TracedCall, data: Any, indices: Any) -> jax.Array:
 
 
 def _scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> jax.Array:
+    check_effects(call.op, call.reduction, call.include_self, call.accumulate)
     data = inputs.as_data(call.op, data)
     updates = inputs.as_updates(call.op, updates, data)
     indices = inputs.as_indices(call.op, indices, is_traced(data, updates))

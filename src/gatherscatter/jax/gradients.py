@@ -1,6 +1,9 @@
-"""``grad``: what the cotangent of a result says of data and updates. Written with the functions themselves, so that
-second derivatives come by themselves, and once for all kinds of scatters: each reads with its gather. Gradients of bags
-add up transposed bags and what matches; those of products gather and scatter all members."""
+"""``grad``: compute the cotangents of data and updates from the cotangent of the result.
+
+The rules use the differentiable functions themselves, so second derivatives work. Each rule holds for all scatters: a
+scatter reads its places with the matching gather. The gradients of bags add up transposed bags and matches. The
+gradients of products gather and scatter all members.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _REVERSE_MODES = {"fill": "drop", "drop": "fill"}
 
 
 def reverse_call(call: TracedCall, reduction: str = "none", accumulate: str = "step") -> TracedCall:
-    """The scatter that writes where a gather reads, or the gather that reads where a scatter writes."""
+    """Return the scatter that writes where a gather reads, or the gather that reads where a scatter writes."""
     mode = _REVERSE_MODES.get(call.mode, call.mode)
     kernel = _REVERSE_KERNELS[call.kernel]
     return replace(call, kernel=kernel, reduction=reduction, accumulate=accumulate, mode=mode, of=call.op)
@@ -36,7 +39,7 @@ def reverse_call(call: TracedCall, reduction: str = "none", accumulate: str = "s
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def gather(call: TracedCall, shape: Shape, data: Any, indices: Any) -> Any:
-    """A gather from data of a shape."""
+    """Gather from data of this shape."""
     return run(call, data, indices)
 
 
@@ -50,7 +53,7 @@ def _gather_backward(call: TracedCall, shape: Shape, indices: Any, cotangent: An
 
 
 def _choose_accumulate(values: Any) -> str:
-    """A sum of many 16-bit floats would soon stand still."""
+    """Choose a wider type for sums of 16-bit floats, which would soon stop growing."""
     return "wide" if values.dtype.itemsize == 2 else "step"
 
 
@@ -61,7 +64,7 @@ gather.defvjp(_gather_forward, _gather_backward)
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def scatter(call: TracedCall, data: Any, indices: Any, updates: Any) -> Any:
-    """A scatter."""
+    """Scatter updates into data."""
     return run(call, data, indices, updates)
 
 
@@ -91,7 +94,7 @@ class _Places:
     shape: Shape  # of data
 
     def take(self, data: Any) -> Any:
-        """What stands where each update goes; zeros where it goes nowhere."""
+        """Return the elements at the places of the updates, and zeros for skipped updates."""
         return gather(reverse_call(self.call), data.shape, data, self.indices)
 
     def put(self, data: Any, updates: Any, reduction: str) -> Any:
@@ -99,7 +102,7 @@ class _Places:
         return scatter(call, data, self.indices, updates)
 
     def count(self, of_data: Any, of_updates: Any) -> Any:
-        """How many contributions to each place there are of those that are marked."""
+        """Count the marked contributions to each place."""
         own = of_data if self.call.include_self else jnp.zeros_like(of_data)
         return self.put(own.astype(np.int32), of_updates.astype(np.int32), "add")
 
@@ -107,7 +110,7 @@ class _Places:
         slots = self.call.slots(data.shape, self.indices.shape)
         return self.put(data, jnp.zeros(slots, data.dtype), "none")
 
-    # What depends on the indices alone is the same all along a row: these have one element for each row.
+    # Results that depend only on the indices are constant within a row. These methods use one element for each row.
 
     @property
     def row_shape(self) -> Shape:
@@ -129,11 +132,11 @@ class _Places:
         return self.put(jnp.zeros(self.row_shape, bool), jnp.ones(self.row_slots, bool), "none")
 
     def are_kept(self) -> Any:
-        """Whether updates go anywhere."""
+        """Whether each update has a place, and is not skipped."""
         return self.take(jnp.ones(self.row_shape, bool))
 
     def is_chosen(self, reduction: str) -> Any:
-        """Whether an update is the one of its place: the last for "none", the first for "min"."""
+        """Whether each update is the last ("none") or the first ("min") of its place."""
         order = jnp.arange(np.prod(self.row_slots, dtype=np.int64), dtype=np.int32).reshape(self.row_slots)
         beyond = jnp.full(self.row_shape, np.iinfo(np.int32).max, np.int32)
         return self.take(self.put(beyond, order, reduction)) == order
@@ -151,7 +154,7 @@ def _sub(places: _Places, cotangent: Any) -> tuple[Any, Any]:
     taken = places.take(cotangent)
     if places.call.include_self:
         return cotangent, -taken
-    return cotangent, jnp.where(places.is_chosen("min"), taken, -taken)  # from the first the others are subtracted
+    return cotangent, jnp.where(places.is_chosen("min"), taken, -taken)  # the others are subtracted from the first
 
 
 def _mean(places: _Places, cotangent: Any) -> tuple[Any, Any]:
@@ -160,7 +163,7 @@ def _mean(places: _Places, cotangent: Any) -> tuple[Any, Any]:
 
 
 def _extreme(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
-    """Contributions that are equal to the result share its cotangent; NaN equals NaN."""
+    """Divide the cotangent among the contributions that are equal to the result. NaN equals NaN."""
     data_hit, updates_hit = _same(data, result), _same(updates, places.take(result))
     hits = places.count(data_hit, updates_hit)
     share = cotangent / jnp.maximum(hits, 1).astype(cotangent.dtype)
@@ -172,10 +175,13 @@ def _same(a: Any, b: Any) -> Any:
 
 
 def _mul(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) -> tuple[Any, Any]:
-    """To each contribution the product of the others. What is not zero is divided out of the product of those; zeros
-    are counted, and added up: of the others' zeros a single one is a factor that can still change."""
+    """Multiply the cotangent of each contribution by the product of the other contributions.
+
+    A nonzero contribution is divided out of the product of all nonzero ones. Zeros are counted and added up: if there
+    is one other zero, the sum keeps its derivative.
+    """
     data_zero, updates_zero = data == 0, updates == 0
-    # What takes no part may be infinite or NaN.
+    # Values that take no part can be infinite or NaN.
     data_factor = jnp.where(data_zero | ~places.are_written(), 1, data)
     updates_factor = jnp.where(updates_zero | ~places.are_kept(), 1, updates)
     product = scatter(places.call, data_factor, places.indices, updates_factor)
@@ -188,7 +194,7 @@ def _mul(places: _Places, cotangent: Any, data: Any, updates: Any, result: Any) 
 
 
 def _multiply_others(own: Any, factor: Any, product: Any, zeros: Any, zero_sum: Any) -> Any:
-    """The product of all contributions to a place but one's own."""
+    """Return the product of all contributions to a place, except ``own``."""
     is_zero = own == 0
     other_zeros = zeros - is_zero.astype(zeros.dtype)
     other_zero = zero_sum - jnp.where(is_zero, own, 0)
@@ -210,7 +216,7 @@ _RULES: dict[str, Callable[..., tuple[Any, Any]]] = {
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def reduce(call: BagReduction, arrays: dict[str, Any]) -> Any:
-    """The rows of data, each multiplied by its weight, reduced to bags."""
+    """Multiply the rows of data by their weights, and reduce them to bags."""
     return bags.run(call, arrays)
 
 
@@ -239,7 +245,7 @@ reduce.defvjp(_reduce_forward, _reduce_backward)
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def sum_matches(call: MatchSum, values: Any, keys: Any, targets: Any, rows: Any, bags_of: Any) -> Any:
-    """The values whose keys are equal to the targets of their bags, added up; without values how many they are."""
+    """Add up the values whose keys are equal to the targets of their bags, or count them if there are no values."""
     arrays = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags_of}
     return bags.run(call, {name: array for name, array in arrays.items() if array is not None})
 
@@ -263,7 +269,7 @@ sum_matches.defvjp(_sum_matches_forward, _sum_matches_backward)
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def dot_rows(call: RowDots, a: Any, b: Any, rows_of_a: Any, rows_of_b: Any) -> Any:
-    """The products of pairs of rows, each added up."""
+    """Return the dot products of pairs of rows."""
     return bags.run(call, {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b})
 
 
@@ -275,7 +281,7 @@ def _dot_rows_backward(call: RowDots, saved: Any, cotangent: Any) -> tuple[Any, 
     a, b, rows_of_a, rows_of_b = saved
 
     def add_up(like: Any, rows: Any, others: Any, which: Any) -> Any:
-        """The rows of others that rows of an array were multiplied by, times the cotangents of the products."""
+        """Add up the rows that each row of ``like`` was multiplied by, times the cotangents of the products."""
         how = BagReduction(like.shape[0], accumulate=_choose_accumulate(cotangent), num_threads=call.num_threads)
         return reduce(how, {"data": others, "indices": which, "segment_ids": rows, "weights": cotangent})
 
@@ -286,7 +292,7 @@ dot_rows.defvjp(_dot_rows_forward, _dot_rows_backward)
 
 
 class _Members:
-    """The members of bags: which rows of data they take, and which bag each belongs to."""
+    """The members of bags: the row of data that each takes, and the bag that it belongs to."""
 
     def __init__(self, call: BagReduction, arrays: dict[str, Any]) -> None:
         self.call = call
@@ -311,7 +317,7 @@ class _Members:
         return gather(call, values.shape, values, indices)
 
     def scatter_to(self, start: Any, updates: Any, reduction: str) -> Any:
-        """Updates, one for each member, reduced to bags; those without members keep the start."""
+        """Reduce updates, one for each member, to bags. Bags without members keep the value of ``start``."""
         call = TracedCall("scatter_update", reduction=reduction, include_self=False, of=bags.OP,
                           accumulate=self.call.accumulate, num_threads=self.call.num_threads)  # fmt: skip
         return scatter(call, start, self.bag_of, updates)
@@ -321,20 +327,20 @@ class _Members:
 
     @property
     def none(self) -> int:
-        """How many rows come before those of data: with mode "fill" one, of members that take no row."""
+        """The number of rows in front of data: with mode "fill" one, for members whose index is out of range."""
         return int(self.call.mode == "fill")
 
     def number_rows(self) -> tuple[Any, Any]:
-        """The row of each member, and its bag."""
+        """Return the row and the bag of each member."""
         rows = self.take_rows(jnp.arange(self.none, self.rows + self.none))
         return rows.reshape(-1), self.bag_of.reshape(-1)
 
     def with_none(self, data: Any) -> Any:
-        """Data with all rows: what takes no row takes zeros."""
+        """Return data, preceded by a row of zeros if members can be out of range."""
         return jnp.concatenate([jnp.zeros((1, *data.shape[1:]), data.dtype), data]) if self.none else data
 
     def reduce_to_rows(self, values: Any, weights: Any) -> Any:
-        """The transposed bags: the members of a row of data are the bags that have taken it, each with its weight."""
+        """Reduce values by transposed bags: the members of a row of data are the bags that contain it, with weights."""
         rows, bag_of = self.number_rows()
         transposed = {"data": values, "indices": bag_of, "segment_ids": rows}
         if weights is not None:
@@ -357,7 +363,7 @@ def _add_members(members: _Members, of_bags: Any, data: Any, weights: Any) -> tu
 
 
 def _share_among_ties(members: _Members, of_bags: Any, data: Any, result: Any) -> Any:
-    """Members that are equal to the result share its cotangent; NaN equals NaN."""
+    """Divide the cotangent among the members that are equal to the result. NaN equals NaN."""
     call, (rows, bag_of), keys = MatchSum(members.call.num_threads), members.number_rows(), members.with_none(data)
     ties = sum_matches(call, None, keys, result, rows, bag_of)
     share = _divide(of_bags, jnp.maximum(ties, 1))
@@ -365,13 +371,13 @@ def _share_among_ties(members: _Members, of_bags: Any, data: Any, result: Any) -
 
 
 def _divide(values: Any, counts: Any) -> Any:
-    """Counts can be larger than a half float."""
+    """Divide values by counts, at least in float32. Counts can be too large for a half."""
     return (values / counts.astype(jnp.promote_types(values.dtype, np.float32))).astype(values.dtype)
 
 
 def _reduce_in_two_steps(members: _Members, default: Any, data: Any, weights: Any) -> Any:
     rows = members.take_rows(data)
-    if weights is not None:  # with each row in a bag of its own, products are rounded as in the reduction
+    if weights is not None:  # one bag per row: products are then rounded as in the reduction
         count = weights.size
         alone = {"data": rows.reshape(count, *data.shape[1:]), "indices": jnp.arange(count)[:, np.newaxis],
                  "weights": weights.reshape(count, 1)}  # fmt: skip

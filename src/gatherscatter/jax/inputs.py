@@ -1,4 +1,4 @@
-"""Arguments as JAX sees them: of types that JAX has, and with all their bits, or an error."""
+"""Convert arguments to types that JAX has. A conversion that loses bits is an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _X64 = 'jax.config.update("jax_enable_x64", True)'
 
 
 def as_data(op: str, value: Any) -> Any:
-    """Data as an array of JAX or of NumPy, of a type that JAX has."""
+    """Return data as an array of JAX or NumPy, of a type that JAX has."""
     ready = _jax_array(value)
     if ready is not None:
         return ready
@@ -23,13 +23,13 @@ def as_data(op: str, value: Any) -> Any:
     if array.dtype.kind in "OSUTMm" or array.dtype.names:
         raise OpTypeError(f"{op}: data of type {array.dtype} are unknown to JAX", op=op, input="data")
     own_type = isinstance(value, np.ndarray | np.generic) or interop.kind_of(value) is not None
-    if array.dtype.kind in "fc" and not own_type:  # numbers of Python have no precision of their own
+    if array.dtype.kind in "fc" and not own_type:  # numbers of Python have no fixed precision
         return array.astype(_jax_type(array.dtype))
     return _convert_to_jax_type(op, "data", array)
 
 
 def as_indices(op: str, value: Any, traced: bool, name: str = "indices") -> Any:
-    """Indices as an array of integers; where there are values all round, of NumPy, which loses none of them."""
+    """Return indices as an array of integers. Without traced arrays it is a NumPy array, which keeps 64-bit values."""
     indices = _jax_array(value)
     if indices is None:
         array = convert.as_indices(op, name, value)
@@ -40,7 +40,7 @@ def as_indices(op: str, value: Any, traced: bool, name: str = "indices") -> Any:
 
 
 def as_updates(op: str, value: Any, data: Any, name: str = "updates") -> Any:
-    """Updates in the type of data, if that can hold them."""
+    """Return updates in the type of data. Raise an error if it can't hold them."""
     updates = _jax_array(value)
     if updates is None:
         return convert.cast(op, name, value, "data", np.empty(0, data.dtype))
@@ -53,14 +53,14 @@ def as_updates(op: str, value: Any, data: Any, name: str = "updates") -> Any:
 
 
 def _jax_array(value: Any) -> jax.Array | None:
-    """The value if it is an array of JAX, perhaps without values yet, or a list of such."""
+    """Return the value as an array of JAX if it is one, concrete or traced, or a list of them; otherwise None."""
     if isinstance(value, list | tuple) and any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(value)):
         return jnp.asarray(value)
     return value if isinstance(value, jax.Array) else None
 
 
 def _convert_to_jax_type(op: str, name: str, array: np.ndarray) -> np.ndarray:
-    """The array in the type that JAX gives it: with 64-bit types switched off, a narrower one."""
+    """Return the array in the type that JAX gives it, which is narrower if 64-bit types are switched off."""
     dtype = _jax_type(array.dtype)
     if dtype == array.dtype:
         return array
@@ -79,7 +79,7 @@ def _jax_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _raise_narrowing_error(op: str, name: str, value: Any, dtype: np.dtype[Any], narrow: np.dtype[Any]) -> NoReturn:
     convert = f", or convert {name} to {narrow}, which rounds" if dtype.kind in "fc" else ""
     raise OpValueError(
-        f"{op}: {value} in {name} of type {dtype} does not fit in {narrow}, which JAX would make of it; "
+        f"{op}: {value} in {name} of type {dtype} does not fit in {narrow}, to which JAX would convert it; "
         f"switch 64-bit types on with {_X64}{convert}",
         op=op,
         input=name,

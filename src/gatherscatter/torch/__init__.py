@@ -1,7 +1,7 @@
-"""The array functions for PyTorch: with gradients, for `torch.func`, `torch.compile`, `torch.export` and ONNX export.
+"""The array functions for PyTorch, with gradients.
 
-The functions have the names and the arguments of those of `gatherscatter` and give the same bits. They take tensors in
-the memory of the CPU.
+They work with `torch.func`, `torch.compile`, `torch.export` and ONNX export. Their names and arguments are those of the
+functions of `gatherscatter`, and their results are bit-for-bit identical. They take tensors on the CPU.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.extras import require
+from gatherscatter.lazy_modules import load, public_names
 
 with require("torch", text="gatherscatter.torch needs PyTorch", install="gatherscatter[torch]"):
     import torch
 from torch import Tensor
 
 from gatherscatter import _core
-from gatherscatter.errors import make_error
+from gatherscatter.errors import OpTypeError, check_effects, make_error, with_keyword_advice
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.torch import bags, functions
@@ -36,9 +37,10 @@ __all__ = [
     "tensor_scatter",
 ]
 
-# These two take tensors as they are, and have no gradients: they serve inference.
+# `gather_tree` and `tensor_scatter` are those of `gatherscatter`. They accept tensors, but have no gradients.
 
 
+@with_keyword_advice
 def gather(
     data: Tensor,
     indices: Any,
@@ -49,9 +51,9 @@ def gather(
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
-    """Take whole slices of ``data`` along ``axis``: `gatherscatter.gather`, whose arguments and errors it has.
+    """Take whole slices of ``data`` along ``axis``, as `gatherscatter.gather` does, with the same arguments and errors.
 
-    The gradient of a slice that is taken several times is the sum of theirs.
+    The gradient of a slice that is taken several times is the sum of the gradients of its copies.
 
     >>> import torch, gatherscatter.torch as gst
     >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -64,6 +66,7 @@ def gather(
     return _gather("gather", data, indices, out, options)
 
 
+@with_keyword_advice
 def gather_elements(
     data: Tensor,
     indices: Any,
@@ -73,7 +76,7 @@ def gather_elements(
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
-    """Take single elements along ``axis``: `gatherscatter.gather_elements`, whose arguments and errors it has.
+    """Take single elements along ``axis``, as `gatherscatter.gather_elements` does, with the same arguments and errors.
 
     >>> import torch, gatherscatter.torch as gst
     >>> gst.gather_elements(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[1], [0]]), axis=1)
@@ -83,6 +86,7 @@ def gather_elements(
     return _gather("gather_elements", data, indices, out, {"axis": axis, "mode": mode, "num_threads": num_threads})
 
 
+@with_keyword_advice
 def gather_nd(
     data: Tensor,
     indices: Any,
@@ -92,7 +96,7 @@ def gather_nd(
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
-    """Take elements or slices by index tuples: `gatherscatter.gather_nd`, whose arguments and errors it has.
+    """Take elements or slices by index tuples, as `gatherscatter.gather_nd` does, with the same arguments and errors.
 
     >>> import torch, gatherscatter.torch as gst
     >>> gst.gather_nd(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), [[0, 1], [1, -1]])
@@ -102,6 +106,7 @@ def gather_nd(
     return _gather("gather_nd", data, indices, out, options)
 
 
+@with_keyword_advice
 def scatter_update(
     data: Tensor,
     indices: Any,
@@ -115,10 +120,11 @@ def scatter_update(
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
-    """Write slices along ``axis``: `gatherscatter.scatter_update`, whose arguments and errors it has.
+    """Write slices along ``axis``, as `gatherscatter.scatter_update` does, with the same arguments and errors.
 
-    Gradients: of an update that a later one overwrites, zero; of equal contributions to a minimum or maximum, equal
-    parts, as PyTorch's `scatter_reduce` has it; of a factor, the product of the others, zeros or not.
+    An update that a later one overwrites has a zero gradient. Equal contributions to a minimum or maximum share its
+    gradient in equal parts, as in `torch.Tensor.scatter_reduce`. The gradient of a factor is the product of the other
+    factors, including zeros.
 
     >>> import torch, gatherscatter.torch as gst
     >>> updates = torch.tensor([3.0, 5.0, 5.0], requires_grad=True)
@@ -133,6 +139,7 @@ def scatter_update(
     return _scatter("scatter_update", data, indices, updates, out, {"axis": axis, **how})
 
 
+@with_keyword_advice
 def scatter_elements(
     data: Tensor,
     indices: Any,
@@ -146,7 +153,9 @@ def scatter_elements(
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
-    """Write single elements along ``axis``: `gatherscatter.scatter_elements`; gradients as of `scatter_update`.
+    """Write single elements along ``axis``, as `gatherscatter.scatter_elements` does.
+
+    Arguments and errors are the same. Gradients are those of `scatter_update`.
 
     >>> import torch, gatherscatter.torch as gst
     >>> gst.scatter_elements(torch.zeros(2, 2), torch.tensor([[1, 0]]), torch.ones(1, 2), reduction="add")
@@ -157,6 +166,7 @@ def scatter_elements(
     return _scatter("scatter_elements", data, indices, updates, out, {"axis": axis, **how})
 
 
+@with_keyword_advice
 def scatter_nd(
     data: Tensor,
     indices: Any,
@@ -169,8 +179,9 @@ def scatter_nd(
     out: Tensor | None = None,
     num_threads: int | None = None,
 ) -> Tensor:
-    """Write by index tuples: `gatherscatter.scatter_nd`, whose arguments and errors it has; gradients as of
-    `scatter_update`.
+    """Write elements or slices by index tuples, as `gatherscatter.scatter_nd` does.
+
+    Arguments and errors are the same. Gradients are those of `scatter_update`.
 
     >>> import torch, gatherscatter.torch as gst
     >>> gst.scatter_nd(torch.zeros(3), [[2], [0], [2]], torch.tensor([1.0, 2.0, 4.0]), reduction="add")
@@ -180,6 +191,7 @@ def scatter_nd(
     return _scatter("scatter_nd", data, indices, updates, out, how)
 
 
+@with_keyword_advice
 def gather_reduce(
     data: Tensor,
     indices: Any = None,
@@ -194,10 +206,10 @@ def gather_reduce(
     mode: str = "raise",
     num_threads: int | None = None,
 ) -> Tensor:
-    """Gather rows and reduce those of each bag to one row: `gatherscatter.gather_reduce`, whose arguments and errors it
-    has, but ``out``. Here ``default`` is a number.
+    """Gather rows and reduce the rows of each bag to one row, as `gatherscatter.gather_reduce` does.
 
-    Data and weights have the gradients of `gather` and of `scatter_update` with ``include_self=False``. Code that is
+    Arguments and errors are the same, except that there is no ``out`` and ``default`` is a number. The gradients of
+    data and weights are those of `gather`, followed by `scatter_update` with ``include_self=False``. Code that is
     compiled, exported or batched over ``segment_ids`` needs ``num_segments``.
 
     >>> import torch, gatherscatter.torch as gst
@@ -217,8 +229,8 @@ def gather_reduce(
         raise make_error("default_number", "gather_reduce", value=default)
     given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
     return bags.gather_reduce(
-        _tensor("data", data),
-        **{name: None if value is None else _tensor(name, value) for name, value in given.items()},
+        _tensor("gather_reduce", "data", data),
+        **{name: None if value is None else _tensor("gather_reduce", name, value) for name, value in given.items()},
         num_segments=num_segments,
         reduction=reduction,
         default=default,
@@ -243,7 +255,7 @@ def _collect_scatter_options(
 def _gather(name: str, data: Tensor, indices: Any, out: Tensor | None, options: dict[str, Any]) -> Tensor:
     if out is not None:
         return getattr(_core, name)(data, indices, out=out, **options)  # type: ignore[no-any-return]
-    return functions.gather(name, _tensor("data", data), _tensor("indices", indices), **options)
+    return functions.gather(name, _tensor(name, "data", data), _tensor(name, "indices", indices), **options)
 
 
 def _scatter(
@@ -251,17 +263,30 @@ def _scatter(
 ) -> Tensor:
     if out is not None:
         return getattr(_core, name)(data, indices, updates, out=out, **options)  # type: ignore[no-any-return]
-    tensors = _tensor("data", data), _tensor("indices", indices), _tensor("updates", updates)
+    check_effects(name, options["reduction"], options["include_self"], options["accumulate"])
+    given = {"data": data, "indices": indices, "updates": updates}
+    tensors = (_tensor(name, each, value) for each, value in given.items())
     return functions.scatter(name, *tensors, **options)
 
 
 _INDEX_INPUTS = ("indices", "offsets", "segment_ids")
 
 
-def _tensor(name: str, value: Any) -> Tensor:
-    """A tensor; of lists, numbers and arrays of NumPy a copy, since a backward pass may need it later."""
+def _tensor(op: str, name: str, value: Any) -> Tensor:
+    """Return the value as a tensor. Lists, numbers and NumPy arrays are copied: a backward pass may need them later."""
     if isinstance(value, Tensor):
         return value
-    array = np.array(value)
-    empty_list = array.size == 0 and not isinstance(value, np.ndarray)
-    return torch.from_numpy(array.astype(np.int64) if empty_list and name in _INDEX_INPUTS else array)
+    try:
+        array = np.array(value)
+        empty_list = array.size == 0 and not isinstance(value, np.ndarray)
+        return torch.from_numpy(array.astype(np.int64) if empty_list and name in _INDEX_INPUTS else array)
+    except (TypeError, ValueError) as error:
+        raise OpTypeError(f"{op}: {name} can't be made a tensor: {error}", op=op, input=name) from None
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

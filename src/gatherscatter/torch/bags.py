@@ -1,9 +1,9 @@
-"""Bags of rows, gathered and reduced in one pass: an operator of its own, with gradients.
+"""The operator that gathers the rows of bags and reduces them in one pass, with its gradients.
 
-The gradient of data is the same operator with the bags transposed: each row of data is a bag, whose members are the
-bags that have it. That of weights multiplies pairs of rows (`dot_rows`); that of a minimum or maximum adds up what
-matches (`matches`). So no row is stored for each member. Products, and weighted minima and maxima, do gather the rows
-of all members.
+The gradient of data is the same operator with the bags transposed: each row of data is a bag, and its members are the
+bags that contain the row. The gradient of weights multiplies pairs of rows (`dot_rows`). The gradient of a minimum or
+maximum adds up matches (`matches`). None of these stores a row for each member. Only products, and weighted minima and
+maxima, gather the rows of all members.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def gather_reduce(
 
 
 def find_member_bags(indices: Tensor | None, offsets: Tensor | None, segment_ids: Tensor | None, count: int) -> Tensor:
-    """The bag of each of ``count`` members. Offsets that are not valid raise the errors of `gather_reduce`."""
+    """Return the bag of each of ``count`` members. Invalid offsets raise the errors of `gather_reduce`."""
     if segment_ids is not None:
         return segment_ids
     if offsets is not None:
@@ -59,7 +59,7 @@ def find_member_bags(indices: Tensor | None, offsets: Tensor | None, segment_ids
         ended = functions.scatter(
             "scatter_update", ends.new_zeros(count + 1), ends, torch.ones_like(ends), reduction="add"
         )
-        return ended[:-1].cumsum(0)  # how many bags end before a member
+        return ended[:-1].cumsum(0)  # the number of bags that end before each member
     assert indices is not None
     *bags, size = indices.shape
     numbers = torch.arange(math.prod(bags), device=indices.device)
@@ -98,7 +98,7 @@ def _fake(
 
 
 def _reduce_batch(info: Any, in_dims: Any, data: Tensor, *members: Tensor | None, **options: Any) -> tuple[Tensor, int]:
-    """One call for a batch of data. Where members differ, one for each entry."""
+    """Make one call for a batch of data, or one call for each entry if their members differ."""
     if all(dim is None for dim in in_dims[1:]):
         packed = members[0].ndim - 1 if members and members[0] is not None else 0
         return operator(_OP)(data.movedim(in_dims[0], 1), *members, **options), max(packed, 1)
@@ -148,7 +148,7 @@ class _GatherReduce(Function):
         grad = grad.flatten(0, ctx.bag_rank - 1)
         if out is not None:
             out = out.flatten(0, ctx.bag_rank - 1)
-        # With mode="fill", the first row is that of members without one: zeros.
+        # With mode="fill", row 0 holds zeros, for members whose index is out of range.
         extra = int(mode == "fill")
         count = ctx.shape[0] + extra
         rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, **threads)
@@ -157,7 +157,7 @@ class _GatherReduce(Function):
         if factors is None and reduction in ("min", "max"):
             return differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:], *(None,) * 6
 
-        # The gradient of what member m adds to its bag is source[which[m]].
+        # source[which[m]] is the gradient of the contribution of member m to its bag.
         source, which = grad, bags
         if reduction == "mean":
             source = _divide_by_sizes(grad, bags, threads)
@@ -185,7 +185,7 @@ class _GatherReduce(Function):
 
 
 def _divide_by_sizes(grad: Tensor, bags: Tensor, threads: dict[str, Any]) -> Tensor:
-    """The gradient of a mean, for each of its members."""
+    """Return the gradient of each member of a mean."""
     ones = torch.ones(bags.shape, dtype=torch.int64, device=grad.device)
     sizes = gather_reduce(ones, segment_ids=bags, num_segments=grad.shape[0], **threads)
     return divide_by_counts(grad, _as_column(sizes.clamp(min=1), grad))
@@ -194,8 +194,8 @@ def _divide_by_sizes(grad: Tensor, bags: Tensor, threads: dict[str, Any]) -> Ten
 def _differentiate_scatter(
     reduction: str, products: Tensor, bags: Tensor, out: Tensor, grad: Tensor, threads: dict[str, Any]
 ) -> Tensor:
-    """The gradient of each member's product: members that were gathered go into bags as updates of a scatter do."""
-    # Data that takes no part: the factor 1, or what is not the extremum.
+    """Return the gradient of each member's product. The products go into bags as the updates of a scatter do."""
+    # Data must not take part: it is the factor 1, or a value that differs from the extremum.
     data = torch.ones_like(out) if reduction == "mul" else (out == 0).to(out.dtype)
     options = {"axis": 0, "include_self": True, "mode": "raise", **threads}
     move = functions.make_movement("scatter_update", out.shape, bags, products.shape, options)
@@ -203,11 +203,11 @@ def _differentiate_scatter(
 
 
 def _needs_weights(ctx: Any, weights: Tensor | None) -> bool:
-    return weights is not None and ctx.needs_input_grad[4]  # the dispatcher leaves out what is None
+    return weights is not None and ctx.needs_input_grad[4]  # the dispatcher omits inputs that are None
 
 
 def _take(values: Tensor, rows: Tensor | None, **options: Any) -> Tensor:
-    """Rows by number; None: all."""
+    """Return the rows with these numbers, or all rows for None."""
     return values if rows is None else functions.gather("gather", values, rows, **options)
 
 
@@ -230,7 +230,7 @@ functions.register_gradients(_OP, _GatherReduce, 5)
 
 
 def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_threads: int | None = None) -> Tensor:
-    """Call the operator, which does what `bag_gradients.dot_rows` does."""
+    """Call the operator of `bag_gradients.dot_rows`."""
     inputs = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
     return functions.call(_DotRows, _DOT, inputs, {"num_threads": num_threads})
 
@@ -245,7 +245,7 @@ def _dot_fake(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, num_th
 
 
 def _dot_batch(info: Any, in_dims: Any, *tensors: Tensor, **options: Any) -> tuple[Tensor, int]:
-    """One call for each entry of a batch."""
+    """Make one call for each entry of a batch."""
     return batching.call_for_each(info, in_dims, operator(_DOT), tensors, options), 0
 
 
@@ -270,7 +270,7 @@ class _DotRows(Function):
         options: dict[str, Any] = dict(ctx.options)
 
         def add_up(like: Tensor, rows: Tensor, others: Tensor, which: Tensor) -> Tensor:
-            """The rows of others that rows of an array were multiplied by, times the gradients of the products."""
+            """Add up the rows that each row of ``like`` was multiplied by, times the gradients of the products."""
             accumulate = functions.choose_accumulate(grad)
             bags: dict[str, Any] = {"segment_ids": rows, "num_segments": like.shape[0]}
             return gather_reduce(others.conj(), which, weights=grad, accumulate=accumulate, **bags, **options)

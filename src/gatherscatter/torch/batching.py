@@ -1,4 +1,4 @@
-"""What `torch.vmap` makes of an operator: one call for the whole batch, which becomes one more axis."""
+"""Batching of the operators for `torch.vmap`. A batch becomes one call, with one more axis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_Batched = tuple[Tensor, int]  # a result, and where its batch is
+_Batched = tuple[Tensor, int]  # a result, and the axis of its batch
 
 
 def _ops() -> Any:
@@ -16,12 +16,12 @@ def _ops() -> Any:
 
 
 def move_batch_first(info: Any, tensor: Tensor, dim: int | None) -> Tensor:
-    """The tensor with the batch as its first axis; one that is the same for all is repeated without memory."""
+    """Return the tensor with the batch as its first axis. A tensor without batch is expanded, without a copy."""
     return tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
 
 def call_for_each(info: Any, in_dims: Any, operator: Any, tensors: Any, options: dict[str, Any]) -> Tensor:
-    """The results of calls for the entries of a batch, one after the other; what has no batch is the same for all."""
+    """Call the operator for the entries of a batch, one after the other. Tensors without batch are shared by all."""
     entries = [
         [tensor if dim is None else tensor.select(dim, entry) for tensor, dim in zip(tensors, in_dims, strict=True)]
         for entry in range(info.batch_size)
@@ -30,7 +30,7 @@ def call_for_each(info: Any, in_dims: Any, operator: Any, tensors: Any, options:
 
 
 def with_batch_columns(indices: Tensor, batch_dims: int) -> Tensor:
-    """Index tuples that name the place in the leading ``batch_dims`` axes, too."""
+    """Return index tuples that also have the positions in the leading ``batch_dims`` axes."""
     sizes = indices.shape[:batch_dims]
     shape = (*indices.shape[:-1], 1)
     columns = [

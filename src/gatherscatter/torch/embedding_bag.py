@@ -1,9 +1,8 @@
-"""EmbeddingBag on the operator that gathers and reduces."""
+"""EmbeddingBag, with the operator that gathers and reduces."""
 
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor
 from gatherscatter.errors import OpError, make_choice_error, make_error
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
-from gatherscatter.torch.functions import check_memory, choose_accumulate, gather
+from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather, reword
 
 _OP = "EmbeddingBag"
 _NAMES = {"data": "weight", "indices": "input", "weights": "per_sample_weights"}
@@ -20,24 +19,26 @@ _REDUCTIONS = {"sum": "add", "mean": "mean", "max": "max"}
 
 
 class EmbeddingBag(torch.nn.EmbeddingBag):
-    """Sums, means or maxima of bags of embeddings: takes the place of `torch.nn.EmbeddingBag`.
+    """Compute sums, means or maxima of bags of embeddings: a replacement for `torch.nn.EmbeddingBag`.
 
-    Arguments, initialisation and state dict are those of `torch.nn.EmbeddingBag`, which documents them. Different are:
+    Arguments, initialisation and state dict are those of `torch.nn.EmbeddingBag`, which documents them. Differences:
 
-    - The result has the same bits for any number of threads. Sums of 16-bit floats are rounded once.
+    - The result is bit-for-bit identical for any number of threads. Sums of 16-bit floats are rounded once.
     - Second derivatives exist, for every mode.
     - With ``mode="max"``, equal maxima share the gradient in equal parts. PyTorch gives it to one of them.
-    - The offsets are checked: they begin with 0 and do not descend. Negative indices count from the end.
+    - The offsets are checked: they must start with 0 and must not decrease. Negative indices count from the end.
 
     Raises
     ------
     NotImplementedError
-        When it is made: ``max_norm``, ``scale_grad_by_freq`` or ``sparse`` is set. When it is called:
-        ``per_sample_weights`` go with ``mode="sum"`` only, as in PyTorch.
+        In the constructor: ``max_norm``, ``scale_grad_by_freq`` or ``sparse`` is set. In a call:
+        ``per_sample_weights`` are given with a mode other than "sum". PyTorch has the same restriction.
     ValueError
         ``mode`` is not "sum", "mean" or "max". Shapes or offsets do not fit.
+    TypeError
+        An argument is not a tensor. A tensor is sparse, nested, quantized or not on the CPU. Types do not fit.
     IndexError
-        An index or an offset is out of range. The message says where.
+        An index or an offset is out of range. The message names its position.
 
     >>> import torch, gatherscatter.torch as gst
     >>> table = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
@@ -79,21 +80,24 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         )  # fmt: skip
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """The bags of ``input``, reduced.
+        """Reduce the bags of ``input``.
 
         Parameters
         ----------
         input : tensor of integers, shape (B, N) or (N,)
-            Rows of the table. With one dimension, ``offsets`` says where bags begin.
+            Rows of the table. With one dimension, ``offsets`` holds the starts of the bags.
         offsets : tensor of integers, shape (B,), or (B + 1,) with ``include_last_offset``
         per_sample_weights : tensor of the table's type, shape of input
-            What each row is multiplied by before it is added.
+            The factor of each row, before it is added.
 
         Returns
         -------
         tensor of the table's type, shape (B, embedding_dim)
-            A bag without members, or with padding alone, gives zeros.
+            A bag without members, or with only padding, gives zeros.
         """
+        given = {"offsets": offsets, "per_sample_weights": per_sample_weights}
+        tensors = {name: tensor for name, tensor in given.items() if tensor is not None}
+        check_tensors(_OP, weight=self.weight, input=input, **tensors)
         if per_sample_weights is not None:
             if self.mode != "sum":
                 raise NotImplementedError(f"{_OP}: per_sample_weights go with mode='sum' only, not {self.mode!r}")
@@ -103,12 +107,13 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         try:
             result = self._reduce(input, offsets, per_sample_weights)
         except OpError as error:
-            raise _rename(error) from None
-        # What comes after the last offset is a bag that does not count.
+            raise reword(error, _OP, _NAMES) from None
+        # The last offset starts a bag that is not part of the result.
         return result[:-1] if self.include_last_offset and offsets is not None else result
 
     def _reduce(self, input: Tensor, offsets: Tensor | None, weights: Tensor | None) -> Tensor:
-        how = {"reduction": _REDUCTIONS[self.mode], "accumulate": choose_accumulate(self.weight)}
+        accumulate = "step" if self.mode == "max" else choose_accumulate(self.weight)
+        how = {"reduction": _REDUCTIONS[self.mode], "accumulate": accumulate}
         if self.padding_idx is None:
             return gather_reduce(self.weight, input, offsets, None, weights, **how)
         return self._reduce_without_padding(input, offsets, weights, how)
@@ -116,7 +121,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
     def _reduce_without_padding(
         self, input: Tensor, offsets: Tensor | None, weights: Tensor | None, how: dict[str, str]
     ) -> Tensor:
-        """All padding goes to one more bag, the first. So shapes do not depend on values."""
+        """Put all padding into an additional bag, the first one. So shapes do not depend on values."""
         check_memory(_OP, input=input, per_sample_weights=weights)
         is_padding: Any = torch.arange(self.num_embeddings, device=input.device) == self.padding_idx
         padding = gather("gather", is_padding, input).flatten()
@@ -125,11 +130,3 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         flat = None if weights is None else weights.flatten()
         result = gather_reduce(self.weight, input.flatten(), None, ids, flat, num_segments=math.prod(bags) + 1, **how)
         return result[1:].reshape(*bags, self.embedding_dim)
-
-
-def _rename(error: OpError) -> OpError:
-    """The error of an operator in the names of EmbeddingBag."""
-    text = str(error).removeprefix(f"{error.op}: ")
-    text = re.sub(rf"\b({'|'.join(_NAMES)})\b", lambda found: _NAMES[found[0]], text)
-    facts = vars(error) | {"op": _OP, "input": _NAMES.get(str(error.input), error.input)}
-    return type(error)(f"{_OP}: {text}", **facts)

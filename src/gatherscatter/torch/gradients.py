@@ -1,7 +1,7 @@
-"""Gradients of the scatters, for all of them alike.
+"""Gradients of the scatters.
 
-A scatter ``out = put(data, updates)`` has a gather that reads the places it has written: ``take(out)`` has the shape of
-updates. Whatever is said here is said with these two, which have gradients themselves; so there are second derivatives.
+Each scatter ``out = put(data, updates)`` has a matching gather that reads the places it writes: ``take(out)`` has the
+shape of updates. All formulas use only these two functions. Both have gradients, so second derivatives work.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ HALVES = (torch.float16, torch.bfloat16)
 
 
 class Movement(NamedTuple):
-    """A scatter to certain places, and the gather from there."""
+    """A scatter to some places, and the gather from the same places."""
 
     put: Callable[..., Tensor]  # data, updates, reduction="none", include_self=True
     take: Callable[[Tensor], Tensor]
-    at_end: Callable[[str], Tensor]  # which updates are the "min", the first, or the "max", the last of their place
+    at_end: Callable[[str], Tensor]  # whether updates are the first ("min") or the last ("max") of their place
     updates_shape: Sequence[int]
     include_self: bool
 
     def all(self, value: int, like: Tensor) -> Tensor:
-        """Updates that are all the same."""
+        """Return updates that all have the same value."""
         return like.new_full((), value).expand(self.updates_shape)
 
     def without_written(self, values: Tensor) -> Tensor:
-        """Values in the shape of data, with zeros where something is written."""
+        """Return values in the shape of data, with zeros at the places that are written."""
         return self.put(values, self.all(0, values))
 
 
 class GradientInputs(NamedTuple):
-    """What went into a scatter and what came out of it."""
+    """The inputs and the result of a scatter."""
 
     data: Tensor
     updates: Tensor
@@ -45,30 +45,30 @@ Gradients = tuple[Tensor, Tensor]  # of data and of updates
 
 
 def differentiate_none(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """The update that was written last has the gradient of its place, and data where nothing was written."""
+    """Give the gradient of a place to its last update, or to data where nothing is written."""
     return move.without_written(grad), _where(move.at_end("max"), move.take(grad))
 
 
 def differentiate_add(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """Everything that was added has the gradient of the sum."""
+    """Give the gradient of a sum to each of its terms."""
     return grad if move.include_self else move.without_written(grad), move.take(grad)
 
 
 def differentiate_sub(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """As `differentiate_add`, with the other sign. Without data, the others are subtracted from the first update."""
+    """Like `differentiate_add` with the opposite sign. Without data, updates are subtracted from the first update."""
     of_data, of_updates = differentiate_add(move, values, grad)
     return of_data, -of_updates if move.include_self else torch.where(move.at_end("min"), of_updates, -of_updates)
 
 
 def differentiate_mean(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """As `differentiate_add`, divided by the number of contributions."""
+    """Like `differentiate_add`, divided by the number of contributions."""
     own = torch.full_like(grad, int(move.include_self), dtype=torch.int64)
     counts = move.put(own, move.all(1, own), "add")
     return differentiate_add(move, values, divide_by_counts(grad, counts.clamp(min=1)))
 
 
 def differentiate_extremum(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """Contributions that are equal to the result share its gradient in equal parts, as in PyTorch."""
+    """Divide the gradient equally among the contributions that are equal to the result, as PyTorch does."""
     assert values is not None
     own, new = same(values.data, values.out), same(values.updates, move.take(values.out))
     ties = own.to(torch.int64)
@@ -80,13 +80,14 @@ def differentiate_extremum(move: Movement, values: GradientInputs | None, grad: 
 
 
 def differentiate_mul(move: Movement, values: GradientInputs | None, grad: Tensor) -> Gradients:
-    """A factor has the product of the others; where there are zeros among them too, and in second derivatives.
+    """Multiply the gradient of each factor by the product of the other factors, which can include zeros.
 
-    The product of the others is that of all factors but the zeros, divided by the own one, times the zeros that
-    remain. Those are kept as a sum: of one zero that is the zero itself, with its derivative; of more nothing is left.
+    The product of the others has two parts: the product of the other nonzero factors, and the product of the other
+    zeros. The second is 1 if there are no other zeros. A single one is kept as a sum of zeros, which has a derivative.
+    For more it is 0.
     """
     assert values is not None
-    data = values.data if move.include_self else torch.ones_like(values.data)  # ones take no part
+    data = values.data if move.include_self else torch.ones_like(values.data)  # ones do not change the product
     zero_data, zero_updates = data == 0, values.updates == 0
     whole = Product(
         move.put(data.masked_fill(zero_data, 1), values.updates.masked_fill(zero_updates, 1), "mul"),
@@ -101,14 +102,14 @@ def differentiate_mul(move: Movement, values: GradientInputs | None, grad: Tenso
 
 
 class Product(NamedTuple):
-    """A product: of the factors that are not zero, and how many are, and these added up."""
+    """A product: the product of the nonzero factors, the number of zeros, and the sum of the zeros."""
 
     nonzero: Tensor
     zeros: Tensor
     zero: Tensor
 
     def without(self, factor: Tensor, is_zero: Tensor) -> Tensor:
-        """The product without one of its factors."""
+        """Return the product without one of its factors."""
         nonzero = torch.where(is_zero, self.nonzero, self.nonzero / factor.masked_fill(is_zero, 1))
         left = self.zeros - is_zero.to(torch.int64)
         zero = _where(left == 1, self.zero - _where(is_zero, factor))
@@ -127,17 +128,17 @@ FORMULAS = {
 
 
 def divide_by_counts(values: Tensor, counts: Tensor) -> Tensor:
-    """Counts can be larger than a half float."""
+    """Divide values by counts, in float32 for halves. Counts can be too large for a half."""
     if values.dtype in HALVES:
         return (values.to(torch.float32) / counts).to(values.dtype)
     return values / counts
 
 
 def same(values: Tensor, others: Tensor) -> Tensor:
-    """Equal, or both NaN."""
+    """Whether elements are equal, or both NaN."""
     return (values == others) | ((values != values) & (others != others))
 
 
 def _where(mask: Tensor, values: Tensor) -> Tensor:
-    """Zeros but where the mask is."""
+    """Return values where the mask is set, and zeros elsewhere."""
     return torch.where(mask, values, values.new_zeros(()))

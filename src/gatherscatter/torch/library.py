@@ -1,7 +1,7 @@
-"""The movements as operators of ``torch.library``: ``torch.ops.gatherscatter.gather(data, indices, axis)`` and so on.
+"""The array functions as operators of ``torch.library``, such as ``torch.ops.gatherscatter.gather``.
 
-The kernel for the CPU is the array function of the same name. A fake kernel tells shapes to the compiler. Gradients are
-in `functions`, what `torch.vmap` does in `batching`. `bags` has the operator that gathers and reduces.
+The CPU kernel is the array function of the same name. A fake kernel gives the compiler the shapes. The gradients are in
+`functions`, the rules for `torch.vmap` in `batching`. `bags` has the operator that gathers and reduces.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gatherscatter.torch import batching
 
 Kernel = Callable[..., Tensor]
 KERNELS: dict[str, Kernel] = {}
-"""What the operators do on the CPU."""
+"""The CPU kernels of the operators, by name."""
 
 _OF_GATHERS = "str mode='raise', int? num_threads=None) -> Tensor"
 _OF_SCATTERS = "str reduction='none', bool include_self=True, str accumulate='step', " + _OF_GATHERS
@@ -37,12 +37,12 @@ GATHERS, SCATTERS = tuple(_SIGNATURES)[:3], tuple(_SIGNATURES)[3:]
 
 
 def operator(name: str) -> Any:
-    """The operator with the name of an array function."""
+    """Return the operator with the name of an array function."""
     return getattr(torch.ops.gatherscatter, name).default
 
 
 def define(name: str, signature: str, kernel: Kernel, fake: Kernel, vmap_rule: Callable[..., Any]) -> None:
-    """Define the operator of a name. Its inputs are positional if they are tensors."""
+    """Define an operator. Its tensor inputs are positional."""
     qualified = f"gatherscatter::{name}"
     torch.library.define(qualified, signature, tags=(torch.Tag.pt2_compliant_tag,))
     torch.library.impl(qualified, "CPU", kernel)
@@ -60,7 +60,7 @@ def check_devices(op: str, data: Tensor, *others: Tensor | None) -> None:
 
 
 def _fake(name: str) -> Kernel:
-    """What stands for the operator where there are shapes, but no values."""
+    """Return the fake kernel of an operator, for tensors that have shapes but no values."""
 
     def gather(data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, **_: Any) -> Tensor:
         check_devices(name, data, indices)
@@ -74,7 +74,7 @@ def _fake(name: str) -> Kernel:
 
 
 def _kernel(name: str) -> Kernel:
-    """The array function, without a look at what its inputs are; whatever is unusual goes the long way."""
+    """Return the CPU kernel. It skips the conversion of inputs, and falls back to the array function if it has to."""
     call = getattr(_core, name)
     is_scatter = name in SCATTERS
 

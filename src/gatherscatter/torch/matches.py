@@ -1,4 +1,4 @@
-"""Sums of matches: an operator with gradients, which the gradients of minima and maxima of bags are made of."""
+"""Sums of matches: an operator with gradients, for the gradients of minima and maxima of bags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OP = "sum_matches"
 def sum_matches(
     values: Tensor | None, keys: Tensor, targets: Tensor, rows: Tensor, bags: Tensor, num_threads: int | None = None
 ) -> Tensor:
-    """Call the operator, which does what `bag_gradients.sum_matches` does."""
+    """Call the operator of `bag_gradients.sum_matches`."""
     inputs = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
     return functions.call(_SumMatches, _OP, inputs, {"num_threads": num_threads})
 
@@ -27,8 +27,10 @@ def sum_matches(
 def differentiate_extremum_of_bags(
     data: Tensor, out: Tensor, grad: Tensor, rows: Tensor, bags: Tensor, num_threads: int | None
 ) -> Tensor:
-    """The gradient of data, where member m of bag ``bags[m]`` is row ``rows[m]``: those that are equal to the extremum
-    share its gradient in equal parts."""
+    """Return the gradient of data. Member m of bag ``bags[m]`` is row ``rows[m]`` of data.
+
+    Members that are equal to the extremum share its gradient in equal parts.
+    """
     ties = sum_matches(None, data, out, rows, bags, num_threads)
     return sum_matches(divide_by_counts(grad, ties.clamp(min=1)), out, data, bags, rows, num_threads)
 
@@ -45,7 +47,7 @@ def _fake(
 
 
 def _sum_batch(info: Any, in_dims: Any, *tensors: Tensor | None, **options: Any) -> tuple[Tensor, int]:
-    """One call for a batch of values. Where members differ, one for each entry."""
+    """Make one call for a batch of values, or one call for each entry if their members differ."""
     if in_dims[3] is None and in_dims[4] is None:
         columns = [
             each if each is None else batching.move_batch_first(info, each, dim).movedim(0, 1)

@@ -1,4 +1,4 @@
-"""ONNX for the operators: what `torch.onnx.export` is to write where a program calls them."""
+"""Translations of the operators to ONNX, for `torch.onnx.export`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _INT64 = 7  # onnx.TensorProto.INT64
 
 
 def onnx_translations() -> dict[Any, Callable[..., Any]]:
-    """The table for ``torch.onnx.export(..., dynamo=True, custom_translation_table=onnx_translations())``.
+    """Return the table for ``torch.onnx.export(..., dynamo=True, custom_translation_table=onnx_translations())``.
 
-    Our operators become the ONNX operators that mean the same: Gather, GatherElements, GatherND, ScatterElements and
-    ScatterND of opset 18, with Transpose around them where an axis isn't the first.
+    The operators become the equivalent ONNX operators of opset 18: Gather, GatherElements, GatherND, ScatterElements
+    and ScatterND. They are surrounded by Transpose where an axis is not the first.
 
     Raises
     ------
     ValueError
-        While exporting: the call has no equal in ONNX (``mode`` other than "raise", ``accumulate`` other than "step",
-        the reduction "mean", and "sub" with ``include_self=False``).
+        During the export: ONNX has no equivalent of the call (``mode`` other than "raise", ``accumulate`` other than
+        "step", the reduction "mean", or "sub" with ``include_self=False``).
     """
     return {operator(name): _TRANSLATIONS[name] for name in (*GATHERS, *SCATTERS)}
 
@@ -81,7 +81,7 @@ def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
 
 
 def _export_scatter(op: str, put: Callable[..., Any], data: Any, updates: Any, options: dict[str, Any]) -> Any:
-    """A scatter; where data takes no part, what changes nothing is written in its place first."""
+    """Export a scatter. Without ``include_self``, first write the neutral value of the reduction to the places."""
     _check(op, options)
     reduction, include_self = options.get("reduction", "none"), options.get("include_self", True)
     if reduction == "mean" or (reduction == "sub" and not include_self):
@@ -98,7 +98,7 @@ def _export_scatter(op: str, put: Callable[..., Any], data: Any, updates: Any, o
 
 
 def _like(data: Any, value: float) -> Any:
-    """A number of data's type."""
+    """Return a number of the type of data."""
     number = _ops.Constant(value_float=value) if isinstance(value, float) else _ops.Constant(value_int=value)
     return _ops.CastLike(number, data)
 
@@ -108,7 +108,7 @@ def _is_signed(data: Any) -> bool:
 
 
 def _neutral(reduction: str, data: Any) -> float:
-    """What a reduction may begin with."""
+    """Return the neutral value of a reduction."""
     if reduction in ("add", "mul"):
         return int(reduction == "mul")
     dtype = np.dtype(data.dtype.numpy())
@@ -127,7 +127,7 @@ _TRANSLATIONS: dict[str, Callable[..., Any]] = {
     "scatter_nd": _scatter_nd,
 }
 
-# What ONNX has no attribute for, and the value that it always has there.
+# Options without an attribute in ONNX, and the value that ONNX implies.
 _IN_ONNX = {"mode": "raise", "accumulate": "step"}
 
 
@@ -143,7 +143,7 @@ def _tuples(indices: Any) -> Any:
 
 
 def _moved(tensor: Any, rank: int, source: int, target: int, count: int) -> Any:
-    """``count`` neighbouring axes moved from one place to another."""
+    """Move ``count`` neighbouring axes from one place to another."""
     if source == target:
         return tensor
     moved = list(range(source, source + count))

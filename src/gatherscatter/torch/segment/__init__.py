@@ -1,7 +1,7 @@
 """The functions of torch_scatter under their own names: `scatter`, `segment_csr`, `scatter_softmax`, and so on.
 
-Arguments and meaning are those that torch_scatter 2.1 documents; docs/pytorch.md says where they differ. Results are
-the same bits for any number of threads.
+Arguments and results are those that torch_scatter 2.1 documents. docs/pytorch.md lists the differences. Results are
+bit-for-bit identical for any number of threads.
 
 >>> import torch
 >>> from gatherscatter.torch.segment import scatter, scatter_max
@@ -16,6 +16,9 @@ tensor([[5., 6.],
         [2, 2]]))
 """
 
+from typing import Any
+
+from gatherscatter.lazy_modules import load, public_names
 from gatherscatter.torch.segment.composites import (
     scatter_log_softmax,
     scatter_logsumexp,
@@ -75,3 +78,11 @@ __all__ = [
     "segment_sum_coo",
     "segment_sum_csr",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

@@ -1,4 +1,4 @@
-"""Functions made of several scatters. Those of 16-bit floats are computed in 32 bits and rounded once."""
+"""Functions that consist of several scatters. For 16-bit floats they compute in 32 bits and round once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from gatherscatter.errors import OpTypeError
-from gatherscatter.torch.functions import check_memory
+from gatherscatter.torch.functions import check_memory, check_tensors
 from gatherscatter.torch.gradients import HALVES
 from gatherscatter.torch.segment.places import Places
-from gatherscatter.torch.segment.scatters import copy_to_out, places_for
+from gatherscatter.torch.segment.scatters import copy_to_out
 
 
 def scatter_std(
@@ -20,21 +20,28 @@ def scatter_std(
     dim_size: int | None = None,
     unbiased: bool = True,
 ) -> Tensor:
-    """The standard deviations; 0, with a gradient of 0, where all values are the same. ``out`` is only written to."""
-    places = places_for(src, index, dim, out, dim_size)
-    check_memory("scatter_std", src=src)
-    values = _widen_halves(src if src.is_floating_point() else src.to(torch.get_default_dtype()))
+    """Return the standard deviation of the values that have the same index.
+
+    It is 0, with a gradient of 0, where all values are the same. The values in ``out`` are overwritten.
+    """
+    op = "scatter_std"
+    check_tensors(op, out, src=src, index=index)
+    if src.is_complex():
+        raise OpTypeError(f"{op}: src must be real numbers, not {src.dtype}", op=op, input="src")
+    check_memory(op, src=src)
+    reals = src if src.is_floating_point() else src.to(torch.get_default_dtype())
+    places, values = Places.of(op, reals, index, dim, out, dim_size), _widen_halves(reals)
     off = values - places.take(places.put(values, "mean"))
     counts = places.counts(values)
     squares = places.put(off * off, "add") / (counts - 1 if unbiased else counts).clamp(min=1)
     same = squares == 0
     result = squares.masked_fill(same, 1).sqrt().masked_fill(same, 0)
-    return copy_to_out(out, result.to(src.dtype) if src.is_floating_point() else result)
+    return copy_to_out(out, result.to(reals.dtype))
 
 
 def scatter_softmax(src: Tensor, index: Tensor, dim: int = -1, dim_size: int | None = None) -> Tensor:
-    """Softmax over the values that have the same index, in the shape of ``src``."""
-    places, values = _prepare_floats("scatter_softmax", src, index, dim, dim_size)
+    """Return the softmax over the values that have the same index, in the shape of ``src``."""
+    places, values = _prepare_floats("scatter_softmax", src, index, dim, None, dim_size)
     powers = (values - places.take(_top(places, values))).exp()
     return (powers / places.take(places.put(powers, "add"))).to(src.dtype)
 
@@ -42,8 +49,8 @@ def scatter_softmax(src: Tensor, index: Tensor, dim: int = -1, dim_size: int | N
 def scatter_log_softmax(
     src: Tensor, index: Tensor, dim: int = -1, eps: float = 1e-12, dim_size: int | None = None
 ) -> Tensor:
-    """The logarithm of `scatter_softmax`; ``eps`` is added to the sum of powers."""
-    places, values = _prepare_floats("scatter_log_softmax", src, index, dim, dim_size)
+    """Return the logarithm of `scatter_softmax`. ``eps`` is added to the sum of the exponentials."""
+    places, values = _prepare_floats("scatter_log_softmax", src, index, dim, None, dim_size)
     off = values - places.take(_top(places, values))
     return (off - places.take((places.put(off.exp(), "add") + eps).log())).to(src.dtype)
 
@@ -56,16 +63,18 @@ def scatter_logsumexp(
     dim_size: int | None = None,
     eps: float = 1e-12,
 ) -> Tensor:
-    """``log(sum(exp(src)))`` of the values with the same index, and of ``out``; where nothing comes, ``out`` or 0."""
-    check_memory("scatter_logsumexp", out=out)
-    places, values = _prepare_floats("scatter_logsumexp", src, index, dim, dim_size if out is None else out.shape[dim])
-    top, start, empty = _top(places, values), None, torch.zeros((), dtype=values.dtype)
+    """Return ``log(sum(exp(src)))`` of the values that have the same index, including the values in ``out``.
+
+    A place without values keeps the value in ``out``, or is 0 without ``out``.
+    """
+    places, values = _prepare_floats("scatter_logsumexp", src, index, dim, out, dim_size)
+    top, start, empty = _top(places, values), None, values.new_zeros(())
     if out is not None:
         empty = _widen_halves(out.clone())
         top = torch.maximum(top, empty.detach().nan_to_num(neginf=torch.finfo(values.dtype).min))
         start = (empty - top).exp()
     powers = places.put((values - places.take(top)).exp(), "add", start)
-    nothing = powers == 0  # of minus infinities alone
+    nothing = powers == 0  # all values are minus infinity
     found = ((powers.masked_fill(nothing, 1) + eps).log() + top).masked_fill(nothing, -torch.inf)
     return copy_to_out(out, torch.where(places.counts(values) > 0, found, empty).to(src.dtype))
 
@@ -74,14 +83,17 @@ def _widen_halves(values: Tensor) -> Tensor:
     return values.to(torch.float32) if values.dtype in HALVES else values
 
 
-def _prepare_floats(op: str, src: Tensor, index: Tensor, dim: int, size: int | None) -> tuple[Places, Tensor]:
+def _prepare_floats(
+    op: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None
+) -> tuple[Places, Tensor]:
+    check_tensors(op, out, src=src, index=index)
     if not src.is_floating_point():
         raise OpTypeError(f"{op}: src must be floats, not {src.dtype}", op=op, input="src")
     check_memory(op, src=src)
-    return Places.of(src, index, dim, size), _widen_halves(src)
+    return Places.of(op, src, index, dim, out, size), _widen_halves(src)
 
 
 def _top(places: Places, values: Tensor) -> Tensor:
-    """The largest value of each place, which only keeps powers in range and has no gradient; 0 instead of infinity."""
+    """Return the largest value of each place, or 0 for infinities. It keeps exponentials in range, and is constant."""
     with torch.no_grad():
         return places.put(values, "max").nan_to_num(posinf=0, neginf=0)

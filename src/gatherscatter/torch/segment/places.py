@@ -1,83 +1,129 @@
-"""Where the elements of a tensor go along one dimension, in the forms of index that torch_scatter takes."""
+"""The places that the elements of a tensor go to along one dimension, for all forms of index of torch_scatter."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from gatherscatter.errors import OpError, OpIndexError
 from gatherscatter.torch import functions
-from gatherscatter.torch.functions import is_differentiated
+from gatherscatter.torch.functions import check_tensors, is_differentiated, reword
 from gatherscatter.torch.gradients import HALVES, same
+from gatherscatter.torch.segment.checks import (
+    check_index,
+    check_out,
+    check_size,
+    find_size,
+    normalise_dim,
+    raise_bad_index,
+)
+
+_NAMES = {"data": "src", "updates": "src", "indices": "index"}
 
 
 @dataclass(frozen=True)
 class Places:
-    """An index along ``dim``: a line, the same for all lanes, or one in the shape of the values."""
+    """An index along ``dim``: one-dimensional and the same for all lanes, or in the shape of the values.
 
+    Attributes
+    ----------
+    op : the name of the function in errors
+    given : the index of the caller
+    index : the index in the form that kernels take
+    dim : the dimension of the index
+    size : the number of places
+    sized : the argument that has this size along ``dim``: "dim_size", "out" or "src"
+    """
+
+    op: str
+    given: Tensor
     index: Tensor
     dim: int
     size: int
+    sized: str
 
     @staticmethod
-    def of(src: Tensor, index: Tensor, dim: int, size: int | None) -> Places:
-        """The index as torch_scatter broadcasts it: its first axis is axis ``dim`` if it has one, else the first."""
-        dim = _normalise_dim(dim, src.ndim)
-        if size is None:
-            functions.check_memory("scatter", index=index)
-            size = int(index.max()) + 1 if index.numel() else 0
+    def of(op: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None) -> Places:
+        """Broadcast the index as torch_scatter does. Its first axis is axis ``dim`` if it has one axis, else axis 0.
+
+        The number of places is the size of ``out`` along ``dim``, or ``size``, or the largest index plus one. All
+        arguments are checked, except the values of ``index``.
+        """
+        check_tensors(op, out, src=src, index=index)
+        dim = normalise_dim(op, dim, src)
+        check_index(op, index, src, dim)
+        if out is not None and out.ndim == src.ndim:
+            size = out.shape[dim]
+        size = find_size(op, index) if size is None else check_size(op, size)
+        if out is not None:
+            check_out(op, out, (*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
+        sized = "dim_size" if out is None else "out"
         if index.ndim == 1:
-            return Places(index.expand(src.shape[dim]) if index.shape[0] == 1 else index, dim, size)
-        return Places(index.reshape(*index.shape, *(1,) * (src.ndim - index.ndim)).expand(src.shape), dim, size)
+            line = index.expand(src.shape[dim]) if index.shape[0] == 1 else index
+            return Places(op, index, line, dim, size, sized)
+        whole = index.reshape(*index.shape, *(1,) * (src.ndim - index.ndim)).expand(src.shape)
+        return Places(op, index, whole, dim, size, sized)
 
     @property
     def is_line(self) -> bool:
         return self.index.ndim == 1
 
     def shape(self, values: Tensor) -> torch.Size:
-        """The shape of what values become."""
+        """Return the shape of the result for these values."""
         return torch.Size((*values.shape[: self.dim], self.size, *values.shape[self.dim + 1 :]))
 
     def put(self, values: Tensor, reduction: str, start: Tensor | None = None) -> Tensor:
-        """Values reduced by place, from ``start`` on or from nothing: zeros stay where nothing comes."""
+        """Reduce values by place, including the values in ``start``. Without it, places without values are 0."""
         scatter = "scatter_update" if self.is_line else "scatter_elements"
-        # Sums may begin with zeros, which then need no memory.
+        # The zeros are expanded, so they need no memory.
         data = values.new_zeros(()).expand(self.shape(values)) if start is None else start
         include_self = start is not None or reduction == "add"
         wide = "wide" if values.dtype in HALVES and reduction in ("add", "mean") else "step"
         options = {"axis": self.dim, "reduction": reduction, "include_self": include_self, "accumulate": wide}
-        return functions.scatter(scatter, data, self.index, values, **options)
+        return self.call(functions.scatter, scatter, data, self.index, values, **options)  # type: ignore[no-any-return]
+
+    def call(self, function: Callable[..., Any], *inputs: Any, **options: Any) -> Any:
+        """Call an operator. Its errors name the function that the user called."""
+        try:
+            return function(*inputs, **options)
+        except OpError as error:
+            fault = error
+        if isinstance(fault, OpIndexError):
+            raise_bad_index(self.op, self.given, self.size, self.dim, self.sized)
+        raise reword(fault, self.op, _NAMES)
 
     def take(self, values: Tensor) -> Tensor:
-        """The value of each element's place."""
+        """Return the value at the place of each element."""
         gather = "gather" if self.is_line else "gather_elements"
-        return functions.gather(gather, values, self.index, axis=self.dim)
+        return self.call(functions.gather, gather, values, self.index, axis=self.dim)  # type: ignore[no-any-return]
 
     def counts(self, values: Tensor) -> Tensor:
-        """How many values come to each place, in a shape that goes with what values become."""
+        """Return the number of values of each place, in a shape that broadcasts to the result."""
         if not self.is_line:
             return self.put(torch.ones_like(values, dtype=torch.int64), "add")
-        counted = Places(self.index, 0, self.size).put(torch.ones_like(self.index, dtype=torch.int64), "add")
-        return counted.reshape(self.size, *(1,) * (values.ndim - 1 - self.dim))
+        ones = torch.ones_like(self.index, dtype=torch.int64)
+        options = {"axis": 0, "reduction": "add"}
+        counted = self.call(functions.scatter, "scatter_update", ones.new_zeros(self.size), self.index, ones, **options)
+        return counted.reshape(self.size, *(1,) * (values.ndim - 1 - self.dim))  # type: ignore[no-any-return]
 
     def extremum(self, values: Tensor, which: str) -> tuple[Tensor, Tensor]:
-        """The "min" or "max" of each place, and the first that it is along ``dim``: ``values.shape[dim]`` if none."""
+        """Return the "min" or "max" of each place, and the position along ``dim`` of the first value equal to it.
+
+        The position is ``values.shape[dim]`` for a place without values.
+        """
         count = values.shape[self.dim]
         with torch.no_grad():
             best = self.put(values, which)
             first = same(values, self.take(best))
             numbers = torch.arange(count, device=values.device).reshape(-1, *(1,) * (values.ndim - 1 - self.dim))
-            none = torch.full((), count).expand(self.shape(values))
+            none = torch.full((), count, device=values.device).expand(self.shape(values))
             members = self.put(torch.where(first, numbers, count), "min", none)
         return self.named(values, members) if is_differentiated(values) else best, members
 
     def named(self, values: Tensor, members: Tensor) -> Tensor:
-        """The values with these numbers along ``dim``, and zeros for numbers there are not; so gradients go there."""
+        """Take the values at positions along ``dim``, and zeros for positions out of range, with gradients."""
         return functions.gather("gather_elements", values, members, axis=self.dim, mode="fill")
-
-
-def _normalise_dim(dim: int, rank: int) -> int:
-    if not -rank <= dim < rank:
-        raise IndexError(f"dim {dim} is out of range for a tensor with {rank} dimensions (valid: {-rank}..{rank - 1})")
-    return dim % rank

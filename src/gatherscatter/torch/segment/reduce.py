@@ -1,4 +1,4 @@
-"""Several reductions of rows by place in one pass, with gradients: an operator of its own."""
+"""The operator that reduces rows by place, with several reductions in one pass, and its gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from gatherscatter.errors import OpValueError
+from gatherscatter.errors import OpValueError, make_choice_error
 from gatherscatter.functions.group_reductions import REDUCTIONS
 from gatherscatter.functions.prepare import prepare_indices
 from gatherscatter.torch import functions
@@ -21,23 +21,25 @@ _EXTREMA = ("min", "max")
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise ValueError for what isn't made in one pass."""
+    """Raise ValueError or TypeError unless all names are reductions of one pass."""
+    known = [name for name in REDUCTIONS if name != "mul"]  # its gradient takes more than one pass
+    if not names:
+        raise OpValueError(f"{_OP}: reduce is empty; give at least one name", op=_OP, input="reduce")
     for name in names:
-        if name not in REDUCTIONS or name == "mul":  # whose gradient takes more than one pass
-            known = ", ".join(repr(name) for name in REDUCTIONS if name != "mul")
-            raise OpValueError(f"{_OP}: reduce must be some of {known}, not {name!r}", op=_OP, input="reduce")
+        if name not in known:
+            raise make_choice_error(_OP, "reduce", name, known)
         if list(names).count(name) > 1:
             raise OpValueError(f"{_OP}: reduce has {name!r} twice", op=_OP, input="reduce")
 
 
 def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> tuple[Tensor, ...]:
-    """What `Prepared.reduce` makes of ``updates[i]``, which go to ``rows[i]`` of ``size``.
+    """Reduce ``updates[i]`` to row ``rows[i]`` of ``size`` rows, as `Prepared.reduce` does.
 
-    The gradient of a minimum or maximum goes to the one update that it is.
+    The gradient of a minimum or maximum goes to the one update that it was taken from.
     """
     asked = tuple(names)
     if functions.is_differentiated(updates):
-        # Where a minimum or maximum is, its gradient goes.
+        # The position of a minimum or maximum is needed for its gradient.
         asked = tuple(dict.fromkeys((*names, *(f"arg{name}" for name in names if name in _EXTREMA))))
         results = functions.apply(_Reduce, updates, rows, size, asked)
     else:
@@ -59,13 +61,13 @@ def _shapes(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[
 
 
 def _reduce_batch(info: Any, in_dims: Any, updates: Tensor, rows: Tensor, size: int, names: list[str]) -> Any:
-    """Every batch entry has places of its own."""
+    """Make one call in which each entry of the batch has separate places."""
     batch, count = info.batch_size, rows.shape[-1 if in_dims[1] is None else 1 - in_dims[1]]
     updates = updates.expand(batch, *updates.shape) if in_dims[0] is None else updates.movedim(in_dims[0], 0)
     rows = rows.expand(batch, count) if in_dims[1] is None else rows.movedim(in_dims[1], 0)
     first = torch.arange(batch, device=rows.device).reshape(-1, 1)
     own = torch.where(rows < 0, rows + size, rows)
-    # What is out of range in its entry is so in the batch, too.
+    # An index that is out of range in its entry must also be out of range in the batch.
     own = torch.where((own < 0) | (own >= size), batch * size, own + first * size)
     flat = torch.ops.gatherscatter.reduce(updates.flatten(0, 1), own.flatten(), batch * size, names)
     results = [result.reshape(batch, size, *result.shape[1:]) for result in flat]
@@ -122,7 +124,7 @@ def _compute_updates_gradient(ctx: Any, grads: Sequence[Any]) -> Any:
 
 
 def _divide_among_members(grad: Tensor, rows: Tensor) -> Tensor:
-    """The gradient of a mean, for each of its members."""
+    """Return the gradient of each member of a mean."""
     counts = torch.zeros(grad.shape[0], dtype=torch.int64, device=rows.device)
     counts = functions.scatter("scatter_update", counts, rows, torch.ones_like(rows), axis=0, reduction="add")
     return divide_by_counts(grad, counts.clamp(min=1).reshape(-1, *(1,) * (grad.ndim - 1)))

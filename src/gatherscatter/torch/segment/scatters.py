@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpValueError
+from gatherscatter.errors import OpValueError, make_choice_error
 from gatherscatter.torch.functions import check_memory, is_differentiated
 from gatherscatter.torch.gradients import HALVES, divide_by_counts
 from gatherscatter.torch.segment.places import Places
@@ -34,58 +34,110 @@ def scatter(
     ----------
     src : tensor
     index : integer tensor, 1-D along ``dim``, or with the first axes of ``src`` and broadcast over the others
-        Negative ones count from the end.
+        Negative indices count from the end.
     dim : int
     out : tensor, optional
-        What it begins with; it is changed and returned. Only for a single reduction.
+        The initial values, of the type of ``src``. The tensor is changed and returned. Only for a single reduction.
     dim_size : int, optional
-        Size of the result along ``dim``; by default one more than the largest index.
-    reduce : 'sum', 'add', 'mul', 'mean', 'min' or 'max'; or several of these but 'mul', and 'count', 'argmin', 'argmax'
-        Several come as a tuple, made in one pass over ``src`` if ``index`` is 1-D; so is 'count' then.
+        Size of the result along ``dim``. Default: the largest index plus one.
+    reduce : 'sum', 'add', 'mul', 'mean', 'min' or 'max', or a sequence of names
+        A sequence can have all of these names except 'mul', and also 'count', 'argmin' and 'argmax'. Its results are a
+        tuple. They are computed in one pass over ``src`` if ``index`` is 1-D. Then 'count' is also 1-D.
 
     Returns
     -------
-    tensor, shape of ``src`` but for ``dim``; 0 where no value comes (1 for 'mul')
+    tensor with the shape of ``src``, except along ``dim``
+        A place without values is 0 (1 for 'mul').
 
     Raises
     ------
     IndexError
-        An index is out of range.
-    ValueError, TypeError
-        Shapes, types or names don't fit.
+        An index or ``dim`` is out of range.
+    ValueError
+        Shapes or names do not fit. Or ``dim_size`` is missing and ``index`` has no values (meta device, vmap).
+    TypeError
+        An argument is not a tensor. A tensor is sparse, nested, quantized or not on the CPU. Types do not fit.
+
+    After an error, ``out`` is unchanged.
+
+    >>> import torch
+    >>> from gatherscatter.torch.segment import scatter
+    >>> scatter(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 2, 0]), dim_size=4)
+    tensor([5., 0., 2., 0.])
     """
-    if isinstance(reduce, str):
-        return find_value_scatter("scatter", reduce)(src, index, dim, out, dim_size)
+    if isinstance(reduce, str) or not isinstance(reduce, Sequence):
+        reduction = find_reduction("scatter", reduce)
+        return reduction(Places.of("scatter", src, index, dim, out, dim_size), src, out)
     if out is not None:
         raise OpValueError("scatter: several reductions can't begin with one out", op="scatter", input="out")
     check_names(reduce)
-    return reduce_several(Places.of(src, index, dim, dim_size), src, tuple(reduce))
+    return reduce_several(Places.of("scatter", src, index, dim, None, dim_size), src, tuple(reduce))
 
 
 def scatter_sum(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
-    """The sums, from ``out`` on. Sums of 16-bit floats are rounded once."""
-    return copy_to_out(out, places_for(src, index, dim, out, dim_size).put(src, "add", out))
+    """Return the sums, including the values in ``out``. Sums of 16-bit floats are rounded once."""
+    return add(Places.of("scatter_sum", src, index, dim, out, dim_size), src, out)
 
 
-scatter_add = scatter_sum
+def scatter_add(
+    src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
+) -> Tensor:
+    """Return the sums: another name of `scatter_sum`."""
+    return add(Places.of("scatter_add", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_mul(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
-    """The products, from ``out`` on."""
-    places = places_for(src, index, dim, out, dim_size)
-    start = src.new_ones(()).expand(places.shape(src)) if out is None else _save_out_values(src, out)
-    return copy_to_out(out, places.put(src, "mul", start))
+    """Return the products, including the values in ``out``."""
+    return multiply(Places.of("scatter_mul", src, index, dim, out, dim_size), src, out)
 
 
 def scatter_mean(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Tensor:
-    """The means, rounded down for integers; with ``out``, what it holds and the sums, divided by the counts."""
-    places = places_for(src, index, dim, out, dim_size)
+    """Return the means, rounded down for integers. The values in ``out`` are added to the sums before the division."""
+    return average(Places.of("scatter_mean", src, index, dim, out, dim_size), src, out)
+
+
+def scatter_min(
+    src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
+) -> Pair:
+    """Return the minima and their positions along ``dim``.
+
+    The position is ``src.shape[dim]`` where no value comes, or none that is less than ``out``.
+    """
+    return find_minima(Places.of("scatter_min", src, index, dim, out, dim_size), src, out)
+
+
+def scatter_max(
+    src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
+) -> Pair:
+    """Return the maxima and their positions along ``dim``.
+
+    The position is ``src.shape[dim]`` where no value comes, or none that is greater than ``out``.
+    """
+    return find_maxima(Places.of("scatter_max", src, index, dim, out, dim_size), src, out)
+
+
+# ------------------------------------------------------------------------------------ reductions of values by place
+
+
+def add(places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+    """Return the sums, including the values in ``out``."""
+    return copy_to_out(out, places.put(src, "add", out))
+
+
+def multiply(places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+    """Return the products, including the values in ``out``."""
+    start = src.new_ones(()).expand(places.shape(src)) if out is None else _save_out_values(src, out)
+    return copy_to_out(out, places.put(src, "mul", start))
+
+
+def average(places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+    """Return the means. With ``out``, its values are added to the sums before the division."""
     if out is None:
         return places.put(src, "mean")
     counts = places.counts(src).clamp(min=1)
@@ -95,66 +147,55 @@ def scatter_mean(
     )
 
 
-def scatter_min(
-    src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
-) -> Pair:
-    """The minima and where they come from: ``src.shape[dim]`` where nothing less than ``out``, or nothing, comes."""
-    return _extremum("min", torch.le, src, index, dim, out, dim_size)
+def find_minima(places: Places, src: Tensor, out: Tensor | None) -> Pair:
+    """Return the minima, including the values in ``out``, and their positions."""
+    return _find_extrema("min", torch.le, places, src, out)
 
 
-def scatter_max(
-    src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
-) -> Pair:
-    """The maxima and where they come from: ``src.shape[dim]`` where nothing more than ``out``, or nothing, comes."""
-    return _extremum("max", torch.ge, src, index, dim, out, dim_size)
+def find_maxima(places: Places, src: Tensor, out: Tensor | None) -> Pair:
+    """Return the maxima, including the values in ``out``, and their positions."""
+    return _find_extrema("max", torch.ge, places, src, out)
 
 
-def find_value_scatter(op: str, name: str) -> Callable[..., Any]:
-    """The scatter of that name that gives the values alone."""
-    values: dict[str, Callable[..., Any]] = {
-        "sum": scatter_sum,
-        "add": scatter_sum,
-        "mul": scatter_mul,
-        "mean": scatter_mean,
-        "min": partial(_extreme_value, "min"),
-        "max": partial(_extreme_value, "max"),
+def find_reduction(op: str, name: Any) -> Callable[..., Tensor]:
+    """Return the reduction with this name. It returns values, without positions."""
+    known: dict[str, Callable[..., Tensor]] = {
+        "sum": add,
+        "add": add,
+        "mul": multiply,
+        "mean": average,
+        "min": partial(_find_extreme_values, "min"),
+        "max": partial(_find_extreme_values, "max"),
     }
-    if name not in values:
-        text = f"{op}: reduce must be one of {', '.join(map(repr, values))}, not {name!r}"
-        raise OpValueError(text, op=op, input="reduce")
-    return values[name]
-
-
-def places_for(src: Tensor, index: Tensor, dim: int, out: Tensor | None, size: int | None) -> Places:
-    """The places of an index, as many as ``out`` has if there is one."""
-    check_memory("scatter", out=out)
-    return Places.of(src, index, dim, size if out is None else out.shape[dim])
+    if not isinstance(name, str) or name not in known:
+        raise make_choice_error(op, "reduce", name, known)
+    return known[name]
 
 
 def copy_to_out(out: Tensor | None, result: Tensor) -> Tensor:
-    """The result, in ``out`` if there is one."""
+    """Return the result, in ``out`` if it is given."""
     return result if out is None else out.copy_(result)
 
 
 def _save_out_values(src: Tensor, out: Tensor) -> Tensor:
-    """What ``out`` held, for a backward pass that needs it when ``out`` has changed."""
+    """Return ``out``, or a copy of it if a backward pass needs its old values."""
     return out.clone() if is_differentiated(src, out) else out
 
 
-# Rows of so many elements and more are grouped by place, and reduced in one pass; to group shorter ones takes longer
-# than to pass over them again.
+# Rows of at least this many elements are grouped by place and reduced in one pass. For shorter rows, grouping takes
+# longer than several passes.
 _WIDE = 8
 
 
 def reduce_several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
-    """The results of several reductions."""
-    check_memory("scatter", src=src)
+    """Return the results of several reductions."""
+    check_memory(places.op, src=src)
     width = math.prod((*src.shape[: places.dim], *src.shape[places.dim + 1 :]))
-    apart = src.dtype in HALVES or not src.is_floating_point()  # whose sums or means are not those of one pass
+    apart = src.dtype in HALVES or not src.is_floating_point()  # their sums or means differ from those of one pass
     if not places.is_line or width < _WIDE or (apart and not {"sum", "mean"}.isdisjoint(names)):
         return _reduce_one_by_one(places, src, names)
     rows = src.movedim(places.dim, 0).flatten(1)
-    results = reduce_rows(rows, places.index, places.size, names)
+    results = places.call(reduce_rows, rows, places.index, places.size, names)
     shape = (places.size, *src.shape[: places.dim], *src.shape[places.dim + 1 :])
     return tuple(
         result if name == "count" else result.reshape(shape).movedim(0, places.dim).contiguous()
@@ -165,7 +206,7 @@ def reduce_several(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple
 def _reduce_one_by_one(places: Places, src: Tensor, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     results: dict[str, Tensor] = {}
     for name in names:
-        if name in results:  # a minimum or maximum comes with where it is
+        if name in results:  # a minimum or maximum is computed with its position
             continue
         if name == "count":
             counts = places.counts(src)
@@ -178,16 +219,9 @@ def _reduce_one_by_one(places: Places, src: Tensor, names: tuple[str, ...]) -> t
     return tuple(results[name] for name in names)
 
 
-def _extremum(
-    which: str,
-    keeps: Callable[[Tensor, Tensor], Tensor],
-    src: Tensor,
-    index: Tensor,
-    dim: int,
-    out: Tensor | None,
-    dim_size: int | None,
+def _find_extrema(
+    which: str, keeps: Callable[[Tensor, Tensor], Tensor], places: Places, src: Tensor, out: Tensor | None
 ) -> Pair:
-    places = places_for(src, index, dim, out, dim_size)
     values, members = reduce_several(places, src, (which, f"arg{which}"))
     if out is None:
         return values, members
@@ -196,10 +230,8 @@ def _extremum(
     return out.copy_(torch.where(kept, out, values)), members.masked_fill(kept, none)
 
 
-def _extreme_value(
-    which: str, src: Tensor, index: Tensor, dim: int, out: Tensor | None, dim_size: int | None
-) -> Tensor:
-    """Where it comes from matters to gradients only."""
+def _find_extreme_values(which: str, places: Places, src: Tensor, out: Tensor | None) -> Tensor:
+    """Return minima or maxima. Their positions are only needed for gradients."""
     if is_differentiated(src, *(() if out is None else (out,))):
-        return (scatter_min if which == "min" else scatter_max)(src, index, dim, out, dim_size)[0]
-    return copy_to_out(out, places_for(src, index, dim, out, dim_size).put(src, which, out))
+        return (find_minima if which == "min" else find_maxima)(places, src, out)[0]
+    return copy_to_out(out, places.put(src, which, out))

@@ -1,4 +1,4 @@
-"""Segments of consecutive values: by where they begin (csr), or by the number of each value's segment (coo)."""
+"""Reduce segments of consecutive values, given by their starts (csr) or by the segment of each value (coo)."""
 
 from __future__ import annotations
 
@@ -8,121 +8,147 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from gatherscatter.arrays.interop import check_tensor
+from gatherscatter.errors import OpIndexError, OpValueError
 from gatherscatter.torch import functions
+from gatherscatter.torch.segment.checks import (
+    check_first_dims,
+    check_integers,
+    check_out,
+    check_rank,
+)
+from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.scatters import (
     Pair,
+    add,
+    average,
     copy_to_out,
-    find_value_scatter,
-    scatter_max,
-    scatter_mean,
-    scatter_min,
-    scatter_sum,
+    find_maxima,
+    find_minima,
+    find_reduction,
 )
 
 
 def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: str = "sum") -> Tensor:
     """Reduce ``src[..., indptr[..., i] : indptr[..., i + 1], ...]`` along the last axis of ``indptr``.
 
-    Its axes before that are those of ``src``, or of length 1. ``reduce`` as in `scatter`.
+    The other axes of ``indptr`` have the sizes of the first axes of ``src``, or size 1. ``reduce`` is a name as in
+    `scatter`.
 
     Raises
     ------
     IndexError
         A pointer is out of range, or less than the one before it.
     ValueError, TypeError
-        ``indptr`` has no element, more axes than ``src`` or others, or is not a tensor of integers.
+        ``indptr`` is empty, is not a tensor of integers, or its axes do not fit those of ``src``.
     """
-    return _segment_csr("segment_csr", src, indptr, out, find_value_scatter("segment_csr", reduce))  # type: ignore[no-any-return]
+    return _segment_csr("segment_csr", src, indptr, out, find_reduction("segment_csr", reduce))  # type: ignore[no-any-return]
 
 
 def segment_sum_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
-    """`segment_csr` with sums."""
-    return _segment_csr("segment_sum_csr", src, indptr, out, scatter_sum)  # type: ignore[no-any-return]
+    """Return the sums of segments: `segment_csr` with one reduction."""
+    return _segment_csr("segment_sum_csr", src, indptr, out, add)  # type: ignore[no-any-return]
 
 
-segment_add_csr = segment_sum_csr
+def segment_add_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return the sums of segments: another name of `segment_sum_csr`."""
+    return _segment_csr("segment_add_csr", src, indptr, out, add)  # type: ignore[no-any-return]
 
 
 def segment_mean_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
-    """`segment_csr` with means."""
-    return _segment_csr("segment_mean_csr", src, indptr, out, scatter_mean)  # type: ignore[no-any-return]
+    """Return the means of segments: `segment_csr` with one reduction."""
+    return _segment_csr("segment_mean_csr", src, indptr, out, average)  # type: ignore[no-any-return]
 
 
 def segment_min_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Pair:
-    """`segment_csr` with minima, and where they come from."""
-    return _segment_csr("segment_min_csr", src, indptr, out, scatter_min)  # type: ignore[no-any-return]
+    """Return the minima of segments and their positions, as `scatter_min` does."""
+    return _segment_csr("segment_min_csr", src, indptr, out, find_minima)  # type: ignore[no-any-return]
 
 
 def segment_max_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Pair:
-    """`segment_csr` with maxima, and where they come from."""
-    return _segment_csr("segment_max_csr", src, indptr, out, scatter_max)  # type: ignore[no-any-return]
+    """Return the maxima of segments and their positions, as `scatter_max` does."""
+    return _segment_csr("segment_max_csr", src, indptr, out, find_maxima)  # type: ignore[no-any-return]
 
 
 def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
-    """Repeat ``src[..., i, ...]`` for the positions of segment i; the reverse of `segment_csr`.
+    """Repeat ``src[..., i, ...]`` for each position of segment i: the reverse of `segment_csr`.
 
     Raises
     ------
     IndexError
-        A pointer is less than the one before it, or a row of pointers does not begin with 0 or end with the last one.
+        A pointer is less than the one before it. Or a row of pointers does not start with 0, or does not end with the
+        last pointer of all.
     ValueError, TypeError
-        As for `segment_csr`; or ``src`` has not one value a segment.
+        As for `segment_csr`. Or ``src`` does not have one value for each segment.
     """
     op = "gather_csr"
-    functions.check_memory(op, indptr=indptr, out=out)
-    indptr = _expand_indptr(op, src, indptr)
+    indptr = _expand_indptr(op, src, indptr, out)
     dim = indptr.ndim - 1
     if src.shape[dim] != indptr.shape[-1] - 1:
         text = f"indptr of shape {tuple(indptr.shape)} has {indptr.shape[-1] - 1} segments, but src {src.shape[dim]}"
-        raise OpValueError(f"{op}: {text} values along axis {dim}", op=op, input="indptr")
+        raise OpValueError(f"{op}: {text} values along dim {dim}", op=op, input="indptr")
     count = int(indptr.flatten()[-1]) if indptr.numel() else 0
     _check_values(op, indptr, count)
     if not functions.is_transformed():
         _check_ends(op, indptr, count)
-    return gather_coo(src, _segments(indptr, count), out)
+    return _gather(op, src, _segments(indptr, count), out)
 
 
 def segment_coo(
     src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None, reduce: str = "sum"
 ) -> Tensor:
-    """`scatter` along the last axis of ``index``, whose values ascend; here they need not."""
-    return _segment_coo(src, index, out, dim_size, find_value_scatter("segment_coo", reduce))  # type: ignore[no-any-return]
+    """Reduce values as `scatter` does, along the last axis of ``index``. The index does not have to be sorted."""
+    return _segment_coo("segment_coo", src, index, out, dim_size, find_reduction("segment_coo", reduce))  # type: ignore[no-any-return]
 
 
 def segment_sum_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-    """`segment_coo` with sums."""
-    return _segment_coo(src, index, out, dim_size, scatter_sum)  # type: ignore[no-any-return]
+    """Return the sums of segments: `segment_coo` with one reduction."""
+    return _segment_coo("segment_sum_coo", src, index, out, dim_size, add)  # type: ignore[no-any-return]
 
 
-segment_add_coo = segment_sum_coo
+def segment_add_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Tensor:
+    """Return the sums of segments: another name of `segment_sum_coo`."""
+    return _segment_coo("segment_add_coo", src, index, out, dim_size, add)  # type: ignore[no-any-return]
 
 
 def segment_mean_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-    """`segment_coo` with means."""
-    return _segment_coo(src, index, out, dim_size, scatter_mean)  # type: ignore[no-any-return]
+    """Return the means of segments: `segment_coo` with one reduction."""
+    return _segment_coo("segment_mean_coo", src, index, out, dim_size, average)  # type: ignore[no-any-return]
 
 
 def segment_min_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Pair:
-    """`segment_coo` with minima, and where they come from."""
-    return _segment_coo(src, index, out, dim_size, scatter_min)  # type: ignore[no-any-return]
+    """Return the minima of segments and their positions, as `scatter_min` does."""
+    return _segment_coo("segment_min_coo", src, index, out, dim_size, find_minima)  # type: ignore[no-any-return]
 
 
 def segment_max_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Pair:
-    """`segment_coo` with maxima, and where they come from."""
-    return _segment_coo(src, index, out, dim_size, scatter_max)  # type: ignore[no-any-return]
+    """Return the maxima of segments and their positions, as `scatter_max` does."""
+    return _segment_coo("segment_max_coo", src, index, out, dim_size, find_maxima)  # type: ignore[no-any-return]
 
 
 def gather_coo(src: Tensor, index: Tensor, out: Tensor | None = None) -> Tensor:
-    """``src[..., index[..., i], ...]`` along the last axis of ``index``; the reverse of `segment_coo`."""
-    functions.check_memory("gather_coo", index=index, out=out)
+    """Take ``src[..., index[..., i], ...]`` along the last axis of ``index``: the reverse of `segment_coo`."""
+    op = "gather_coo"
+    functions.check_tensors(op, out, src=src, index=index)
+    check_integers(op, "index", index)
+    check_rank(op, "index", index, src)
+    check_first_dims(op, "index", index, src, index.ndim - 1)
+    functions.check_memory(op, index=index)
+    return _gather(op, src, index, out)
+
+
+def _gather(op: str, src: Tensor, index: Tensor, out: Tensor | None) -> Tensor:
     dim = index.ndim - 1
-    whole = index.expand(*src.shape[:dim], -1)
-    return copy_to_out(out, functions.gather("gather", src, whole, axis=dim, batch_dims=dim))
+    if out is not None:
+        check_out(op, out, (*src.shape[:dim], index.shape[dim], *src.shape[dim + 1 :]), src.dtype)
+    size = src.shape[dim]
+    places = Places(op, index, index.expand(*src.shape[:dim], -1), dim, size, "src")
+    result = places.call(functions.gather, "gather", src, places.index, axis=dim, batch_dims=dim)
+    return copy_to_out(out, result)
 
 
 def _segments(indptr: Tensor, count: int) -> Tensor:
-    """The segment of each position; the number of segments where it is in none."""
+    """Return the segment of each position, or the number of segments for a position in no segment."""
     device = indptr.device
     if indptr.ndim == 1:
         bounds = torch.cat([indptr.new_zeros(1), indptr, indptr.new_full((1,), count)])
@@ -134,30 +160,24 @@ def _segments(indptr: Tensor, count: int) -> Tensor:
     return found.masked_fill(found < 0, indptr.shape[-1] - 1)
 
 
-def _expand_indptr(op: str, src: Tensor, indptr: Any) -> Tensor:
-    """Pointers as int64, with the first axes of ``src``."""
-    if not isinstance(indptr, Tensor):
-        text = f"{op}: indptr must be a tensor of integers, not {type(indptr).__name__}"
-        raise OpTypeError(text, op=op, input="indptr")
-    if indptr.is_floating_point() or indptr.is_complex() or indptr.dtype == torch.bool:
-        raise OpTypeError(f"{op}: indptr must be integers, not {indptr.dtype}", op=op, input="indptr")
-    shape, dim = tuple(indptr.shape), indptr.ndim - 1
-    shapes = f"(indptr {shape}, src {tuple(src.shape)})"
-    if not 1 <= indptr.ndim <= src.ndim:
-        text = f"{op}: indptr must have between 1 and {src.ndim} dimensions, those of src, not {indptr.ndim} {shapes}"
-        raise OpValueError(text, op=op, input="indptr")
-    if shape[-1] == 0:
+def _expand_indptr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None) -> Tensor:
+    """Return the pointers as int64, expanded to the first axes of ``src``."""
+    functions.check_tensors(op, out, src=src, indptr=indptr)
+    check_tensor(op, "indptr", indptr)  # their values determine shapes
+    check_integers(op, "indptr", indptr)
+    check_rank(op, "indptr", indptr, src)
+    dim = indptr.ndim - 1
+    if indptr.shape[-1] == 0:
         text = f"{op}: indptr must have at least one element along its last axis: where the first segment begins"
+        shapes = f"(indptr {tuple(indptr.shape)}, src {tuple(src.shape)})"
         raise OpValueError(f"{text} {shapes}", op=op, input="indptr")
-    if any(size not in (1, wanted) for size, wanted in zip(shape[:-1], src.shape[:dim], strict=True)):
-        text = f"{op}: indptr must have the first {dim} axes of src, or 1 in their place {shapes}"
-        raise OpValueError(text, op=op, input="indptr")
-    pointers: Tensor = indptr.to(torch.int64)
-    return pointers.expand(*src.shape[:dim], -1)
+    check_first_dims(op, "indptr", indptr, src, dim)
+    functions.check_memory(op, indptr=indptr)
+    return indptr.to(torch.int64).expand(*src.shape[:dim], -1)
 
 
 def _check_values(op: str, indptr: Tensor, count: int) -> None:
-    """Pointers must ascend and stay within ``count``; in traced programs nobody can know."""
+    """Raise IndexError unless pointers ascend within ``count``. In traced programs their values are unknown."""
     if functions.is_transformed() or not indptr.numel():
         return
     outside = (indptr < 0) | (indptr > count)
@@ -174,7 +194,7 @@ def _check_values(op: str, indptr: Tensor, count: int) -> None:
 
 
 def _check_ends(op: str, indptr: Tensor, count: int) -> None:
-    """Each of ``count`` positions must belong to a segment, in every row."""
+    """Raise IndexError unless each of ``count`` positions belongs to a segment, in every row."""
     for end, wanted in ((0, 0), (-1, count)):
         wrong = torch.zeros_like(indptr, dtype=torch.bool)
         wrong[..., end] = indptr[..., end] != wanted
@@ -185,19 +205,20 @@ def _check_ends(op: str, indptr: Tensor, count: int) -> None:
 
 
 def _find_first_wrong(indptr: Tensor, wrong: Tensor) -> tuple[str, int]:
-    """Where the first wrong pointer stands, and its value."""
+    """Return the place of the first wrong pointer, and its value."""
     place = tuple(wrong.nonzero()[0].tolist())
     return f"indptr[{', '.join(map(str, place))}]", int(indptr[place])
 
 
 def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduce: Callable[..., Any]) -> Any:
-    functions.check_memory(op, indptr=indptr, out=out)
-    indptr = _expand_indptr(op, src, indptr)
+    indptr = _expand_indptr(op, src, indptr, out)
     dim, size = indptr.ndim - 1, indptr.shape[-1] - 1
+    if out is not None:
+        check_out(op, out, (*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
     _check_values(op, indptr, src.shape[dim])
     index = _segments(indptr, src.shape[dim])
-    # One place more, for what is in no segment.
-    result = reduce(src, index, dim, None, size + 1)
+    # The last place is for values in no segment.
+    result = reduce(Places.of(op, src, index, dim, None, size + 1), src, None)
     if isinstance(result, tuple):
         values, members = (each.narrow(dim, 0, size).contiguous() for each in result)
         return copy_to_out(out, values), members
@@ -205,8 +226,8 @@ def _segment_csr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None, reduc
 
 
 def _segment_coo(
-    src: Tensor, index: Tensor, out: Tensor | None, dim_size: int | None, reduce: Callable[..., Any]
+    op: str, src: Tensor, index: Tensor, out: Tensor | None, dim_size: int | None, reduce: Callable[..., Any]
 ) -> Any:
-    functions.check_memory("segment_coo", index=index)
-    dim = index.ndim - 1
-    return reduce(src, index.expand(*src.shape[:dim], -1), dim, out, dim_size)
+    functions.check_tensors(op, out, src=src, index=index)
+    check_rank(op, "index", index, src)
+    return reduce(Places.of(op, src, index, index.ndim - 1, out, dim_size), src, out)
