@@ -80,8 +80,8 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_without_arguments_the_help_is_shown() -> None:
     result = call()
-    assert "Commands:" in result.output
-    assert "gatherscatter: " not in result.output
+    assert "Models:" in result.output
+    assert "error: " not in result.output
 
 
 def test_ops_lists_every_version() -> None:
@@ -96,9 +96,9 @@ def test_ops_of_one_domain() -> None:
 
 
 def test_ops_json_is_the_table() -> None:
-    rows = json.loads(succeed("ops", "--json"))
+    rows = json.loads(succeed("ops", "--format", "json"))
     assert [row["name"] for row in rows] == [row.name for row in gs.ops()]
-    one = json.loads(succeed("ops", "openvino.GatherElements-6", "--json"))
+    one = json.loads(succeed("ops", "openvino.GatherElements-6", "--format", "json"))
     assert one["attributes"] == [
         {"name": "axis", "type": "int", "default": None, "choices": None, "required": True},
     ]
@@ -127,8 +127,8 @@ def test_inspect_prints_the_report(arrays: Path) -> None:
     ("line", "part"),
     [
         ("indices.npy", "--shape"),
-        ("indices.npy --shape 8;4", "'8;4' is no shape: write sizes with commas between them, as in 8,4"),
-        ("indices.npy --shape -8", "'-8' is no shape"),
+        ("indices.npy --shape 8;4", "'8;4' is not a shape: write sizes with commas between them, as in 8,4"),
+        ("indices.npy --shape -8", "'-8' is not a shape"),
         ("indices.npy --shape 8 --axis 3", "axis"),
         ("data.npy --shape 8", "float32"),
         ("missing.npy --shape 8", "missing.npy"),

@@ -1,4 +1,4 @@
-"""The files of all commands: inputs stay as they are, other files are replaced with --overwrite only.
+"""The files of all commands: inputs never change, and other files are only replaced with --overwrite.
 
 The commands and their outputs are found by walking through the command line, so that a new one is tested too.
 """
@@ -44,7 +44,7 @@ Words = tuple[str, ...]
 
 
 def walk(command: click.Command = main, words: Words = ()) -> Iterator[tuple[Words, click.Command]]:
-    """All commands that are not groups."""
+    """Return all commands that are not groups."""
     if not isinstance(command, click.Group):
         yield words, command
         return
@@ -86,7 +86,7 @@ def test_every_parameter_that_names_a_file_has_a_type_that_says_so(words: Words)
 
 
 def line_of(words: Words, folder: Path, output: str) -> tuple[list[str], list[Path]]:
-    """Arguments that give every file that a command reads, and those files. ``output`` is left out."""
+    """Return arguments with every file that a command reads, and these files. ``output`` is not included."""
     line, files = list(words), []
     for one in COMMANDS[words].params:
         if isinstance(one.type, InputFile | InputText):
@@ -117,7 +117,7 @@ def given(words: Words, output: str, target: str | Path) -> list[str]:
 
 
 def spellings(file: Path, folder: Path) -> Iterator[str]:
-    """The same file by other names."""
+    """Return other names of the same file."""
     yield str(file)
     yield os.path.relpath(file)
     (folder / "sub").mkdir(exist_ok=True)
@@ -131,7 +131,7 @@ def spellings(file: Path, folder: Path) -> Iterator[str]:
     hard.unlink(missing_ok=True)
     os.link(file, hard)
     yield str(hard)
-    if (folder / file.name.upper()).exists():  # a file system for which these are the same
+    if (folder / file.name.upper()).exists():  # a file system that treats these as the same
         yield str(folder / file.name.upper())
 
 
@@ -195,7 +195,7 @@ def test_a_folder_that_is_missing_is_named(words: Words, output: str, tmp_path: 
 
 
 def weights(folder: Path, location: str) -> Path:
-    """A model whose weights are in another file."""
+    """Write a model whose weights are in another file."""
     (folder / location).write_bytes(bytes(12))
     tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[3], data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value=location)
@@ -219,7 +219,7 @@ def test_external_data_anywhere_in_a_model_is_an_input(tmp_path: Path) -> None:
     assert model_inputs(path) == [path, tmp_path / "m.bin"]
     before = contents(tmp_path)
     for line in (
-        ["convert", path, tmp_path / "m.xml"],  # which has its weights in m.bin
+        ["convert", path, tmp_path / "m.xml"],  # the weights are in m.bin
         ["doctor", path, "--json", tmp_path / "m.bin"],
         ["doctor", path, "--fix", tmp_path / "m.xml"],
     ):
@@ -339,7 +339,7 @@ _APPLY = ("data.npy", "indices.npy", "updates.npy")
 _CONFORM = ("conform", "--runtime", "numpy", "--case", "onnx/GatherND-11/*k*", "--op", "onnx.GatherND-11")
 _EXPLAIN = ("explain", "onnx.Gather", "--data", "[1,2]", "--indices", "[0]")
 
-# How each command writes each of its outputs. A new command needs a line here.
+# How each command writes each of its outputs. A new command needs an entry here.
 WRITE: dict[tuple[Words, str], Callable[[Path], list[str]]] = {
     (("run",), "targets"): lambda folder: ["run", MODEL, INPUTS, "-o", "out.npz"],
     (("convert",), "target"): lambda folder: ["convert", MODEL, "out.xml"],
@@ -353,7 +353,7 @@ WRITE: dict[tuple[Words, str], Callable[[Path], list[str]]] = {
     (("bench",), "json_file"): lambda folder: [*_bench(folder), "--json", "out.json"],
     (("bench",), "html_file"): lambda folder: [*_bench(folder), "--html", "out.html"],
     (("bench",), "markdown_file"): lambda folder: [*_bench(folder), "--markdown", "out.md"],
-    (("corpus", "export"), "folder"): lambda folder: ["corpus", "export", "out", "--form", "json", "--kind", "k=0"],
+    (("corpus", "export"), "folder"): lambda folder: ["corpus", "export", "out", "--format", "json", "--kind", "k=0"],
     (("apply",), "output"): lambda folder: ["apply", "onnx.ScatterND", *_APPLY, "-o", "out.npz"],
     (("explain",), "output"): lambda folder: [*_EXPLAIN, "-o", "out.html"],
 }
@@ -387,11 +387,10 @@ def test_a_file_is_replaced_on_request_only(words: Words, output: str, tmp_path:
 
 
 def line_name(line: list[str]) -> str:
-    """How messages call the output of a line."""
+    """Return the name of an output in messages."""
     if line[0] == "convert" and "-o" not in line:
         return "'TARGET'"
-    names = {"-o": "'--output' / '-o'" if line[0] == "playground" else "'-o' / '--output'"}
-    return names.get(line[-2], f"'{line[-2]}'")
+    return "'-o' / '--output'" if line[-2] == "-o" else f"'{line[-2]}'"
 
 
 def test_the_weights_beside_an_output_are_kept_too(tmp_path: Path) -> None:
@@ -418,7 +417,7 @@ def test_a_link_leads_to_the_new_file(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: Any) -> None:
-    """Whatever fails, and however much was written by then."""
+    """The old file stays, whatever fails and however much was already written."""
     monkeypatch.chdir(tmp_path)
     write_arrays(tmp_path)
     for name in ("old.npy", "old.npz", "old.pb", "old.txt"):

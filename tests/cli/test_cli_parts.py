@@ -1,4 +1,4 @@
-"""The parts of the command line that are easier to test without it."""
+"""The parts of the command line that are easier to test separately."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_random_inputs_need_a_rank_and_a_sane_size() -> None:
 
 
 class Terminal:
-    """A stderr that says it is a terminal and keeps what is written."""
+    """A stderr that claims to be a terminal and records the text written to it."""
 
     encoding = "utf-8"
 
@@ -99,7 +99,7 @@ class Terminal:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, because nothing is buffered."""
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.0, False), (0.4, True)])

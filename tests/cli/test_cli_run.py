@@ -86,7 +86,7 @@ def test_run_knows_a_npy_file_by_its_name(folder: Path) -> None:
 
 
 def test_run_says_which_node_failed(folder: Path) -> None:
-    np.save("positions.npy", np.array([5, 1]))  # two new tokens from 5 on don't fit into 6 places
+    np.save("positions.npy", np.array([5, 1]))  # two new tokens from position 5 do not fit into 6 places
     with np.load(INPUTS) as file:
         np.savez("most.npz", **{name: array for name, array in file.items() if name != "positions"})
     assert "; in node ScatterND " in fail("run", MODEL, "most.npz", "positions.npy")
@@ -119,7 +119,7 @@ def test_run_with_the_openvino_engine() -> None:
     pytest.importorskip("openvino")
     text = succeed("run", MODEL, INPUTS, "--engine", "openvino")
     assert "10.3, 10.4, 10.5" in text
-    assert "(?, ?, ?, ?)" in text  # names of dimensions are ONNX's, so this is what the openvino package declares
+    assert "(?, ?, ?, ?)" in text  # dimension names are only in ONNX, so the openvino package declares this
 
 
 def test_run_ir_file() -> None:
@@ -149,11 +149,14 @@ def test_run_ir_file() -> None:
         ([MODEL, INPUTS, "-o", "out.npy"], "--output out.npy: a .npy file holds one tensor, the model has 2 outputs"),
         ([MODEL, INPUTS, "-o", "it=out.npy"], "no output 'it'; the outputs are present_key, present_value"),
         ([MODEL, INPUTS, "--dim", "batch=2"], "--dim and --shape are for --random-inputs"),
-        ([MODEL, "--random-inputs", "--dim", "barch=2"], "--dim barch=2: no 'barch' among the inputs to make up"),
-        ([MODEL, "--random-inputs", "--dim", "batch=two"], "'two' is no shape"),
+        (
+            [MODEL, "--random-inputs", "--dim", "barch=2"],
+            "'barch' is not a dynamic dimension of a random input; choose from batch",
+        ),
+        ([MODEL, "--random-inputs", "--dim", "batch=two"], "'two' is not a shape"),
         ([MODEL, "--random-inputs", "--dim", "batch=2,3"], "--dim batch=2,3: one size is needed"),
-        ([MODEL, "--random-inputs", "--shape", "x=2"], "--shape x=2: no 'x' among the inputs"),
-        ([MODEL, "--random-inputs", "--shape", "positions=2,2"], "(batch,); (2, 2) can't be it"),
+        ([MODEL, "--random-inputs", "--shape", "x=2"], "--shape x=2: 'x' is not the name of a random input"),
+        ([MODEL, "--random-inputs", "--shape", "positions=2,2"], "(batch,), not (2, 2)"),
         ([MODEL, "--random-inputs", "--dim", "batch=100000000000"], "random inputs would take"),
         ([MODEL, "--random-inputs", "--benchmark", "0"], "--benchmark"),
         ([MODEL, INPUTS, "--engine", "other"], "--engine"),

@@ -1,7 +1,7 @@
-"""The command line: a click group, one file per command, each a thin shell over a library function.
+"""The command line. Each command has its own file and calls a library function.
 
-Nothing heavy is imported here: rich, onnx and the model readers load inside the command that needs them,
-so that ``gatherscatter --help`` answers at once.
+Nothing heavy is imported here. The commands import rich, onnx and the model readers when they run, which keeps
+``gatherscatter --help`` fast.
 """
 
 from __future__ import annotations
@@ -26,16 +26,21 @@ from gatherscatter.cli.group import CommandLine, traceback_option
 
 main = CommandLine(
     "gatherscatter",
-    help="The gather and scatter operators of ONNX and OpenVINO, on arrays and on model files.",
+    sections={
+        "Models": (run.command, doctor.command, convert.command),
+        "Arrays": (apply.command, inspect.command, ops.command),
+        "Understand": (explain.command, playground.command),
+        "Test runtimes": (conform.command, corpus.command, bench.command),
+        "Native library": (library.command,),
+    },
+    help="Run, explain and check the gather and scatter operators of ONNX and OpenVINO, on arrays and in model files.",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
 Example:
   gatherscatter ops onnx.ScatterND-18
 
-Every command has its own: gatherscatter COMMAND --help
+Help for one command: gatherscatter COMMAND --help
 """,
 )
 main = traceback_option(main)
 main = click.version_option(package_name="gatherscatter", prog_name="gatherscatter")(main)
-for _module in (apply, bench, conform, convert, corpus, doctor, explain, inspect, library, ops, playground, run):
-    main.add_command(_module.command)

@@ -1,4 +1,4 @@
-"""``gatherscatter apply``: one op version on files. Every subcommand is made from its row in the table."""
+"""``gatherscatter apply``: apply one op version to files. Each subcommand is generated from its row in the table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import click
 from gatherscatter.cli import apply_dask
 from gatherscatter.cli.files import InputText, OutputFile, WritingCommand, chunk_sizes, import_zarr, is_zarr, open_array
 from gatherscatter.cli.group import traceback_option
+from gatherscatter.cli.help import BaseGroup, write_commands
 from gatherscatter.files import replace_atomically
+from gatherscatter.progress import Bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,55 +27,66 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
-    """A number of bytes: 500MB, 2GiB."""
+    """A number of bytes, written like 500MB or 2GiB."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes that a text stands for."""
+        """Return the number of bytes that the text stands for."""
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", str(value).strip(), re.IGNORECASE)
         if found is None:
-            self.fail(f"{value!r} is no size: write it as 500MB or 2GiB", param, ctx)
+            self.fail(f"{value!r} is not a size: write it as 500MB or 2GiB", param, ctx)
         return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
 
 
 class Chunks(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
-    """Sizes of chunks along the axes: 1000 for all of them, or 1000,500; -1 is the whole axis."""
+    """Chunk sizes along the axes: 1000 for all axes, or one size per axis (1000,500). -1 means the whole axis."""
 
     name = "chunks"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """The sizes that a text stands for."""
+        """Return the sizes that the text stands for."""
         try:
             sizes = tuple(int(part) for part in str(value).split(","))
         except ValueError:
             sizes = ()
         if not sizes or any(size != -1 and size < 1 for size in sizes):
-            self.fail(
-                f"{value!r} are no sizes of chunks: write them as 1000 or 1000,500 (-1: the whole axis)", param, ctx
-            )
+            self.fail(f"{value!r} are not chunk sizes: write them as 1000 or 1000,500 (-1: the whole axis)", param, ctx)
         return sizes
 
 
 OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("--memory-limit",), {"type": Size(), "metavar": "SIZE", "help": "With .zarr: take about so much memory (2GiB)."}),
+    (
+        ("--memory-limit",),
+        {"type": Size(), "metavar": "SIZE", "help": "With .zarr: approximate memory limit, as in 2GiB."},
+    ),
     (
         ("--chunks",),
-        {"type": Chunks(), "metavar": "N,...", "help": "Chunks of data, with --scheduler; or of the new .zarr."},
+        {
+            "type": Chunks(),
+            "metavar": "N,...",
+            "help": "Chunk sizes of data (with --scheduler) or of the new .zarr array, as in 1000 or 1000,500.",
+        },
     ),
-    (("--scheduler",), {"metavar": "ADDRESS|local", "help": "Compute with Dask, into a new .zarr array."}),
-    (("--resume",), {"is_flag": True, "help": "With .zarr: finish a scatter that was interrupted."}),
-    (("--dry-run",), {"is_flag": True, "help": "With .zarr: only say what would be touched."}),
+    (
+        ("--scheduler",),
+        {
+            "metavar": "ADDRESS|local",
+            "help": "Compute with Dask (at this address, or on this machine) into a new .zarr array.",
+        },
+    ),
+    (("--resume",), {"is_flag": True, "help": "With .zarr: finish an interrupted scatter."}),
+    (("--dry-run",), {"is_flag": True, "help": "With .zarr: only report what would be read and written."}),
 )
 
 
 def chunk_options() -> list[click.Option]:
-    """What there is to choose for arrays in chunks."""
+    """Return the options for arrays in chunks."""
     return [click.Option(list(names), **facts) for names, facts in OPTIONS]
 
 
 def read_mapped(path: Path) -> np.ndarray:
-    """An array in a file; one in .npy form is mapped into memory, not read."""
+    """Return the array in a file. A .npy file is mapped into memory instead of being read."""
     import numpy as np
 
     from gatherscatter.cli.input_files import read_one
@@ -97,14 +110,14 @@ def apply_to_zarr(
     dry_run: bool,
     chunks: tuple[int, ...] | None,
 ) -> None:
-    """Call the operator and say what was done; a gather's result is printed or written."""
+    """Call the operator on a .zarr array and print a report. The result of a gather is printed or written."""
     scatter = "updates" in [one.name for one in row.inputs]
     if scatter and output is not None:
-        raise click.UsageError("a scatter changes the .zarr array in place: leave out --output")
+        raise click.UsageError("a scatter changes the .zarr array in place: omit --output")
     if resume and not scatter:
-        raise click.UsageError("--resume is for scatters: a gather that was interrupted is made again")
+        raise click.UsageError("--resume is for scatters: run an interrupted gather again from the start")
     if chunks is not None and (output is None or output.suffix != ".zarr"):
-        raise click.UsageError("--chunks is for a result that goes to a .zarr array, and for --scheduler")
+        raise click.UsageError("--chunks is for a result that is written to a .zarr array, and for --scheduler")
     array = open_array(data, "r+" if scatter else "r")
     from gatherscatter.progress import ChunkProgress
     from gatherscatter.zarr.call import Terms, version_call
@@ -113,11 +126,16 @@ def apply_to_zarr(
     call = version_call(row, array, inputs, attributes)
     terms = Terms(memory_limit=memory_limit)
     terms.check(row.name)
-    with ChunkProgress(row.name) as progress:
-        if scatter:
-            result = run_scatter(call, terms, progress, dry_run=dry_run, job=None, resume=resume)
-        else:
-            result = _gather_zarr(call, output, chunks, terms, progress, dry_run)
+    try:
+        with ChunkProgress(row.name) as progress:
+            if scatter:
+                result = run_scatter(call, terms, progress, dry_run=dry_run, job=None, resume=resume)
+            else:
+                result = _gather_zarr(call, output, chunks, terms, progress, dry_run)
+    except KeyboardInterrupt as stop:
+        if getattr(stop, "__notes__", None):  # a journal holds what was written
+            stop.__notes__[:] = ["to resume: repeat the command with --resume"]
+        raise
     if scatter or dry_run:
         click.echo(str(result))
     else:
@@ -127,7 +145,7 @@ def apply_to_zarr(
 def _gather_zarr(
     call: Any, output: Path | None, chunks: tuple[int, ...] | None, terms: Any, progress: Any, dry_run: bool
 ) -> Any:
-    """The result; a .zarr is made for it if it is to go to one."""
+    """Return the result of a gather, in a new .zarr array if ``output`` names one."""
     from gatherscatter.cli.output_files import check_suffix
     from gatherscatter.zarr.gather import gather
 
@@ -150,28 +168,48 @@ def _print_or_write(row: OpVersion, result: Any, output: Path | None) -> None:
         click.echo(f"{row.output} {type_text(result)} {shape_text(result.shape)} =\n{preview(result)}")
         return
     if output.suffix != ".zarr":
-        write_tensors(output, {row.output: result})
+        with Bar(description=f"writing {output.name}"):
+            write_tensors(output, {row.output: result})
     click.echo(f"written: {output}")
 
 
 AXIS_OPTION = "axis_option"
 CLICK_TYPES: dict[str, Any] = {"int": click.INT, "bool": click.BOOL, "string": click.STRING}
+ATTRIBUTE_HELP = {
+    "axis": "Axis of the data.",
+    "batch_dims": "Number of leading dimensions that data and indices share.",
+    "fill_mode": "Value of an empty segment.",
+    "mode": "At the end of the cache: raise an error (linear), or continue at its start (circular).",
+    "reduction": "How values for the same place are combined.",
+    "use_init_val": "Whether the reduction includes the value in data.",
+}
 
 
-class Operators(click.Group):
-    """A group whose subcommands are the operator versions."""
+class Operators(BaseGroup):
+    """A group whose subcommands are the op versions. Its help lists the newest version of each operator."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names in the order of the table."""
+        """Return all names in the order of the table."""
         import gatherscatter as gs
 
         return [row.name for row in gs.ops()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of an operator version; a name without a version is its newest."""
+        """Return the command of an op version. A name without a version means the newest one."""
         import gatherscatter as gs
 
         return operator_command(gs.op(cmd_name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the newest version of each operator."""
+        import gatherscatter as gs
+
+        families = dict.fromkeys(row.name.rpartition("-")[0] for row in gs.ops())
+        newest = [self.get_command(ctx, gs.op(family).name) for family in families]
+        write_commands(formatter, "Operators (newest versions)", [one for one in newest if one])
+        with formatter.indentation():
+            formatter.write_paragraph()
+            formatter.write_text("'gatherscatter ops' lists all versions.")
 
 
 @click.command(
@@ -186,30 +224,37 @@ Example:
   python -c "import numpy; numpy.save('updates.npy', [2.0, 5.0])"
   gatherscatter apply onnx.ScatterND-18 data.npy indices.npy updates.npy --reduction add -o out.npy
 
-What an operator takes: gatherscatter apply OPERATOR --help
+Help for one operator: gatherscatter apply OPERATOR --help
 """,
 )
 @traceback_option
 def command() -> None:
     """Apply one operator version to files (.npy, .pb, or .npz with one array) and print or write the result.
 
-    Data may also be a .zarr array: scatters change it in place, gathers read it, and both chunk by chunk. With
-    --scheduler all is done by Dask, on this machine or on many, and the result is a new .zarr array.
+    The data can also be a .zarr array, which is processed chunk by chunk. A scatter changes it in place. With
+    --scheduler, Dask computes the result on one or many machines and writes it to a new .zarr array.
     """
 
 
 def operator_command(row: OpVersion) -> click.Command:
-    """The command of one row: its inputs are arguments, its attributes and inputs of one number are options."""
+    """Return the command of one row. Inputs are arguments. Attributes and inputs of a single number are options."""
     files = [_argument(one) for one in row.inputs if one.kind != "scalar"]
     options = [_number_option(one) for one in row.inputs if one.kind == "scalar"]
     options += [attribute_option(attribute) for attribute in row.attributes]
     if any(one.kind == "axis" for one in row.inputs):
         options.append(
             click.Option(
-                ["--axis", AXIS_OPTION], metavar="INT|FILE", type=InputText(), help="The axis, in place of AXIS."
+                ["--axis", AXIS_OPTION],
+                metavar="INT|FILE",
+                type=InputText(),
+                help="The axis, instead of the argument AXIS.",
             )
         )
-    output = click.Option(["-o", "--output"], type=OutputFile(), help="Write the result (.npy, .npz, .pb, .zarr).")
+    output = click.Option(
+        ["-o", "--output"],
+        type=OutputFile(),
+        help="Write the result to this file (.npy, .npz, .pb, .zarr) instead of printing it.",
+    )
 
     def call(output: Path | None, **values: Any) -> None:
         apply_to_files(row, values, output)
@@ -226,7 +271,7 @@ def operator_command(row: OpVersion) -> click.Command:
 
 
 def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) -> None:
-    """Read the inputs, call the operator, and print the result or write it."""
+    """Read the inputs, call the operator, and print or write the result."""
     from gatherscatter.cli.input_files import read_one
     from gatherscatter.cli.output_files import check_suffix
 
@@ -248,8 +293,9 @@ def apply_to_files(row: OpVersion, values: dict[str, Any], output: Path | None) 
         raise click.UsageError("--memory-limit, --resume, --dry-run and --chunks are for data in a .zarr array")
     if output is not None:
         check_suffix(output)
-    arrays = _give_types(row, [_array(one, values, read_one) for one in row.inputs])
-    result = row(*arrays, **attributes)
+    with Bar(description=row.name):
+        arrays = _give_types(row, [_array(one, values, read_one) for one in row.inputs])
+        result = row(*arrays, **attributes)
     _print_or_write(row, result, output)
 
 
@@ -266,17 +312,18 @@ def _number_option(one: Input) -> click.Option:
 
 
 def attribute_option(attribute: Attribute) -> click.Option:
-    """The option of an attribute, with both spellings of its name."""
+    """Return the option of an attribute, with both spellings of its name."""
     dashed = attribute.name.replace("_", "-")
     names = [f"--{attribute.name}", *([f"--{dashed}"] if dashed != attribute.name else [])]
     kind = click.Choice(attribute.choices) if attribute.choices else CLICK_TYPES[attribute.type]
+    text = ATTRIBUTE_HELP[attribute.name]
     if attribute.is_required:
-        return click.Option([*names, attribute.name], type=kind, required=True)
-    return click.Option([*names, attribute.name], type=kind, default=attribute.default, show_default=True)
+        return click.Option([*names, attribute.name], type=kind, required=True, help=text)
+    return click.Option([*names, attribute.name], type=kind, default=attribute.default, show_default=True, help=text)
 
 
 def _array(one: Input, values: dict[str, Any], read: Callable[[Path], Any]) -> Any:
-    """The array of an input: from its file, or for an axis and a scalar from a number."""
+    """Return the array of an input, read from its file. An axis or a scalar can also be a number."""
     text: str | None = values[f"input_{one.name}"]
     if one.kind == "axis":
         option: str | None = values[AXIS_OPTION]
@@ -289,7 +336,7 @@ def _array(one: Input, values: dict[str, Any], read: Callable[[Path], Any]) -> A
 
 
 def _read_number(text: str) -> Any:
-    """An integer, or the array in a file."""
+    """Return the integer, or the array in the file, that the text names."""
     from gatherscatter.cli.input_files import read_one
 
     try:
@@ -299,7 +346,7 @@ def _read_number(text: str) -> Any:
 
 
 def _give_types(row: OpVersion, arrays: list[Any]) -> list[Any]:
-    """Numbers of the command line as arrays: scalars have the type of the indices."""
+    """Convert numbers of the command line to arrays. Scalars get the type of the indices."""
     import numpy as np
 
     of_indices = next((a.dtype for one, a in zip(row.inputs, arrays, strict=True) if one.name == "indices"), np.int64)
@@ -323,14 +370,19 @@ def _help(row: OpVersion) -> str:
     kinds: dict[str, list[str]] = {}
     for one in row.inputs:
         kinds.setdefault(one.kind, []).append(_metavar(one))
-    index_types = f"of {', '.join(row.index_types)}, " if row.index_types else ""
+    index_types = f" ({', '.join(row.index_types)})" if row.index_types else ""
     meaning = {
-        "data": f"files of one of the types {', '.join(row.element_types)}",
-        "indices": f"a file {index_types}in {INDEX_RANGES[row.index_range]}",
+        "data": f"a file with an array ({', '.join(row.element_types)})",
+        "indices": f"a file with indices{index_types}. Range for an axis of size s: {INDEX_RANGES[row.index_range]}",
         "scalar": "an integer or a file",
         "axis": "an integer or a file",
     }
-    return "\n\n".join([f"{row.source}.", *(f"{', '.join(names)}: {meaning[kind]}." for kind, names in kinds.items())])
+    return "\n\n".join(
+        [
+            f"Apply {row.name} ({row.source}).",
+            *(f"{', '.join(names)}: {meaning[kind]}." for kind, names in kinds.items()),
+        ]
+    )
 
 
 def _example(row: OpVersion) -> str:

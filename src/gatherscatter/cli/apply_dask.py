@@ -1,4 +1,4 @@
-"""``gatherscatter apply --scheduler``: the call as a graph of Dask, computed by a cluster, into a new .zarr array."""
+"""``gatherscatter apply --scheduler``: compute a call on a Dask cluster and write it to a new .zarr array."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from gatherscatter.cli.files import chunk_sizes, is_zarr, open_array
 from gatherscatter.extras import require
 from gatherscatter.files import replace_atomically
+from gatherscatter.progress import ChunkProgress
 
 if TYPE_CHECKING:
     import dask.array
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from gatherscatter.specs.table import OpVersion
 
 
-LOCAL = "local"  # a scheduler
-LEAST_MEMORY = 300_000_000  # bytes; with less, workers are paused or ended before they begin
+LOCAL = "local"  # the value of --scheduler that starts a scheduler on this machine
+LEAST_MEMORY = 300_000_000  # bytes; Dask pauses or ends a worker with less before it starts
 
 
 class StoredArray:
-    """An array of Zarr that is opened where its parts are needed: a worker that can't see it says so."""
+    """An array of Zarr that each worker opens when it needs a part. A worker without access to it raises."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
@@ -40,7 +41,7 @@ class StoredArray:
 
 
 class NpyFile:
-    """A .npy file that is read where its parts are needed: on the workers."""
+    """A .npy file. Each worker reads the parts that it needs."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
@@ -49,7 +50,7 @@ class NpyFile:
 
     @staticmethod
     def can_map(path: Path) -> bool:
-        """Not objects, nor types that NumPy does not know."""
+        """Return False for arrays of objects and for types unknown to NumPy."""
         import numpy as np
 
         try:
@@ -70,7 +71,7 @@ class NpyFile:
 
 
 def read_lazily(path: Path, chunks: tuple[int, ...] | None = None) -> dask.array.Array:
-    """An array of Zarr in its own chunks, or a .npy file, as a Dask array; other files are read."""
+    """Return a file as a Dask array. Arrays of Zarr keep their chunks. Files other than .zarr and .npy are read now."""
     import dask.array as da
 
     from gatherscatter.cli.input_files import read_one
@@ -87,7 +88,7 @@ def read_lazily(path: Path, chunks: tuple[int, ...] | None = None) -> dask.array
 
 
 def read_if_small(path: Path) -> Any:
-    """Indices and updates: lazy if they are an array of Zarr, or larger than Dask's usual chunk."""
+    """Return indices or updates, as a Dask array if they are stored in Zarr or larger than Dask's default chunk."""
     from dask import config
     from dask.utils import parse_bytes
 
@@ -107,28 +108,36 @@ def apply_with_dask(
     resume: bool,
     dry_run: bool,
 ) -> None:
-    """Make the graph, and have the scheduler compute it into ``output``."""
+    """Build the graph, let the scheduler compute it, and write the result to ``output``."""
     if resume:
-        raise click.UsageError("--resume is for scatters in place, without --scheduler: a new array is made again")
+        raise click.UsageError(
+            "--resume is for scatters in place: with --scheduler, run the command again from the start"
+        )
     if output is None or output.suffix != ".zarr":
         raise click.UsageError("--scheduler makes a new array: give --output a name that ends in .zarr")
     if memory_limit is not None and scheduler != LOCAL:
-        raise click.UsageError(f"--memory-limit is for --scheduler {LOCAL}: the workers of a cluster have their own")
+        raise click.UsageError(
+            f"--memory-limit is for --scheduler {LOCAL}: the workers of a cluster have their own limits"
+        )
     if memory_limit is not None and memory_limit < LEAST_MEMORY:
         raise click.UsageError("--memory-limit: a worker of Dask needs 300 MB for itself")
-    result: Any = row(*inputs, **attributes)  # of Dask, as data is
+    result: Any = row(*inputs, **attributes)  # a Dask array, because data is one
     if dry_run:
         facts = f"{result.npartitions} chunks of up to {'x'.join(map(str, result.chunksize)) or 'one element'}"
         click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {len(result.dask)} tasks")
         return
-    with replace_atomically(output) as part, _client(scheduler, memory_limit) as client:
-        _store(row.name, result, part, client)
+    with (
+        ChunkProgress(row.name) as progress,
+        replace_atomically(output) as part,
+        _client(scheduler, memory_limit) as client,
+    ):
+        _store(result, part, client, progress)
     click.echo(f"written: {output}")
 
 
 @contextmanager
 def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
-    """A client of the scheduler at an address, or of one process on this machine with as many threads as cores."""
+    """Connect to the scheduler at an address, or start one local process with one thread per core."""
     with require("distributed", text="--scheduler needs Dask's scheduler", install="gatherscatter[distributed]"):
         from distributed import Client, LocalCluster
     if scheduler != LOCAL:
@@ -143,13 +152,11 @@ def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
         yield client
 
 
-def _store(op: str, result: dask.array.Array, output: Path, client: Client) -> None:
-    """Chunk after chunk into a new array."""
+def _store(result: dask.array.Array, output: Path, client: Client, progress: ChunkProgress) -> None:
+    """Compute the result and write it, chunk by chunk, to a new array."""
     import dask.array as da
     import zarr
     from distributed import KilledWorker, as_completed, futures_of
-
-    from gatherscatter.progress import ChunkProgress
 
     chunks = tuple(max(*sizes, 1) for sizes in result.chunks)
     target: Any = zarr.create_array(output.absolute(), shape=result.shape, chunks=chunks, dtype=result.dtype)
@@ -157,12 +164,11 @@ def _store(op: str, result: dask.array.Array, output: Path, client: Client) -> N
     stored = da.store(aligned, target, lock=False, compute=False, return_stored=True, load_stored=False)
     futures = futures_of(client.persist(stored))  # type: ignore[no-untyped-call]
     try:
-        with ChunkProgress(op) as progress:
-            for done, future in enumerate(as_completed(futures), 1):  # type: ignore[no-untyped-call]
-                future.result()
-                progress(done, len(futures), int(result.nbytes) * done // len(futures))
+        for done, future in enumerate(as_completed(futures), 1):  # type: ignore[no-untyped-call]
+            future.result()
+            progress(done, len(futures), int(result.nbytes) * done // len(futures))
     except KilledWorker:
-        text = "workers were ended again and again, probably for want of memory: see --memory-limit"
+        text = "workers were killed repeatedly, probably because they ran out of memory: see --memory-limit"
         raise MemoryError(text) from None
     finally:
         client.cancel(futures)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""``gatherscatter bench``: this package beside other libraries, or beside an earlier commit."""
+"""``gatherscatter bench``: compare the speed of this package with other libraries, or with an earlier commit."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 import click
 
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
-from gatherscatter.cli.group import INTERRUPTED, refuse_others, traceback_option
+from gatherscatter.cli.group import refuse_others, traceback_option
 
 if TYPE_CHECKING:
     from gatherscatter.bench.contenders.contender import Contender
     from gatherscatter.bench.results import Results
     from gatherscatter.bench.workload import Workload
 
-RESULTS = OutputFile(freely=True)  # results of a benchmark are written again and again
+RESULTS = OutputFile(freely=True)  # results of a benchmark are rewritten many times
 _OUTPUTS = ("--json", "--html", "--markdown", "--traceback")
 
 
 @click.command(
     "bench",
     cls=WritingCommand,
-    short_help="Compare speed with other libraries, or with an earlier commit.",
+    short_help="Compare the speed of gatherscatter with other libraries, or with an earlier commit.",
     epilog="""\b
 Examples:
   gatherscatter bench --list
@@ -35,44 +35,66 @@ Examples:
   gatherscatter bench --only 'sizes/*' --against COMMIT
 """,
 )
-@click.option("--quick", "among", flag_value="quick", help="27 workloads, with fewer rounds.")
-@click.option("--all", "among", flag_value="all", help="Every workload. The default is about 120, some of each group.")
+@click.option("--quick", "among", flag_value="quick", help="Run 27 workloads, with fewer rounds.")
+@click.option("--all", "among", flag_value="all", help="Run every workload. Default: about 120, some from each group.")
 @click.option(
     "--only",
     "patterns",
     metavar="PATTERN",
     multiple=True,
-    help="Workloads by id or group: 'main', 'sizes/add-*'. They are taken from all workloads unless --quick is given.",
+    help="Run the workloads with this id or group: 'main', 'sizes/add-*' (repeatable). They are selected from all "
+    "workloads, or from those of --quick.",
 )
-@click.option("--peers", metavar="NAMES", help="Compare with these only, as in numpy,torch. Default: all installed.")
+@click.option(
+    "--peers",
+    metavar="NAMES",
+    help="Compare only with these libraries, as in numpy,torch. Default: all that are installed.",
+)
 @click.option(
     "--against",
     "commit",
     metavar="COMMIT",
-    help="Build an earlier commit and compare with it in place of other libraries. Needs a clone of gatherscatter.",
+    help="Build an earlier commit and compare with it instead of other libraries. Needs a clone of gatherscatter.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of all contenders. Default: one per core.")
-@click.option("--repeat", type=click.IntRange(min=8), help="Rounds, at most. Default: 100; with --quick 20.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arrays.")
-@click.option("--huge", is_flag=True, help="With --all or --only: workloads of 4 GB, too. They need 16 GB of memory.")
-@click.option("--list", "as_list", is_flag=True, help="List the workloads and run none.")
-@click.option("--json", "json_file", metavar="FILE", type=RESULTS, help="Keep the results here, after each workload.")
+@click.option(
+    "--threads",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Number of threads for every contender. Default: one per core.",
+)
+@click.option(
+    "--repeat",
+    metavar="N",
+    type=click.IntRange(min=8),
+    help="Maximum number of rounds. Default: 100, or 20 with --quick.",
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arrays."
+)
+@click.option(
+    "--huge", is_flag=True, help="With --all or --only: include workloads of 4 GB, which need 16 GB of memory."
+)
+@click.option("--list", "as_list", is_flag=True, help="List the workloads and exit.")
+@click.option(
+    "--json", "json_file", metavar="FILE", type=RESULTS, help="Write the results to this file after each workload."
+)
 @click.option(
     "--resume",
     "unfinished",
     metavar="FILE",
     type=InputFile(),
-    help="Go on with a run that was interrupted. FILE is completed, or left as it is if --json names another.",
+    help="Resume an interrupted run. The results are added to FILE, or written to the file that --json names.",
 )
-@click.option("--html", "html_file", metavar="FILE", type=RESULTS, help="Write one page with tables and plots.")
-@click.option("--markdown", "markdown_file", metavar="FILE", type=RESULTS, help="Write a page of documentation.")
+@click.option("--html", "html_file", metavar="FILE", type=RESULTS, help="Write an HTML page with tables and plots.")
+@click.option("--markdown", "markdown_file", metavar="FILE", type=RESULTS, help="Write a Markdown page with tables.")
 @click.option(
     "--from",
     "earlier",
     metavar="FILE",
     type=InputFile(),
     multiple=True,
-    help="Show results of --json and measure nothing. Several files give a page with several machines.",
+    help="Show the results in a file that --json wrote, and measure nothing (repeatable). Several files give a page "
+    "with several machines.",
 )
 @traceback_option
 @click.pass_context
@@ -95,11 +117,12 @@ def command(
 ) -> None:
     """Run the benchmark.
 
-    The result of each contender is checked before it is timed. Contenders take turns, and the ratio compares with the
-    best correct peer: above 1 we are faster. Each ratio has an interval of 99 % confidence; a workload whose interval
-    includes 1 is called even. "of limit" is the least time that the limits of the machine allow, as a share of ours.
+    Each contender's result is checked before it is timed. Contenders run in turns. The ratio compares gatherscatter
+    with the fastest correct peer: above 1, gatherscatter is faster. Each ratio has a 99 % confidence interval. A
+    workload whose interval includes 1 is called even. "of limit" is the least time that the limits of the machine
+    allow, as a share of gatherscatter's time.
 
-    Results are kept after each workload. Ctrl-C prints what there is, and --resume goes on.
+    Results are saved after each workload. Ctrl-C prints the results so far, and --resume continues the run.
     """
     from gatherscatter.bench.workloads import select
 
@@ -114,7 +137,7 @@ def command(
         file = json_file or unfinished
     else:
         if commit and peers:
-            raise click.UsageError("--against compares with a commit alone: leave out --peers")
+            raise click.UsageError("--against compares with a commit only: omit --peers")
         workloads = select(patterns, among=among or ("all" if patterns else "default"), huge=huge)
         if as_list:
             _print_list(workloads)
@@ -123,10 +146,10 @@ def command(
             _keep_unfinished(json_file)
         results, contenders = _start_run(workloads, among, peers, commit, threads, repeat, seed)
         file = json_file or _temporary_file()
-    finished = _measure(results, contenders, file)
+    interruption = _measure(results, contenders, file)
     _show([results], None, html_file, markdown_file)
-    if not finished:
-        ctx.exit(INTERRUPTED)
+    if interruption:
+        raise interruption
     if unfinished or json_file:
         click.echo(f"\nwritten: {file}")
     else:
@@ -140,7 +163,7 @@ def _temporary_file() -> Path:
 
 
 def _keep_unfinished(file: Path) -> None:
-    """A usage error if the file holds a run that could still go on."""
+    """Raise a usage error if the file holds an unfinished run."""
     from gatherscatter.bench.results import read_json
 
     try:
@@ -148,7 +171,9 @@ def _keep_unfinished(file: Path) -> None:
     except (OSError, ValueError):  # it does not exist, or holds something else
         return
     if missing:
-        text = f"{file} holds a run that is not finished: go on with --resume {file}, delete it, or give another name"
+        text = (
+            f"{file} holds an unfinished run: continue it with --resume {file}, delete the file, or give another name"
+        )
         raise click.UsageError(text)
 
 
@@ -166,26 +191,30 @@ def _start_run(
     from gatherscatter.bench import session
     from gatherscatter.bench.commits import find_commit
     from gatherscatter.bench.measure import Effort
+    from gatherscatter.cli.bench_output import StepProgress
 
     effort = session.QUICK if among == "quick" else Effort()
     if repeat:
         effort = replace(effort, rounds=repeat)
     names = None if peers is None else [name.strip() for name in peers.split(",") if name.strip()]
-    return session.start(
-        workloads,
-        peers=names,
-        threads=threads,
-        effort=effort,
-        seed=seed,
-        commit=find_commit(commit) if commit else "",
-        report=lambda text: click.echo(text, err=True),
-    )
+    with StepProgress() as progress:
+        return session.start(
+            workloads,
+            peers=names,
+            threads=threads,
+            effort=effort,
+            seed=seed,
+            commit=find_commit(commit) if commit else "",
+            report=progress.show_step,
+        )
 
 
 def _resume_run(results: Results) -> list[Contender]:
     from gatherscatter.bench import session
+    from gatherscatter.progress import Bar
 
-    return session.resume(results)
+    with Bar(description="loading the contenders"):
+        return session.resume(results)
 
 
 def _read(path: Path) -> Results:
@@ -194,8 +223,8 @@ def _read(path: Path) -> Results:
     return read_json(path)
 
 
-def _measure(results: Results, contenders: Sequence[Contender], file: Path) -> bool:
-    """Measure what is missing and write results after each workload; False if Ctrl-C ends it."""
+def _measure(results: Results, contenders: Sequence[Contender], file: Path) -> KeyboardInterrupt | None:
+    """Measure the missing workloads and write the results after each. Return the error of Ctrl-C, if any."""
     from gatherscatter.bench.results import Row
     from gatherscatter.bench.session import measure_missing
     from gatherscatter.cli.bench_output import BenchProgress
@@ -211,11 +240,11 @@ def _measure(results: Results, contenders: Sequence[Contender], file: Path) -> b
             measure_missing(results, contenders, report=progress.show_step, done=done)
     except BaseException as error:
         results.write_json(file)
-        click.echo(f"interrupted; to go on: gatherscatter bench --resume {file}", err=True)
+        error.add_note(f"to resume: gatherscatter bench --resume {file}")
         if isinstance(error, KeyboardInterrupt):
-            return False
+            return error
         raise
-    return True
+    return None
 
 
 def _show(
@@ -224,7 +253,7 @@ def _show(
     from gatherscatter.bench.markdown import write_markdown
     from gatherscatter.bench.page import write_page
     from gatherscatter.cli.bench_output import show
-    from gatherscatter.cli.tables import console
+    from gatherscatter.cli.terminal import console
 
     if len(results) > 1 and (json_file or html_file):
         raise click.UsageError("--json and --html take the results of one file; --markdown takes several")

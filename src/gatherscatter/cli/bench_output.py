@@ -1,4 +1,4 @@
-"""The benchmark on a terminal: its tables, and how far a run is."""
+"""The benchmark on a terminal: its tables, and the progress of a run."""
 
 from __future__ import annotations
 
@@ -12,33 +12,49 @@ from rich.table import Table
 
 from gatherscatter.bench.result_text import TEXT_COLUMNS, cells, headers, heading, interval_text, summary
 from gatherscatter.bench.results import Results, Row
+from gatherscatter.cli.tables import print_fitted
+from gatherscatter.cli.terminal import say
 from gatherscatter.progress import Bar
 from gatherscatter.text import seconds_text
 
 
 def show(results: Results, console: Console) -> None:
-    """Print machine, one table a group, and the summary."""
+    """Print the machine, one table for each group, and the summary."""
     for line in heading(results):
-        console.print(line)
+        say(line)
     for group, rows in groupby(results.rows, key=lambda row: row.workload.group):
         console.print()
-        console.print(_table(results, group, rows))
+        console.print(group, style="bold")
+        print_fitted(console, _table(results, rows))
     console.print()
     for line in summary(results):
-        console.print(line)
+        say(line)
 
 
-def _table(results: Results, group: str, rows: Iterable[Row]) -> Table:
-    table = Table(title=group, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_edge=False)
+def _table(results: Results, rows: Iterable[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for header in headers(results):
-        table.add_column(header, justify="left" if header in TEXT_COLUMNS else "right", no_wrap=header != "wrong")
+        table.add_column(header, justify="left" if header in TEXT_COLUMNS else "right")
     for row in rows:
         table.add_row(*cells(results, row), style="red" if results.verdict(row) == "behind" else None)
     return table
 
 
+class StepProgress(Bar):
+    """Progress before the first workload: a bar on a terminal, otherwise one line for each step."""
+
+    def __init__(self) -> None:
+        super().__init__(redraws=False)
+
+    def show_step(self, text: str) -> None:
+        """Show the next step."""
+        self.update(description=text)
+        if not self.shown:
+            print(text, file=sys.stderr, flush=True)
+
+
 class BenchProgress(Bar):
-    """What is measured, how many workloads are done, and the time left: a bar on a terminal, else a line for each."""
+    """Progress of the workloads, with the time left: a bar on a terminal, otherwise one line for each workload."""
 
     def __init__(self, total: int, done: int = 0) -> None:
         super().__init__(total, done=done, redraws=False)
@@ -46,11 +62,11 @@ class BenchProgress(Bar):
         self._last = ""
 
     def show_step(self, text: str) -> None:
-        """Show what comes next."""
+        """Show the next step."""
         self.update(description=f"{text}{self._last}", completed=self._done, note=f"{self._done}/{self._total}")
 
     def done(self, row: Row) -> None:
-        """Count a workload."""
+        """Count a finished workload."""
         self._done += 1
         seconds = round(self.seconds_left(self._done - self._before, self._total - self._before) or 0)
         result, left = _result(row), f"{seconds // 60}:{seconds % 60:02} left"

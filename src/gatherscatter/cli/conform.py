@@ -1,26 +1,40 @@
-"""``gatherscatter conform``: the corpus on runtimes, and where they depart from the specification."""
+"""``gatherscatter conform``: run the corpus on runtimes and show where they depart from the specification."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from gatherscatter.cli.case_filters import choose_cases, filter_options
+from gatherscatter.cli.choices import Choice
 from gatherscatter.cli.conform_options import Duration
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
-from gatherscatter.cli.group import refuse_others, traceback_option
+from gatherscatter.cli.group import FAILED, refuse_others, traceback_option
+from gatherscatter.cli.terminal import say
 from gatherscatter.conformance import TIMEOUT
+from gatherscatter.progress import Bar
+from gatherscatter.text import Marked
 
-if TYPE_CHECKING:
-    from gatherscatter.conformance.case import Case
-
-FAILURE = 1  # exit code of --fail-on
 _OUTPUTS = ("--json", "--html", "--traceback")
+
+
+def _complete_runtime(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from gatherscatter.conformance.runtimes import NAMES
+
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def _verdicts() -> Iterable[str]:
+    from gatherscatter.conformance.verdicts import SEVERITY
+
+    return SEVERITY
 
 
 @click.command(
@@ -37,23 +51,35 @@ Examples:
 """,
 )
 @click.option(
-    "--runtime", "runtimes", metavar="NAME", multiple=True, help="Ask this one (repeatable). Default: all installed."
+    "--runtime",
+    "runtimes",
+    metavar="NAME",
+    shell_complete=_complete_runtime,
+    multiple=True,
+    help="Runtime to test (repeatable): its name, 'command:./mine {folder}' for your own program, or module:Class. "
+    "Default: all that are installed.",
 )
-@click.option("--op", "ops", metavar="GLOB", multiple=True, help="Op versions or operators: 'onnx.ScatterND*'.")
-@click.option("--kind", "kinds", metavar="KIND", multiple=True, help="Kinds of cases: repeated, 'out of range'.")
-@click.option("--type", "types", metavar="TYPE", multiple=True, help="Element types of data: bfloat16.")
-@click.option("--reduction", "reductions", metavar="NAME", multiple=True, help="Reductions: none, add, mean.")
+@filter_options
 @click.option(
-    "--case", "pattern", metavar="GLOB", default="*", help="Cases by id; 'gatherscatter corpus list' has them."
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=OutputFile(),
+    help="Write cases, results and reproducers to a JSON file.",
 )
-@click.option("--json", "json_file", metavar="FILE", type=OutputFile(), help="Write cases, results and reproducers.")
-@click.option("--html", "html_file", metavar="FILE", type=OutputFile(), help="Write one page to filter and search.")
+@click.option(
+    "--html",
+    "html_file",
+    metavar="FILE",
+    type=OutputFile(),
+    help="Write an HTML page that can be filtered and searched.",
+)
 @click.option(
     "--resume",
     "unfinished",
     metavar="FILE",
     type=InputFile(),
-    help="Go on with a run that was interrupted. FILE is completed, or left as it is if --json names another.",
+    help="Resume an interrupted run. The results are added to FILE, or written to the file that --json names.",
 )
 @click.option(
     "--from",
@@ -61,27 +87,25 @@ Examples:
     metavar="FILE",
     type=InputFile(),
     multiple=True,
-    help="Show the results of --json and run none. Several files give one report.",
+    help="Show the results in a file that --json wrote, and run nothing (repeatable). Files are merged.",
 )
-@click.option("--against", metavar="FILE", type=InputFile(), help="Show what changed since this report.")  # fmt: skip
+@click.option("--against", metavar="FILE", type=InputFile(), help="Show the changes since this report.")  # fmt: skip
 @click.option("--timeout", metavar="SECONDS", type=Duration(min=0.1), default=TIMEOUT, show_default=True,
-              help="Time that a case may take.")  # fmt: skip
+              help="Time limit per case, in seconds.")  # fmt: skip
 @click.option("--jobs", metavar="N", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Runtimes that are run at a time.")  # fmt: skip
+              help="Number of runtimes to test in parallel.")  # fmt: skip
 @click.option("--search", "minutes", metavar="MINUTES", type=Duration(min=0, min_open=True),
-              help="Random calls instead of the corpus, so long on each runtime; what is new is shrunk.")  # fmt: skip
-@click.option("--fail-on", metavar="VERDICT", help="Exit with 1 if there is this verdict, or a worse one.")
-@click.option("--list-runtimes", is_flag=True, help="List the runtimes, and run none.")
+              help="Test random calls instead of the corpus, for this many minutes per runtime. New departures are "
+                   "minimised.")  # fmt: skip
+@click.option("--fail-on", metavar="VERDICT", type=Choice("verdict", _verdicts),
+              help="Exit with code 1 if a case has this verdict or a worse one.")  # fmt: skip
+@click.option("--list-runtimes", is_flag=True, help="List the names of the runtimes and exit.")
 @traceback_option
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     runtimes: tuple[str, ...],
-    ops: tuple[str, ...],
-    kinds: tuple[str, ...],
-    types: tuple[str, ...],
-    reductions: tuple[str, ...],
-    pattern: str,
     json_file: Path | None,
     html_file: Path | None,
     unfinished: Path | None,
@@ -92,12 +116,13 @@ def command(
     minutes: float | None,
     fail_on: str | None,
     list_runtimes: bool,
+    **filters: Any,
 ) -> None:
-    """Run the corpus of test vectors on runtimes.
+    """Run the corpus of test vectors on runtimes, and show where they depart from the specification.
 
-    Cases run in worker processes, so that a crash is a result like any other. The table shows, for each
-    op version and runtime, the most severe verdict and how many cases have it. Ctrl-C (or SIGTERM) ends the run; what
-    there is by then is shown and written, and --resume goes on.
+    Cases run in worker processes, so a crash of a runtime is a result and does not end the run. The table shows the
+    most severe verdict for each op version and runtime, and the number of cases that have it. Ctrl-C (or SIGTERM) ends
+    the run. The results so far are shown and written, and --resume continues the run.
     """
     if list_runtimes:
         _print_runtimes()
@@ -106,15 +131,12 @@ def command(
     from gatherscatter.cli.conform_options import find_what_is_left, read_report
     from gatherscatter.cli.conform_progress import ConformProgress
     from gatherscatter.cli.conform_search import search_all
-    from gatherscatter.conformance import verdicts
     from gatherscatter.conformance.report import ConformReport, merge_reports
     from gatherscatter.conformance.run import conform
     from gatherscatter.conformance.runtimes import installed
 
-    if fail_on is not None and fail_on not in verdicts.SEVERITY:
-        raise click.UsageError(f"there is no verdict {fail_on!r}; there are {', '.join(verdicts.SEVERITY)}")
-    if minutes is not None and (kinds or types or reductions or pattern != "*"):
-        raise click.UsageError("--search draws calls of its own: of the filters, only --op goes with it")
+    if minutes is not None and any(values for name, values in filters.items() if name != "ops"):
+        raise click.UsageError("--search tests random calls: of the filters, only --op goes with it")
     before = read_report("--against", against) if against else None
     if earlier:
         refuse_others(context, "--from", (*_OUTPUTS, "--against", "--fail-on"))
@@ -130,7 +152,8 @@ def command(
     else:
         asked = None
         names = runtimes or installed()
-        cases = [] if minutes is not None else _select(pattern, ops, kinds, types, reductions)
+        with Bar(description="reading the corpus"):
+            cases = [] if minutes is not None else choose_cases(**filters)
     known = asked["results"] if asked else {}
     report = ConformReport()
     results: dict[str, Any] = {"results": {}}
@@ -138,48 +161,32 @@ def command(
         with _treat_sigterm_as_ctrl_c():
             if minutes is None:
                 with ConformProgress(sum(len(cases) - len(known.get(name, ())) for name in names)) as progress:
-                    conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, report=report, known=known)
+                    conform(names, cases, timeout=timeout, jobs=jobs, progress=progress, starting=progress.start,
+                            report=report, known=known)  # fmt: skip
             else:
-                search_all(names, minutes, ops or ("*",), timeout, report)
+                search_all(names, minutes, filters["ops"] or ("*",), timeout, report)
+    except KeyboardInterrupt as stop:
+        if json_file and minutes is None:
+            stop.add_note(f"to resume: gatherscatter conform --resume {json_file}")
+        raise
     finally:
         if asked or any(report.results.values()):
-            results = report.to_dict()
-            if asked:  # what it lacked was asked now
-                results = merge_reports(results, asked | {"complete": True})
+            with Bar(description="collecting the results"):
+                results = report.to_dict()
+                if asked:  # the missing cases have run now
+                    results = merge_reports(results, asked | {"complete": True})
             _show(results, before, json_file, html_file)
     _check_worst(context, results, fail_on)
 
 
 @contextmanager
 def _treat_sigterm_as_ctrl_c() -> Iterator[None]:
-    """SIGTERM, with which continuous integration ends a run, is an interruption like Ctrl-C."""
+    """Treat SIGTERM, which continuous integration sends to end a run, like Ctrl-C."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _select(
-    pattern: str, ops: tuple[str, ...], kinds: tuple[str, ...], types: tuple[str, ...], reductions: tuple[str, ...]
-) -> list[Case]:
-    from fnmatch import fnmatchcase
-
-    from gatherscatter.conformance import corpus
-
-    def fits(case: Case) -> bool:
-        family = case.op.rpartition("-")[0]
-        return (
-            (not ops or any(fnmatchcase(name, op) for op in ops for name in (case.op, family)))
-            and (not kinds or case.kind in kinds)
-            and (not types or case.type in types)
-            and (not reductions or case.reduction in reductions)
-        )
-
-    cases = [case for case in corpus.cases(pattern) if fits(case)]
-    if not cases:
-        raise click.UsageError("no case fits; 'gatherscatter corpus list' has them all")
-    return cases
 
 
 def _show(
@@ -190,17 +197,18 @@ def _show(
 
     _print_table(results)
     if not results["complete"]:
-        click.echo("Incomplete: a run was ended before its last case.")
-    if json_file:
-        write_json(results, json_file)
-        click.echo(f"written: {json_file}")
-    if html_file:
-        report_page.write(results, html_file)
-        click.echo(f"written: {html_file}")
+        click.echo("Incomplete: a run ended before its last case.")
+    with Bar(description="writing the report"):
+        if json_file:
+            write_json(results, json_file)
+        if html_file:
+            report_page.write(results, html_file)
+    for file in filter(None, (json_file, html_file)):
+        click.echo(f"written: {file}")
     if before:
         click.echo()
         for line in changes.describe_changes(before, results):
-            click.echo(line)
+            say(line)
 
 
 def _check_worst(context: click.Context, results: dict[str, Any], fail_on: str | None) -> None:
@@ -208,20 +216,33 @@ def _check_worst(context: click.Context, results: dict[str, Any], fail_on: str |
 
     found = {result["verdict"] for each in results["results"].values() for result in each.values()}
     if fail_on is not None and any(SEVERITY[verdict] <= SEVERITY[fail_on] for verdict in found):
-        context.exit(FAILURE)
+        context.exit(FAILED)
 
 
 def _print_table(results: dict[str, Any]) -> None:
     from gatherscatter.cli.tables import print_table
-    from gatherscatter.conformance.report import counts, totals, worst
+    from gatherscatter.conformance.report import counts, totals
+    from gatherscatter.conformance.report_page import find_look
 
     names = [info["name"] for info in results["runtimes"]]
-    rows = [[op, *(worst(found.get(name)) for name in names)] for op, found in counts(results).items()]
+    rows = [[op, *(_worst(found.get(name)) for name in names)] for op, found in counts(results).items()]
     print_table(["op version", *names], rows)
     click.echo()
     for info in results["runtimes"]:
-        said = ", ".join(f"{count} {verdict}" for verdict, count in totals(results, info["name"]))
-        click.echo(f"{info['title']} {info['version']}: {said} ({info['seconds']:g} s)")
+        numbers = [Marked(f"{count} {verdict}", find_look(verdict)) for verdict, count in totals(results, info["name"])]
+        joined = [part for number in numbers for part in (", ", number)][1:]
+        say(f"{info['title']} {info['version']}: ", *(joined or ["no case has run"]), f" ({info['seconds']:g} s)")
+
+
+def _worst(counter: Counter[str] | None) -> str | Marked:
+    """Return the most severe verdict and the number of cases that have it."""
+    from gatherscatter.conformance.report_page import find_look
+    from gatherscatter.conformance.verdicts import SEVERITY
+
+    if not counter:
+        return ""
+    verdict = min(counter, key=SEVERITY.__getitem__)
+    return Marked(f"{verdict} {counter[verdict]}", find_look(verdict))
 
 
 def _print_runtimes() -> None:
@@ -233,4 +254,4 @@ def _print_runtimes() -> None:
         runtime = runtimes.find(name)
         missing = " ".join(runtime.missing())
         rows.append([name, runtime.title, f"none: pip install {missing}" if missing else runtime.version()])
-    print_table(["runtime", "what it is", "version"], rows)
+    print_table(["runtime", "description", "version"], rows)

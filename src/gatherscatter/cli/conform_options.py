@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Duration(click.FloatRange):
-    """A time that ends."""
+    """A finite number of seconds or minutes."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """The number, if it is one."""
+        """Return the number. Fail if it is not finite."""
         number = super().convert(value, parameter, context)
         if not math.isfinite(number):
-            self.fail(f"{value} is no time", parameter, context)
+            self.fail(f"{value} is not a finite number", parameter, context)
         return number
 
 
 def read_report(option: str, file: Path) -> dict[str, Any]:
-    """The report that an option names, of the corpus that is here."""
+    """Read the report that an option names. Raise a usage error if it is about another corpus."""
     from gatherscatter.conformance.report_files import read_json
 
     try:
@@ -34,7 +34,7 @@ def read_report(option: str, file: Path) -> dict[str, Any]:
 
 
 def find_what_is_left(report: dict[str, Any]) -> tuple[list[str], list[Case], dict[str, Any]]:
-    """The runtimes and the cases of a report, and what of the report holds for the installed releases."""
+    """Return the runtimes and cases of a report, and the part of it that is valid for the installed releases."""
     from gatherscatter.conformance import corpus
     from gatherscatter.conformance.run import check_runtime
     from gatherscatter.conformance.runtimes import find

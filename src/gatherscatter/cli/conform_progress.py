@@ -1,4 +1,4 @@
-"""How far a conformance run is, on stderr."""
+"""The progress of a conformance run, on stderr."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from gatherscatter.progress import Bar
 
 
 class ConformProgress(Bar):
-    """A callback for `conform`: the runtime, how many of all cases are done, and the time left."""
+    """Callbacks for `conform` that show the finished cases, the time left and the current case."""
 
     def __init__(self, total: int) -> None:
         super().__init__(total)
-        self._total, self._done, self._departures = total, 0, 0
+        self._total, self._done, self._departures, self._hangs = total, 0, 0, 0
+
+    def start(self, runtime: str, case: Case) -> None:
+        """Show the case that starts. It can take until the time limit."""
+        with self._lock:
+            counts = f"{self._departures} departures" + (f", {self._hangs} hang" if self._hangs else "")
+            left = self.seconds_left(self._done, self._total) or 0.0
+            note = f"{self._done}/{self._total} cases, {left:.0f} s left; {case.op}, {case.kind}"
+            self._update(description=f"{runtime} ({counts})", note=note)
 
     def __call__(self, runtime: str, case: Case, judgement: Judgement) -> None:
         with self._lock:
             self._done += 1
             self._departures += judgement.verdict not in ("pass", "allowed", "not asked")
-            left = self.seconds_left(self._done, self._total) or 0.0
-            note = f"{self._done}/{self._total}, {left:.0f} s left"
-            self._update(description=f"{runtime} ({self._departures} departures)", completed=self._done, note=note)
+            self._hangs += judgement.verdict == "hangs"
+            self._update(completed=self._done)

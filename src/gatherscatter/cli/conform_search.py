@@ -1,4 +1,4 @@
-"""``gatherscatter conform --search``: random calls in place of the corpus."""
+"""``gatherscatter conform --search``: test random calls instead of the corpus."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gatherscatter.cli.terminal import say
 from gatherscatter.progress import NodeProgress
-from gatherscatter.text import printable
+from gatherscatter.text import Marked, count_text
 
 if TYPE_CHECKING:
     from gatherscatter.conformance.case import Case
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def search_all(names: Sequence[str], minutes: float, ops: Sequence[str], timeout: float, report: ConformReport) -> None:
-    """Search each runtime for so many minutes; print and report what is found as it is found."""
+    """Search each runtime for this number of minutes. Print and report each departure as soon as it is found."""
     from gatherscatter.conformance.report import RuntimeInfo
+    from gatherscatter.conformance.report_page import find_look
     from gatherscatter.conformance.run import check_runtime
     from gatherscatter.conformance.runtimes import find
     from gatherscatter.conformance.search import search
@@ -35,14 +37,16 @@ def search_all(names: Sequence[str], minutes: float, ops: Sequence[str], timeout
             for case, judgement in search(name, minutes, counted, ops=ops, timeout=timeout):
                 report.add_cases([case])
                 report.results[name][case.id] = judgement
-                click.echo(f"{name}  {judgement.verdict}  {case.id}  {printable(judgement.message)[:120]}")
+                verdict = Marked(judgement.verdict, find_look(judgement.verdict))
+                say(f"{name}  ", verdict, f"  {case.id}  {judgement.message[:120]}")
         report.runtimes[name] = replace(info, seconds=perf_counter() - start)
-        click.echo(f"{name}: {counted.calls} calls, {len(report.results[name])} kinds of departures\n")
+        found = count_text(len(report.results[name]), "kind")
+        click.echo(f"{name}: {count_text(counted.calls, 'call')}, {found} of departures\n")
     report.complete = True
 
 
 class _CallCounter:
-    """Says how many calls there were."""
+    """Counts the calls and shows their number."""
 
     def __init__(self, progress: NodeProgress) -> None:
         self.calls = 0

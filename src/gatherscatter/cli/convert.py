@@ -1,4 +1,4 @@
-"""``gatherscatter convert``: a model file from ONNX to OpenVINO IR, or back, or for ONNX Runtime with our library."""
+"""``gatherscatter convert``: convert a model between ONNX and OpenVINO IR, or for ONNX Runtime and the library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import click
 
 from gatherscatter.cli.files import ModelFile, OutputFile, WritingCommand
 from gatherscatter.cli.group import traceback_option
-from gatherscatter.text import printable
+from gatherscatter.cli.terminal import say
+from gatherscatter.progress import Bar
+
+MODEL = OutputFile((".xml", ".onnx"))
 
 
 @click.command(
@@ -25,32 +28,35 @@ Examples, from the root of the repository:
 """,
 )
 @click.argument("model", type=ModelFile())
-@click.argument("target", type=OutputFile(), metavar="TARGET", required=False)
-@click.option("-o", "--output", "output", type=OutputFile(), metavar="TARGET", help="Another way to give TARGET.")
+@click.argument("target", type=MODEL, metavar="TARGET", required=False)
+@click.option(
+    "-o", "--output", "output", type=MODEL, metavar="TARGET", help="The file to write, instead of the argument TARGET."
+)
 @click.option(
     "--indices",
     type=click.Choice(["any", "valid", "nonnegative"]),
     default="any",
     show_default=True,
-    help="What is known of indices that are no constants: nothing; that all are in range; that none is negative, too. "
-    "The more is known, the less is inserted.",
+    help="What you know about indices that are not constant. any: nothing. valid: all are in range. nonnegative: all "
+    "are in range and none is negative. The more you know, the fewer nodes are added.",
 )
 @click.option(
     "--for",
     "runtime",
     type=click.Choice(["onnxruntime"]),
-    help="Let this package's library run what ONNX Runtime gets wrong, refuses or runs slower.",
+    help="Convert for ONNX Runtime with the library of this package. The library runs the nodes that ONNX Runtime "
+    "gets wrong, refuses or runs more slowly.",
 )
 @click.option(
     "--fuse/--no-fuse",
     default=None,
-    help="With --for: whether a Gather and the reduction that alone reads its rows become one node. Default: yes.",
+    help="With --for: fuse a Gather and the reduction of its rows into one node. Default: --fuse.",
 )
 @traceback_option
 def command(
     model: Path, target: Path | None, output: Path | None, indices: str, runtime: str | None, fuse: bool | None
 ) -> None:
-    """Convert MODEL (.onnx, or .xml with its .bin) to TARGET (.xml or .onnx), with exactly the same meaning."""
+    """Convert MODEL (.onnx, or .xml with its .bin) to TARGET (.xml or .onnx). Both models give the same results."""
     if (target is None) == (output is None):
         raise click.UsageError("give TARGET once: as the second argument, or with -o")
     written = target or output
@@ -60,7 +66,8 @@ def command(
             raise click.UsageError("--fuse and --no-fuse go with --for")
         from gatherscatter.openvino.conversion import convert
 
-        convert(model, written, indices=indices)
+        with Bar(description=f"converting {model.name}"):
+            convert(model, written, indices=indices)
         click.echo(f"written: {written}")
         return
     if indices != "any":
@@ -72,17 +79,18 @@ def _convert_for_onnxruntime(model: Path, target: Path, fuse: bool) -> None:
     from gatherscatter.native_library import library_path
     from gatherscatter.onnx.native_files import convert_for_onnxruntime
 
-    library = library_path()  # before the model is written, as there may be none
-    plan = convert_for_onnxruntime(model, target, fuse=fuse)
+    library = library_path()  # raises if there is no library, before the model is written
+    with Bar(description=f"converting {model.name}"):
+        plan = convert_for_onnxruntime(model, target, fuse=fuse)
     for line in str(plan).splitlines():
-        click.echo(printable(line))
+        say(line)
     click.echo(f"written: {target}")
     if not plan.moved:
-        click.echo("nothing was changed: ONNX Runtime runs this model rightly without the library")
+        click.echo("nothing was changed: ONNX Runtime runs this model correctly without the library")
         return
-    literal = json.dumps(str(library), ensure_ascii=False)  # as all of these languages write text
+    literal = json.dumps(str(library), ensure_ascii=False)  # a string literal in all of these languages
     click.echo(f"library: {library}")
-    click.echo("register the library before the session is made:")
+    click.echo("register the library before you create the session:")
     click.echo(f"  Python  options.register_custom_ops_library({literal})")
     click.echo(f"  C++     options.RegisterCustomOpsLibrary({'L' * (os.name == 'nt')}{literal});")
     click.echo(f"  C#      options.RegisterCustomOpLibrary({literal});")

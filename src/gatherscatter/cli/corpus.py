@@ -1,49 +1,36 @@
-"""``gatherscatter corpus``: the test vectors of all op versions, listed, and written for other projects."""
+"""``gatherscatter corpus``: list the test vectors of all op versions, and export them for other projects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from gatherscatter.cli.case_filters import choose_cases, filter_options
 from gatherscatter.cli.files import OutputFolder, WritingCommand
 from gatherscatter.cli.group import traceback_option
+from gatherscatter.cli.help import BaseGroup
+from gatherscatter.cli.terminal import say
+from gatherscatter.text import count_text
 
-if TYPE_CHECKING:
-    from gatherscatter.conformance.case import Case
-
-FORMS = ("onnx", "openvino", "npz", "json")
-
-
-def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that choose cases."""
-    for name, text in (
-        ("--rule", "Only cases that check a rule: O3, V10, 2.6."),
-        ("--kind", "Only one class of edge cases: repeated, 'out of range', ..."),
-        ("--reduction", "Only one reduction: none, add, sum, ..."),
-        ("--type", "Only one element type of data: float32, string, ..."),
-        ("--op", "Only one op version, onnx.ScatterND-18, or operator, onnx.ScatterND."),
-    ):
-        command = click.option(name, help=text)(command)
-    return click.option("--id", "pattern", default="*", help="Only ids that match: 'onnx/*/bfloat16/*'.")(command)
+FORMATS = ("onnx", "openvino", "npz", "json")
 
 
-def choose_cases(pattern: str, **filters: str | None) -> list[Case]:
-    """The cases; an error that says what there is if there are none."""
-    from gatherscatter.conformance import corpus
-
-    cases = corpus.cases(pattern, **filters)
-    if not cases:
-        kinds = ", ".join(corpus.KINDS)
-        raise click.UsageError(f"no case fits; `gatherscatter corpus list` has them all, of the kinds {kinds}")
-    return cases
-
-
-@click.group("corpus", short_help="List or export the conformance test vectors.")
+@click.group(
+    "corpus",
+    cls=BaseGroup,
+    short_help="List or export the conformance test vectors.",
+    epilog="""\b
+Examples:
+  gatherscatter corpus list --count
+  gatherscatter corpus export vectors
+""",
+)
 def command() -> None:
-    """The test vectors of all op versions, with the answers of the specifications."""
+    """List or export the test vectors of all op versions, with the results that the specifications demand."""
 
 
 @command.command(
@@ -55,53 +42,77 @@ Examples:
   gatherscatter corpus list --count
 """,
 )
+@click.option("--count", is_flag=True, help="Print only the number of cases of each kind.")
 @filter_options
-@click.option("--count", is_flag=True, help="Only how many cases of each kind there are.")
 @traceback_option
 def list_command(count: bool, **filters: Any) -> None:
-    """Print the ids of cases, and whether they have a result, are refused, or are left open."""
+    """Print cases, one per line: the id, "result" or the expected error, "open" where the specification allows other
+    results, and the rules that the case checks.
+    """
     from gatherscatter.cli.tables import print_table
     from gatherscatter.conformance.case import KINDS
 
     cases = choose_cases(**filters)
     if count:
         numbers = [(kind, sum(case.kind == kind for case in cases), text) for kind, text in KINDS.items()]
-        print_table(("kind", "cases", "what it probes"), [(kind, str(n), text) for kind, n, text in numbers if n])
-        click.echo(f"\n{len(cases)} cases")
+        print_table(("kind", "cases", "what it tests"), [(kind, str(n), text) for kind, n, text in numbers if n])
+        click.echo(f"\n{count_text(len(cases), 'case')}")
         return
     for case in cases:
         answer = case.error or "result"
-        click.echo(f"{case.id}  {answer}{'  open' if case.latitude else ''}  {' '.join(case.rules)}")
+        say(f"{case.id}  {answer}{'  open' if case.latitude else ''}  {' '.join(case.rules)}")
 
 
 @command.command(
     "export",
     cls=WritingCommand,
-    short_help="Write cases in a form that needs nothing of this package.",
+    short_help="Write cases in a format that can be read without this package.",
     epilog="""\b
 Examples:
   gatherscatter corpus export vectors
-  gatherscatter corpus export scatters --form json --op onnx.ScatterND-18
+  gatherscatter corpus export scatters --format json --op onnx.ScatterND-18
 """,
 )
 @click.argument("folder", type=OutputFolder())
 @click.option(
-    "--form",
-    type=click.Choice(FORMS),
+    "--format",
+    type=click.Choice(FORMATS),
     default="onnx",
     show_default=True,
-    help="onnx: models with test data as ONNX has them. openvino: IRs. npz: an index and .npy files. json: one file.",
+    help="onnx: models and test data, laid out like the tests of ONNX. openvino: IRs. npz: an index and .npy files. "
+    "json: one file.",
 )
 @filter_options
 @traceback_option
-def export_command(folder: Path, form: str, **filters: Any) -> None:
+@click.pass_context
+def export_command(context: click.Context, /, folder: Path, format: str, **filters: Any) -> None:
     """Write cases into FOLDER, which must be empty or not exist."""
     from gatherscatter.conformance import corpus
-    from gatherscatter.progress import NodeProgress
+    from gatherscatter.progress import Bar, NodeProgress
 
-    cases = choose_cases(**filters)
-    with NodeProgress(len(cases)) as progress:
-        exported = corpus.export(folder, form, cases=cases, progress=progress)
-    click.echo(f"written: {exported.written} cases to {folder}")
-    for reason, count in exported.left_out.items():
-        click.echo(f"left out: {count} cases, {reason}")
+    with Bar(description="reading the corpus"):
+        cases = choose_cases(**filters)
+    try:
+        with NodeProgress(len(cases)) as progress:
+            exported = corpus.export(folder, format, cases=cases, progress=progress, command=_describe_call(context))
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"{folder} is incomplete: delete it")
+        raise
+    click.echo(f"written: {count_text(exported.written, 'case')} to {folder}")
+    for skipped in exported.describe_skipped():
+        click.echo(f"skipped: {skipped}")
+
+
+def _describe_call(context: click.Context) -> str:
+    """Return the command line without the path to the folder, so that it can be published."""
+    words = [*context.command_path.split(), context.params["folder"].name]
+    for option in context.command.params:
+        if (
+            isinstance(option, click.Option)
+            and context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
+        ):
+            values = context.params.get(option.name or "", ())
+            words += [
+                word for value in ([values] if isinstance(values, str) else values) for word in (option.opts[0], value)
+            ]
+    return shlex.join(words)

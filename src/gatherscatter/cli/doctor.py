@@ -1,30 +1,58 @@
-"""``gatherscatter doctor``: what runtimes do with a model's gathers and scatters, and a model on which they agree."""
+"""``gatherscatter doctor``: show what runtimes do with the gathers and scatters of a model, and rewrite the model."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gatherscatter.cli import run
-from gatherscatter.cli.files import InputFile, ModelFile, OutputFile, WritingCommand
-from gatherscatter.cli.group import traceback_option
-from gatherscatter.text import printable
+from gatherscatter.cli.choices import Choice
+from gatherscatter.cli.files import ModelFile, OutputFile, WritingCommand
+from gatherscatter.cli.group import FAILED, traceback_option
+from gatherscatter.cli.terminal import say
 
 if TYPE_CHECKING:
     import numpy as np
 
-FAILED = 1
-
-# What `gatherscatter run` has about inputs, doctor has too.
+# The parameters of `gatherscatter run` about inputs, which doctor shares.
 OF_RUN = ("input_files", "named_inputs", "random_inputs", "seed", "sizes", "shapes", "integers_below")
+
+
+def _targets() -> Iterable[str]:
+    from gatherscatter.findings.verdicts import names
+
+    return names()
+
+
+def _departures() -> Iterable[str]:
+    from gatherscatter.findings.verdicts import DEPARTURES
+
+    return DEPARTURES
+
+
+def _conditions() -> Iterable[str]:
+    from gatherscatter.findings.catalog import CONDITIONS
+
+    return CONDITIONS
+
+
+def _list_targets(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    from gatherscatter.cli.tables import print_table
+    from gatherscatter.findings.verdicts import is_tested
+
+    if value:
+        evidence = {True: "runs of this project", False: "public reports"}
+        print_table(["target", "evidence"], [[name, evidence[is_tested(name)]] for name in _targets()])
+        context.exit()
 
 
 @click.command(
     "doctor",
     cls=WritingCommand,
-    short_help="Say what runtimes do with a model's gathers and scatters; rewrite it.",
+    short_help="Find the gathers and scatters that runtimes get wrong, and fix the model.",
     epilog="""\b
 Examples, from the root of the repository:
   gatherscatter doctor examples/message_passing/message_passing.onnx
@@ -33,36 +61,56 @@ Examples, from the root of the repository:
 """,
 )
 @click.argument("model", type=ModelFile())
-@click.option("--inputs", "more_files", type=InputFile(), multiple=True, help="A file of inputs, as INPUT_FILES.")
 @click.option(
     "--target",
     "targets",
     metavar="RUNTIME",
+    type=Choice("target", _targets),
     multiple=True,
-    help="Judge by this runtime: onnxruntime, openvino, tensorrt, ... Default: onnxruntime and openvino.",
+    help="Check this runtime (repeatable). Default: onnxruntime and openvino.",
+)
+@click.option(
+    "--list-targets",
+    is_flag=True,
+    is_eager=True,  # needs no model
+    expose_value=False,
+    callback=_list_targets,
+    help="List the names that --target takes.",
 )
 @click.option(
     "--fix",
     "fixed_path",
     type=OutputFile(),
-    metavar="OUT",
-    help="Write a model on which the targets agree (all, if there is no --target), proven equal by running both.",
+    metavar="FILE",
+    help="Write a model that gives the same results in all targets (without --target: in all known runtimes). "
+    "Both models are run, and their results must be equal.",
 )
-@click.option("--leave", metavar="CONDITION", multiple=True, help="With --fix: don't rewrite for this, e.g. nan.")
-@click.option("--json", "json_path", type=OutputFile(), metavar="FILE", help="Write all that was found as JSON.")
+@click.option(
+    "--leave",
+    metavar="CONDITION",
+    type=Choice("condition", _conditions),
+    multiple=True,
+    help="With --fix: do not rewrite nodes for this condition, for example nan (repeatable).",
+)
+@click.option("--json", "json_path", type=OutputFile(), metavar="FILE", help="Write the results to a JSON file.")
 @click.option(
     "--html",
     "html_path",
     type=OutputFile(),
     metavar="FILE",
-    help="Write a page that opens from the file.",
+    help="Write the results to an HTML page.",
 )
-@click.option("--fail", is_flag=True, help="Exit with code 1 if a target is certain not to support a node rightly.")
+@click.option(
+    "--fail-on",
+    metavar="VERDICT",
+    type=Choice("verdict", _departures),
+    help="Exit with code 1 if a node certainly has this verdict or a worse one: memory, different or refused. Also if "
+    "the model can't be run.",
+)
 @traceback_option
 def command(
     model: Path,
     input_files: tuple[Path, ...],
-    more_files: tuple[Path, ...],
     named_inputs: tuple[str, ...],
     random_inputs: bool,
     seed: int,
@@ -74,25 +122,25 @@ def command(
     leave: tuple[str, ...],
     json_path: Path | None,
     html_path: Path | None,
-    fail: bool,
+    fail_on: str | None,
 ) -> None:
-    """List the gather and scatter nodes of MODEL (.onnx, or .xml with its .bin) and what runtimes do with them.
+    """List the gather and scatter nodes of MODEL (.onnx, or .xml with its .bin), and what runtimes do with them.
 
-    With inputs, MODEL runs here and the values that reach each node decide; INPUT_FILES are those of
-    gatherscatter run. Without, types, shapes and constants do, and the rest is called possible.
+    With inputs, the model is run and the values at each node are checked. INPUT_FILES are the same as for
+    'gatherscatter run'. Without inputs, only types, shapes and constants are known, so some verdicts begin with "may".
     """
     from gatherscatter.cli.tables import print_table
     from gatherscatter.doctor import examine
-    from gatherscatter.doctor.report_text import explanations, fix_lines, table
-    from gatherscatter.findings.verdicts import DEPARTURES
-    from gatherscatter.progress import NodeProgress
+    from gatherscatter.doctor.report_text import explanations, fix_lines, summary, table
+    from gatherscatter.findings.verdicts import STATUSES
+    from gatherscatter.progress import Bar, NodeProgress
 
     if leave and fixed_path is None:
         raise click.UsageError("--leave is for --fix")
-    files = (*input_files, *more_files)
     inputs = None
-    if files or named_inputs or random_inputs:
-        inputs = _inputs(model, files, named_inputs, random_inputs, seed, sizes, shapes, integers_below)
+    if input_files or named_inputs or random_inputs:
+        with Bar(description=f"reading {model.name}"):
+            inputs = _inputs(model, input_files, named_inputs, random_inputs, seed, sizes, shapes, integers_below)
     with NodeProgress(0) as progress:
         diagnosis = examine(model, inputs, targets=targets or None, progress=progress)
     if diagnosis.nodes:
@@ -100,23 +148,25 @@ def command(
         click.echo()
     for line in (*explanations(diagnosis), *diagnosis.advice, *diagnosis.notes, diagnosis.error):
         if line:
-            click.echo(printable(line))
+            say(line)
     fixed = None
     if fixed_path is not None:
         from gatherscatter.doctor import fix
 
-        fixed = fix(model, fixed_path, inputs, targets=targets or None, leave=leave, seed=seed)
+        with Bar(description="rewriting the model and comparing it with the original"):
+            fixed = fix(model, fixed_path, inputs, targets=targets or None, leave=leave, seed=seed)
         click.echo()
         for line in fix_lines(fixed):
-            click.echo(printable(line))
+            say(line)
     click.echo()
-    for line in diagnosis.summary:
-        click.echo(line)
-    if json_path is not None:
-        diagnosis.save_json(json_path, fixed)
-    if html_path is not None:
-        diagnosis.save_html(html_path, fixed)
-    if fail and (diagnosis.error or diagnosis.worst in DEPARTURES):
+    for each in summary(diagnosis):
+        say(each)
+    for path, save in ((json_path, diagnosis.save_json), (html_path, diagnosis.save_html)):
+        if path is not None:
+            save(path, fixed)
+            click.echo(f"written: {path}")
+    ranks = list(STATUSES)
+    if fail_on and (diagnosis.error or ranks.index(diagnosis.worst) <= ranks.index(fail_on)):
         click.get_current_context().exit(FAILED)
 
 
@@ -130,7 +180,7 @@ def _inputs(
     shapes: tuple[str, ...],
     below: int,
 ) -> dict[str, np.ndarray]:
-    """The inputs, read and made up as `gatherscatter run` does."""
+    """Read the inputs from files, or generate them, as `gatherscatter run` does."""
     from gatherscatter import models
     from gatherscatter.cli.input_files import read_inputs, require_all
     from gatherscatter.cli.shapes import parse_shapes, parse_sizes

@@ -1,10 +1,9 @@
-"""``gatherscatter explain``: a call drawn and put into words. Every subcommand is made from its row in the table."""
+"""``gatherscatter explain``: draw and describe a call. Each subcommand is generated from its row in the table."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 from gatherscatter.cli.apply import Operators, attribute_option
 from gatherscatter.cli.files import InputText, OutputFile, WritingCommand
 from gatherscatter.cli.group import traceback_option
+from gatherscatter.cli.terminal import console, print_wrapped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from gatherscatter.specs.table import Input, OpVersion
 
 
+GRID = "\u2502\u250c\u2514"  # characters that only lines of a drawing have
+
+
 class ExplainOperators(Operators):
-    """A group whose subcommands explain operator versions."""
+    """A group whose subcommands explain op versions."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of an operator version; a name without a version is its newest."""
+        """Return the command of an op version. A name without a version means the newest one."""
         import gatherscatter as gs
 
         return _operator_command(gs.op(cmd_name))
@@ -35,32 +38,32 @@ class ExplainOperators(Operators):
     "explain",
     cls=ExplainOperators,
     subcommand_metavar="OPERATOR --data FILE|JSON ...",
-    short_help="Draw a call and say what it does, step by step.",
+    short_help="Draw a call and describe what it does, step by step.",
     epilog="""\b
 Examples:
   gatherscatter explain onnx.GatherND-13 --data '[[1,2],[3,4]]' --indices '[[0,1],[-1,0]]'
   gatherscatter explain onnx.ScatterND --data '[1,2]' --indices '[[1],[1]]' --updates '[5,6]' --reduction add -o x.html
 
-What an operator takes: gatherscatter explain OPERATOR --help
+Help for one operator: gatherscatter explain OPERATOR --help
 """,
 )
 @traceback_option
 def command() -> None:
-    """Draw a call, and say what each index does, how the shapes come about, and what other engines do with it.
+    """Draw a call. Describe what each index does, where the shapes come from, and what other engines do with the call.
 
-    Inputs are files (.npy, .pb, or .npz with one array) or values as JSON. A call that fails is explained, too.
+    Inputs are files (.npy, .pb, or .npz with one array) or values as JSON. Calls that fail are also explained.
     """
 
 
 def _operator_command(row: OpVersion) -> click.Command:
-    """The command of one row: its inputs and its attributes are options."""
+    """Return the command of one row. Its inputs and attributes are options."""
     from gatherscatter.explaining import SUFFIXES, THEMES
 
     options = [_input_option(one) for one in row.inputs] + [attribute_option(one) for one in row.attributes]
-    output = click.Option(["-o", "--output"], type=OutputFile(),
-                          help=f"Write a file: {', '.join(SUFFIXES)}. Without it, print text.")  # fmt: skip
+    output = click.Option(["-o", "--output"], type=OutputFile(SUFFIXES),
+                          help=f"Write a file ({', '.join(SUFFIXES)}) instead of printing text.")  # fmt: skip
     theme = click.Option(["--theme"], type=click.Choice(THEMES), default=THEMES[0], show_default=True,
-                         help="Of .svg and .png.")  # fmt: skip
+                         help="Colours of .svg and .png files.")  # fmt: skip
 
     def call(output: Path | None, theme: str, **values: Any) -> None:
         _explain(row, values, output, theme)
@@ -71,13 +74,14 @@ def _operator_command(row: OpVersion) -> click.Command:
         params=[*options, output, theme],
         help=f"Explain a call of {row.name}: {row.source}.",
         short_help=", ".join(one.name for one in row.inputs),
+        epilog=f"\b\nExample:\n  gatherscatter explain {_example(row)}",
     )
     return traceback_option(made)
 
 
 def _input_option(one: Input) -> click.Option:
     names = dict.fromkeys([f"--{one.name}", f"--{one.name.replace('_', '-')}"])
-    help_text = "A file, or values as JSON." + (" May be left out." if one.optional else "")
+    help_text = "A file, or values as JSON." + (" Optional." if one.optional else "")
     return click.Option(
         [*names, f"input_{one.name}"],
         metavar="FILE|JSON",
@@ -87,21 +91,33 @@ def _input_option(one: Input) -> click.Option:
     )
 
 
+def _example(row: OpVersion) -> str:
+    files = [
+        f"--{one.name} {one.name}.npy" for one in row.inputs if not one.optional and one.kind in ("data", "indices")
+    ]
+    numbers = [f"--{one.name} 0" for one in row.inputs if not one.optional and one.kind not in ("data", "indices")]
+    attributes = [f"--{one.name} {one.choices[0] if one.choices else 0}" for one in row.attributes if one.is_required]
+    return " ".join([row.name, *files, *numbers, *attributes])
+
+
 def _explain(row: OpVersion, values: dict[str, Any], output: Path | None, theme: str) -> None:
     import gatherscatter as gs
+    from gatherscatter.progress import Bar
 
     inputs = _unify_types(row, [_array(one, values[f"input_{one.name}"]) for one in row.inputs], values)
     attributes = {one.name: values[one.name] for one in row.attributes if values[one.name] != one.default}
-    explanation = gs.explain(row, *inputs, **attributes)
+    with Bar(description=f"explaining {row.name}"):
+        explanation = gs.explain(row, *inputs, **attributes)
+        if output is not None:
+            explanation.save(output, theme)
     if output is None:
         _print(explanation)
     else:
-        explanation.save(output, theme)
         click.echo(f"written: {output}")
 
 
 def _array(one: Input, text: str | None) -> np.ndarray | None:
-    """The array in a file, or that of values in JSON."""
+    """Return the array in a file, or the array of JSON values."""
     import numpy as np
 
     from gatherscatter.cli.input_files import read_one
@@ -112,7 +128,7 @@ def _array(one: Input, text: str | None) -> np.ndarray | None:
         value = json.loads(text)
     except ValueError as error:
         if text.lstrip()[:1] in ("[", "{", '"', "-") and not Path(text).exists():
-            raise click.UsageError(f"--{one.name}: {text!r} is no JSON: {error}") from None
+            raise click.UsageError(f"--{one.name}: {text!r} is not valid JSON: {error}") from None
         return read_one(Path(text))
     try:
         array = np.array(value)
@@ -124,7 +140,7 @@ def _array(one: Input, text: str | None) -> np.ndarray | None:
 
 
 def _unify_types(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> list[Any]:
-    """Values of JSON in a type that holds them all: 5 beside 1.5 is 5.0."""
+    """Give JSON values a common type: 5 becomes 5.0 if another input has 1.5."""
     import numpy as np
 
     moved = [n for n, one in enumerate(row.inputs) if one.kind == "data" and arrays[n] is not None]
@@ -136,20 +152,23 @@ def _unify_types(row: OpVersion, arrays: list[Any], values: dict[str, Any]) -> l
 
 
 def _print(explanation: Explanation) -> None:
-    """As text; on a terminal with colours."""
-    from gatherscatter.explaining.text import code_text
+    """Print as text. On a terminal, use colours and wrap at its width."""
+    from gatherscatter.explaining import text as explained
 
-    whole = "\n\n".join(filter(None, (str(explanation), code_text(explanation))))
-    if not sys.stdout.isatty():
-        click.echo(whole)
+    code = explained.code_text(explanation)
+    screen = console()
+    if not screen.is_terminal:
+        click.echo("\n\n".join(filter(None, (str(explanation), code))))
         return
     from rich.text import Text
 
-    from gatherscatter.cli.tables import console
-
-    text = Text(whole)
+    text = Text("\n\n".join(filter(None, (explained.text(explanation, min(screen.width, explained.WIDTH)), code))))
     text.highlight_regex(re.compile(r"\A.*"), "bold")
     text.highlight_regex(re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207a]+"), "bold cyan")
     text.highlight_regex(re.compile("\u2717[^ ]*|^Op\\w*Error: .*", re.MULTILINE), "bold red")
     text.highlight_regex(re.compile(r"^(Step by step|Other engines|The same in).*", re.MULTILINE), "bold")
-    console().print(text, soft_wrap=True)
+    for line in text.split("\n", allow_blank=True):
+        if set(line.plain) & set(GRID) or line.plain in code.splitlines():
+            screen.print(line, soft_wrap=True)
+        else:
+            print_wrapped(screen, line)

@@ -1,7 +1,7 @@
-"""The files of a command. No command overwrites one of its inputs; other files are replaced with --overwrite only.
+"""The files of a command. No command overwrites its inputs. Other existing files are replaced only with --overwrite.
 
-Every parameter that names a file has one of the types below. `WritingCommand` looks at all of them before it begins:
-an output must have a folder, must not be an input of the command or another output, and must be new.
+Every parameter that names a file has one of the types below. `WritingCommand` checks all files before it starts: the
+folder of an output must exist, and an output must be new and must differ from all inputs and other outputs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from gatherscatter.cli.group import Settings
+from gatherscatter.cli.help import BaseCommand
 
 
 class InputFile(click.Path):
@@ -25,51 +27,57 @@ class InputFile(click.Path):
         super().__init__(exists=True, dir_okay=False, path_type=Path)
 
     def inputs(self, value: Any) -> Iterable[Path]:
-        """The files that are read."""
+        """Return the files that are read."""
         return [value]
 
 
 class ModelFile(InputFile):
-    """An existing model, with the files that its tensors are in."""
+    """An existing model file, with the files that hold its tensors."""
 
     def inputs(self, value: Any) -> Iterable[Path]:
-        """The files that are read."""
+        """Return the files that are read."""
         from gatherscatter.onnx.model_files import model_inputs
 
         return model_inputs(value)
 
 
 class InputText(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
-    """A text that may name a file or a folder that is read: FILE, NAME=FILE, or a value in place of a file."""
+    """A text that can name an input file or folder: FILE, NAME=FILE, or a value instead of a file."""
 
     name = "text"
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Let the shell complete file names."""
+        return [CompletionItem(incomplete, type="file")]
+
     def inputs(self, value: str) -> Iterable[Path]:
-        """The files that are read. Names may hold ``=``, so each may begin the name of the file."""
+        """Return the files that are read. Names can contain ``=``, so the file name can start after any of them."""
         parts = value.split("=")
         texts = ("=".join(parts[start:]) for start in range(len(parts)))
         return [Path(text) for text in texts if text and os.path.exists(text)]
 
 
 class OutputFile(click.Path):
-    """A file that is written, or a folder of that name if it ends in ``.zarr``.
+    """A file that is written, or a folder if the name ends in ``.zarr``.
 
-    ``freely``: an existing file is replaced without --overwrite.
+    ``suffixes``: the suffixes that the name can have; any by default.
+    ``freely``: whether an existing file is replaced without --overwrite.
     """
 
-    def __init__(self, *, freely: bool = False) -> None:
+    def __init__(self, suffixes: Sequence[str] = (), *, freely: bool = False) -> None:
         super().__init__(path_type=Path)
+        self.suffixes = suffixes
         self.freely = freely
 
     def outputs(self, value: Any) -> Iterable[Path]:
-        """The files that are written."""
+        """Return the files that are written."""
         from gatherscatter.onnx.model_files import model_outputs
 
         return model_outputs(value)
 
 
 class OutputFolder(click.Path):
-    """A folder that is made, or is empty."""
+    """A folder that is created, or that exists and is empty."""
 
     freely = False
 
@@ -77,26 +85,30 @@ class OutputFolder(click.Path):
         super().__init__(file_okay=False, path_type=Path)
 
     def outputs(self, value: Any) -> Iterable[Path]:
-        """The folder that is written."""
+        """Return the folder that is written."""
         return [value]
 
 
 class OutputText(click.ParamType):  # type: ignore[type-arg]
-    """A text that names files that are written, by rules of the command's own, which calls `check_outputs` itself."""
+    """A text that names output files. The command interprets it and calls `check_outputs` itself."""
 
     name = "text"
     freely = False
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Let the shell complete file names."""
+        return [CompletionItem(incomplete, type="file")]
+
     def outputs(self, value: str) -> Iterable[Path]:
-        """None that are known yet."""
+        """Return nothing: the files are not known yet."""
         return []
 
 
 OUTPUTS = (OutputFile, OutputFolder, OutputText)
 
 
-class WritingCommand(click.Command):
-    """A command that checks all its files before it begins, and has --overwrite if it replaces files with that only."""
+class WritingCommand(BaseCommand):
+    """A command that checks all its files before it starts. It has the option --overwrite if an output needs it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -107,12 +119,12 @@ class WritingCommand(click.Command):
                     is_flag=True,
                     expose_value=False,
                     callback=_remember_overwrite,
-                    help="Replace files that exist. Without it, that is an error.",
+                    help="Replace existing files. Without this option, an existing file is an error.",
                 )
             )
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the files, then begin."""
+        """Check the files, then run the command."""
         outputs = [(one, path) for one, value in _values(ctx, "outputs") for path in one.type.outputs(value)]
         check_outputs(ctx, outputs)
         return super().invoke(ctx)
@@ -121,7 +133,7 @@ class WritingCommand(click.Command):
 def check_outputs(
     ctx: click.Context, outputs: Iterable[tuple[click.Parameter, Path]], folders: Sequence[Path] = ()
 ) -> None:
-    """A usage error unless all outputs can be written without losing anything. ``folders`` are made for outputs."""
+    """Raise a usage error unless all outputs can be written without data loss. The command creates ``folders``."""
     from gatherscatter.files import find_overwritten_input, identify_file
 
     outputs = list(outputs)
@@ -138,10 +150,14 @@ def check_outputs(
             raise click.BadParameter(text, ctx, parameter)
     for parameter, path in outputs:
         _check_new(ctx, parameter, path)
+    for parameter, path in _values(ctx, "suffixes") if outputs else ():
+        suffixes = parameter.type.suffixes
+        if suffixes and path.suffix.lower() not in suffixes:
+            raise click.BadParameter(f"{path}: the name must end in {', '.join(suffixes)}", ctx, parameter)
 
 
 def _check_folder(ctx: click.Context, parameter: click.Parameter, path: Path) -> None:
-    """Outputs need a folder. One that is missing is probably a mistake in writing."""
+    """Raise a usage error if the folder of an output is missing. That is probably a typing error."""
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir() or not path.parent.is_dir():
         raise click.BadParameter(f"there is no folder {path.parent}", ctx, parameter)
@@ -165,7 +181,7 @@ def _check_new(ctx: click.Context, parameter: click.Parameter, path: Path) -> No
 
 
 def _is_zarr_array(path: Path) -> bool:
-    """Whether a folder is an array of Zarr, which --overwrite may replace. Groups and other folders never are."""
+    """Whether a folder is an array of Zarr, which --overwrite replaces. Groups and other folders are never replaced."""
     if path.suffix != ".zarr":
         return False
     try:
@@ -176,7 +192,7 @@ def _is_zarr_array(path: Path) -> bool:
 
 
 def _values(ctx: click.Context, what: str) -> Iterator[tuple[Any, Any]]:
-    """Each parameter whose type has the method ``inputs`` or ``outputs``, with each value that was given for it."""
+    """Yield the parameters whose type has the attribute ``what``, each with every value that was given for it."""
     for one in ctx.command.params:
         value = ctx.params.get(one.name or "")
         if value is not None and hasattr(one.type, what):
@@ -189,19 +205,19 @@ def _remember_overwrite(context: click.Context, parameter: click.Parameter, valu
 
 
 def is_zarr(path: str) -> bool:
-    """Whether a path names an array of Zarr, and no file."""
+    """Whether a path names an array of Zarr, not a file."""
     return Path(path).suffix == ".zarr" or (Path(path) / "zarr.json").exists()
 
 
 def open_array(path: Path, mode: Any) -> Any:
-    """An array of Zarr."""
+    """Open an array of Zarr."""
     if not path.exists():
         raise FileNotFoundError(2, "no such array", str(path))
     return import_zarr().open_array(path.absolute(), mode=mode)
 
 
 def chunk_sizes(chunks: tuple[int, ...] | None, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """What ``--chunks`` says for an array: one size is for all axes."""
+    """Return the chunk sizes that ``--chunks`` gives for an array. A single size holds for all axes."""
     if chunks is None:
         return None
     sizes = chunks * len(shape) if len(chunks) == 1 else chunks
@@ -211,7 +227,7 @@ def chunk_sizes(chunks: tuple[int, ...] | None, shape: tuple[int, ...]) -> tuple
 
 
 def import_zarr() -> Any:
-    """The package Zarr, or an error that says what to install."""
-    import gatherscatter.zarr  # noqa: F401  which says what to install, if Zarr is missing
+    """Import the package Zarr. The error for a missing package names what to install."""
+    import gatherscatter.zarr  # noqa: F401  names what to install if Zarr is missing
 
     return sys.modules["zarr"]

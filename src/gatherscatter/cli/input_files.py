@@ -1,4 +1,4 @@
-"""Files to tensors, and to the inputs of a model: by name where a name is known, in order where it is not."""
+"""Read tensors from files, and assign them to the inputs of a model: by name if it is known, otherwise in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gatherscatter.text import shape_text
 
 
 def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:
-    """``NAME=VALUE`` in two; a known name may itself contain ``=``. None when there is no name."""
+    """Split ``NAME=VALUE``. A known name can contain ``=``. Return None if there is no name."""
     for name in sorted(names, key=len, reverse=True):
         if text.startswith(f"{name}="):
             return name, text[len(name) + 1 :]
@@ -21,14 +21,14 @@ def split_name(text: str, names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def read_one(path: Path) -> np.ndarray:
-    """The only tensor in a file."""
+    """Read the only tensor in a file."""
     from gatherscatter.models.tensor_files import read_tensors
 
     return _require_one_tensor(read_tensors(path), path)
 
 
 def read_inputs(model: Model, named: Sequence[str], files: Sequence[Path]) -> dict[str, np.ndarray]:
-    """Arrays by input name, from ``NAME=FILE`` texts and from files."""
+    """Read arrays from ``NAME=FILE`` texts and from files, and return them by input name."""
     from gatherscatter.models.tensor_files import read_tensors
 
     names = [info.name for info in model.inputs]
@@ -43,7 +43,7 @@ def read_inputs(model: Model, named: Sequence[str], files: Sequence[Path]) -> di
         for name, array in read_tensors(path).items():
             if name in names or path.suffix == ".npz":
                 _add_array(arrays, name, array, str(path))
-            else:  # an array without a name, or a .pb written for another model
+            else:  # an array without a name, or a .pb with a name that the model does not have
                 unnamed.append((path, array))
     free = [name for name in names if name not in arrays]
     for path, array in unnamed:
@@ -54,7 +54,7 @@ def read_inputs(model: Model, named: Sequence[str], files: Sequence[Path]) -> di
 
 
 def require_all(model: Model, arrays: dict[str, np.ndarray]) -> None:
-    """An error that lists the inputs that are still without an array."""
+    """Raise an error that lists the inputs without an array, if there are any."""
     missing = [info for info in model.inputs if info.name not in arrays]
     if missing:
         raise ModelError(
@@ -63,7 +63,7 @@ def require_all(model: Model, arrays: dict[str, np.ndarray]) -> None:
 
 
 def describe(info: TensorInfo) -> str:
-    """An input or output in a sentence: ``indices int64 (n, 2)``."""
+    """Describe an input or output in a message: ``indices int64 (n, 2)``."""
     return f"{info.name} {info.element_type} {shape_text(info.shape)}"
 
 
@@ -74,7 +74,7 @@ def _add_array(arrays: dict[str, np.ndarray], name: str, array: np.ndarray, file
 
 
 def _choose_tensor(path: Path, name: str) -> np.ndarray:
-    """The tensor of that name in a file, or the only one whatever it is called."""
+    """Return the tensor with this name in a file, or its only tensor, whatever its name."""
     from gatherscatter.models.tensor_files import read_tensors
 
     tensors = read_tensors(path)

@@ -1,4 +1,4 @@
-"""``gatherscatter ops``: the table of operator versions."""
+"""``gatherscatter ops``: print the table of op versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gatherscatter.cli.choices import OperatorName
 from gatherscatter.cli.group import traceback_option
+from gatherscatter.cli.help import BaseCommand
+from gatherscatter.cli.terminal import say
+from gatherscatter.pages.palette import Look
+from gatherscatter.text import Marked
 
 if TYPE_CHECKING:
     from gatherscatter.specs.table import Attribute, OpVersion
@@ -19,34 +24,38 @@ CODE = ("prepare", "finish")  # columns of the table that hold functions
 
 @click.command(
     "ops",
-    short_help="List the operator versions.",
+    cls=BaseCommand,
+    short_help="List the op versions, or describe one.",
     epilog="""\b
 Examples:
   gatherscatter ops --domain onnx
   gatherscatter ops openvino.ScatterNDUpdate-15
-  gatherscatter ops onnx.ScatterND --json
+  gatherscatter ops onnx.ScatterND --format json
 """,
 )
-@click.argument("name", required=False)
-@click.option("--domain", type=click.Choice(["onnx", "openvino"]), help="Only the operators of one specification.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("name", required=False, type=OperatorName())
+@click.option(
+    "--domain", type=click.Choice(["onnx", "openvino"]), help="List only the operators of this specification."
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+              help="Output format.")  # fmt: skip
 @traceback_option
-def command(name: str | None, domain: str | None, as_json: bool) -> None:
-    """List every operator version, or with NAME (onnx.ScatterND-18; onnx.ScatterND is the newest) one in full."""
+def command(name: str | None, domain: str | None, form: str) -> None:
+    """List all op versions. With NAME (onnx.ScatterND-18, or onnx.ScatterND for the newest version), describe one."""
     import gatherscatter as gs
 
     if name is not None:
         if domain is not None:
-            raise click.UsageError("--domain selects from the list: give it without NAME")
+            raise click.UsageError("--domain selects from the list: omit it, or NAME")
         row = gs.op(name)
-        click.echo(json.dumps(facts(row), indent=2)) if as_json else _print_row(row)
+        click.echo(json.dumps(facts(row), indent=2)) if form == "json" else _print_row(row)
         return
     rows = [row for row in gs.ops() if domain in (None, row.domain)]
-    click.echo(json.dumps([facts(row) for row in rows], indent=2)) if as_json else _print_rows(rows)
+    click.echo(json.dumps([facts(row) for row in rows], indent=2)) if form == "json" else _print_rows(rows)
 
 
 def facts(row: OpVersion) -> dict[str, Any]:
-    """An operator version as plain JSON values; an attribute without a default says that it is required."""
+    """Return an op version as plain JSON values. An attribute without a default is marked as required."""
     values: dict[str, Any] = {"name": row.name, **asdict(row), "source": row.source}
     for attribute, written in zip(row.attributes, values["attributes"], strict=True):
         required = attribute.is_required
@@ -55,7 +64,7 @@ def facts(row: OpVersion) -> dict[str, Any]:
 
 
 def attribute_text(attribute: Attribute) -> str:
-    """An attribute and its default: ``reduction=none``, ``use_init_val=true``; just ``axis`` when it is required."""
+    """Return an attribute and its default: ``reduction=none``, ``use_init_val=true``. A required one is ``axis``."""
     if attribute.is_required:
         return attribute.name
     return f"{attribute.name}={attribute.default_text}"
@@ -69,7 +78,7 @@ def _print_rows(rows: list[OpVersion]) -> None:
         ("operator version", "inputs", "attributes", "index range"),
         [
             (
-                row.name + (" (deprecated)" if row.deprecated else ""),
+                Marked(f"{row.name} (deprecated)", Look("", "none")) if row.deprecated else row.name,
                 ", ".join(map(str, row.inputs)),
                 ", ".join(map(attribute_text, row.attributes)) or "-",
                 row.index_range,
@@ -79,7 +88,7 @@ def _print_rows(rows: list[OpVersion]) -> None:
     )
     click.echo()
     for name, meaning in INDEX_RANGES.items():
-        click.echo(f"{name}: {meaning}")
+        say(f"{name}: {meaning}")
 
 
 def _print_row(row: OpVersion) -> None:
@@ -101,7 +110,8 @@ def _print_row(row: OpVersion) -> None:
         ("index range", INDEX_RANGES[row.index_range]),
         ("runs on", row.kernel),
     ]
-    click.echo(f"{row.name}{' (deprecated)' if row.deprecated else ''}: {row.source}\n")
+    say(f"{row.name}{' (deprecated)' if row.deprecated else ''}: {row.source}")
+    click.echo()
     print_table(None, lines)
 
 

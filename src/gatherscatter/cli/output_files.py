@@ -1,4 +1,4 @@
-"""The outputs of a model to files: all into one, all into a folder, or each into its own."""
+"""Write the outputs of a model: all to one file, all to a folder, or each to its own file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUFFIXES = (".npy", ".npz", ".pb")
 
 
 class OutputFiles:
-    """Where the outputs go. Made before the run, so that a mistake in a file name doesn't cost a long one."""
+    """The files of the outputs. They are checked before the run, so a bad file name does not waste a long run."""
 
     def __init__(self, targets: Sequence[str], names: Sequence[str]) -> None:
         self._names = list(names)
@@ -46,13 +46,13 @@ class OutputFiles:
             self._files.append((path, self._names))
 
     def check(self) -> None:
-        """A usage error unless all files can be written without losing anything."""
+        """Raise a usage error unless all files can be written without data loss."""
         context = click.get_current_context()
         option = next(one for one in context.command.params if isinstance(one.type, OutputText))
         check_outputs(context, [(option, path) for path, _ in self._files], folders=self._folders)
 
     def _file_names(self) -> dict[str, str]:
-        """A file name per output: names in models hold slashes and colons, and may differ in nothing else."""
+        """Return a distinct file name for each output. Slashes, colons and the like in output names are replaced."""
         names: dict[str, str] = {}
         for name in self._names:
             stem = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "output"
@@ -73,7 +73,7 @@ class OutputFiles:
 
 
 def check_suffix(path: Path) -> Path:
-    """A path that ends in a suffix we can write."""
+    """Return the path. Raise an error unless its suffix is one that can be written."""
     if path.suffix not in SUFFIXES:
         raise ModelError(f"{path}: the name must end in {', '.join(SUFFIXES)} (or in / for a folder)")
     return path

@@ -1,4 +1,4 @@
-"""``gatherscatter playground``: a page on which one plays with the operators."""
+"""``gatherscatter playground``: write an interactive page for trying out the operators."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from gatherscatter.cli.group import traceback_option
 @click.command(
     "playground",
     cls=WritingCommand,
-    short_help="Write a page on which one plays with the operators.",
+    short_help="Write an interactive web page for trying out the operators.",
     epilog="""\b
 Example:
   gatherscatter playground -o playground.html
 """,
 )
-@click.option("--output", "-o", required=True, type=OutputFile(), help="The HTML file to write.")
+@click.option("-o", "--output", required=True, type=OutputFile(), help="The HTML file to write.")
 @traceback_option
 def command(output: Path) -> None:
-    """Write one HTML file that shows what every operator version does with inputs that one edits.
+    """Write an HTML page where you edit the inputs of any op version and see its result.
 
-    It needs no server and loads nothing: open it from the disk, or put it on any web site.
+    The page is a single file that needs no server and no network. Open it from disk, or put it on any web site.
     """
     from gatherscatter import playground
+    from gatherscatter.progress import Bar
 
-    playground.write(output)
+    with Bar(description="writing the page"):
+        playground.write(output)
     click.echo(f"written: {output}")

@@ -1,4 +1,4 @@
-"""``gatherscatter run``: a model file and its inputs to outputs."""
+"""``gatherscatter run``: run a model file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import click
 
 from gatherscatter.cli.files import InputFile, InputText, ModelFile, OutputText, WritingCommand
 from gatherscatter.cli.group import traceback_option
+from gatherscatter.cli.terminal import say
 from gatherscatter.models import ENGINES
-from gatherscatter.text import printable
+from gatherscatter.text import count_text, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @click.command(
     "run",
     cls=WritingCommand,
-    short_help="Run an ONNX model or OpenVINO IR file.",
+    short_help="Run an ONNX model or OpenVINO IR and print its outputs.",
     epilog="""\b
 Examples, from the root of the repository:
   gatherscatter run examples/message_passing/message_passing.onnx examples/message_passing/inputs.npz
@@ -32,27 +33,33 @@ Examples, from the root of the repository:
 @click.argument("model", type=ModelFile())
 @click.argument("input_files", nargs=-1, type=InputFile())
 @click.option(
-    "--input", "named_inputs", metavar="NAME=FILE", type=InputText(), multiple=True, help="The file of one input."
+    "--input",
+    "named_inputs",
+    metavar="NAME=FILE",
+    type=InputText(),
+    multiple=True,
+    help="File with the array of one input (repeatable).",
 )
-@click.option("--random-inputs", is_flag=True, help="Make up every input that no file gives.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random inputs.")
+@click.option("--random-inputs", is_flag=True, help="Generate random values for the inputs without a file.")
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random inputs."
+)
 @click.option(
     "--dim",
     "sizes",
     metavar="NAME=SIZE",
     multiple=True,
-    help="Size of a dimension that the model leaves open, for random inputs; ?=SIZE for those without a name. "
+    help="Size of a dynamic dimension of the random inputs (repeatable). ?=SIZE sets all dimensions without a name. "
     "Default: 1.",
 )
-@click.option("--shape", "shapes", metavar="NAME=2,3", multiple=True, help="Whole shape of one random input.")
+@click.option("--shape", "shapes", metavar="NAME=2,3", multiple=True, help="Shape of one random input (repeatable).")
 @click.option(
     "--integers-below",
     metavar="N",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Random integers come from 0..N-1. The default makes them all 0, the one index that is in range of every "
-    "axis with elements.",
+    help="Generate random integers in 0..N-1. Choose N so that random indices are in range.",
 )
 @click.option(
     "-o",
@@ -61,21 +68,22 @@ Examples, from the root of the repository:
     metavar="FILE",
     type=OutputText(),
     multiple=True,
-    help="Write the outputs: FILE.npz for all, NAME=FILE for one (.npy, .npz, .pb), FOLDER/ for one .npy each.",
+    help="Write the outputs (repeatable): FILE.npz for all, NAME=FILE for one (.npy, .npz, .pb), FOLDER/ for one .npy "
+    "file each.",
 )
-@click.option("--benchmark", metavar="N", type=click.IntRange(min=1), help="Time N more runs after the first.")
+@click.option("--benchmark", metavar="N", type=click.IntRange(min=1), help="Time N more runs after the first one.")
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="Who runs the model; openvino runs every layer in the openvino package.",
+    help="Engine that runs the model. openvino: the openvino package runs all layers.",
 )
 @click.option(
     "--node-time-limit",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
-    help="Time that each node of an ONNX model may take. Default: no limit, except for regular expressions.",
+    help="Time limit for each node of an ONNX model, in seconds. Default: none, except for regular expressions.",
 )
 @traceback_option
 def command(
@@ -94,8 +102,8 @@ def command(
 ) -> None:
     """Run MODEL (.onnx, or .xml with its .bin) and print its inputs and outputs.
 
-    INPUT_FILES are .npz (arrays by input name), .pb (TensorProto, by its name) and .npy files; those without a
-    known name are taken in the order of the inputs.
+    INPUT_FILES are .npz (arrays by input name), .pb (TensorProto, by its name) and .npy files. Files without a
+    known name are used in the order of the inputs.
     """
     from gatherscatter import models
     from gatherscatter.cli.input_files import read_inputs, require_all
@@ -103,17 +111,18 @@ def command(
     from gatherscatter.cli.shapes import parse_shapes, parse_sizes
     from gatherscatter.cli.timing import time_runs, timing_text
     from gatherscatter.models.random_inputs import make_inputs
-    from gatherscatter.progress import NodeProgress
+    from gatherscatter.progress import Bar, NodeProgress
 
     if (sizes or shapes) and not random_inputs:
         raise click.UsageError("--dim and --shape are for --random-inputs")
-    loaded = models.load(model, engine=engine, node_time_limit=node_time_limit)
-    inputs = read_inputs(loaded, named_inputs, input_files)
-    if random_inputs:
-        missing = [info for info in loaded.inputs if info.name not in inputs]
-        open_sizes = parse_sizes(sizes, missing)
-        whole = parse_shapes(shapes, missing)
-        inputs |= make_inputs(missing, seed=seed, sizes=open_sizes, shapes=whole, below=integers_below)
+    with Bar(description=f"reading {model.name}"):
+        loaded = models.load(model, engine=engine, node_time_limit=node_time_limit)
+        inputs = read_inputs(loaded, named_inputs, input_files)
+        if random_inputs:
+            missing = [info for info in loaded.inputs if info.name not in inputs]
+            open_sizes = parse_sizes(sizes, missing)
+            whole = parse_shapes(shapes, missing)
+            inputs |= make_inputs(missing, seed=seed, sizes=open_sizes, shapes=whole, below=integers_below)
     require_all(loaded, inputs)
     files = OutputFiles(targets, [info.name for info in loaded.outputs])
     files.check()
@@ -122,8 +131,11 @@ def command(
     seconds = time_runs(loaded, inputs, benchmark) if benchmark else None
     _print_tensors(model.name, loaded, inputs, outputs)
     if seconds:
-        click.echo(f"\n{timing_text(seconds)}")
-    for path in files.write(outputs):
+        click.echo()
+        say(timing_text(seconds))
+    with Bar(description="writing the outputs"):
+        written = files.write(outputs)
+    for path in written:
         click.echo(f"\nwritten: {path}")
 
 
@@ -136,14 +148,14 @@ def _print_tensors(
     headers = ["", "name", "type", "shape", "declared"]
     if all(row[3] == row[4] for row in rows):
         headers, rows = headers[:4], [row[:4] for row in rows]
-    click.echo(f"{printable(title)}: {model.node_count} node{'s' if model.node_count != 1 else ''}\n")
+    click.echo(f"{printable(title)}: {count_text(model.node_count, 'node')}\n")
     print_table(headers, rows)
     for name, array in outputs.items():
         click.echo(f"\n{printable(name)} =\n{preview(array)}")
 
 
 def _rows(role: str, declared: Sequence[TensorInfo], arrays: Mapping[str, np.ndarray]) -> list[list[str]]:
-    """A line per array; inputs that a model may do without are given but not declared as inputs."""
+    """Return one row per array. Optional inputs of a model are given, but not declared as inputs."""
     from gatherscatter.cli.tables import type_text
     from gatherscatter.text import shape_text
 

@@ -1,4 +1,4 @@
-"""Timed runs of a model and their summary."""
+"""Time runs of a model and summarise the times."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gatherscatter.progress import NodeProgress
+from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def time_runs(model: Model, inputs: Mapping[str, np.ndarray], count: int) -> list[float]:
-    """Seconds of each of ``count`` runs of a model that has run once."""
+    """Return the seconds of each of ``count`` runs. The model must have run once before."""
     seconds = []
     with NodeProgress(count) as progress:
         for number in range(count):
@@ -28,7 +29,6 @@ def time_runs(model: Model, inputs: Mapping[str, np.ndarray], count: int) -> lis
 
 
 def timing_text(seconds: list[float]) -> str:
-    """The timings in one line."""
+    """Return the times as one line of text."""
     low, middle, high = (f"{value * 1e3:.3f} ms" for value in (min(seconds), statistics.median(seconds), max(seconds)))
-    runs = f"{len(seconds)} run{'s' if len(seconds) > 1 else ''}"
-    return f"benchmark: {runs} after a warm-up: min {low}, median {middle}, max {high}"
+    return f"benchmark: {count_text(len(seconds), 'run')} after a warm-up: min {low}, median {middle}, max {high}"

@@ -1,0 +1,65 @@
+"""Options whose value is a name from a list. The list is computed only when it is needed, which keeps help fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from gatherscatter.suggestions import find_similar, name_candidates
+
+
+class Choice(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
+    """One name from a list. Errors show the list, and shells complete the name.
+
+    ``name`` is the kind of thing that is named, for messages.
+    """
+
+    def __init__(self, name: str, find_names: Callable[[], Iterable[str]]) -> None:
+        self.name = name
+        self._find_names = find_names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name. Fail if it is not in the list."""
+        names = list(self._find_names())
+        if value not in names:
+            suggestion = name_candidates(map(repr, find_similar(value, names)[:1]))
+            self.fail(f"there is no {self.name} {value!r}; there are {', '.join(names)}{suggestion}", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that start with ``incomplete``."""
+        return [CompletionItem(name) for name in self._find_names() if name.startswith(incomplete)]
+
+
+class OperatorName(Choice):
+    """An op version, or an operator, which means its newest version. `gatherscatter.op` reports unknown names."""
+
+    def __init__(self) -> None:
+        super().__init__("operator", _operator_names)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        return str(value)
+
+
+class OperatorPattern(OperatorName):
+    """A pattern of op versions or operators, with ``*`` and ``?``: ``onnx.ScatterND``, ``onnx.Scatter*``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the pattern. Fail if it matches no name."""
+        import gatherscatter as gs
+
+        if not any(fnmatchcase(name, value) for name in self._find_names()):
+            gs.op(value)  # raises an error that suggests a name
+        return str(value)
+
+
+def _operator_names() -> list[str]:
+    import gatherscatter as gs
+
+    names = [row.name for row in gs.ops()]
+    return [*dict.fromkeys(name.rpartition("-")[0] for name in names), *names]
