@@ -1,4 +1,4 @@
-"""The benchmark: its table, its contenders, its judgement and its reports. No test looks at how long things take."""
+"""The benchmark: its table, contenders, judgements and reports. No test measures how long something takes."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def test_the_default_set_has_some_of_every_group() -> None:
     assert quick < default
     assert 90 <= len(default) <= 120
     for name in ("quick", "default"):
-        assert all(select([pattern]) for pattern in SETS[name])  # none is misspelled
+        assert all(select([pattern]) for pattern in SETS[name])  # every name exists
 
 
 @pytest.mark.parametrize("row", WORKLOADS, ids=lambda row: row.id)
 def test_a_workload_is_consistent(row: Workload) -> None:
-    """The full shapes fit together; only the scaled-down arrays are made."""
+    """The full shapes are consistent. Only the scaled-down arrays are allocated."""
     assert compute_bound(row, LIMITS).kind in ("stream", "random", "call")
     case = build(row.at_most(SMALL))
     assert case.data.shape == row.at_most(SMALL).data
@@ -108,31 +108,34 @@ def test_our_result_has_the_bits_of_the_reference(row: Workload) -> None:
 
 
 def some_of_each() -> list[Workload]:
-    """A workload of every combination of what the adapters look at."""
+    """Return a workload for every combination of properties that the adapters depend on."""
     looks = ("form", "dtype", "reduction", "axis", "batch_dims", "out", "layout", "grouping", "weighted", "prepared")
     kinds = {(*(getattr(row, name) for name in looks), row.indices[-1:] > (1,)): row for row in small()}
     return list(kinds.values())
 
 
-# Known faults of peers on single-threaded, small input; that they are found is the point of checking.
+# Known faults of peers on single-threaded, small input. The check must find them.
 ROUNDS_DOUBLES = {"openvino"}  # computes float64 in float32
 WHOLE = {"numpy", "torch", "jax", "onnxruntime", "openvino", "numba"}  # libraries that have most of the operators
 
 
 def check(peer: str) -> None:
-    """A peer on small workloads; run in a process of its own."""
+    """Check a peer on small workloads. This runs in a separate process."""
     rows = some_of_each() if peer not in WAYS else without_bags()
     rows = [row for row in rows if peer not in ROUNDS_DOUBLES or row.dtype not in ("float64", "int64")]
     check_rows(rows, make_contenders([peer], 1)[-1], 4 if peer in WHOLE else 20)
 
 
 def without_bags() -> list[Workload]:
-    """test_bench_bags.py checks every way of the peers that reduce bags."""
+    """Exclude the workloads that reduce bags. test_bench_bags.py checks them."""
     return [row for row in some_of_each() if row.form != "gather_reduce"]
 
 
 def check_rows(rows: list[Workload], contender: Contender, share: int) -> None:
-    """A contender is never wrong, and right for one of ``share`` rows or more. What it compiled serves later rows."""
+    """Check that a contender is never wrong, and right for more than one in ``share`` rows.
+
+    All rows run in one process, so later rows use code that was compiled for earlier ones.
+    """
     found = [(row, measure(row, [Ours(1), contender], UNTIMED)[1]) for row in rows]
     assert [(row.id, timing.note) for row, timing in found if timing.state == "wrong"] == []
     assert sum(timing.state == "ok" for _, timing in found) > len(rows) / share
@@ -146,7 +149,7 @@ class ParallelLoop(by_numba.NumbaContender):
 
 
 def check_parallel_loops() -> None:
-    """Numba's parallel loops on small workloads; run in a process of its own."""
+    """Check Numba's parallel loops on small workloads. This runs in a separate process."""
     by_numba._SMALL = 0
     check_rows(without_bags(), ParallelLoop(2), 4)
 
@@ -164,7 +167,7 @@ def test_parallel_loops_of_numba_are_right_or_refuse() -> None:
 
 
 class Liar:
-    """Gives zeros where there should be something, at first or in a later run."""
+    """A contender that returns zeros instead of the result, in the first or in a later run."""
 
     name = "liar"
 
@@ -197,7 +200,7 @@ def row_with(contender: Contender, workload: Workload = ADD) -> Row:
 def test_a_wrong_contender_is_shown_as_wrong_and_does_not_count(
     honest_runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gatherscatter.bench.measure._SLOW", 1e9)  # it may be slow: reading is
+    monkeypatch.setattr("gatherscatter.bench.measure._SLOW", 1e9)  # even a slow contender runs again
     row = row_with(Liar(honest_runs))
     assert row.timings[1].state == "wrong"
     assert f"run {honest_runs + 1} of 3" in row.timings[1].note
@@ -260,7 +263,7 @@ def results_of(*rows: Row) -> Results:
 
 
 def run_bench(folder: Path, *args: str) -> tuple[str, dict, str]:
-    """Three tiny workloads through the command line."""
+    """Run three tiny workloads from the command line."""
     rows = ["--only", "tiny/take", "--only", "sizes/add-64", "--only", "spatter/set-lulesh-1"]
     files = ["--json", folder / "r.json", "--html", folder / "r.html"]
     done = call("bench", *rows, "--peers", "numpy", "--repeat", "8", *files, *args)
@@ -271,7 +274,7 @@ def run_bench(folder: Path, *args: str) -> tuple[str, dict, str]:
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No limits measured, small workloads."""
+    """Use small workloads and do not measure limits."""
     monkeypatch.setattr("gatherscatter.bench.session.measure_limits", lambda *args: LIMITS)
     monkeypatch.setattr("gatherscatter.bench.workloads.WORKLOADS", tuple(small()))
     threads = gs.num_threads()
@@ -382,8 +385,8 @@ def test_the_list_shows_every_workload() -> None:
     ("args", "part"),
     [
         (["--only", "nothing"], "no workload matches nothing"),
-        (["--only", "tiny/take", "--peers", "abacus"], "'abacus' is not a peer: choose from numpy, torch"),
-        (["--against", "no-such-commit", "--only", "tiny/take"], "commit 'no-such-commit' can't be read"),
+        (["--only", "tiny/take", "--peers", "abacus"], "'abacus' is not a peer. Choose from numpy, torch"),
+        (["--against", "no-such-commit", "--only", "tiny/take"], "commit 'no-such-commit' cannot be read"),
         (["--repeat", "3"], "3 is not in the range x>=8"),
     ],
 )

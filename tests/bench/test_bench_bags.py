@@ -20,7 +20,7 @@ from gatherscatter.bench.workloads import select
 from gatherscatter.oracle import oracle
 from tests.support.processes import in_another_process
 
-# By peer: the ways that are right on some row.
+# For each peer, the ways that are right on at least one row.
 WAYS = {
     "numpy": {"take, reduceat", "take, add", "sort, take, reduceat", "take, add.at"},
     "torch": {"embedding_bag", "sparse.mm", "sparse.mm, reduce", "index_select, index_add_"},
@@ -30,7 +30,7 @@ WAYS = {
     "scipy": {"csr @ data", "coo @ data", "coo to csr @ data"},
     "two-steps": {"gather, scatter_update", "prepared gather, reduce"},
 }
-# Calls that a library refuses, and the words in which it says so.
+# Calls that a library refuses, and words of its error message.
 REFUSALS = ("addmm_out_sparse_csr_impl_mkl", "an empty last bag")
 OFFSETS = Workload(
     "test/offsets", "test", "sum", "gather_reduce", (1 << 20, 16), (1 << 20,), reduction="add", grouping="offsets",
@@ -39,7 +39,7 @@ OFFSETS = Workload(
 
 
 def kinds() -> list[Workload]:
-    """A small row of each combination of groupings, types and reductions."""
+    """Return a small row for each combination of grouping, type and reduction."""
     rows = [row.at_most(7) for row in select(["bags", "graphs-fused"])]
     return list({(r.grouping, r.prepared, r.weighted, r.dtype, r.index_dtype, r.reduction): r for r in rows}.values())
 
@@ -74,7 +74,7 @@ def test_the_reference_is_that_of_the_oracle(row: Workload) -> None:
 
 
 def members_of_bags(row: Workload, bags: np.ndarray | None) -> list[int]:
-    """The bag of each member, by counting."""
+    """Return the bag of each member, by counting."""
     if bags is None:
         return [member // row.indices[1] for member in range(row.indices[0] * row.indices[1])]
     if row.grouping == "segments":
@@ -83,7 +83,7 @@ def members_of_bags(row: Workload, bags: np.ndarray | None) -> list[int]:
 
 
 def check_ways(peer: str) -> None:
-    """All ways of a peer on small rows; run in a process of its own."""
+    """Check all ways of a peer on small rows. This runs in a separate process."""
     by_numba._SMALL = 0
     contender = make_contenders([peer], 2)[-1]
     right = set()
@@ -100,7 +100,7 @@ def check_ways(peer: str) -> None:
 
 
 def run_unless_refused(call: Callable[[], Any]) -> Any:
-    """The result of a call; None if the library is known to refuse it."""
+    """Return the result of a call, or None if the library is known to refuse it."""
     try:
         return call()
     except (RuntimeError, NotImplementedError) as error:
@@ -129,7 +129,7 @@ def test_the_limit_reads_each_member_once_and_writes_the_result() -> None:
     assert traffic(OFFSETS) == rows + result + indices
     assert traffic(replace(OFFSETS, weighted=True)) == rows + result + indices + (1 << 20) * 4
     assert traffic(replace(OFFSETS, grouping="segments")) == rows + result + (1 << 20) * 16
-    # The rate of copies is 4 GB/s in the cache and 1 GB/s in memory; random reads and fresh memory cost nothing.
+    # Copies run at 4 GB/s in the cache and 1 GB/s in memory. Random reads and fresh memory cost nothing.
     limits = Limits((1 << 15, 1 << 16), (4e9, 1e9), (4e9, 1e9), (0.0, 0.0), dict.fromkeys((4, 8, 64), (1e15, 1e15)))
     rest = (result + indices) / 1e9
     assert compute_bound(OFFSETS, limits).seconds == pytest.approx(rows / 1e9 + rest)

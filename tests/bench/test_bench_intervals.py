@@ -1,4 +1,4 @@
-"""Ratios and their intervals: against tables of the signed-rank test, and by simulated noise."""
+"""Ratios and their intervals, checked against tables of the signed-rank test and by simulated noise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from gatherscatter.bench.workload import Workload
 
 LIMITS = Limits((1 << 15,), (1e10,), (2e10,), (0.0,), {4: (1e9,), 8: (1e9,), 64: (1e8,)})
 
-# Number of pairs: which of the ordered averages bounds an interval of at least 99 %, by published tables of the test.
+# For each number of pairs: the ordered average that bounds an interval of at least 99 %, from published tables of the
+# test.
 RANKS = {8: 1, 9: 2, 10: 4, 11: 6, 12: 8, 13: 10, 14: 13, 15: 16, 16: 20, 18: 28, 20: 38}
 
 
@@ -42,7 +43,7 @@ def test_the_interval_holds_the_ratio_in_99_of_100_cases(count: int, noise: str)
         if noise == "spikes":
             both *= np.where(rng.random((2, count)) < 0.1, 1 + rng.random((2, count)) * 5, 1)
         if noise == "drift":
-            both *= np.linspace(1, 2, count)  # both of a pair, as when the machine gets slower
+            both *= np.linspace(1, 2, count)  # affects both of a pair, as when the machine slows down
         found = paired_ratio((1.1 * both[0]).tolist(), both[1].tolist())
         assert found is not None
         hits += found.low <= 1.1 <= found.high
@@ -78,7 +79,7 @@ def test_a_workload_is_even_if_its_interval_includes_1() -> None:
 
 
 def test_intervals_are_stretched_until_our_two_timings_are_even() -> None:
-    """Ten rows in which our second timing is 5 % slower for no reason: then 5 % mean nothing."""
+    """In ten rows, our second timing is 5 % slower for no reason. So a difference of 5 % proves nothing."""
     steady = [1.0, 1.001, 0.999, 1.0, 1.001, 1.0]
     slower = [1.05 * time for time in steady]
     one = results([row(number, steady, slower, [1.06 * time for time in steady]) for number in range(10)])

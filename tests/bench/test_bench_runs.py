@@ -1,4 +1,4 @@
-"""Runs of the benchmark that are interrupted, go on, stop early, and compare with another build."""
+"""Benchmark runs that are interrupted, resumed, stopped early, or compared with another build."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ONLY = ("--only", "tiny/*", "--peers", "numpy", "--threads", "2")
 
 
 class FakeClock:
-    """Measures nothing: times depend on the workload and the contender alone. Ctrl-C may come in a workload."""
+    """A clock that measures nothing. Times depend only on workload and contender. Ctrl-C can come in a workload."""
 
     def __init__(self) -> None:
         self.measured: list[str] = []
@@ -64,7 +64,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeClock
 
 
 def table(text: str) -> list[str]:
-    """What a run printed, without the lines that have its date, the load of the machine and names of files."""
+    """Return the printed table without the lines that contain the date, the load of the machine, or file names."""
     other = ("UTC", "other processes", "written:")
     return [line for line in text.splitlines() if not any(word in line for word in other)]
 
@@ -84,12 +84,12 @@ def test_a_run_that_was_interrupted_and_went_on_gives_the_same_table(
     clock.interrupt_at = interrupt_at
     stopped = call("bench", *ONLY, "--json", tmp_path / "parts.json")
     assert stopped.exit_code == 130
-    assert f"to go on: gatherscatter bench --resume {tmp_path / 'parts.json'}" in stopped.stderr
+    assert f"to resume: gatherscatter bench --resume {tmp_path / 'parts.json'}" in stopped.stderr
     assert f"{12 - interrupt_at} of 12 workloads are not measured yet" in stopped.stdout
     assert len(rows_of(tmp_path / "parts.json")) == interrupt_at
     resumed = call("bench", "--resume", tmp_path / "parts.json")
     assert resumed.exit_code == 0, resumed.stderr
-    assert sorted(clock.measured) == sorted(row.id for row in select(["tiny/*"]))  # each once
+    assert sorted(clock.measured) == sorted(row.id for row in select(["tiny/*"]))  # each appears once
     assert table(resumed.stdout) == table(whole.stdout)
     assert rows_of(tmp_path / "parts.json") == rows_of(tmp_path / "whole.json")
 
@@ -99,7 +99,7 @@ def test_an_unfinished_run_is_not_overwritten(clock: FakeClock, tmp_path: Path) 
     path = tmp_path / "r.json"
     assert call("bench", *ONLY, "--json", path).exit_code == 130
     before = path.read_bytes()
-    assert f"go on with --resume {path}" in fail("bench", *ONLY, "--json", path)
+    assert f"continue it with --resume {path}" in fail("bench", *ONLY, "--json", path)
     assert path.read_bytes() == before
 
 
@@ -124,11 +124,11 @@ def test_an_error_in_the_midst_of_a_run_loses_nothing(
     ("args", "named"),
     [
         (("--resume", "FILE", "--only", "main"), "--only"),
-        (("--resume", "FILE", "--quick", "--threads", "1"), "leave out --quick or --all, --threads"),
+        (("--resume", "FILE", "--quick", "--threads", "1"), "omit --quick or --all, --threads"),
         (("--resume", "FILE", "--list"), "--list"),
         (("--from", "FILE", "--against", "HEAD"), "--against"),
         (("--from", "FILE", "--resume", "FILE"), "--resume"),
-        (("--against", "HEAD", "--peers", "numpy"), "leave out --peers"),
+        (("--against", "HEAD", "--peers", "numpy"), "omit --peers"),
     ],
 )
 def test_options_without_effect_are_refused(tmp_path: Path, args: Sequence[str], named: str) -> None:
@@ -188,7 +188,7 @@ def test_progress_is_logged_in_lines_where_there_is_no_terminal(tmp_path: Path) 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 def test_ctrl_c_prints_and_keeps_what_there_is(tmp_path: Path) -> None:
-    """A real run in a process of its own, and a real signal."""
+    """Interrupt a real run in a separate process with a real signal."""
     kept = tmp_path / "r.json"
     command = [sys.executable, "-m", "gatherscatter", "bench", *ONLY, "--repeat", "8", "--json", str(kept)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -206,7 +206,7 @@ def test_ctrl_c_prints_and_keeps_what_there_is(tmp_path: Path) -> None:
 
 
 class Metronome:
-    """Stands in for the clock of single samples: each contender takes its own time, with or without noise."""
+    """A replacement for the clock of single samples. Each contender has a fixed time, with or without noise."""
 
     def __init__(self, noise: float) -> None:
         self._rng = np.random.default_rng(0)
@@ -230,7 +230,7 @@ def test_rounds_stop_when_the_interval_is_narrow(monkeypatch: pytest.MonkeyPatch
 
 
 def test_another_build_runs_beside_the_current_one(tmp_path: Path) -> None:
-    """A copy of this package stands in for an earlier commit: `.ci/run` builds a real one."""
+    """A copy of this package stands in for an earlier commit. `.ci/run` builds a real one."""
     copied = Path(commits.duplicate().gs.__file__).parent
     shutil.copytree(copied, tmp_path / "gatherscatter")
     text = (tmp_path / "gatherscatter" / "__init__.py").read_text()
@@ -242,7 +242,7 @@ def test_another_build_runs_beside_the_current_one(tmp_path: Path) -> None:
     assert package.gs is not gs
     assert package.gs._core is not gs._core
     assert package.gs.__version__ == f"9.{gs.__version__}"
-    sys.modules.pop("gatherscatter.extras", None)  # a module that neither has imported yet
+    sys.modules.pop("gatherscatter.extras", None)  # a module that neither build has imported yet
     package.activate()
     try:
         assert sys.modules["gatherscatter.arrays.convert"] is not mine["gatherscatter.arrays.convert"]

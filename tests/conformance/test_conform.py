@@ -1,4 +1,4 @@
-"""The conformance lab's runs: every misbehaviour told apart, every runtime's report shown by its own scripts."""
+"""Runs of the conformance lab: it distinguishes all kinds of misbehaviour, and its scripts reproduce every report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from gatherscatter.conformance import corpus, runtimes
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.changes import VerdictChange, find_changes
-from gatherscatter.conformance.observations import Crashed, Refused, Returned, Runs
+from gatherscatter.conformance.observations import Crashed, Hung, Observation, Refused, Returned, Runs
 from gatherscatter.conformance.process import StartError, Worker
 from gatherscatter.conformance.report import ConformReport, merge_reports
 from gatherscatter.conformance.report_files import LETTERS, read_json, summarize, write_json
@@ -48,7 +48,7 @@ READ = replace(FAR, id="test/read", op="onnx.GatherElements-13", inputs=(np.aran
 
 @pytest.fixture(autouse=True)
 def _misbehaving(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers, and the tests themselves, find the runtimes of misbehaving.py."""
+    """Make the runtimes of misbehaving.py available to workers and to the tests."""
     monkeypatch.syspath_prepend(SUPPORT)
     monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
 
@@ -76,8 +76,21 @@ def test_a_hang_ends_at_the_limit() -> None:
     assert found[PLAIN.id].verdict == found[FAR.id].verdict == "pass"
 
 
+def test_a_hang_is_waited_for_in_full_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def ask(worker: Worker, case: Case, times: int, timeout: float) -> tuple[Observation, ...]:
+        limits.append(timeout)
+        return (Hung(timeout),)
+
+    monkeypatch.setattr(Worker, "ask", ask)
+    with Examiner("gatherscatter", 10.0) as examiner:
+        assert list(examiner.examine(PLAIN)) == [(PLAIN, Judgement("hangs", message="no answer within 10 s"))]
+    assert limits == [10.0, 2.0]
+
+
 def test_a_crash_is_blamed_on_the_case_that_broke_the_worker() -> None:
-    """The process ends in a call which does nothing wrong, when an earlier one has been accepted."""
+    """The process ends in a harmless call if an earlier bad one was accepted."""
     later = replace(FAR, id="test/z", kind="axis", inputs=(np.arange(4), np.array([[9]]), np.array([1])))
     again = replace(later, id="test/zz")
     found = verdicts("LateCrash", PLAIN, FAR, later, again)
@@ -175,10 +188,10 @@ def test_judge(changes: dict, runs: list[Runs], verdict: str) -> None:
 @pytest.mark.parametrize(
     ("inputs", "expected", "got", "words"),
     [
-        (PLAIN.inputs, RIGHT, np.array([0, 1, 2, 3]), "data of 32 bits, cut off"),
-        (PLAIN.inputs, RIGHT, np.array([0, 2**31 - 1, 2, 3]), "data of 32 bits, at the limit"),
+        (PLAIN.inputs, RIGHT, np.array([0, 1, 2, 3]), "data in 32 bits (cut off)"),
+        (PLAIN.inputs, RIGHT, np.array([0, 2**31 - 1, 2, 3]), "data in 32 bits (at the limit)"),
         (PLAIN.inputs, RIGHT, np.array([0, 1, 2, 3], np.int32), "a result of int32"),
-        ((np.arange(4), np.array([[2**32 + 1]]), np.array([9])), None, np.array([0, 9, 2, 3]), "indices of 32 bits"),
+        ((np.arange(4), np.array([[2**32 + 1]]), np.array([9])), None, np.array([0, 9, 2, 3]), "indices in 32 bits"),
     ],
 )
 def test_narrowed(inputs: tuple, expected: list | None, got: np.ndarray, words: str) -> None:
@@ -201,7 +214,7 @@ def test_a_float64_that_float32_cannot_hold_may_end_at_the_limit() -> None:
     case = replace(case, expected=(np.array([0, np.inf]),))
     limit = float(np.finfo(np.float32).max)
     found = judge(case, [Runs(0xA5, (Returned((np.array([0, limit]),)),))])
-    assert found == Judgement("narrowed", found.got, "what data of 32 bits, at the limit, give")
+    assert found == Judgement("narrowed", found.got, "the result for data in 32 bits (at the limit)")
 
 
 def test_a_tiny_float64_that_is_flushed_to_zero_is_not_called_narrowed() -> None:
@@ -214,7 +227,7 @@ def test_an_unsigned_index_is_narrowed_to_a_signed_one() -> None:
     inputs = (np.arange(4.0), np.array([2**64 - 1], np.uint64), np.array(0))
     case = replace(PLAIN, op="openvino.Gather-8", type="float64", inputs=inputs, expected=(np.array([0.0]),))
     found = judge(case, [Runs(0xA5, (Returned((np.array([3.0]),)),))])
-    assert found == Judgement("narrowed", found.got, "what indices of 32 bits, cut off, give")
+    assert found == Judgement("narrowed", found.got, "the result for indices in 32 bits (cut off)")
 
 
 def test_a_mean_whose_sum_leaves_64_bits_is_not_called_narrowed() -> None:
@@ -277,7 +290,7 @@ def test_literals(array: np.ndarray) -> None:
 
 
 def departures(name: str, pattern: str, **filters: str) -> tuple[ConformReport, list[Case]]:
-    """A report of some cases, and one case for each verdict that is there."""
+    """Return a report of some cases, and one case for each verdict in it."""
     report = conform([name], corpus.cases(pattern, **filters)[::11][:40])
     first: dict[str, Case] = {}
     for id, judgement in report.results[name].items():
@@ -292,7 +305,7 @@ def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def shows(judgement: Judgement, ran: subprocess.CompletedProcess[str]) -> bool:
-    """Whether the output of a script is what the report says."""
+    """Check that the output of a script agrees with the report."""
     if judgement.verdict == "crashes":
         return judgement.message.startswith(signal.Signals(-ran.returncode).name) if ran.returncode < 0 else False
     if judgement.got is None:
@@ -329,7 +342,7 @@ def test_scripts_show_what_the_report_says(name: str, pattern: str, tmp_path: Pa
     for case in chosen:
         judgement = report.results[name][case.id]
         if judgement.verdict in ("out-of-bounds memory", "nondeterministic", "not asked"):
-            continue  # what memory holds isn't the same twice
+            continue  # the contents of memory differ between runs
         text = runtime.script(case)
         ran = run_script(text, tmp_path)
         assert shows(judgement, ran), (judgement, text, ran.stdout, ran.stderr)
@@ -370,7 +383,7 @@ def test_our_models_pass() -> None:
 
 
 def test_onnxruntime_takes_the_reductions_of_later_versions() -> None:
-    """Ruling O17: a reduction that the version does not have is taken without a word."""
+    """Ruling O17: a reduction that the version does not have is silently accepted."""
     pytest.importorskip("onnxruntime")
     report = conform(["onnxruntime"], corpus.cases("onnx/ScatterND-16/*", kind="attribute"))
     assert "accepts" in {judgement.verdict for judgement in report.results["onnxruntime"].values()}
@@ -382,7 +395,7 @@ def test_onnxruntime_takes_bfloat16_as_bits() -> None:
 
 
 def test_openvino_narrows() -> None:
-    """V18."""
+    """OpenVINO narrows indices (ruling V18)."""
     pytest.importorskip("openvino")
     assert "narrowed" in tally("openvino", "openvino/GatherElements-6/*", kind="wide values")
 
@@ -488,12 +501,12 @@ def test_reports_of_one_runtime_are_merged_by_case() -> None:
     assert {case["id"] for case in both["cases"]} == {case.id for case in (*some, *others)}
     assert [info["name"] for info in both["runtimes"]] == ["numpy"]
     older = two | {"runtimes": [two["runtimes"][0] | {"version": "1.0"}]}
-    with pytest.raises(ValueError, match=r"asked numpy .* and 1\.0; join reports of one release"):
+    with pytest.raises(ValueError, match=r"are about numpy .* and 1\.0; join reports of one release"):
         merge_reports(one, older)
 
 
 def test_a_run_goes_on(tmp_path: Path) -> None:
-    """What the file has stays, although a run would give something else; what it lacks is asked."""
+    """Results in the file are kept, even if a run would give others. Only missing results are computed."""
     file = tmp_path / "report.json"
     options = ("conform", "--runtime", "numpy", "--op", "onnx.Gather-13", "--type", "int64")
     succeed(*options, "--json", file)
@@ -513,8 +526,8 @@ def test_a_run_goes_on(tmp_path: Path) -> None:
     assert all(again["results"]["numpy"][id]["verdict"] == results[id]["verdict"] for id in rest)
     old = whole["runtimes"][0] | {"version": "1.0"}
     write_json(whole | {"results": {"numpy": kept}, "runtimes": [old]}, file)
-    assert "differs" not in succeed("conform", "--resume", file)  # another release: all is asked
-    assert "leave out --runtime" in fail("conform", "--resume", file, "--runtime", "numpy")
+    assert "differs" not in succeed("conform", "--resume", file)  # another release: all cases run again
+    assert "omit --runtime" in fail("conform", "--resume", file, "--runtime", "numpy")
     write_json(summarize(whole), file)
     before = file.read_bytes()
     assert "this is a summary of a report" in fail("conform", "--resume", file)
@@ -564,13 +577,13 @@ def test_what_changed(tmp_path: Path) -> None:
         f"numpy {release}: 3 of {total} cases changed\n"
         f"  pass -> nondeterministic: onnx.Gather-13, axis: {first} (may vary)\n"
         f"  pass -> differs: onnx.Gather-13, axis: {second} and 1 more "
-        "(the same release: another processor, or another judgement?)\n"
+        "(same release: was the processor or gatherscatter different?)\n"
         f"gatherscatter {report['gatherscatter']}: 0 of {total} cases changed\n"
     )
     part = {"results": {"numpy": {first: numpy[first]}}, "runtimes": report["runtimes"][:1]}
     write_json(report | part, old.with_name("part.json"))
     printed = succeed("conform", "--from", old.with_name("part.json"), "--against", old)
-    assert f"numpy {release}: 1 of 1 cases changed\n" in printed  # cases that were not asked now are no changes
+    assert f"numpy {release}: 1 of 1 cases changed\n" in printed  # cases that did not run now are not changes
     alone = [info for info in report["runtimes"] if info["name"] == "gatherscatter"]
     ours = report | {"runtimes": alone, "results": {"gatherscatter": report["results"]["gatherscatter"]}}
     write_json(ours, old)
@@ -587,8 +600,8 @@ def test_what_changed(tmp_path: Path) -> None:
     [
         ("pass", "nondeterministic", True),
         ("out-of-bounds memory", "differs", True),
-        ("pass", "allowed", True),  # which of several writes stays
-        ("crashes", "accepts", True),  # a write beyond the ends may hit nothing
+        ("pass", "allowed", True),  # it is undefined which of several writes is kept
+        ("crashes", "accepts", True),  # a write out of bounds may have no effect
         ("crashes", "pass", False),
         ("allowed", "differs", False),
         ("pass", "differs", False),
@@ -645,7 +658,7 @@ def test_the_runtimes_are_listed() -> None:
 
 def test_messages() -> None:
     assert "there is no runtime 'nil'; there are gatherscatter," in fail("conform", "--runtime", "nil")
-    assert "no case fits" in fail("conform", "--runtime", "numpy", "--kind", "nil")
+    assert "there is no kind 'nil'" in fail("conform", "--runtime", "numpy", "--kind", "nil")
     assert "there is no verdict 'nil'" in fail("conform", "--runtime", "numpy", "--fail-on", "nil")
     if runtimes.find("tract").missing():
         assert "runtime tract needs tract: pip install tract" in fail("conform", "--runtime", "tract")
@@ -675,12 +688,12 @@ def test_a_report_that_cannot_be_read_is_refused_before_the_run(tmp_path: Path) 
     good = ConformReport().to_dict()
     lacking = {key: value for key, value in good.items() if key != "results"}
     for text, said in (
-        ("no report", "this is no conformance report, nor JSON at all"),
-        ("[]", "this is no conformance report of format 1"),
+        ("no report", "this is not a conformance report, because it is not JSON"),
+        ("[]", "this is not a conformance report of format 1"),
         (json.dumps(lacking), "this conformance report lacks results"),
         (
             json.dumps(good | {"corpus": "0.9"}),
-            f"is about corpus 0.9, and the corpus here is {corpus.VERSION}: make it",
+            f"is about corpus 0.9, and the corpus here is {corpus.VERSION}; run conform",
         ),
     ):
         file.write_text(text)
@@ -688,7 +701,7 @@ def test_a_report_that_cannot_be_read_is_refused_before_the_run(tmp_path: Path) 
             printed = fail("conform", option, file)
             assert re.search(rf"{option}: {re.escape(str(file))}.*{re.escape(said)}", printed), text
     file.write_bytes(b"\xff\xfe")
-    assert "nor JSON at all" in fail("conform", "--from", file)
+    assert "because it is not JSON" in fail("conform", "--from", file)
 
 
 @pytest.mark.usefixtures("_nothing_is_run")
@@ -719,7 +732,7 @@ def test_an_interruption_leaves_results_and_no_worker(jobs: str, number: int, tm
     while not workers_of("misbehaving:Patient") and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(2)
-    os.killpg(run.pid, number)  # SIGINT as a terminal does
+    os.killpg(run.pid, number)  # as a terminal sends SIGINT
     printed, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
     assert "NumPy recipes" in printed
@@ -728,7 +741,7 @@ def test_an_interruption_leaves_results_and_no_worker(jobs: str, number: int, tm
     assert not report["complete"]
     results = report["results"]
     assert results["numpy"]
-    assert not results["misbehaving:Patient"]  # a worker that is interrupted, too, would look like a crash
+    assert not results["misbehaving:Patient"]  # if a worker were also interrupted, that would look like a crash
     assert not workers_of("misbehaving:Patient")
 
 

@@ -1,4 +1,4 @@
-"""The page of a conformance report, in a real browser: what it shows is what the report holds, and all of it works."""
+"""The page of a conformance report in a real browser: it shows the report's data, and all of its controls work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chromium() -> Iterator[browser.Browser]:
 
 @pytest.fixture
 def window(chromium: browser.Browser) -> browser.Browser:
-    """The browser, its window wide and light whatever the test before did."""
+    """Return the browser with a wide window in light mode, independent of earlier tests."""
     chromium.size(1440)
     chromium.media()
     return chromium
@@ -51,7 +51,7 @@ def random_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# What the page shows, and what it should show.
+# The displayed and the expected results.
 
 Cells = dict[tuple[str, str], dict[str, int]]
 
@@ -74,7 +74,7 @@ def meets(case: dict[str, Any], chosen: dict[str, Any]) -> bool:
 
 
 def expected_results(report: dict[str, Any], chosen: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """The case, runtime and verdict of each result that meets what is chosen."""
+    """Return the case, runtime and verdict of each result that matches the filters."""
     for case in report["cases"]:
         for runtime, results in report["results"].items():
             if not meets(case, chosen) or chosen.get("runtime") not in (None, runtime) or case["id"] not in results:
@@ -93,7 +93,7 @@ def expected_cells(report: dict[str, Any], chosen: dict[str, Any]) -> Cells:
 
 
 def choose(window: browser.Browser, chosen: dict[str, Any]) -> None:
-    """Through the form, as a hand would."""
+    """Choose values in the form, as a user would."""
     window.run(
         """
         document.getElementById("reset").click();
@@ -131,12 +131,12 @@ def open_cell(window: browser.Browser, op: str, runtime: str) -> None:
 
 
 def entry(id_: str, part: str = "") -> str:
-    """JavaScript for a case in its list, or for a part of it."""
+    """Return JavaScript for a case in its list, or for a part of it."""
     return f'document.querySelector("[data-case={id_!r}] {part}")'
 
 
 def open_case(window: browser.Browser, id_: str) -> str:
-    """Open all groups and then a case; its text."""
+    """Open all groups and then a case. Return its text."""
     window.run("for (const group of document.querySelectorAll('.kind')) group.open = true")
     window.wait(f"return {entry(id_)}")
     window.run(f"{entry(id_)}.open = true")
@@ -210,7 +210,7 @@ def test_the_head_says_that_a_run_was_ended(window: browser.Browser, complete: b
     report_page.write(SAMPLE | {"complete": complete}, tmp_path / "report.html")
     window.open(tmp_path / "report.html")
     text = window.run("return document.getElementById('about').innerText")
-    assert ("a run was ended before its last case" in text) is not complete
+    assert ("the run ended before its last case" in text) is not complete
 
 
 def test_thousands_of_cases_make_a_page_of_some_megabytes(window: browser.Browser, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_filters_combined_and_their_counts(window: browser.Browser, random_page:
         assert cells(window) == expected_cells(RANDOM, chosen), chosen
         count = len({case["id"] for case, *_ in expected_results(RANDOM, chosen)})
         assert shown_cases(window) == f"{count} of 400 cases", chosen
-        # An option says how many cases it would leave.
+        # An option shows how many cases would remain.
         name = chance.choice(["op", "type", "reduction", "kind", "rule", "runtime"])
         options = window.run(
             "return [...document.querySelector(`select[name=${arguments[0]}]`).options].slice(1)"
@@ -305,7 +305,7 @@ def test_nothing_left_is_said(window: browser.Browser, page: Path) -> None:
     window.open(page)
     choose(window, {"search": "no such case"})
     assert cells(window) == {}
-    assert "No case is like this" in window.run("return document.getElementById('matrix').textContent")
+    assert "No case matches these filters" in window.run("return document.getElementById('matrix').textContent")
 
 
 # Cases.
@@ -356,7 +356,7 @@ def test_a_case_shows_all_of_itself(window: browser.Browser, page: Path) -> None
     result = SAMPLE["results"]["onnxruntime"][case["id"]]
     rules = [RULES[name][part] for name in case["rules"] for part in RULES[name]]
     for part in (
-        *("data float16[4]", "[2, 1, 2, 3]", "input 1 is left out", "output float16[4]", "[2, 7, 2, nan]"),
+        *("data float16[4]", "[2, 1, 2, 3]", "input 1 is omitted", "output float16[4]", "[2, 7, 2, nan]"),
         *("-9223372036854775808", KINDS["plain"], result["message"], *rules, "OpenVINO CPU: pass"),
     ):
         assert " ".join(part.split()) in text
@@ -545,7 +545,7 @@ def test_keys_within_the_matrix(window: browser.Browser, page: Path) -> None:
         window.keys(keys)
         focused = window.run(FOCUSED)
         walked.append((focused["op"], focused["runtime"]))
-        window.keys(browser.CONTROL)  # a key of no meaning changes nothing
+        window.keys(browser.CONTROL)  # a key without a meaning changes nothing
     last = "openvino.ScatterUpdate-3"
     assert walked == [
         (ALL, "gatherscatter"),
@@ -634,7 +634,7 @@ def test_on_a_telephone_each_cell_says_its_runtime_and_can_be_touched(window: br
     assert cells(window) == expected_cells(SAMPLE, {})
 
 
-# Each text's contrast with what lies behind it, where it is less than WCAG 2 asks of small text.
+# The texts whose contrast with their background is below the WCAG 2 limit for small text.
 CONTRAST = """
 const channels = (color) => color.match(/[\\d.]+/g).map(Number);
 const luminance = ([r, g, b]) => {

@@ -1,4 +1,4 @@
-"""The search: it finds what departs, shrinks it, shows it once, and ends in time."""
+"""The search finds departures, shrinks them, reports each once, and ends in time."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_departures_are_found_and_shrunk() -> None:
     found = list(search.search("departing:Twice", 0.3, lambda *seen: asked.append(seen), ops=ops, seed=1))
     assert any(judgement.verdict == "pass" for _, _, judgement in asked)
     by_kind = {departure.case.kind: departure for departure in found}
-    assert len(found) == len(by_kind) == 2  # each once, and one never shrinks into the other
+    assert len(found) == len(by_kind) == 2  # each once, and none is a shrunk form of another
     assert by_kind["empty"].signature == ("refuses", "onnx.ScatterND-16", "empty")
     assert by_kind["negative"].signature == ("differs", "onnx.ScatterND-16", "negative")
     data, indices, updates = by_kind["negative"].case.inputs
     assert data is not None
     assert indices is not None
     assert updates is not None
-    assert data.shape in ((1,), (2,))  # nothing is left that could be left out
+    assert data.shape in ((1,), (2,))  # nothing can be removed any more
     assert indices.tolist() in ([-1], [-2])
     assert updates.shape == ()
     assert not corpus.same(data, by_kind["negative"].case)
@@ -81,7 +81,7 @@ def test_a_search_takes_time(minutes: float) -> None:
 
 
 def test_drawn_calls_are_cases() -> None:
-    """Every one has a kind, contiguous arrays of its own, and an answer that this package gives, too."""
+    """Every call has a kind, separate contiguous arrays, and a result that this package also gives."""
     random = Random(7)
     rows = [row for row in oracle.ROWS.values() if not row.deprecated]
     kinds = set()
@@ -154,6 +154,8 @@ def test_command(tmp_path: Path) -> None:
 
 def test_command_refuses_what_does_not_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "only --op goes with it" in fail("conform", "--search", "1", "--kind", "plain")
-    assert "numpy has no op version like nil" in fail("conform", "--runtime", "numpy", "--search", "1", "--op", "nil")
+    assert "there is no operator 'nil'" in fail("conform", "--runtime", "numpy", "--search", "1", "--op", "nil")
+    line = ("conform", "--runtime", "numpy", "--search", "1", "--op", "openvino.GatherTree")
+    assert "numpy has no op version like openvino.GatherTree" in fail(*line)
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     assert "pip install hypothesis" in fail("conform", "--runtime", "numpy", "--search", "0.1")

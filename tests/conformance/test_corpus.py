@@ -1,4 +1,4 @@
-"""The corpus of test vectors: what is in it, that its answers are right, and that others can read it."""
+"""The corpus of test vectors: its contents, its correct results, and its use by others."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ import pytest
 import gatherscatter as gs
 from gatherscatter.conformance import build, corpus, store, unspecified
 from gatherscatter.conformance.case import KINDS, Case, element_type
-from gatherscatter.conformance.exports import folder_name
+from gatherscatter.conformance.exports import FORMATS, about, folder_name
 from gatherscatter.conformance.rules import RULES
 from gatherscatter.oracle import oracle
 from tests.support.command_line import fail, succeed
-from tests.support.paths import DOCS
+from tests.support.paths import DOCS, ROOT
 
 CASES = corpus.cases()
 ROWS = [row for row in gs.ops() if row.kernel != "gather_tree"]
 PACKAGE = Path(gs.__file__).parent
-CASTS = "gatherscatter.arrays.casts"  # has names of types, and needs no kernel
+CASTS = "gatherscatter.arrays.casts"  # it lists types and does not need a kernel
 
 
 # ----------------------------------------------------------------------------------------------- where answers are from
@@ -98,7 +98,7 @@ def test_ids_are_unique_and_names_of_files() -> None:
     ("openvino/Gather-8/int32/none/example/example-7-24a90a", 3, [4, 0, 0]),
 ])  # fmt: skip
 def test_ids_stay(id: str, inputs: int, answer: Any) -> None:
-    """An id is published: it never comes to mean another call, and a changed answer changes the corpus' version."""
+    """Ids are published. An id never changes its call, and a changed result changes the corpus' version."""
     case = corpus.case(id)
     assert len(case.inputs) == inputs
     assert case.expected is not None
@@ -127,7 +127,7 @@ def test_an_unknown_id_is_a_lookup_error() -> None:
 
 
 def test_every_type_and_reduction_of_every_version_has_cases() -> None:
-    """Every element type of every version with every reduction: with a result, or refused where it does not exist."""
+    """Each element type of each version has a case for each reduction: a result, or a refusal if it does not exist."""
     there = {(case.op, case.type, case.reduction) for case in CASES}
     accepted = {(case.op, case.type) for case in CASES if case.expected is not None}
     for row in gs.ops():
@@ -193,7 +193,7 @@ def test_sections_that_rules_cite_are_in_the_specification() -> None:
 
 
 def outcome(case: Case) -> np.ndarray | Exception:
-    """What this package makes of a case."""
+    """Return this package's result for a case."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Scatter-11
@@ -224,7 +224,7 @@ def by_hand(pattern: str, label: str) -> Any:
 
 
 def test_answers_by_hand() -> None:
-    """Numbers of the rulings, written out."""
+    """Check results of the rulings that were computed by hand."""
     assert by_hand("openvino/ScatterElementsUpdate-12/int32/mean/*", "of-m8-m5-m6") == [1, -7, 1]  # floor(-19 / 3)
     assert by_hand("openvino/ScatterElementsUpdate-12/int32/mean/*", "of-m8-m5-m6-without-data") == [1, -6, 1]
     assert by_hand("openvino/ScatterElementsUpdate-12/int8/mean/*", "of-hundreds") == [1, 100, 1]
@@ -277,10 +277,10 @@ def test_what_is_open() -> None:
     assert reasons("onnx/ScatterND-18/int32/add/repeated/*") == {""}
     assert reasons("onnx/ScatterND-18/float32/add/*/where-counting-stops-by-one-*") == {
         ""
-    }  # one sum: nothing to reorder
+    }  # a single sum: there is no order
     assert reasons("onnx/ScatterND-18/float16/add/rounding/where-counting-stops-??????") == {"O16, V19"}
     assert reasons("onnx/ScatterND-18/float32/add/rounding/large-and-small-*") == {"O27"}
-    assert reasons("onnx/ScatterND-18/float32/add/many-updates/*") == {""}  # ones: exact in every order
+    assert reasons("onnx/ScatterND-18/float32/add/many-updates/*") == {""}  # only ones: exact in every order
     assert reasons("onnx/ScatterND-18/float64/max/nan/nan-in-*") == {"O12, V17"}
     assert reasons("onnx/ScatterND-18/float64/add/nan/nan-in-*") == {""}
     assert reasons("openvino/ScatterElementsUpdate-12/float32/m[ai][nx]/initial-value/one-nan-*") == {"O12, V17"}
@@ -291,7 +291,7 @@ def test_what_is_open() -> None:
     assert reasons("onnx/ScatterND-18/*/none/k-0/one-empty-*") == {""}
     assert reasons("onnx/GatherElements-13/*", kind="out of range") == {""}  # "it is an error"
     assert reasons("onnx/ScatterND-18/*", kind="out of range") == {
-        "the text gives a range of indices, and no consequence of an index outside"
+        "the specification gives a range of indices, but no consequence of an index outside it"
     }
     assert reasons("openvino/ScatterElementsUpdate-12/*", kind="out of range") == {""}  # "exception is raised"
     assert reasons("openvino/ScatterElementsUpdate-12/int*/mean/*/of-m8-and-m5-*") == {""}  # rounded down
@@ -359,19 +359,22 @@ def test_command_list() -> None:
     assert len(listed) == len(corpus.cases(op="onnx.GatherND-13", kind="k=0"))
     assert "onnx/GatherND-13/float32/none/k-0/two-empty-tuples-a31081  result  open  2.4 O7" in listed
     counted = succeed("corpus", "list", "--count")
-    assert f"{len(CASES)} cases" in counted
+    assert f"{len(CASES):,} cases" in counted
     assert re.search(r"^repeated +\d+ +several updates to one place$", counted, re.M)
-    assert "of the kinds plain, example" in fail("corpus", "list", "--kind", "foo")
+    assert "there is no kind 'foo'; there are plain, example" in fail("corpus", "list", "--kind", "foo")
 
 
 def test_command_export(tmp_path: Path) -> None:
-    done = succeed("corpus", "export", tmp_path / "new", "--form", "json", "--id", "onnx/Gather-1/int8/*")
+    done = succeed("corpus", "export", tmp_path / "new", "--format", "json", "--case", "onnx/Gather-1/int8/*")
     assert done == f"written: {len(corpus.cases('onnx/Gather-1/int8/*'))} cases to {tmp_path / 'new'}\n"
-    assert "is not empty" in fail("corpus", "export", tmp_path / "new", "--form", "json")
-    other = succeed("corpus", "export", tmp_path / "ir", "--form", "openvino", "--type", "int4")
-    assert "int4 is no element type of our IR writer" in other
-    assert "of the other specification" in other
-    with pytest.raises(ValueError, match="form must be one of 'onnx'"):
+    assert "is not empty" in fail("corpus", "export", tmp_path / "new", "--format", "json")
+    other = succeed("corpus", "export", tmp_path / "ir", "--format", "openvino", "--type", "int4")
+    skipped = [
+        len([case for case in corpus.cases(f"{domain}/*") if case.type == "int4"]) for domain in ("onnx", "openvino")
+    ]
+    assert f"skipped: {skipped[0]:,} ONNX cases (use --format onnx for them)\n" in other
+    assert f"skipped: {skipped[1]:,} cases of int4, which gatherscatter does not write to IRs\n" in other
+    with pytest.raises(ValueError, match="format must be one of 'onnx'"):
         corpus.export(tmp_path / "none", "xml")
 
 
@@ -379,7 +382,7 @@ def test_command_export(tmp_path: Path) -> None:
 
 
 def test_export_json(tmp_path: Path) -> None:
-    """Read back with nothing but JSON and NumPy's constructors."""
+    """Read the export with only JSON and NumPy's constructors."""
     seen: list[str] = []
     assert corpus.export(tmp_path, "json", progress=seen.append).written == len(CASES) == len(seen)
     index = json.loads((tmp_path / "corpus.json").read_text(encoding="utf-8"))
@@ -421,9 +424,46 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 def test_export_npz(tmp_path: Path) -> None:
     assert corpus.export(tmp_path, "npz").written == len(CASES)
     with zipfile.ZipFile(build.locate_corpus()) as archive:
-        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name not in about.FILES} == {
             name: archive.read(name) for name in archive.namelist()
         }
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_exported_cases_say_what_they_are(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The export has a README, a licence and a version. The code in its README reads a case."""
+    if format == "onnx":
+        pytest.importorskip("onnx")
+    words = (
+        "--format",
+        format,
+        "--op",
+        "onnx.Gather-13",
+        "--op",
+        "openvino.Gather-8",
+        "--kind",
+        "plain",
+        "--type",
+        "float32",
+    )
+    succeed("corpus", "export", tmp_path / "vectors", *words)
+    monkeypatch.chdir(tmp_path / "vectors")
+    cases = [*corpus.cases(op="onnx.Gather-13", kind="plain", type="float32")] if format != "openvino" else []
+    cases += corpus.cases(op="openvino.Gather-8", kind="plain", type="float32") if format != "onnx" else []
+    facts = json.loads(Path("export.json").read_text(encoding="utf-8"))
+    assert (facts["corpus"], facts["format"], facts["cases"]) == (corpus.VERSION, format, len(cases))
+    command = f"gatherscatter corpus export vectors {' '.join(words)}"
+    assert facts["command"] == command
+    assert Path("LICENSE").read_text(encoding="utf-8") == (ROOT / "LICENSE").read_text(encoding="utf-8")
+    text = Path("README.md").read_text(encoding="utf-8")
+    for said in (f"| corpus version | {corpus.VERSION}.", f"{len(cases)} cases: ", f"`{command}`", "Apache-2.0"):
+        assert said in text
+    names: dict[str, Any] = {}
+    [code] = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    exec(code, names)
+    case = next(case for case in cases if case.id == names.get("facts", names.get("case"))["id"])
+    expected = names["expected"] if format == "openvino" else names["expected"][0]
+    assert corpus.same(from_json(expected) if format == "json" else expected, case)
 
 
 SAMPLE = [
@@ -433,7 +473,7 @@ SAMPLE = [
 
 
 def test_export_onnx(tmp_path: Path) -> None:
-    """ONNX's own loader finds the tests, its checker finds the models right, and its tensors are ours."""
+    """ONNX's loader finds the tests, its checker accepts the models, and the tensors equal those of the corpus."""
     onnx = pytest.importorskip("onnx")
     from onnx.backend.test.loader import load_model_tests
 
@@ -477,10 +517,10 @@ def test_onnxruntime_runs_the_exported_models(tmp_path: Path) -> None:
 
 
 def test_openvino_runs_the_exported_models(tmp_path: Path) -> None:
-    """The examples, but for two in which OpenVINO departs: an index below -s, and a scalar index of ScatterUpdate."""
+    """Run the examples except two in which OpenVINO departs: an index below -s, and a scalar index of ScatterUpdate."""
     from tests.support.openvino_package import run_in_openvino
 
-    departs = (  # and a bag without members at the end
+    departs = (  # and an empty bag at the end
         "openvino/Gather-8/int32/none/example/example-7-",
         "openvino/ScatterUpdate-3/float32/none/example/formula-1-",
     )

@@ -1,4 +1,4 @@
-"""The judges: every disagreement with the oracle has an explanation, and every explanation a disagreement."""
+"""Every disagreement of a judge with the oracle has an explanation, and every explanation has a disagreement."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tools.lab.judges import AGREES, JUDGES, NOT_ASKED, Explanation, disagrees, 
 from tools.lab.results import read_verdicts
 from tools.lab.rulings_page import TITLE, count_opinions, rewrite
 
-MOST = 2000  # cases that a judge has time for in a test
+MOST = 2000  # the number of cases that fits into a test
 SLOW = {"stablehlo": 500}
 
-# Cases that the specification decides and that every implementation should get right.
+# Cases that the specification decides and every implementation should get right.
 ORDINARY = ("plain", "example", "slices", "axis", "long axis", "batch dims")
 
 
@@ -31,7 +31,7 @@ def is_ordinary(case: Case) -> bool:
 
 
 def choose_cases(most: int) -> list[Case]:
-    """A part of the corpus that is always the same, and has every operator with each of its kinds."""
+    """Choose a fixed subset of the corpus that contains every operator with each of its kinds."""
     ordered = sorted(corpus.cases(), key=lambda case: sha256(case.id.encode()).digest())
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in ordered:
@@ -85,7 +85,7 @@ def test_other_answers_to_ordinary_cases_have_no_explanation() -> None:
         for verdict in ("crashes", "out-of-bounds memory", "nondeterministic", "narrowed", "differs")
         if explain(judge, case, verdict) is not None
     }
-    # This example of Gather-8 has indices out of range, and shows the zeros that only this operator has.
+    # This example of Gather-8 has indices out of range. It shows the zeros that only this operator gives.
     assert explained == {("stablehlo", "openvino/Gather-8/int32/none/example/example-7-24a90a")}
 
 
@@ -106,7 +106,7 @@ def test_agreement_needs_no_explanation() -> None:
 
 
 def published() -> dict[str, dict[str, str]]:
-    """The published verdicts of the judges."""
+    """Return the published verdicts of the judges."""
     return {judge: read_verdicts()[judge] for judge in JUDGES}
 
 
@@ -137,7 +137,7 @@ def test_opinions_of_a_ruling() -> None:
     verdicts = {
         means("int32", "m8-m5-m6-5e01c8"): "pass",
         means("int32", "the-largest-ccc5bb"): "differs",
-        means("uint16", "1-2-4-8-9fafc9"): "refuses",  # no function for the type
+        means("uint16", "1-2-4-8-9fafc9"): "refuses",  # there is no function for this type
         means("float16", "1-and-2-d13632"): "not asked",
     }
     found = {judge: str(opinions) for (rule, judge), opinions in count_opinions({"pytorch": verdicts}).items()

@@ -1,4 +1,4 @@
-"""ONNX Runtime with this package's operators: the whole corpus, without a departure."""
+"""ONNX Runtime with this package's operators runs the whole corpus without a departure."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def test_the_library_departs_in_no_case() -> None:
     assert not_asked == {
         "it has no tensors of complex numbers": 164,
         "its custom operators take no float8_e8m0fnu": 4,
-        "its custom operators can't look for attributes that they don't know": 36,
+        "its custom operators can't detect unknown attributes": 36,
     }

@@ -1,4 +1,4 @@
-"""The benchmark: workloads as one table, contenders that are checked before they are timed, and reports.
+"""The benchmark: a table of workloads, contenders that are checked before they are timed, and reports.
 
-``gatherscatter bench`` runs it. Nothing here is imported by the rest of the package.
+``gatherscatter bench`` runs it. The rest of the package imports nothing from here.
 """

@@ -9,25 +9,25 @@ from gatherscatter.bench.limits import Limits
 from gatherscatter.bench.workload import LANES, Workload, numpy_dtype, row_view
 
 RANDOM = ("uniform", "permutation", "negatives")
-_CALL = 1 << 13  # bytes below which the call itself is what costs
+_CALL = 1 << 13  # bytes below which the call itself takes most of the time
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Which limit applies and the seconds that it allows."""
+    """The limit that applies, and the least time that it allows, in seconds."""
 
     kind: str  # "stream", "random" or "call"
     seconds: float
 
 
 def compute_bound(workload: Workload, limits: Limits) -> Bound:
-    """The larger of moving all bytes in order and reaching all places at random; and the cost of fresh memory.
+    """Return the larger time of moving all bytes in order and of random access, plus the cost of fresh memory.
 
-    Reads and writes at random places count as random reads. Indices that repeat or come in order are no random
-    access: their bound is the stream.
+    Reads and writes at random places count as random reads. Indices that repeat or are sorted are not random access, so
+    their bound is the stream.
 
-    A gather_reduce reads each member's row once and writes the result. Uniform members lie anywhere in data. All others
-    may lie in the fastest cache.
+    A gather_reduce reads the row of each member once and writes the result. The rows of uniform members can be anywhere
+    in data. All other rows may be in the fastest cache.
     """
     moved = traffic(workload)
     if moved < _CALL or workload.form == "gather_tree":
@@ -50,7 +50,7 @@ def _stream_seconds(workload: Workload, limits: Limits, moved: int) -> float:
 
 
 def traffic(workload: Workload) -> int:
-    """Bytes that must be read or written, each once."""
+    """Return the bytes that must be read or written, each counted once."""
     slots = workload.useful_bytes
     column = prod(workload.indices[:1]) if workload.layout == "expanded" else prod(workload.indices)
     indices = column * numpy_dtype(workload.index_dtype).itemsize
@@ -72,7 +72,7 @@ def _output(workload: Workload) -> int:
 
 
 def _places(workload: Workload) -> tuple[int, int, int]:
-    """How many places are reached, the bytes at each, and the bytes over which they lie scattered."""
+    """Return the number of places, the bytes at each, and the bytes over which they are scattered."""
     item, data = workload.itemsize, workload.data
     if workload.layout in ("expanded", "repeated"):  # whole rows, though each element has an index
         rows, width = workload.indices[0], prod(workload.indices[1:]) * item

@@ -1,4 +1,4 @@
-"""The arrays of a workload, made from a seed when they are needed."""
+"""The arrays of a workload, generated from a seed when they are needed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _BLOCK = 1 << 20
 class GroupedMembers(NamedTuple):
     """The members of gather_reduce, bag after bag."""
 
-    starts: np.ndarray  # where each bag begins, and where the last one ends
+    starts: np.ndarray  # the start of each bag, and the end of the last one
     rows: np.ndarray  # the row of data of each member
     weights: np.ndarray | None
 
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A workload in memory; gathers have no updates, and only gather_reduce has bags and weights."""
+    """A workload with its arrays. Gathers have no updates, and only gather_reduce has bags and weights."""
 
     workload: Workload
     data: np.ndarray
@@ -44,7 +44,7 @@ class BenchCase:
 
     @cached_property
     def target(self) -> np.ndarray:
-        """A copy of data for all who work in place, one at a time: large data is not to be there once for each."""
+        """A copy of data that all contenders share to work in place, one at a time. It saves a copy for each."""
         return self.data.copy(order="C")
 
     @cached_property
@@ -56,7 +56,7 @@ class BenchCase:
 
     @cached_property
     def grouped(self) -> GroupedMembers:
-        """The members of gather_reduce in the order of their bags. Those of a bag keep their order."""
+        """The members of gather_reduce in the order of their bags. Members of the same bag keep their order."""
         rows, weights = self.indices.reshape(-1), self.weights
         if weights is not None:
             weights = weights.reshape(-1)
@@ -67,7 +67,7 @@ class BenchCase:
 
     @cached_property
     def _starts(self) -> np.ndarray:
-        """Of the type of the indices, which some libraries demand."""
+        """The starts, in the type of the indices, which some libraries require."""
         workload = self.workload
         if self.bags is None:
             starts = np.arange(workload.bags + 1) * workload.indices[1]
@@ -79,7 +79,7 @@ class BenchCase:
 
 
 def build(workload: Workload, seed: int = 0) -> BenchCase:
-    """Make the arrays; the same seed gives the same arrays, whatever else is made before."""
+    """Generate the arrays. The same seed gives the same arrays, independent of other calls."""
     rng = np.random.default_rng([seed, zlib.crc32(workload.id.encode())])
     if workload.form == "gather_tree":
         return _tree(workload, rng)
@@ -93,7 +93,7 @@ def build(workload: Workload, seed: int = 0) -> BenchCase:
 
 
 def _bags(workload: Workload, rng: np.random.Generator) -> np.ndarray | None:
-    """Offsets at random places, so that bags differ and some are empty; or segment ids distributed as indices are."""
+    """Return random offsets, for which bags differ and some are empty, or segment ids distributed like indices."""
     count, bags = prod(workload.indices), workload.bags
     if workload.grouping == "packed":
         return None
@@ -121,7 +121,7 @@ def _data(workload: Workload, rng: np.random.Generator) -> np.ndarray:
 
 
 def _values(shape: Shape, workload: Workload, rng: np.random.Generator, update: bool = False) -> np.ndarray:
-    """Random values: a block of them repeated, since only positions matter."""
+    """Return random values. A block of them is repeated, because only positions matter."""
     dtype = numpy_dtype(workload.dtype)
     block = rng.standard_normal(min(prod(shape), _BLOCK - 1))  # an odd length: rows differ
     if workload.reduction == "mul":
@@ -154,13 +154,13 @@ def _indices(workload: Workload, rng: np.random.Generator) -> np.ndarray:
 
 
 def _lanes(workload: Workload, rng: np.random.Generator) -> np.ndarray:
-    """One index per element; "expanded" repeats those of the first column without memory for it."""
+    """Return one index per element. "expanded" repeats the first column without using memory for it."""
     shape, size = workload.indices, workload.data[workload.axis]
     if workload.layout in ("expanded", "repeated"):
         column = DISTRIBUTIONS[workload.distribution](shape[0], size, rng, workload.parameter)
         column = column.astype(workload.index_dtype).reshape(-1, *[1] * (len(shape) - 1))
         whole = np.broadcast_to(column, shape)
         return whole if workload.layout == "expanded" else whole.copy()
-    if workload.distribution == "permutation":  # each lane of its own; ties don't occur in 64-bit floats
+    if workload.distribution == "permutation":  # a separate one for each lane; 64-bit floats have no ties
         return np.argsort(rng.random(shape), axis=workload.axis)
     return DISTRIBUTIONS[workload.distribution](prod(shape), size, rng, workload.parameter).reshape(shape)

@@ -1,4 +1,4 @@
-"""Other commits of this project: built once, and loaded beside the package that is measured."""
+"""Other commits of this project: built once, and loaded in addition to the running package."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from typing import Any
 
 _NAME = "gatherscatter"
 _HASH = re.compile("[0-9a-f]{7,40}")
-_PLAIN_FINDERS: list[Any] = [BuiltinImporter, FrozenImporter, PathFinder]  # without that of an editable install
+_PLAIN_FINDERS: list[Any] = [BuiltinImporter, FrozenImporter, PathFinder]  # without the finder of an editable install
 
 
 class Package:
-    """A version of gatherscatter with its modules. Several can be in one process; they share no memory."""
+    """A version of gatherscatter with its modules. One process can hold several. They share no memory."""
 
     def __init__(self, modules: dict[str, ModuleType], finders: Sequence[Any]) -> None:
         self._modules = modules
@@ -34,7 +34,7 @@ class Package:
         self.gs: Any = modules[_NAME]
 
     def activate(self) -> None:
-        """Make imports find the modules of this version and no others.
+        """Make imports find only the modules of this version.
 
         Functions of the package import modules when they are called.
         """
@@ -51,44 +51,44 @@ def _find_loaded_modules() -> dict[str, ModuleType]:
 
 
 def _unload_modules() -> dict[str, ModuleType]:
-    """Take all modules of the package out of Python's table."""
+    """Remove all modules of the package from ``sys.modules``, and return them."""
     modules = _find_loaded_modules()
     for name in modules:
         del sys.modules[name]
     return modules
 
 
-CURRENT = _active = Package(_find_loaded_modules(), sys.meta_path)  # the version that is running
+CURRENT = _active = Package(_find_loaded_modules(), sys.meta_path)  # the running version
 
 
 def find_commit(name: str) -> str:
-    """The hash of a commit, ten digits of it.
+    """Return the hash of a commit, shortened to ten digits.
 
     Raises
     ------
     ValueError
-        There is no such commit, or this is not a clone of gatherscatter.
+        The commit does not exist, or this is not a clone of gatherscatter.
     """
     try:
         commit = _git("rev-parse", "--verify", "--short=10", "--end-of-options", f"{name}^{{commit}}").strip()
         project = _git("show", f"{commit}:pyproject.toml")
     except (OSError, subprocess.CalledProcessError) as error:
         reason = (getattr(error, "stderr", "") or str(error)).strip()
-        raise ValueError(f"commit {name!r} can't be read: {reason}; call this in a clone of {_NAME}") from None
+        raise ValueError(f"commit {name!r} cannot be read: {reason}. Run this in a clone of {_NAME}") from None
     if f'name = "{_NAME}"' not in project:
-        raise ValueError(f"commit {name!r} is not one of {_NAME}: call this in a clone of it")
+        raise ValueError(f"commit {name!r} is not a commit of {_NAME}. Run this in a clone of {_NAME}")
     return commit
 
 
 def build(commit: str) -> Path:
-    """A folder with the package of a commit; it is built if that has not been done before.
+    """Return a folder with the package of a commit. Build it unless an earlier call has done so.
 
     Raises
     ------
     ValueError
         The text is not the hash of a commit.
     RuntimeError
-        The build fails; the text is the end of what it printed.
+        The build fails. The message has the end of its output.
     """
     if not _HASH.fullmatch(commit):
         raise ValueError(f"{commit!r} is not the hash of a commit")
@@ -100,28 +100,28 @@ def build(commit: str) -> Path:
         sources, made = Path(folder, "sources"), Path(folder, "made")
         _extract(commit, sources)
         can_build = shutil.which("cmake") and all(map(find_spec, _build_modules(sources)))
-        options = ["--no-build-isolation"] if can_build else []  # else pip fetches what a build needs
+        options = ["--no-build-isolation"] if can_build else []  # else pip downloads the build requirements
         command = [sys.executable, "-m", "pip", "install", "--no-deps", *options, "--target", str(made), str(sources)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"commit {commit} can't be built:\n{(done.stdout + done.stderr)[-2000:]}")
+            raise RuntimeError(f"commit {commit} cannot be built:\n{(done.stdout + done.stderr)[-2000:]}")
         try:
             made.rename(target)
-        except OSError:  # another run was faster
+        except OSError:  # another process was faster
             if not target.is_dir():
                 raise
     return target
 
 
 def _build_modules(sources: Path) -> list[str]:
-    """The modules that a build of some sources imports."""
+    """Return the modules that a build of these sources imports."""
     settings = tomllib.loads((sources / "pyproject.toml").read_text(encoding="utf-8"))
     names = [re.split(r"[^\w-]", requirement)[0] for requirement in settings["build-system"]["requires"]]
     return [name.replace("-", "_") for name in names]
 
 
 def load(folder: Path) -> Package:
-    """Import the package in a folder beside the one that is running, which stays active."""
+    """Import the package in a folder in addition to the running one, which stays active."""
     CURRENT.activate()
     finders = list(sys.meta_path)
     before = _unload_modules()
@@ -138,16 +138,16 @@ def load(folder: Path) -> Package:
 
 
 def duplicate() -> Package:
-    """The version that is running, loaded once more from a copy of its files, with threads and memory of its own.
+    """Load the running version again from a copy of its files, with separate threads and memory.
 
-    What differs between the two is noise, and of the same kind as between two commits.
+    Differences between the two are noise, of the same kind as between two commits.
     """
     package = CURRENT.gs
     folder = Path(tempfile.mkdtemp(prefix="gatherscatter-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(package.__file__).parent, folder / _NAME, ignore=ignored)
-    shutil.copy(package._core.__file__, folder / _NAME)  # which an editable install has elsewhere
+    shutil.copy(package._core.__file__, folder / _NAME)  # an editable install has it elsewhere
     return load(folder)
 
 

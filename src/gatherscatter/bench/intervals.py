@@ -1,4 +1,4 @@
-"""How sure a ratio is: an estimate and its interval, from times that were measured in the same round."""
+"""Ratios with confidence intervals, estimated from times that were measured in the same round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEVEL = 0.99  # of confidence
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio of two times, and the interval in which it lies with 99 % confidence.
+    """A ratio of two times, and its interval with 99 % confidence.
 
     >>> Interval(1.25, 1.1, 1.4).verdict, Interval(1.02, 0.97, 1.06).verdict, Interval(0.8, 0.7, 0.9).verdict
     ('ahead', 'even', 'behind')
@@ -36,26 +36,26 @@ class Interval:
         return log(self.high / self.low) / 2
 
     def widen(self, factor: float, least: float) -> Interval:
-        """The interval made wider: to at least ``least`` on both sides (0.02 is 2 %), and then ``factor`` times."""
+        """Return a wider interval: at least ``least`` on both sides (0.02 is 2 %), and then ``factor`` times."""
         low = self.value * min(self.low / self.value, 1 / (1 + least)) ** factor
         high = self.value * max(self.high / self.value, 1 + least) ** factor
         return Interval(self.value, low, high)
 
     @property
     def missed(self) -> float:
-        """How many times as wide the interval must be to include 1."""
+        """The factor by which the interval must be widened to include 1."""
         distance = log(self.value)
         reach = log(self.value / self.low) if distance > 0 else log(self.high / self.value)
         return abs(distance) / reach if reach else 0.0
 
 
 def paired_ratio(times: Sequence[float], others: Sequence[float]) -> Interval | None:
-    """The ratio of two contenders' times, which were measured in the same rounds.
+    """Return the ratio of the times of two contenders, which were measured in the same rounds.
 
-    The estimate is that of Hodges and Lehmann, and the interval that of Wilcoxon's signed-rank test (Hollander, Wolfe
-    and Chicken, Nonparametric Statistical Methods, 3.2 and 3.3), both of logarithms. A few rounds in which another
-    process ran move neither far. Less than eight pairs can't give 99 % confidence: the interval then is their range.
-    None if there are no pairs.
+    The estimate is the one of Hodges and Lehmann, and the interval comes from Wilcoxon's signed-rank test (Hollander,
+    Wolfe and Chicken, Nonparametric Statistical Methods, 3.2 and 3.3). Both use logarithms. A few rounds that another
+    process disturbed change neither much. With fewer than eight pairs, 99 % confidence is impossible, and the interval
+    is their range. Without pairs, the result is None.
 
     >>> paired_ratio([2.0, 2.2, 2.0, 8.0, 2.0, 2.0, 2.0], [1.0, 1.1, 1.0, 1.0, 1.0, 1.0, 1.0]).value
     2.0
@@ -69,7 +69,7 @@ def paired_ratio(times: Sequence[float], others: Sequence[float]) -> Interval | 
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """The value that so large a share of the values does not exceed; 0 if there are none.
+    """Return the value that the given share of the values does not exceed, or 0 without values.
 
     >>> quantile([3.0, 1.0, 2.0], 0.5)
     2.0
@@ -80,8 +80,8 @@ def quantile(values: Iterable[float], share: float) -> float:
 
 @cache
 def _rank(count: int) -> int:
-    """Which of the averages, counted from both ends, bound the interval: the last that the test does not reject."""
-    ways = [1]  # in which the signs of 1 ... count give a sum of so much
+    """Return which averages, counted from both ends, bound the interval: the last ones that the test accepts."""
+    ways = [1]  # by sum: the number of ways in which the signs of 1 ... count give this sum
     for rank in range(1, count + 1):
         longer = ways + [0] * rank
         for total, number in enumerate(ways):

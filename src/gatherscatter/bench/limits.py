@@ -1,4 +1,4 @@
-"""What the machine can do: copy bandwidth, random reads and fresh memory, measured beside the workloads."""
+"""The limits of the machine: copy bandwidth, random reads and fresh memory, measured with the workloads."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _TYPES = {4: np.float32, 8: np.float64, 64: np.float64}
 
 @dataclass(frozen=True)
 class Limits:
-    """Measured once per run; a value per size of memory."""
+    """Limits, measured once per run, with a value per size of memory."""
 
     sizes: tuple[int, ...]
-    copy_one: tuple[float, ...]  # bytes a second, those read and those written, one thread
-    copy_all: tuple[float, ...]  # the same, all threads
-    fresh: tuple[float, ...]  # seconds a byte, for memory that is touched for the first time
-    random: dict[int, tuple[float, ...]]  # reads a second by bytes per read
+    copy_one: tuple[float, ...]  # bytes per second, read and written, on one thread
+    copy_all: tuple[float, ...]  # the same, on all threads
+    fresh: tuple[float, ...]  # seconds per byte, for memory that is touched for the first time
+    random: dict[int, tuple[float, ...]]  # reads per second, by bytes per read
 
     def stream_seconds(self, traffic: float, within: float | None = None) -> float:
-        """The least time to read and write ``traffic`` bytes in order. They lie in ``within`` bytes, if given."""
+        """Return the least time to read and write ``traffic`` bytes in order, within ``within`` bytes if given."""
         size = (traffic if within is None else within) / 2
         return traffic / max(self._at(self.copy_one, size), self._at(self.copy_all, size))
 
     def fresh_seconds(self, size: float) -> float:
-        """What it costs that an output of this size is new memory."""
+        """Return the cost of new memory for an output of this size."""
         return size * self._at(self.fresh, size)
 
     def random_seconds(self, reads: int, width: int, reach: float) -> float:
-        """The least time for reads at random places within ``reach`` bytes."""
+        """Return the least time for reads at random places within ``reach`` bytes."""
         rates = [self._at(self.random[w], reach) for w in WIDTHS]
         at = float(np.interp(log(max(width, 1)), [log(w) for w in WIDTHS], [log(rate) for rate in rates]))
         return float(reads / np.exp(at))
@@ -52,7 +52,7 @@ class Limits:
 
 
 def measure_limits(threads: int, report: Callable[[str], None], largest: int = SIZES[-1]) -> Limits:
-    """Measure all of them; ``report`` is told what is going on."""
+    """Measure all limits. ``report`` is called with a text before each step."""
     sizes = tuple(size for size in SIZES if size <= largest)
     report("measuring the copy bandwidth")
     copies = [_measure_copy(size, threads) for size in sizes]
@@ -71,7 +71,7 @@ def _measure_copy(size: int, threads: int) -> tuple[float, float]:
     many = one
     if threads > 1:
         parts = list(zip(np.array_split(target, threads), np.array_split(source, threads), strict=True))
-        with ThreadPoolExecutor(threads) as pool:  # np.copyto lets go of the interpreter lock
+        with ThreadPoolExecutor(threads) as pool:  # np.copyto releases the interpreter lock
             many = min(many, _time_best(lambda: list(pool.map(lambda part: np.copyto(*part), parts)), size))
         if torch := _torch(threads):
             to, of = torch.from_numpy(target), torch.from_numpy(source)
@@ -80,7 +80,7 @@ def _measure_copy(size: int, threads: int) -> tuple[float, float]:
 
 
 def _measure_fresh_memory(size: int) -> float:
-    """Writing to an array just made, less writing to one that is warm."""
+    """Return the time of writing to a new array, minus the time of writing to a warm one."""
     warm = np.empty(size // 8)
     again = _time_best(lambda: warm.fill(1.0), size)
     new = _time_best(lambda: np.empty(size // 8).fill(1.0), size)
@@ -88,7 +88,7 @@ def _measure_fresh_memory(size: int) -> float:
 
 
 def _measure_random_reads(size: int, width: int, threads: int) -> float:
-    """Reads a second by the best of NumPy, PyTorch and this package, into memory that is warm."""
+    """Return reads per second of the best of NumPy, PyTorch and gatherscatter, into warm memory."""
     table: np.ndarray = np.ones((size // width, width // np.dtype(_TYPES[width]).itemsize), _TYPES[width])
     count = min(_READS, 16 * len(table))
     places = np.random.default_rng(0).integers(0, len(table), count)
@@ -116,7 +116,7 @@ def _torch(threads: int) -> Any:
 
 
 def _time_best(call: Callable[[], object], size: int) -> float:
-    """The least seconds of a call on so many bytes."""
+    """Return the least seconds of a call on this number of bytes."""
     repeats = max(1, (1 << 21) // size)
     best = float("inf")
     for _ in range(7):

@@ -1,4 +1,4 @@
-"""Results as a page of documentation, with the tables of one machine or several."""
+"""Write results as a documentation page, with the tables of one machine or several."""
 
 from __future__ import annotations
 
@@ -13,48 +13,54 @@ from gatherscatter.bench.scaling import scaling_section
 from gatherscatter.files import write_text
 from gatherscatter.text import markdown_table
 
+_INTRODUCTION = """\
+This page compares the speed of gatherscatter on the CPU with NumPy, PyTorch, Numba and other libraries. A ratio above
+1 means that gatherscatter is faster than the best of them. The summary comes first. Below are the method, the workloads
+in which a peer is faster, and tables of all workloads for each machine.
+"""
 _HOW = """\
-`gatherscatter bench` writes this page: `--json` keeps the results of a run, and
-`gatherscatter bench --from results.json --markdown docs/performance.md` makes the page of them. `--all` measures all
-workloads, the default is about 120, `--quick` 27. `--html` gives a page with plots, and `--against COMMIT` compares
-with an earlier commit.
+To repeat the measurement, run `gatherscatter bench --all --json results.json`. Without `--all` it measures about 120
+workloads, with `--quick` 27. `gatherscatter bench --from results.json --markdown docs/performance.md` writes this page.
+`--html` writes a page with plots, and `--against COMMIT` compares with an earlier commit.
 
-- **Checked before timed.** The result of each contender is compared with a plain one made by NumPy, in up to three
-  runs. Moves and integers must have the same bits, ours in every case. Sums of floats may differ by the roundings of
-  another order. A peer that is wrong in one of the runs is named as wrong and does not count.
-- **In turns.** Contenders take turns on the same arrays, in a new order each round, and wait until the threads of the
-  one before are asleep. Each peer is timed in the fastest of its correct ways, which is named. Compilation is not
+- **Results are checked first.** The result of each contender is compared with a reference result of NumPy, in up to
+  three runs. Results of gatherscatter must be bit-for-bit identical to it. For peers, this holds for moved elements and
+  integers. Their sums of floats may differ by the rounding errors of a different order. A peer that is wrong in one run
+  is listed as wrong and does not count.
+- **Contenders alternate.** They run in turn on the same arrays, in a new order each round. Each waits until the threads
+  of the previous one are asleep. A peer is timed in the fastest of its correct ways, which is named. Compilation is not
   timed.
-- **Ratio** is the time of the best correct peer over ours: above 1 we are faster. It is estimated from pairs of one
-  round, and the interval in brackets has 99 % confidence (Wilcoxon's signed-rank test). Rounds end when the interval is
-  narrow, or when the time for a workload is used up. Our functions take part twice, and intervals are widened until the
-  two are even in 98 % of the workloads. The best peer is the one with the least median; where several are equally fast,
-  chance favours them a little.
-- **Unchecked**: Numba's loops, NumPy's `mode="clip"` and JAX's `promise_in_bounds` check no index. They count as
-  correct, because the indices of the workloads are.
-- **Even** is a workload whose interval includes 1. Intervals reach at least 2 % to both sides.
-- **Of limit** is the least time that the limits of the machine allow, as a share of ours. *stream* stands for copying
-  in order, *random* for reading at random places, both with the cost of touching fresh memory. The rate of random
-  reads is that of the fastest contender, so small differences can make it exceed 100 %.
-- **1 to n threads** is our time on one thread over that on all.
+- **Ratio** is the time of the best correct peer divided by the time of gatherscatter. Above 1, gatherscatter is faster.
+  The ratio is estimated from pairs of the same round, and the interval in brackets has 99 % confidence (Wilcoxon's
+  signed-rank test). Rounds end when the interval is narrow, or when the time for a workload is used up. gatherscatter
+  takes part twice, and intervals are widened until the two are even in 98 % of the workloads. The best peer has the
+  smallest median. If several peers are equally fast, this choice favours them a little.
+- **Unchecked indices.** Numba's loops, NumPy's `mode="clip"` and JAX's `promise_in_bounds` do not check indices. They
+  count as correct, because the indices of the workloads are valid.
+- **Even** means that the interval includes 1. Intervals reach at least 2 % to both sides.
+- **Of limit** is the least time that the machine allows, as a share of the time of gatherscatter. *stream* is the limit
+  for copying in order, and *random* for reading at random places. Both include the cost of touching fresh memory. The
+  rate of random reads is measured with the fastest contender, so small differences can make the share exceed 100 %.
+- **1 to n threads** is the time of gatherscatter on one thread divided by its time on all threads.
 - Times are medians.
 """
 
 
 def write_markdown(results: Sequence[Results], path: Path) -> None:
-    """Write the page into a file."""
+    """Write the page to a file."""
     write_text(path, "\n".join(_page(results)) + "\n")
 
 
 def _page(results: Sequence[Results]) -> Iterator[str]:
     yield "# Performance\n"
+    yield _INTRODUCTION
     first = results[0]
     yield f"On {_machine(first)}, {first.machine['date'][:10]}:\n"
     yield from (f"- {line}" for line in overview(first))
     for other in results[1:]:
         mean, counts = ratio_text(other.mean_ratio()), verdicts_text(other.counts())
         yield f"\nOn {_machine(other)}, {other.machine['date'][:10]}: geometric mean {mean}; {counts}."
-    yield "\n## How it is measured\n"
+    yield "\n## Method\n"
     yield _HOW
     for one in results:
         yield from _render_machine(one)
@@ -77,10 +83,10 @@ def _render_machine(results: Results) -> Iterator[str]:
         yield markdown_table(head, _groups(results))
     if behind:
         yield f"\n### Behind on {_machine(results)}\n"
-        yield markdown_table((*headers(results), "limit"), ((*cells(results, row), limit_of(row)) for row in behind))
+        yield markdown_table((*headers(results), "reason"), ((*cells(results, row), limit_of(row)) for row in behind))
     if patterns := results.patterns():
         yield f"\n### Spatter on {_machine(results)}\n"
-        yield "Useful bytes over time, GB/s, over all patterns, for contenders that are right on all of them:\n"
+        yield "Useful bytes per second in GB/s over all patterns, for contenders that are correct on all of them:\n"
         keys = ("min", "median", "harmonic")
         lines = [[name, *(f"{found[key] / 1e9:.2f}" for key in keys)] for name, found in patterns.items()]
         yield markdown_table(["", "least", "median", "harmonic mean"], lines)

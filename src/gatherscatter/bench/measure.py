@@ -1,4 +1,4 @@
-"""Check contenders, choose the fastest way of each, and time all of them in turns."""
+"""Check contenders, choose the fastest way of each, and time them alternately."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from gatherscatter.bench.reference import Reference
 from gatherscatter.bench.workload import Workload
 
 LEAST_ROUNDS = 8  # fewer pairs can't give an interval of 99 %
-_CHECKS = 3  # runs of a way that are compared; a race shows in one of them
-_SHORT = 1e-3  # calls shorter than this are timed many at a time
-_PAUSE = 0.002  # seconds between two looks at whether other threads still run
-_PAUSES = 50  # at most; then the sample is taken all the same
-# Each of these is a ratio of times.
-_SLOW = 4.0  # to ours: a way slower than this is not run again when it is checked
-_COLD = 3.0  # of the first run to later ones: the first may be this much slower
-_DROP_AT_ONCE = 2.0  # to the best peer: a peer slower than this when it is checked is not timed in rounds
-_DROP_LATER = 1.3  # to the best peer: a peer slower than this after the first rounds is not timed any more
+_CHECKS = 3  # runs of a way that are compared, to find races
+_SHORT = 1e-3  # shorter calls are timed in groups
+_PAUSE = 0.002  # seconds between two checks whether other threads still run
+_PAUSES = 50  # at most; then the sample is taken anyway
+# Ratios of times
+_SLOW = 4.0  # to gatherscatter: a slower way is not run again in the check
+_COLD = 3.0  # of the first run to later ones, at most
+_DROP_AT_ONCE = 2.0  # to the best peer: a peer that is slower in the check is not timed in rounds
+_DROP_LATER = 1.3  # to the best peer: a peer that is slower after the first rounds is no longer timed
 _FIRST_ROUNDS = 3
 
 
@@ -37,13 +37,13 @@ class Effort:
     """How long to measure."""
 
     rounds: int = 100  # at most
-    seconds: float = 2.0  # of a workload's rounds, after which only the least number of rounds is completed
-    precision: float = 0.03  # of the ratio to the best peer, at which a workload is done: half the interval's width
+    seconds: float = 2.0  # for the rounds of a workload; afterwards only the least number of rounds is completed
+    precision: float = 0.03  # of the ratio to the best peer (half the width of the interval) at which a workload ends
 
 
 @dataclass
 class Timing:
-    """What one contender did with one workload."""
+    """The outcome of one contender for one workload."""
 
     contender: str
     state: str  # "ok", "wrong", "refused"
@@ -53,7 +53,7 @@ class Timing:
 
     @property
     def median(self) -> float:
-        """The middle of the samples, in seconds."""
+        """The median of the samples, in seconds."""
         return statistics.median(self.samples)
 
     @property
@@ -79,11 +79,11 @@ class _Entry:
 
 
 def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort, seed: int = 0) -> list[Timing]:
-    """Build the workload, check every contender, and time those that are right."""
+    """Build the workload, check every contender, and time those with correct results."""
     case = build(workload, seed)
     reference = Reference(case)
     entries: list[_Entry] = []
-    for contender in contenders:  # ours is the first
+    for contender in contenders:  # gatherscatter is the first
         entries.append(_choose(contender, case, reference, _SLOW * entries[0].estimate if entries else float("inf")))
     del reference
     gc.collect()
@@ -96,22 +96,22 @@ def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort,
 
 
 def compare(timing: Timing, *ours: Timing) -> Interval | None:
-    """The ratio of a contender's time to ours, round by round; several of ours count with their geometric mean."""
+    """Return the ratio of a contender's time to the geometric mean of ``ours``, from pairs of the same round."""
     own = zip(*(one.samples for one in ours if one.samples), strict=False)
     return paired_ratio(timing.samples, [statistics.geometric_mean(times) for times in own])
 
 
 def _choose(contender: Contender, case: BenchCase, reference: Reference, slow: float) -> _Entry:
-    """The fastest way of a contender that is right; ways that take longer than ``slow`` have fewer runs."""
+    """Return the fastest correct way of a contender. Ways that take longer than ``slow`` have fewer runs."""
     entry = _Entry(contender, Timing(contender.name, "refused"))
     accept = reference.same_bits if entry.ours else reference.accepts
     try:
         ways = dict(contender.calls(case))
-    except Exception as error:  # whatever a library raises for what it can't do
+    except Exception as error:  # any error that a library raises for unsupported calls
         entry.timing.note = _first_line(error)
         return entry
     for way in list(ways):
-        call = ways.pop(way)  # its arrays go when it is not chosen
+        call = ways.pop(way)  # frees its arrays unless it is chosen
         contender.prepare()
         try:
             fault, seconds = _check_call(call, accept, min(2 * entry.estimate, slow))
@@ -127,7 +127,7 @@ def _choose(contender: Contender, case: BenchCase, reference: Reference, slow: f
 
 
 def _check_call(call: TimedCall, accept: Callable[[Any], bool], slow: float) -> tuple[str, float]:
-    """What is wrong with a way, and its seconds; one that takes longer than ``slow`` has fewer runs."""
+    """Return the fault of a way, and its seconds. A way that takes longer than ``slow`` has fewer runs."""
     seconds = float("inf")
     if call.compiles:
         call.run()
@@ -146,7 +146,7 @@ def _check_call(call: TimedCall, accept: Callable[[Any], bool], slow: float) -> 
 
 
 def _estimate(call: TimedCall) -> float:
-    """Seconds of a call, once warm."""
+    """Return the seconds of a warm call."""
     first = _time(call, 1)
     repeats = max(1, round(_SHORT / 4 / max(first, 1e-8)))
     return min(_time(call, repeats) for _ in range(3))
@@ -161,9 +161,9 @@ def _time(call: TimedCall, repeats: int) -> float:
 
 
 def _take_turns(entries: Sequence[_Entry], effort: Effort, seed: str) -> None:
-    """Rounds in which each contender is timed once, until the ratio to the best peer is known well enough.
+    """Time each contender once per round, until the ratio to the best peer is known precisely enough.
 
-    Peers that are clearly slower than the best one are timed in the first rounds only, or have one sample: that of the
+    Peers that are clearly slower than the best one are timed only in the first rounds, or have only the sample of the
     check.
     """
     ours = [entry for entry in entries if entry.ours]
@@ -188,13 +188,13 @@ def _take_turns(entries: Sequence[_Entry], effort: Effort, seed: str) -> None:
 
 
 def _order(entries: Sequence[_Entry], seed: str, number: int) -> list[_Entry]:
-    """The order of a round: another for each workload, by chance, and every second time the reverse of the last."""
+    """Return the order of a round: random for each pair of rounds, and reversed in the second of them."""
     order = Random(f"{seed} {number // 2}").sample(list(entries), len(entries))
     return order[::-1] if number % 2 else order
 
 
 def _is_narrow(ours: Sequence[_Entry], peers: Sequence[_Entry], effort: Effort) -> bool:
-    """Whether the ratio to the best peer is known well enough. Far from 1, a tenth of the distance is enough."""
+    """Return whether the ratio is precise enough. Far from 1, a tenth of the distance is enough."""
     if not ours or not peers:
         return True
     same = [entry.timing for entry in ours if entry.contender.name in (OURS, AGAIN)]
@@ -206,8 +206,7 @@ def _is_narrow(ours: Sequence[_Entry], peers: Sequence[_Entry], effort: Effort) 
 def _wait_until_idle() -> None:
     """Wait until other threads of this process are asleep.
 
-    The workers of some libraries spin for a while when they have nothing to do. They would take processor time from the
-    next contender.
+    The idle workers of some libraries spin for some time. They would take processor time from the next contender.
     """
     for _ in range(_PAUSES):
         before = process_time()
@@ -217,7 +216,7 @@ def _wait_until_idle() -> None:
 
 
 def _round_seconds(seconds: float) -> float:
-    """Five digits: no time is known better, and files of results stay small."""
+    """Round to five digits. No time is more precise, and files of results stay small."""
     return float(f"{seconds:.5g}")
 
 

@@ -1,4 +1,4 @@
-"""Where we lead, where we do not, and why: the first lines of the page."""
+"""The first lines of the page: in which kinds of work gatherscatter leads, and why."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from gatherscatter.bench.result_text import ratio_text, verdicts_text
 from gatherscatter.bench.results import Results, Row, geometric_mean
 from gatherscatter.bench.workload import HALVES, LANES, Workload, row_view
 
-_SMALL = 1 << 13  # bytes moved, below which the call itself is what takes time
+_SMALL = 1 << 13  # bytes moved, below which the call itself takes most of the time
 _NARROW = 64  # bytes of a row, up to which checking its index takes time that can be measured
 
-# kind of work: why it is as fast as it is
+# kind of work: what decides its speed
 _REASONS = {
-    "Whole rows": "A row is one copy or one vector addition. Threads own destinations, so they divide rows without "
-    "changing the order of additions.",
-    "Single elements, moved": "We check every index before we use it. With `out=`, we read the indices twice, because "
-    "nothing is written before all are checked. Beyond the cache, the rate of random reads decides.",
-    "Single elements, reduced": "Additions to one place keep their order, so in the cache one thread does all of them, "
-    "and it checks indices.",
+    "Whole rows": "A row is one copy or one vector addition. Each thread owns some of the destinations, so threads "
+    "divide rows without changing the order of additions.",
+    "Single elements, moved": "Every index is checked before it is used. With `out=`, the indices are read twice, "
+    "because nothing is written before all are checked. Beyond the cache, the rate of random reads decides.",
+    "Single elements, reduced": "Additions to the same element keep their order. In the cache, one thread does all "
+    "additions and checks the indices.",
     "Rows, gathered and reduced": "Gathered rows are not stored. The members of a bag are reduced in their order. "
-    "Segment ids are grouped in each call by one thread, or once by `prepare`.",
+    "One thread groups the segment ids in each call, or `prepare` groups them once.",
     "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
 }
 
-# Ways of peers that take members in any order and group none.
+# Ways of peers that process members in any order, without grouping.
 _UNGROUPED = ("numba: loop over members", "scipy: coo @ data")
 
 
 def overview(results: Results) -> Iterator[str]:
-    """Five lines: all workloads, then one line for each kind of work, best first."""
+    """Return one line for all workloads, then one for each kind of work, best first."""
     even, rows = results.even_repeats
     mean = ratio_text(results.mean_ratio())
     yield (
-        f"**All**: geometric mean {mean}; {verdicts_text(results.counts())}. Our functions, timed twice, are even in "
-        f"{even} of {rows}."
+        f"**All**: geometric mean {mean}; {verdicts_text(results.counts())}. Timed twice, gatherscatter "
+        f"is even with itself in {even} of {rows}."
     )
     found = []
     for kind, reason in _REASONS.items():
@@ -52,19 +52,19 @@ def overview(results: Results) -> Iterator[str]:
 
 
 def limit_of(row: Row) -> str:
-    """Why a peer is ahead in a row, as far as the kind of work says."""
+    """Return why a peer is ahead in a row, as far as the kind of work explains it."""
     workload, best = row.workload, row.best
     kind, way = _kind(workload), f"{best.contender}: {best.way}" if best else ""
     if kind == "Small calls":
-        return "the call: reading arguments, planning, making the result"
+        return "the call: reading arguments, planning, creating the result"
     if kind == "Rows, gathered and reduced":
         return _limit_of_bags(workload, way)
     if kind != "Whole rows" and workload.out:
-        return "indices are read twice: nothing is written before all are checked"
+        return "indices are read twice, because nothing is written before all are checked"
     if way == "numba: parallel loop" and not workload.is_gather:
-        return "the peer's threads divide updates, which is right only while no index repeats"
+        return "the peer's threads divide updates, which is correct only if no index repeats"
     if kind == "Single elements, reduced":
-        return "additions to one place keep their order; each index is checked"
+        return "additions to the same element keep their order, and each index is checked"
     if way.startswith("numba") or way in ("numpy: take clip", "jax: promise_in_bounds"):
         return "the peer does not check indices"
     return "not explained"
@@ -72,11 +72,11 @@ def limit_of(row: Row) -> str:
 
 def _limit_of_bags(workload: Workload, way: str) -> str:
     if way in _UNGROUPED and not workload.is_grouped:
-        return "members are grouped by segment first; the peer adds them as they come, on one thread"
+        return "members are first grouped by segment; the peer adds them in any order, on one thread"
     if workload.dtype in HALVES and workload.weighted and way.startswith("torch"):
-        return "products of halves are rounded before they are added; the peer rounds sums only"
+        return "products of halves are rounded before they are added; the peer rounds only sums"
     if way == "torch: embedding_bag":
-        return "the peer generates its loop for the width of the rows; what else differs is not explained"
+        return "the peer generates its loop for the width of the rows; other differences are not explained"
     narrow = row_view(workload)[3] * workload.itemsize <= _NARROW
     if narrow and way.startswith(("numba", "scipy", "torch: sparse.mm")):
         return "the peer does not check indices"
@@ -84,7 +84,7 @@ def _limit_of_bags(workload: Workload, way: str) -> str:
 
 
 def _leaders(results: Results, rows: Sequence[Row]) -> str:
-    """The peers that are ahead of us in some of the rows, with the number of rows."""
+    """Return the peers that are ahead in some of the rows, with the number of rows."""
     names = [row.best.contender for row in rows if row.best and results.verdict(row) == "behind"]
     return ", ".join(f"{name} {count}" for name, count in Counter(names).most_common())
 

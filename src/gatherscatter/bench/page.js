@@ -1,4 +1,4 @@
-// Click a heading to sort its table by that column; once more for the other way round.
+// Click a heading to sort its table by that column. Click again to reverse the order.
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {
     const head = button.parentElement;

@@ -1,4 +1,4 @@
-"""The results as one HTML page that needs no network."""
+"""Write results as one HTML page that needs no network."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from gatherscatter.pages.template import render
 from gatherscatter.text import seconds_text
 
 _EXPLANATION = (
-    "Times are medians. Ratio: the time of the best correct peer over ours, with its interval of 99 % confidence; "
-    "above 1 we are faster. Even: the interval includes 1. Of limit: the least time that the machine's copy bandwidth, "
-    "rate of random reads and cost of fresh memory allow, as a share of ours. Scaling: our time on one thread over "
-    "that on all. A missing time: the library has no way to do it. Wrong: its result was wrong, and it does not count."
+    "Times are medians. Ratio: the time of the best correct peer divided by the time of gatherscatter, with its "
+    "interval of 99 % confidence. Above 1, gatherscatter is faster. Even: the interval includes 1. Of limit: the least "
+    "time that the machine's copy bandwidth, rate of random reads and cost of fresh memory allow, as a share of the "
+    "time of gatherscatter. Scaling: the time of gatherscatter on one thread divided by its time on all threads. A "
+    "missing time: the library cannot do the workload. Wrong: the result was wrong, and the time does not count."
 )
 
 
 def write_page(results: Results, path: Path) -> None:
-    """Write the page into a file."""
+    """Write the page to a file."""
     write_text(path, page(results))
 
 
 def page(results: Results) -> str:
-    """The whole page."""
+    """Return the whole page."""
     grouped = groupby(results.rows, key=lambda row: row.workload.group)
     return render(
         resources.files("gatherscatter.bench"),
@@ -51,7 +52,7 @@ def page(results: Results) -> str:
 
 
 def _size_plots(results: Results) -> Iterator[tuple[str, Markup]]:
-    """Time against size: the plots in which a cliff would show."""
+    """Return plots of time against size, in which a cliff would be visible."""
     for name in SERIES:
         rows = [row for row in results.rows if row.workload.id.rpartition("-")[0] == f"sizes/{name}"]
         series: dict[str, list[tuple[float, float]]] = {}
@@ -65,7 +66,7 @@ def _size_plots(results: Results) -> Iterator[tuple[str, Markup]]:
 
 def _group(results: Results, name: str, rows: Sequence[Row]) -> dict[str, Any]:
     names = [timing.contender for timing in rows[0].timings]
-    contenders = (f"{each}{'' if each != OURS else ' (ours)'}" for each in names)
+    contenders = (f"{each}{'' if each != OURS else ' (this package)'}" for each in names)
     return {
         "name": name,
         "bars": draw_bars([(row.workload.title, _note(row), row.ratio) for row in rows if row.ratio is not None]),
@@ -102,4 +103,4 @@ def _number(value: float | None, text: str) -> Markup:
 
 def _note(row: Row) -> str:
     best = row.best
-    return f"{row.workload.id}: ours {time_text(row.ours)}, {best.contender} {time_text(best)}" if best else ""
+    return f"{row.workload.id}: gatherscatter {time_text(row.ours)}, {best.contender} {time_text(best)}" if best else ""

@@ -16,7 +16,7 @@ _LEFT, _TOP, _TALL, _WIDE = 70, 12, 260, 480
 
 
 def draw_bars(values: Sequence[tuple[str, str, float]]) -> Markup | None:
-    """A horizontal bar per (label, note, ratio), on a logarithmic scale around 1."""
+    """Draw a horizontal bar for each (label, note, ratio), on a logarithmic scale around 1."""
     if not values:
         return None
     low = min(0.5, *(value for _, _, value in values))
@@ -49,7 +49,7 @@ def draw_bars(values: Sequence[tuple[str, str, float]]) -> Markup | None:
 
 
 def draw_lines(title: str, series: Mapping[str, Sequence[tuple[float, float]]]) -> Markup | None:
-    """Seconds against bytes, both logarithmic; one line per name."""
+    """Draw seconds against bytes, both logarithmic, with one line per name."""
     points = [point for line in series.values() for point in line]
     if len(points) < 2:
         return None

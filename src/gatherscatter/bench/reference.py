@@ -1,4 +1,4 @@
-"""The result that every contender must give, in a few lines of plain NumPy, and how close it must come."""
+"""The expected result, in a few lines of plain NumPy, and the errors that a contender may have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UFUNCS = UFUNCS | {"mean": "add"}
 
 
 def find_lines(case: BenchCase) -> tuple[np.ndarray, int]:
-    """The line of data, seen as [lines, width], that each line of the slots reads or writes; and the width."""
+    """Return the line of data, as [lines, width], that each line of the slots reads or writes, and the width."""
     workload = case.workload
     if workload.layout in ("expanded", "repeated"):  # along axis 0, all elements of a row with the same index
         return row_numbers(case.indices[:, 0].astype(np.int64), workload.data[:1], workload.form), prod(
@@ -43,7 +43,7 @@ def find_lines(case: BenchCase) -> tuple[np.ndarray, int]:
 
 
 def row_numbers(indices: np.ndarray, dims: tuple[int, ...], form: str) -> np.ndarray:
-    """Index tuples as numbers of rows."""
+    """Return index tuples as row numbers."""
     if form not in TUPLES:
         return np.where(indices < 0, indices + dims[0], indices)
     columns = [np.where(indices[..., d] < 0, indices[..., d] + n, indices[..., d]) for d, n in enumerate(dims)]
@@ -51,7 +51,7 @@ def row_numbers(indices: np.ndarray, dims: tuple[int, ...], form: str) -> np.nda
 
 
 def follow_beams(case: BenchCase) -> np.ndarray:
-    """Beams followed back from the last step, every step of every entry in use and no end token among them."""
+    """Follow beams back from the last step. Every sequence has full length and no end token."""
     steps, parents = case.data, case.indices
     beams = np.broadcast_to(np.arange(steps.shape[2]), steps.shape[1:])
     result = np.empty_like(steps)
@@ -62,11 +62,11 @@ def follow_beams(case: BenchCase) -> np.ndarray:
 
 
 class Reference:
-    """The expected result of a case, reductions one after the other in row-major order of the updates."""
+    """The expected result of a case, with reductions in row-major order of the updates."""
 
     def __init__(self, case: BenchCase) -> None:
         self._case = case
-        self._hits: np.ndarray | None = None  # how many updates go to each line
+        self._hits: np.ndarray | None = None  # number of updates for each line
         workload = case.workload
         if workload.form == "gather_tree":
             self.expected = follow_beams(case)
@@ -87,7 +87,7 @@ class Reference:
         self._reduce(numbers, case.new, counted=1)
 
     def _reduce_bags(self, rows: np.ndarray) -> None:
-        """What a scatter makes of the weighed rows; bags without members are zeros. Halves add up in float32."""
+        """Reduce the weighted rows into bags. Empty bags are zeros. Halves are added in float32."""
         case, dtype = self._case, rows.dtype
         if case.weights is not None:
             rows *= case.weights.reshape(-1, 1)
@@ -95,7 +95,7 @@ class Reference:
             rows = rows.astype(np.float32)
         self.expected = np.zeros(case.workload.result, rows.dtype)
         if case.workload.reduction in ("min", "max"):
-            # One member of each bag, whichever: it may count twice.
+            # Start with any member of each bag. It may count twice.
             self.expected.reshape(-1, self._width)[case.segment_ids] = rows
         self._reduce(case.segment_ids, rows, counted=0)
         self.expected = self.expected.astype(dtype, copy=False)
@@ -116,7 +116,7 @@ class Reference:
             rows[...] = rows // counts if flat.dtype.kind in "iu" else rows / counts
 
     def same_bits(self, result: np.ndarray) -> bool:
-        """Whether the result is the expected one to the last bit."""
+        """Return whether the result is bit-for-bit identical to the expected one."""
         mine = self.expected
         if result.shape != mine.shape or result.dtype != mine.dtype:
             return False
@@ -124,11 +124,11 @@ class Reference:
         return all(np.array_equal(a[i : i + _PIECE], b[i : i + _PIECE]) for i in range(0, a.size, _PIECE))
 
     def accepts(self, result: np.ndarray) -> bool:
-        """Whether a peer's result is right: the same bits, or for sums and products of floats as good.
+        """Return whether a peer's result is right: identical bits, or a small error for sums and products of floats.
 
-        A peer may add in any order, and in a wider type. Then each of n updates of one place may err by a rounding of
-        the largest partial result, so n roundings of (largest update + result) are allowed. One lost update is, for a
-        place with fewer updates than the type has values between 1 and 2, more than that.
+        A peer may add in any order, and in a wider type. Each of n updates of an element may then add a rounding error
+        of the largest partial result, so n rounding errors of (largest update + result) are allowed. A lost update is a
+        larger error, if the element has fewer updates than the type has values between 1 and 2.
         """
         if self.same_bits(result):
             return True

@@ -1,4 +1,4 @@
-"""The results as text: heading, cells of tables, summary."""
+"""Format results as text: heading, cells of tables, summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT_COLUMNS = ("workload", "best peer", "verdict", "wrong")
 
 
 def heading(results: Results) -> Iterator[str]:
-    """Machine, versions, limits and noise, a line each."""
+    """Return lines about the machine, versions, limits and noise."""
     machine, limits = results.machine, results.limits
     yield f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}"
     others = {name: version for name, version in machine["versions"].items() if not name.startswith(f"{OURS}-")}
@@ -30,26 +30,27 @@ def heading(results: Results) -> Iterator[str]:
     even, rows = results.even_repeats
     if rows:
         yield (
-            f"noise: our functions, timed twice, are even in {even} of {rows} workloads and differ by up to "
-            f"{results.noise:.1%} in 98 % of them; intervals are widened {results.stretch:.2f} times for that"
+            f"noise: gatherscatter, timed twice, is even with itself in {even} of {rows} workloads. In 98 % of the "
+            f"workloads the two differ by at most {results.noise:.1%}. Therefore intervals are widened "
+            f"{results.stretch:.2f} times"
         )
     seconds = round(sum(row.seconds for row in results.rows))
     yield f"{len(results.rows)} workloads in {seconds // 60} min {seconds % 60} s"
     if (load := results.load() or 0) > 0.1:
         yield (
-            f"other processes used {load:.2g} cores meanwhile: times are too long, scaling is too low, and "
-            "libraries that use one thread are favoured"
+            f"other processes used {load:.2g} cores during the run: times are too long, scaling is too low, and "
+            "single-threaded libraries are favoured"
         )
 
 
 def headers(results: Results) -> tuple[str, ...]:
-    """The names of the columns that `cells` fills."""
+    """Return the names of the columns that `cells` fills."""
     scaling = [f"1 to {results.plan.threads} threads"] if results.threads() else []
-    return ("workload", "ours", "best peer", "its time", "ratio", "verdict", "of limit", *scaling, "wrong")
+    return ("workload", "gatherscatter", "best peer", "peer time", "ratio", "verdict", "of limit", *scaling, "wrong")
 
 
 def cells(results: Results, row: Row) -> tuple[str, ...]:
-    """A row as text."""
+    """Return the cells of a row as text."""
     best = row.best
     return (
         row.workload.title,
@@ -65,7 +66,7 @@ def cells(results: Results, row: Row) -> tuple[str, ...]:
 
 
 def summary(results: Results) -> Iterator[str]:
-    """The mean, how many rows are ahead, even and behind, the worst rows, the Spatter patterns."""
+    """Return the mean, the numbers of rows ahead, even and behind, the worst rows, and the Spatter patterns."""
     mean, behind = results.mean_ratio(), results.with_verdict("behind")
     if mean is not None:
         yield f"geometric mean of the ratios: {mean:.2f}"
@@ -88,24 +89,25 @@ def summary(results: Results) -> Iterator[str]:
 
 
 def verdicts_text(counts: dict[str, int]) -> str:
-    """How many workloads have each verdict.
+    """Return how many workloads have each verdict.
 
     >>> verdicts_text({"ahead": 5, "even": 2, "behind": 1})
-    'of 8 workloads we are ahead in 5, even in 2 and behind in 1'
+    'of 8 workloads, gatherscatter is ahead in 5, even in 2 and behind in 1'
     """
     ahead, even, behind = (counts[verdict] for verdict in ("ahead", "even", "behind"))
-    return f"of {ahead + even + behind} workloads we are ahead in {ahead}, even in {even} and behind in {behind}"
+    count = ahead + even + behind
+    return f"of {count} workloads, gatherscatter is ahead in {ahead}, even in {even} and behind in {behind}"
 
 
 def time_text(timing: Timing) -> str:
-    """The median in a unit that fits, or why there is none."""
+    """Return the median in a suitable unit, or why there is no time."""
     if not timing.samples:
         return timing.state if timing.state == "wrong" else "-"
     return seconds_text(timing.median)
 
 
 def ratio_text(ratio: float | None) -> str:
-    """A ratio with two or three digits."""
+    """Return a ratio with two or three digits."""
     if ratio is None:
         return "-"
     if ratio < 0.1:
@@ -114,7 +116,7 @@ def ratio_text(ratio: float | None) -> str:
 
 
 def interval_text(interval: Interval | None) -> str:
-    """A ratio and its interval.
+    """Return a ratio and its interval.
 
     >>> interval_text(Interval(1.25, 1.2, 1.31))
     '1.25 (1.20-1.31)'

@@ -1,4 +1,4 @@
-"""What a run of the benchmark found, and what follows from it."""
+"""Results of a benchmark run, and the numbers derived from them."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ from gatherscatter.files import write_text
 
 _FORMAT = 2
 _NEARLY_ALL = 0.98
-_LEAST = 0.02  # half the width of an interval at least
+_LEAST = 0.02  # least half width of an interval
 
 
 @dataclass(frozen=True)
 class Row:
-    """One workload: everybody's timings, and the least time that the machine allows."""
+    """One workload: the timings of all contenders, and the least time that the machine allows."""
 
     workload: Workload
     timings: Sequence[Timing]
     bound: Bound
-    seconds: float = 0.0  # that the row took, with making the arrays and checking
-    load: float | None = None  # cores that other processes used meanwhile
+    seconds: float = 0.0  # for the whole row, including building the arrays and checking
+    load: float | None = None  # cores used by other processes during the row
 
     @property
     def ours(self) -> Timing:
-        """Our timing, on all threads."""
+        """The timing of gatherscatter on all threads."""
         return self.timings[0]
 
     @property
     def again(self) -> Timing | None:
-        """Our second timing, which ought to be the same."""
+        """The second timing of gatherscatter, which should be equal to the first."""
         return self._find_timing(AGAIN)
 
     @property
     def peers(self) -> list[Timing]:
-        """The others'."""
+        """The timings of the peers."""
         return [timing for timing in self.timings if not timing.contender.startswith(OURS)]
 
     @cached_property
     def best(self) -> Timing | None:
-        """The fastest correct peer's."""
+        """The timing of the fastest correct peer."""
         right = [timing for timing in self.peers if timing.samples]
         most = max((len(timing.samples) for timing in right), default=0)
-        full = [timing for timing in right if len(timing.samples) == most]  # the others were far behind at once
+        full = [timing for timing in right if len(timing.samples) == most]  # the others were far behind from the start
         return min(full, key=lambda timing: timing.median) if full else None
 
     @cached_property
     def compared(self) -> Interval | None:
-        """How many times as long the best correct peer takes, by this row's samples alone."""
+        """The time of the best correct peer divided by ours, from the samples of this row alone."""
         return compare(self.best, *self._own_timings()) if self.best and self.ours.samples else None
 
     @property
@@ -69,26 +69,26 @@ class Row:
 
     @cached_property
     def own_ratio(self) -> Interval | None:
-        """The ratio of our two timings: whatever differs from 1 is noise."""
+        """The ratio of the two timings of gatherscatter. Its distance from 1 is noise."""
         return compare(self.again, self.ours) if self.again and self.again.samples and self.ours.samples else None
 
     @property
     def share(self) -> float | None:
-        """The least time that the machine allows, as a share of ours."""
+        """The least time that the machine allows, as a share of the time of gatherscatter."""
         return self.bound.seconds / self.ours.median if self.bound.seconds and self.ours.samples else None
 
     def scaling(self, threads: int = 1) -> float | None:
-        """How many times as long we take on fewer threads."""
+        """Return the time of gatherscatter on fewer threads, divided by its time on all."""
         fewer = self.on_threads(threads)
         found = compare(fewer, *self._own_timings()) if fewer and fewer.samples and self.ours.samples else None
         return found.value if found else None
 
     def on_threads(self, count: int) -> Timing | None:
-        """Our timing on fewer threads, if it was measured."""
+        """Return the timing of gatherscatter on fewer threads, if it was measured."""
         return self._find_timing(name_on_threads(count))
 
     def bandwidth(self, timing: Timing) -> float:
-        """Useful bytes a second."""
+        """Return the useful bytes per second."""
         return self.workload.useful_bytes / timing.median
 
     def _find_timing(self, contender: str) -> Timing | None:
@@ -100,41 +100,41 @@ class Row:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run is asked to measure. With it a run that was interrupted can go on."""
+    """The plan of a run, which is also needed to resume it."""
 
     workloads: tuple[str, ...]  # their ids
     peers: tuple[str, ...]
     threads: int
     effort: Effort = field(default_factory=Effort)
     seed: int = 0
-    commit: str = ""  # an earlier one of ours that is compared, too
+    commit: str = ""  # an earlier commit to compare with
 
 
 @dataclass
 class Results:
-    """A run, whole or interrupted."""
+    """A run, complete or interrupted."""
 
     plan: RunPlan
     machine: dict[str, Any]
     limits: Limits
     rows: list[Row] = field(default_factory=list)
-    # the number of rows, and the factor for them
+    # the number of rows, and the factor for this number
     _stretch: tuple[int, float] = field(default=(0, 1.0), init=False, repr=False, compare=False)
 
     @property
     def missing(self) -> list[str]:
-        """The ids of workloads that are planned and not measured yet."""
+        """The ids of planned workloads that are not measured yet."""
         found = {row.workload.id for row in self.rows}
         return [name for name in self.plan.workloads if name not in found]
 
     @property
     def noise(self) -> float:
-        """How far our two timings lie apart at most, as a share, in nearly all rows."""
+        """The largest difference of the two timings of gatherscatter in nearly all rows, as a share."""
         return exp(quantile((abs(log(ratio.value)) for ratio in self._own_ratios()), _NEARLY_ALL)) - 1
 
     @property
     def stretch(self) -> float:
-        """The factor by which all intervals are widened. It makes our two timings even in nearly all rows."""
+        """The factor for all intervals. It makes the two timings of gatherscatter even in nearly all rows."""
         if self._stretch[0] != len(self.rows):
             factor = quantile((ratio.missed for ratio in self._own_ratios()), _NEARLY_ALL)
             self._stretch = len(self.rows), max(factor, 1.0)
@@ -142,7 +142,7 @@ class Results:
 
     @property
     def even_repeats(self) -> tuple[int, int]:
-        """In how many rows our two timings are even by their own interval, and in how many they were compared."""
+        """The number of rows in which the two timings of gatherscatter are even, and the number compared."""
         found = self._own_ratios()
         return sum(interval.verdict == "even" for interval in found), len(found)
 
@@ -150,43 +150,43 @@ class Results:
         return [row.own_ratio.widen(1.0, _LEAST) for row in self.rows if row.own_ratio]
 
     def interval(self, row: Row) -> Interval | None:
-        """How many times as long the best correct peer takes, and how sure that is."""
+        """Return the time of the best correct peer divided by ours, with its interval."""
         return row.compared.widen(self.stretch, _LEAST) if row.compared else None
 
     def verdict(self, row: Row) -> str:
-        """``ahead``, ``even`` or ``behind``; empty where no peer is right."""
+        """Return ``ahead``, ``even`` or ``behind``, or an empty string if no peer is correct."""
         found = self.interval(row)
         return found.verdict if found else ""
 
     def with_verdict(self, verdict: str) -> list[Row]:
-        """The rows with a verdict, lowest ratio first."""
+        """Return the rows with a verdict, lowest ratio first."""
         return sorted((row for row in self.rows if self.verdict(row) == verdict), key=lambda row: row.ratio or 0)
 
     def counts(self, rows: Iterable[Row] | None = None) -> dict[str, int]:
-        """How many rows, of these or of all, have each verdict."""
+        """Return how many rows, of these or of all, have each verdict."""
         verdicts = [self.verdict(row) for row in (self.rows if rows is None else rows)]
         return {verdict: verdicts.count(verdict) for verdict in ("ahead", "even", "behind")}
 
     def mean_ratio(self) -> float | None:
-        """The geometric mean of the ratios."""
+        """Return the geometric mean of the ratios."""
         return geometric_mean(row.ratio for row in self.rows)
 
     def load(self) -> float | None:
-        """Cores that other processes used, on average over the run."""
+        """Return the cores that other processes used, on average over the run."""
         known = [(row.load, row.seconds) for row in self.rows if row.load is not None]
         total = sum(seconds for _, seconds in known)
         return sum(load * seconds for load, seconds in known) / total if total else None
 
     def wrong(self) -> list[Row]:
-        """The rows in which we are wrong: there must be none."""
+        """Return the rows in which gatherscatter is wrong. There must be none."""
         return [row for row in self.rows if row.ours.state != "ok"]
 
     def threads(self) -> list[int]:
-        """The numbers of threads below that of the run on which we were measured, too."""
+        """Return the smaller numbers of threads on which gatherscatter was also measured."""
         return [] if self.plan.commit else fewer_threads(self.plan.threads)
 
     def patterns(self) -> dict[str, dict[str, float]]:
-        """Bytes a second over the Spatter patterns, by contender: least, median and harmonic mean."""
+        """Return bytes per second over the Spatter patterns by contender: least, median and harmonic mean."""
         found: dict[str, list[float]] = {}
         rows = [row for row in self.rows if row.workload.group == "spatter"]
         for row in rows:
@@ -196,11 +196,11 @@ class Results:
         return {
             name: {"min": min(v), "median": statistics.median(v), "harmonic": statistics.harmonic_mean(v)}
             for name, v in found.items()
-            if len(v) == len(rows)  # means over other patterns can't be compared
+            if len(v) == len(rows)  # means over different patterns cannot be compared
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, every sample included, as plain JSON values."""
+        """Return everything, including every sample, as plain JSON values."""
         return {
             "format": _FORMAT,
             "plan": asdict(self.plan),
@@ -219,7 +219,7 @@ class Results:
         }
 
     def write_json(self, path: Path) -> None:
-        """Write `to_json` into a file."""
+        """Write `to_json` to a file."""
         text = json.dumps(self.to_json(), separators=(",", ":"))
         write_text(path, text.replace('{"workload"', '\n{"workload"') + "\n")  # a line for each row
 
@@ -238,7 +238,7 @@ class Results:
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:
-    """The geometric mean of the values that there are.
+    """Return the geometric mean of the values that are not None.
 
     >>> geometric_mean([2.0, 8.0, None])
     4.0
@@ -248,13 +248,13 @@ def geometric_mean(values: Iterable[float | None]) -> float | None:
 
 
 def read_json(path: Path) -> Results:
-    """Results that `Results.write_json` has written; ValueError if the file holds anything else."""
+    """Read results that `Results.write_json` has written. Raise ValueError for any other file."""
     try:
         return _from_json(json.loads(path.read_text()))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(
-            f"{path}: not a file of results as `gatherscatter bench --json` writes it ({reason})"
+            f"{path}: this is not a file of results from `gatherscatter bench --json` ({reason})"
         ) from None
 
 
@@ -279,7 +279,7 @@ def _from_json(found: Any) -> Results:
 
 
 def _workload(facts: dict[str, Any]) -> Workload:
-    known = {one.name for one in fields(Workload)}  # files stay readable when there are fewer
+    known = {one.name for one in fields(Workload)}  # files stay readable if fields are removed
     return Workload(**{key: value for key, value in _with_tuples(facts).items() if key in known})
 
 

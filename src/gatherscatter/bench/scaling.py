@@ -1,4 +1,4 @@
-"""What more cores give: measured, and reasoned for larger machines."""
+"""The scaling with the number of threads: measured, and estimated for larger machines."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gatherscatter.bench.results import Results, Row
 from gatherscatter.bench.workload import LANES, Workload, row_view
 from gatherscatter.text import markdown_table
 
-_LONG = 100e-6  # seconds; for shorter calls we wake no threads, or few
+_LONG = 100e-6  # seconds; shorter calls use no further threads, or few
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with a way to divide its work, and what bounds it on many cores."""
+    """A kernel with the division of its work among threads, and its bounds on many cores."""
 
     name: str
     matches: Callable[[Workload], bool]
@@ -40,19 +40,19 @@ KERNELS = (
         lambda w: w.is_gather and _moves_rows(w),
         "Each thread fills a part of the output.",
         "The bandwidth of memory.",
-        "The bandwidth of memory. In most machines 16 cores use it up.",
+        "The bandwidth of memory. On most machines, 16 cores exhaust it.",
     ),
     Kernel(
         "gather_rows, elements",
         lambda w: w.form in ("gather", "gather_nd") and not _moves_rows(w),
         "Each thread fills a part of the output.",
         "The rate of random reads, which grows with the number of cores.",
-        "The rate of random reads that memory can serve. In the cache: the time that it takes to wake the threads.",
+        "The rate of random reads of the memory. In the cache: the time to wake the threads.",
     ),
     Kernel(
         "gather_lanes",
         lambda w: w.form == "gather_elements",
-        "Each thread has groups, rows or columns of the index box.",
+        "Each thread handles groups, rows or columns of the index box.",
         "The bandwidth of memory: each element has an index of 8 bytes.",
         "The bandwidth of memory.",
     ),
@@ -61,33 +61,33 @@ KERNELS = (
         lambda w: _is_scatter(w) and _moves_rows(w),
         "Each thread owns destination rows, or columns of all rows, and reads all indices.",
         "Reading all indices in each thread.",
-        "The same: the share of the time that goes to indices grows with the number of threads.",
+        "The same. The share of the time spent on indices grows with the number of threads.",
     ),
     Kernel(
         "scatter_rows, elements",
         lambda w: _is_scatter(w) and not _moves_rows(w),
-        "Data in the cache: one thread does all. Data in memory: updates are sorted by their owners first.",
-        "Data in the cache: one thread. Data in memory: the sorting, which moves each update twice.",
+        "Data in the cache: one thread does all the work. Data in memory: updates are first sorted by their owners.",
+        "Data in the cache: one thread. Data in memory: sorting, which moves each update twice.",
         "The same.",
     ),
     Kernel(
         "scatter_lanes",
         lambda w: w.form == "scatter_elements",
-        "Each thread has groups or columns of the index box.",
+        "Each thread handles groups or columns of the index box.",
         "The bandwidth of memory. A box with fewer groups and columns than threads: one thread.",
         "The bandwidth of memory.",
     ),
     Kernel(
         "reduce_bags",
         lambda w: w.form == "gather_reduce",
-        "Each thread has bags with about as many members. Bags with very many members are divided by columns.",
-        "The bandwidth of memory. With segment ids: grouping the members, which one thread does.",
+        "Each thread handles bags with about the same number of members. Very large bags are divided by columns.",
+        "The bandwidth of memory. With segment ids: grouping the members on one thread.",
         "The same.",
     ),
     Kernel(
         "gather_tree",
         lambda w: w.form == "gather_tree",
-        "One thread does all.",
+        "One thread does all the work.",
         "One thread.",
         "One thread.",
     ),
@@ -95,14 +95,15 @@ KERNELS = (
 
 
 def scaling_section(results: Sequence[Results]) -> Iterator[str]:
-    """The measured scaling of each kernel on each machine, and what bounds it on larger ones."""
+    """Return the measured scaling of each kernel on each machine, and its bounds on larger machines."""
     yield "## More cores\n"
-    yield "How many times as fast our functions are on several threads as on one: the median and, in brackets, the"
-    yield f"range over the workloads of a kernel that take longer than {_LONG * 1e6:.0f} µs on one thread.\n"
+    yield "These tables show how many times faster gatherscatter is on several threads than on one. Each cell has the"
+    yield "median and, in brackets, the range over the workloads of a kernel that take longer than"
+    yield f"{_LONG * 1e6:.0f} µs on one thread.\n"
     for one in results:
         yield from _render_scaling(one)
-    yield "What bounds each kernel on larger machines. The column for 64 cores is reasoned from how a kernel divides"
-    yield "its work; it is not measured.\n"
+    yield "The next table shows the bounds of each kernel on larger machines. The column for 64 cores is not measured."
+    yield "It follows from the way in which a kernel divides its work.\n"
     head = ["kernel", "division of the work", "bound at 16 cores", "bound at 64 cores"]
     workloads = [row.workload for one in results for row in one.rows]
     measured = [one for one in KERNELS if any(map(one.matches, workloads))]
@@ -123,7 +124,7 @@ def _render_scaling(results: Results) -> Iterator[str]:
             lines.append([kernel.name, str(len(rows)), *texts])
     yield markdown_table(["kernel", "workloads", *(f"{count} threads" for count in columns)], lines)
     limit = results.limits.copy_all[-1] / results.limits.copy_one[-1]
-    yield f"\nThe limit for copies in memory: all cores copy {limit:.1f} times as fast as one.\n"
+    yield f"\nFor comparison, all cores together copy memory {limit:.1f} times as fast as one core.\n"
 
 
 def _is_long(row: Row) -> bool:
@@ -132,7 +133,7 @@ def _is_long(row: Row) -> bool:
 
 
 def _speedup(row: Row, threads: int) -> float | None:
-    """How many times as fast as on one thread."""
+    """Return the speed on a number of threads, divided by the speed on one."""
     alone, fewer = row.scaling(1), row.scaling(threads)
     if alone is None:
         return None

@@ -1,4 +1,4 @@
-"""A run of the benchmark: limits of the machine, then one workload after the other."""
+"""A benchmark run: the limits of the machine, then one workload after another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gatherscatter.machine import OthersClock, facts
 
 QUICK = Effort(rounds=20, seconds=0.8, precision=0.05)
 _LEAST_LIMIT = 1 << 22  # bytes
-_MUST_AGREE = ("cpu", "cores", "system", "python", "core", "versions")  # facts of a machine, to go on with a run
+_MUST_AGREE = ("cpu", "cores", "system", "python", "core", "versions")  # facts, unchanged when a run is resumed
 
 
 def start(
@@ -34,17 +34,17 @@ def start(
     commit: str = "",
     report: Callable[[str], None] = lambda text: None,
 ) -> tuple[Results, list[Contender]]:
-    """Measure the machine's limits; give results without rows yet, and those who take part.
+    """Measure the limits of the machine, and return results without rows and the contenders.
 
     Parameters
     ----------
     workloads : the rows to run
-    peers : names of those to compare with; absent: all that are installed
-    threads : as many for everybody; absent: one per core
+    peers : names of the peers; None: all that are installed
+    threads : the number of threads of each contender; None: one per core
     effort : how long to measure
-    seed : of the random arrays
-    commit : the hash of an earlier commit of ours to compare with, in place of peers
-    report : told what is going on, before each step
+    seed : the seed of the random arrays
+    commit : the hash of an earlier commit of gatherscatter to compare with, instead of peers
+    report : called with a text before each step
     """
     threads = threads or os.cpu_count() or 1
     effort = effort or Effort()
@@ -61,12 +61,12 @@ def start(
 
 
 def resume(results: Results) -> list[Contender]:
-    """Those who take part in a run that goes on.
+    """Return the contenders of a run that is resumed.
 
     Raises
     ------
     ValueError
-        The machine, the compiled core or the version of a contender is another than before.
+        The machine, the compiled core or the version of a contender has changed.
     """
     plan = results.plan
     everybody = (
@@ -75,12 +75,12 @@ def resume(results: Results) -> list[Contender]:
     now = facts({one.name: one.version() for one in everybody}, plan.threads)
     changed = [_change(name, results.machine.get(name), now[name]) for name in _MUST_AGREE]
     if differences := ", ".join(text for text in changed if text):
-        raise ValueError(f"these results can't be completed here, since this has changed: {differences}; start again")
+        raise ValueError(f"these results cannot be completed here, because of changes: {differences}. Start a new run")
     return everybody
 
 
 def _load_with_commit(commit: str, threads: int) -> list[Contender]:
-    """The contenders of a run that compares with an earlier commit: each a package of its own."""
+    """Return the contenders of a run that compares with an earlier commit, each in a separate package."""
     earlier = Ours(threads, name=commit, package=commits.load(commits.build(commit)))
     return [Ours(threads), Ours(threads, name=AGAIN, package=commits.duplicate()), earlier]
 
@@ -99,14 +99,14 @@ def measure_missing(
     report: Callable[[str], None] = lambda text: None,
     done: Callable[[Row], None] = lambda row: None,
 ) -> None:
-    """Measure what is missing.
+    """Measure the missing workloads.
 
     Parameters
     ----------
-    results : rows are added to it; they are in it when Ctrl-C ends the run
-    everybody : those who take part
-    report : told what is going on, before each step
-    done : told each row when it is there
+    results : rows are added to it one by one, so they are kept if Ctrl-C ends the run
+    everybody : the contenders
+    report : called with a text before each step
+    done : called with each finished row
     """
     plan = results.plan
     try:

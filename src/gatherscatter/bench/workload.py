@@ -1,4 +1,4 @@
-"""What one workload is: a form, shapes, types and a distribution of indices, and no arrays."""
+"""Workloads: a form, shapes, types and a distribution of indices, without arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALVES = ("float16", "bfloat16")
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """The NumPy dtype of a type name, bfloat16 included."""
+    """Return the NumPy dtype of a type name, including bfloat16."""
     if name == "bfloat16":
         import ml_dtypes
 
@@ -28,7 +28,7 @@ def numpy_dtype(name: str) -> np.dtype:
 
 @dataclass(frozen=True)
 class Workload:
-    """One row of the table; every size in it is a count of elements."""
+    """One row of the table. All sizes count elements."""
 
     id: str
     group: str
@@ -49,14 +49,14 @@ class Workload:
     grouping: str = ""  # of gather_reduce: "packed" (indices have a row for each bag), "offsets" or "segments"
     bags: int = 0  # of gather_reduce: rows of the result
     weighted: bool = False
-    prepared: bool = False  # what follows from indices alone is made before the call
-    out: bool = False  # into an array that exists: a gather's out=, a scatter's out=data
+    prepared: bool = False  # results that depend only on the indices are computed before the call
+    out: bool = False  # into an existing array: out= of a gather, out=data of a scatter
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     huge: bool = False
 
     @property
     def is_gather(self) -> bool:
-        """Whether it reads by index; else it writes."""
+        """Whether it reads by index. Otherwise it writes."""
         return self.form in GATHERS
 
     @property
@@ -66,7 +66,7 @@ class Workload:
 
     @property
     def slots(self) -> Shape:
-        """Shape of a gather's output, of the rows that gather_reduce reduces, and of a scatter's updates."""
+        """The shape of a gather's output, of the rows that gather_reduce reduces, or of a scatter's updates."""
         if self.form in LANES:
             return self.indices
         if self.form == "gather_tree":
@@ -86,12 +86,12 @@ class Workload:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether contenders may have the members of gather_reduce bag after bag: as they come, or prepared."""
+        """Whether the members of gather_reduce are grouped by bag, in the inputs or before the call."""
         return self.prepared or self.grouping in ("packed", "offsets")
 
     @property
     def useful_bytes(self) -> int:
-        """Bytes that the call is about: the elements it moves or reduces."""
+        """Bytes of the elements that the call moves or reduces."""
         return prod(self.slots) * self.itemsize
 
     @property
@@ -100,8 +100,8 @@ class Workload:
         return prod(self.data) * self.itemsize
 
     def at_most(self, size: int) -> Workload:
-        """The same workload with no dimension longer than ``size``, for tests."""
-        if self.pattern:  # data must still hold all positions
+        """Return the workload with every dimension limited to ``size``, for tests."""
+        if self.pattern:  # data must still have all positions
             count = min(self.indices[0], size * len(self.pattern))
             return replace(self, indices=(count,), data=(pattern_size(self.pattern, self.delta, count),))
         data, indices = _shrink(self.data, size), _shrink(self.indices, size)
@@ -113,12 +113,12 @@ def _shrink(shape: Shape, size: int) -> Shape:
 
 
 def pattern_size(pattern: Shape, delta: int, elements: int) -> int:
-    """Elements that data needs for a Spatter pattern repeated until it has so many elements."""
+    """Return the elements of data that a Spatter pattern needs if it is repeated for this number of elements."""
     return max(pattern) + delta * (elements // len(pattern) - 1) + 1
 
 
 def row_view(workload: Workload) -> tuple[int, int, Shape, int]:
-    """Batch, outer, dims and width of a form that moves whole rows."""
+    """Return batch, outer, dims and width of a form that moves whole rows."""
     data = workload.data
     first = workload.batch_dims
     if workload.form in TUPLES:

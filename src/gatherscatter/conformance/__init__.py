@@ -1,4 +1,4 @@
-"""The conformance lab: test vectors of all op versions, run on any runtime, and where it departs from the text."""
+"""The conformance lab: run test vectors of all op versions on any runtime, and report departures."""
 
 TIMEOUT = 10.0
-"""Seconds that a case may take, unless one says otherwise."""
+"""The default time limit of a case, in seconds."""

@@ -1,4 +1,4 @@
-"""Makes the corpus: ``python -m gatherscatter.conformance.build`` answers the drafts and rewrites the shipped file."""
+"""Make the corpus: ``python -m gatherscatter.conformance.build`` answers the drafts and writes the shipped file."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ THEMES = (
 
 
 def build() -> list[Case]:
-    """All cases, by id."""
+    """Return all cases, sorted by id."""
     cases = sorted((make_case(draft) for theme in THEMES for draft in theme.drafts()), key=lambda case: case.id)
     for one, next_one in itertools.pairwise(cases):
         if one.id == next_one.id:
-            raise ValueError(f"two cases ask the same: {one.id}")
+            raise ValueError(f"two cases have the same call: {one.id}")
     return cases
 
 
 def make_case(draft: CaseDraft) -> Case:
-    """The case: what the oracle answers, and whether the text leaves another answer open."""
+    """Return the case: the answer of the oracle, and whether the specification allows another answer."""
     row = oracle.ROWS[draft.op]
     given = draft.call.attributes.get("reduction", row.attributes.get("reduction", "none"))
     expected, error = answer(draft)
@@ -86,7 +86,7 @@ def _leaves_zero_sign_open(draft: CaseDraft) -> bool:
 
 
 def answer(draft: CaseDraft) -> tuple[tuple[np.ndarray, ...] | None, str | None]:
-    """The expected output, or the class of the error."""
+    """Return the expected output, or the class of the error."""
     try:
         return (oracle.call(draft.op, *draft.call.inputs, **draft.call.attributes),), None
     except (IndexError, TypeError, ValueError) as error:
@@ -94,7 +94,7 @@ def answer(draft: CaseDraft) -> tuple[tuple[np.ndarray, ...] | None, str | None]
 
 
 def identity(draft: CaseDraft, name: str, reduction: str) -> str:
-    """Readable parts and a hash of the question alone, so that neither other cases nor the answer change it."""
+    """Return the id: readable parts and a hash of the call. Other cases and the answer do not change it."""
     digest = hashlib.sha256(repr(sorted(draft.call.attributes.items())).encode())
     for array in draft.call.inputs:
         digest.update(b"-" if array is None else _content(array))
@@ -110,12 +110,12 @@ def _content(array: np.ndarray) -> bytes:
 
 
 def locate_corpus() -> Path:
-    """The file in the package."""
+    """Return the path of the file in the package."""
     return Path(__file__).parent / "data" / corpus.FILE
 
 
 def main() -> None:
-    """Rewrite it."""
+    """Write the shipped file."""
     cases = build()
     store.save(locate_corpus(), store.members(cases, corpus.VERSION))
     print(f"{len(cases)} cases, {locate_corpus().stat().st_size} bytes")

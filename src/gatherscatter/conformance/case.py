@@ -1,4 +1,4 @@
-"""A test vector: one call of one op version, and what the specification says of it."""
+"""A test vector: one call of one op version, and the answer of the specification."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ KINDS = {
     "plain": "ordinary values, every target once",
     "example": "an example of the specification, with the values it should print",
     "negative": "indices below zero",
-    "out of range": "an index outside, by one or by far",
-    "index type": "every index type that the version has, and those that it has not",
+    "out of range": "an index outside its range, by one or by far",
+    "index type": "every index type that the version has, and other types",
     "repeated": "several updates to one place",
-    "many updates": "thousands of updates to few places, which threads may race for",
+    "many updates": "thousands of updates to few places, for which threads may race",
     "nan": "NaN and infinities, in data and in updates",
     "zero sign": "-0.0 and 0.0",
-    "rounding": "sums and products that do not fit the type, in an order that shows where they are rounded",
-    "wrap-around": "integers that leave their type",
+    "rounding": "sums and products that the type can't represent, in an order that shows where they are rounded",
+    "wrap-around": "integers that overflow their type",
     "wide values": "64-bit values that 32 bits cannot hold",
-    "mean": "means, and which way they are rounded",
-    "initial value": "reductions that leave the data out",
+    "mean": "means, and how they are rounded",
+    "initial value": "reductions that ignore the data",
     "empty": "tensors without elements",
     "k=0": "index tuples of length 0",
     "scalar": "tensors of rank 0",
-    "axis": "every axis, counted from both ends, and outside",
+    "axis": "every axis, counted from both ends, and axes out of range",
     "batch dims": "batch dimensions, legal and not",
     "long axis": "an axis of more than 64 elements",
-    "box": "indices shorter or longer than data, where a box of elements is meant",
+    "box": "boxes of indices that are shorter or longer than data",
     "slices": "whole slices moved or combined",
     "ring": "write positions of a cache",
     "beams": "beam search: lengths, end tokens, parents",
     "bags": "bags of rows: offsets, segments, weights, empty bags",
     "shape": "shapes that do not fit together",
-    "attribute": "attributes, and values of them, that the version has not",
-    "type": "element types that the version or the reduction has not, and mixed ones",
+    "attribute": "attributes, and values of attributes, that the version does not have",
+    "type": "element types that the version or the reduction does not have, and mixed types",
 }
-"""The edge classes: name, and what it probes."""
+"""The edge classes: the name of each, and what it tests."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """One call and the answer of the specification.
 
-    ``inputs`` are in the order of the op version; text is an object array, a narrow
-    type one of ml_dtypes, an optional input that is left out None. The arrays are the caller's own, and may be written.
+    ``inputs`` are in the order of the op version. Text is an object array, and narrow types are those of ml_dtypes. An
+    omitted optional input is None. The arrays belong to the caller, who may change them.
 
     >>> from gatherscatter.conformance import corpus
     >>> case = corpus.cases("onnx/GatherND-12/int64/none/example/*")[0]
@@ -61,21 +61,21 @@ class Case:
     inputs: tuple[np.ndarray | None, ...]
     attributes: dict[str, int | str | bool]
     expected: tuple[np.ndarray, ...] | None  # None: the call must be refused
-    error: str | None  # "IndexError", "ValueError" or "TypeError" where it must
-    rules: tuple[str, ...]  # what it checks: "O3", "V10", or "2.6" for a section of semantics
-    latitude: str  # why the specification leaves this open; another result is then no departure
-    relation: str  # "exact", or "zero sign free" where the sign of zero does not count
+    error: str | None  # "IndexError", "ValueError" or "TypeError" if the call must be refused
+    rules: tuple[str, ...]  # the rules that it checks: "O3", "V10", or "2.6" for a section of docs/specification.md
+    latitude: str  # why the specification leaves this open; then a different result is not a departure
+    relation: str  # "exact", or "zero sign free" if the sign of zero does not count
 
 
 def element_type(array: np.ndarray) -> str:
-    """The specification's name of an array's type."""
+    """Return the specification's name of an array's type."""
     return "string" if array.dtype.kind in "OUST" else array.dtype.name
 
 
 def same(result: Any, case: Case) -> bool:
-    """Whether a runtime's output is the expected one: type, shape and every bit, but that NaN equals NaN.
+    """Whether the output of a runtime has the expected type, shape and bits. Any NaN equals any other NaN.
 
-    ``result`` is an array, or a tuple or list of the outputs. False where the call had to be refused.
+    ``result`` is an array, or a tuple or list of the outputs. False if the call had to be refused.
     """
     results = result if isinstance(result, tuple | list) else (result,)
     if case.expected is None or len(results) != len(case.expected):
@@ -93,7 +93,7 @@ def _same(result: np.ndarray, expected: np.ndarray, zero_sign: bool) -> bool:
 
 
 def _to_comparable_bytes(array: np.ndarray, zero_sign: bool) -> bytes:
-    """Bytes that are equal where the values are: one NaN for all, and one zero if signs do not count."""
+    """Return bytes that are equal for equal values: all NaN become one, and all zeros if signs do not count."""
     plain = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
     parts = plain.reshape(-1)
     if plain.dtype.kind == "c":

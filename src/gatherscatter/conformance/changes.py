@@ -1,4 +1,4 @@
-"""What changed between two reports."""
+"""Compare two reports."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 from gatherscatter.conformance.verdicts import SEVERITY
 
 VARYING = ("out-of-bounds memory", "hangs", "nondeterministic")
-"""Verdicts that may be others in the next run: they depend on what lies in memory, on time, or on a race of threads."""
+"""Verdicts that may change in the next run: they depend on the contents of memory, on time, or on a race of threads."""
 
 _ALSO_VARYING = ({"pass", "allowed"}, {"crashes", "allowed"}, {"crashes", "accepts"})
-"""Which of several writes stays may be open, and a race. A write beyond the ends may hit something or not."""
+"""Other pairs of verdicts that may alternate. If the order of writes is open, the last one may depend on a race. A
+write out of range may or may not do damage."""
 
 
 @dataclass(frozen=True)
 class VerdictChange:
-    """A case with another verdict than before; a verdict is "" where a report has no result."""
+    """A case whose verdict changed. A verdict is "" if a report has no result."""
 
     runtime: str
     id: str
@@ -27,7 +28,7 @@ class VerdictChange:
 
     @property
     def may_vary(self) -> bool:
-        """Whether two runs of one release may differ so."""
+        """Whether two runs of the same release may differ in this way."""
         verdicts = {self.before, self.after}
         return verdicts in _ALSO_VARYING or (
             not verdicts.isdisjoint(VARYING) and verdicts.isdisjoint(("", "not asked"))
@@ -35,7 +36,9 @@ class VerdictChange:
 
 
 def find_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[VerdictChange]:
-    """The cases with another verdict, of runtimes that both reports have and cases that the new one has, in its order.
+    """Return the cases whose verdict changed, in the order of the new report.
+
+    Only runtimes in both reports and cases in the new report are compared.
 
     >>> def report(verdict):
     ...     return {"results": {"mine": {"onnx/Gather-13/int64/none/plain/x-1": {"verdict": verdict}}}}
@@ -57,7 +60,7 @@ def find_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Verdict
 
 
 def describe_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """Lines: who is new or gone, then for each runtime its releases and what changed, the worst first."""
+    """Yield lines: the runtimes that are new or gone, then for each runtime its releases and changes, worst first."""
     yield f"Changes since the report of {old['created']}:"
     versions = [{info["name"]: info["version"] for info in each["runtimes"]} for each in (old, new)]
     for name in versions[1]:
@@ -79,7 +82,7 @@ def describe_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
 def _describe_groups(
     changes: Sequence[VerdictChange], cases: Mapping[str, dict[str, Any]], *, same_release: bool
 ) -> Iterator[str]:
-    """A line for the changes that have verdicts, op version and kind in common."""
+    """Return a line for changes with the same verdicts, op version and kind."""
 
     def key(change: VerdictChange) -> tuple[int, int, str, str]:
         case = cases[change.id]
@@ -90,5 +93,5 @@ def _describe_groups(
         number = f" and {len(others)} more" if others else ""
         why = ""
         if same_release:
-            why = " (may vary)" if first.may_vary else " (the same release: another processor, or another judgement?)"
+            why = " (may vary)" if first.may_vary else " (same release: was the processor or gatherscatter different?)"
         yield f"  {first.before or 'no result'} -> {first.after or 'no result'}: {op}, {kind}: {first.id}{number}{why}"

@@ -1,7 +1,7 @@
-"""The corpus: some thousand calls of all op versions with the answers of the specification.
+"""The corpus: thousands of calls of all op versions, with the answers of the specification.
 
-The answers come from `gatherscatter.oracle.oracle`, the specification's pseudo-code in plain Python, never from
-the kernels of this package.
+The answers come from `gatherscatter.oracle.oracle`, the specification's pseudo-code in plain Python. They never come
+from the kernels of this package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gatherscatter.conformance.case import KINDS, Case, same
 __all__ = ["FILE", "KINDS", "VERSION", "Case", "case", "cases", "export", "same"]
 
 VERSION = "1.2"
-"""The first number goes up when an answer changes, the second when cases are added or leave more open."""
+"""The first number increases when an answer changes, the second when cases are added or leave more open."""
 
 FILE = "corpus.zip"
 
@@ -33,9 +33,10 @@ def cases(
     kind: str | None = None,
     rule: str | None = None,
 ) -> list[Case]:
-    """The cases whose id matches a pattern of ``*`` and ``?`` (a ``*`` goes across slashes), and that fit the rest.
+    """Return the cases whose id matches a pattern and that have the given properties.
 
-    ``op`` is an op version, or an operator, which means all its versions.
+    A pattern contains ``*`` and ``?``. A ``*`` also matches slashes. ``op`` is an op version, or an operator for all
+    its versions.
 
     >>> from gatherscatter.conformance import corpus
     >>> len(corpus.cases("onnx/ScatterND-18/*", type="float32", reduction="add")) > 5
@@ -56,12 +57,12 @@ def cases(
 
 
 def case(id: str) -> Case:
-    """The case of an id.
+    """Return the case with an id.
 
     Raises
     ------
     LookupError
-        There is none.
+        There is no such case.
     """
     try:
         return _by_id()[id]
@@ -71,33 +72,35 @@ def case(id: str) -> Case:
 
 def export(
     folder: str | os.PathLike[str],
-    form: str = "onnx",
+    format: str = "onnx",
     *,
     cases: Sequence[Case] | None = None,
     progress: Callable[[str], None] | None = None,
+    command: str | None = None,
 ) -> exports.Exported:
-    """Write cases, by default all, in a form that needs nothing of this package.
+    """Write cases, by default all, in a format that can be read without gatherscatter. Add README.md and LICENSE.
 
     Parameters
     ----------
-    folder : a folder that is empty, or is made
-    form : "onnx", "openvino", "npz" or "json"; docs/corpus.md describes them
-    cases : absent: all there are
+    folder : an empty folder, or one that does not exist yet
+    format : "onnx", "openvino", "npz" or "json"; docs/corpus.md describes them
+    cases : default: all cases
     progress : called with a description before each case
+    command : the command that made the folder, for its README; default: this call
 
     Returns
     -------
     Exported
-        ``written``, a number, and ``left_out``, numbers by reason.
+        ``written`` is the number of cases. ``skipped`` has numbers of cases by reason.
 
     Raises
     ------
     ValueError
-        There is no such form.
+        There is no such format.
     FileExistsError
         The folder is not empty.
     ImportError
-        ``form="onnx"`` needs the onnx package.
+        ``format="onnx"`` needs the onnx package.
 
     >>> import tempfile
     >>> from gatherscatter.conformance import corpus
@@ -105,7 +108,8 @@ def export(
     ...     corpus.export(folder, "json", cases=corpus.cases(op="onnx.GatherND-11", kind="k=0")).written
     12
     """
-    return exports.export(Path(folder), form, _read() if cases is None else cases, VERSION, progress)
+    made_by = command or f'corpus.export("{Path(folder).name}", "{format}")'
+    return exports.export(Path(folder), format, _read() if cases is None else cases, VERSION, progress, made_by)
 
 
 @cache

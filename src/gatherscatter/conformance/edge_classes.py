@@ -1,4 +1,4 @@
-"""The edge class of a call that nobody has named."""
+"""Find the edge class of a random call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_ERRORS = {IndexError: "out of range", TypeError: "type", ValueError: "shape"
 
 
 def kind_of(row: OracleRow, call: DraftedCall) -> str:
-    """One of `KINDS`: what is most special about the call."""
+    """Return one of `KINDS`: the most special property of the call."""
     given = dict(zip(row.inputs, call.inputs, strict=True))
     if _is_unknown(row, call.attributes):
         return "attribute"
@@ -58,7 +58,7 @@ def _has_empty(call: DraftedCall) -> bool:
 
 
 def _is_wide(array: np.ndarray) -> bool:
-    """Whether 32 bits do not hold the values."""
+    """Whether some values do not fit in 32 bits."""
     narrow = {"int64": np.int32, "uint64": np.uint32, "float64": np.float32}.get(array.dtype.name)
     if narrow is None:
         return False

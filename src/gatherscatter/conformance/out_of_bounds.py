@@ -1,4 +1,4 @@
-"""Whether a result holds memory that the call was not given."""
+"""Detect results that contain memory outside the arrays of the call."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gatherscatter.specs import table
 
 
 def out_of_bounds_memory(case: Case, runs: Sequence[Runs]) -> str:
-    """Why a result must hold memory that the call was not given, or ''.
+    """Return why a result must contain out-of-bounds memory, or ''.
 
-    Workers fill unused memory with a byte of their own. A result that holds the filling, or that is the same in every
-    run of a worker but not in the other, was read from there. And where there is nothing that threads could race for,
-    a result that changes has no other source.
+    Each worker fills unused memory with its own byte. A result was read from there if it contains the filling, or if it
+    is the same in all runs of a worker but different in the other worker. If threads can't race, a result that changes
+    has no other source either.
     """
     for each in runs:
         for one in each.seen:
@@ -37,7 +37,7 @@ def out_of_bounds_memory(case: Case, runs: Sequence[Runs]) -> str:
 
 
 def _holds_filling(case: Case, outputs: Outputs, fill: int) -> bool:
-    """Whether an element is nothing but the filling; of single bytes one can't tell."""
+    """Whether an element consists of the filling only. Single bytes could be equal by chance, so they do not count."""
     given = [*(array for array in case.inputs if array is not None), *(case.expected or ())]
     for output in outputs:
         size = output.dtype.itemsize

@@ -1,4 +1,4 @@
-"""The parent's side of a worker: start it, ask it, and tell how it ended."""
+"""The parent's side of a worker: start it, send it requests, and report how it ended."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from time import monotonic
 from typing import Any
 
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.observations import Crashed, Hung, Observation
+from gatherscatter.conformance.observations import Crashed, Hung, Observation, describe_exit, last_words
 from gatherscatter.conformance.worker import FILL, read_frame, write_frame
 
 START_SECONDS = 180.0  # an import may take that long on a busy machine
-LAST_WORDS = 300
-PATIENCE = 0.2  # seconds between looks at whether to stop
+PATIENCE = 0.2  # seconds between checks whether to stop
 
-# ONNX Runtime and OpenVINO report home; ONNX Runtime's thread for it can end the process by itself
-# (github.com/microsoft/onnxruntime/issues/32173), which would be blamed on a case.
+# ONNX Runtime and OpenVINO send telemetry. ONNX Runtime's thread for it can crash the process
+# (github.com/microsoft/onnxruntime/issues/32173), and a case would be blamed.
 _ENVIRONMENT = {"ORT_DISABLE_TELEMETRY": "1", "CI": "true"}
-# Less noise, and no seconds lost to a backtrace that nobody reads.
+# Less noise, and no time spent on backtraces.
 _ENVIRONMENT |= {"TF_CPP_MIN_LOG_LEVEL": "3", "RUST_BACKTRACE": "0", "RUST_LIB_BACKTRACE": "0"}
 
 
@@ -33,21 +32,24 @@ class StartError(RuntimeError):
 
 
 class StoppedError(RuntimeError):
-    """Another thread wants an end."""
+    """Another thread requested a stop."""
 
 
 class Worker:
-    """A running worker. ``fill`` is the byte with which unused memory is filled, where the C library can (glibc).
+    """A running worker. ``fill`` is the byte that fills unused memory, if the C library supports it (glibc).
 
-    Once ``stop`` is set, whoever waits for an answer gets a `StoppedError`, and the worker is gone.
+    Once ``stop`` is set, waiting for an answer raises a `StoppedError`, and the worker is ended.
     """
 
     def __init__(self, runtime: str, fill: int, stop: threading.Event | None = None) -> None:
         self._stop = stop or threading.Event()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        self._files = tempfile.TemporaryDirectory(prefix="gatherscatter-", ignore_cleanup_errors=True)
         # glibc fills memory that it hands out with the complement of this.
         variables = {FILL: str(fill), "MALLOC_PERTURB_": str(fill ^ 0xFF)}
-        own_group = {"process_group": 0} if os.name == "posix" else {}  # Ctrl-C is for the parent alone
+        # Files that a runtime leaves there when it is ended are removed with the worker.
+        variables |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._files.name)
+        own_group = {"process_group": 0} if os.name == "posix" else {}  # only the parent gets Ctrl-C
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gatherscatter.conformance.worker", runtime],
             stdin=subprocess.PIPE,
@@ -61,15 +63,15 @@ class Worker:
         self._answers: queue.Queue[Any] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
         if self._next(START_SECONDS) != "ready":
-            words = self._last_words()
+            words = last_words(self._read_errors())
             self.kill()
             raise StartError(f"runtime {runtime} can't be started: {words or 'no answer'}")
 
     def ask(self, case: Case, times: int, timeout: float) -> tuple[Observation, ...]:
-        """Run a case so many times. After a crash or a hang the worker is gone."""
+        """Run a case ``times`` times. After a crash or a hang, the worker has ended."""
         try:
             write_frame(self._requests, (case, times, timeout))
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the worker has ended
             return (self._describe_crash(),)
         answer = self._next(timeout)
         if answer is _SILENCE:
@@ -81,11 +83,11 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the worker is running."""
         return self._process.poll() is None
 
     def close(self) -> str:
-        """Let it end by itself; how it did, if not well."""
+        """Let the worker end by itself. Return how it ended if that was a failure, else ''."""
         try:
             self._requests.close()
             self._process.wait(10)
@@ -97,7 +99,10 @@ class Worker:
         return how
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill the worker and the processes that it has started."""
+        if os.name == "posix" and self.alive:
+            with contextlib.suppress(OSError):  # the worker has just ended
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
         self._release()
@@ -108,7 +113,7 @@ class Worker:
         try:
             while True:
                 self._answers.put(read_frame(stream))
-        except Exception:  # its end, or bytes that are no answer, which is an end too
+        except Exception:  # the worker ended, or sent bytes that are not an answer
             stream.close()
             self._answers.put(_END)
 
@@ -122,40 +127,31 @@ class Worker:
                     if monotonic() >= deadline:
                         return _SILENCE
             raise StoppedError
-        except BaseException:  # Ctrl-C, too
+        except BaseException:  # including Ctrl-C
             self.kill()
             raise
 
     def _describe_crash(self) -> Crashed:
         try:
             code = self._process.wait(10)
-        except subprocess.TimeoutExpired:  # it has closed the pipe, and lives on
+        except subprocess.TimeoutExpired:  # the worker closed the pipe but is still running
             self.kill()
             return Crashed("the worker's answers can't be read")
-        words = self._last_words()
+        how = describe_exit(code, self._read_errors())
         self._release()
-        return Crashed(_ending(code) + (f" ({words})" if words else ""))
+        return Crashed(how)
 
-    def _last_words(self) -> str:
+    def _read_errors(self) -> bytes:
         if self._errors.closed:
-            return ""
+            return b""
         self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1].strip()[:LAST_WORDS] if lines else ""
+        return self._errors.read()
 
     def _release(self) -> None:
+        self._files.cleanup()
         for stream in (self._requests, self._errors):
-            with contextlib.suppress(OSError):  # what was not yet sent to a process that is gone
+            with contextlib.suppress(OSError):  # unsent data for a process that has ended
                 stream.close()
 
 
 _SILENCE, _END = object(), object()
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"

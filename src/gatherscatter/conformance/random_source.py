@@ -1,5 +1,7 @@
-"""Where the random calls of the tests take their decisions from: Hypothesis, which shrinks, or bytes, which are fast
-and which a fuzzer can change."""
+"""The source of decisions for random calls: Hypothesis, which can shrink them, or bytes.
+
+Bytes are fast, and a fuzzer can change them.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,18 @@ from typing import Any, Protocol
 
 
 class Choices(Protocol):
-    """Decisions, the first of each being the plainest."""
+    """A source of decisions. The first option of each is the plainest."""
 
     def integer(self, low: int, high: int) -> int:
-        """A number from `low` to `high`, both included."""
+        """Return a number from `low` to `high`, both included."""
         ...
 
     def pick(self, options: Sequence[Any]) -> Any:
-        """One of the options."""
+        """Return one of the options."""
         ...
 
     def raw(self, size: int) -> bytes:
-        """So many bytes of any value."""
+        """Return `size` bytes of any value."""
         ...
 
 
@@ -42,8 +44,10 @@ class HypothesisChoices:
 
 
 class ByteChoices:
-    """Decisions read from bytes: one each, or two where there are more than 256 to choose from. After the end all are
-    the plainest, so that every string of bytes is a case."""
+    """Decisions read from bytes: one byte each, or two if there are more than 256 options.
+
+    After the end, all decisions are the plainest. So every string of bytes gives a case.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0

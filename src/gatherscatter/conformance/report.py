@@ -1,4 +1,4 @@
-"""What a run came to: in memory, as JSON, and as counts for a table."""
+"""The report of a run: in memory, as JSON, and as counts for a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_SCRIPT = ("pass", "not asked")
 
 @dataclass(frozen=True)
 class RuntimeInfo:
-    """A runtime that took part."""
+    """A runtime in the report."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class RuntimeInfo:
 
     @classmethod
     def of(cls, runtime: Runtime, name: str) -> RuntimeInfo:
-        """The facts of a runtime, under the name by which it was asked for."""
+        """Return the facts about a runtime, under its requested name."""
         return cls(name, runtime.title, runtime.package, runtime.version(), runtime.recipe)
 
 
@@ -53,11 +53,11 @@ class ConformReport:
     created: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """The cases that are run."""
+        """Add the cases that are run."""
         self.cases |= {case.id: case for case in cases}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values; docs/conformance.md has the form."""
+        """Return everything as plain JSON values. docs/conformance.md describes the format."""
         used = {rule for case in self.cases.values() for rule in case.rules}
         return {
             "format": FORMAT,
@@ -82,14 +82,14 @@ class ConformReport:
 
 
 def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """A report with what another has beside it: runtimes of another environment, or cases that were asked before.
+    """Add the results of another report: for runtimes of another environment, or for cases that ran before.
 
-    Where both have a result, that of ``report`` stays.
+    If both have a result, that of ``report`` stays.
 
     Raises
     ------
     ValueError
-        The reports are about different versions of the corpus, or asked different releases of a runtime.
+        The reports are about different versions of the corpus, or about different releases of a runtime.
     """
     if report["corpus"] != other["corpus"]:
         text = f"the reports are about corpus {report['corpus']} and {other['corpus']}; run both on the same"
@@ -102,10 +102,8 @@ def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, An
             results[name] = other["results"][name]
             continue
         if mine[name]["version"] != info["version"]:
-            text = (
-                f"the reports asked {name} {mine[name]['version']} and {info['version']}; join reports of one release"
-            )
-            raise ValueError(text)
+            text = f"the reports are about {name} {mine[name]['version']} and {info['version']}"
+            raise ValueError(f"{text}; join reports of one release")
         results[name] = other["results"][name] | results[name]
         mine[name] |= {"seconds": round(mine[name]["seconds"] + info["seconds"], 1)}
     cases = {case["id"]: case for each in (other, report) for case in each["cases"]}
@@ -120,7 +118,7 @@ def merge_reports(report: dict[str, Any], other: dict[str, Any]) -> dict[str, An
 
 
 def counts(report: dict[str, Any]) -> dict[str, dict[str, Counter[str]]]:
-    """How often each verdict: by op version, then by runtime."""
+    """Count the verdicts, by op version and runtime."""
     ops = {case["id"]: case["op"] for case in report["cases"]}
     found: dict[str, dict[str, Counter[str]]] = {op.name: {} for op in table.ops() if op.name in set(ops.values())}
     for name, results in report["results"].items():
@@ -129,22 +127,14 @@ def counts(report: dict[str, Any]) -> dict[str, dict[str, Counter[str]]]:
     return found
 
 
-def worst(counter: Counter[str] | None) -> str:
-    """The most severe verdict that occurs and how often, as in ``crashes 3``; '' if there is none."""
-    if not counter:
-        return ""
-    verdict = min(counter, key=SEVERITY.__getitem__)
-    return f"{verdict} {counter[verdict]}"
-
-
 def totals(report: Mapping[str, Any], runtime: str) -> list[tuple[str, int]]:
-    """How often each verdict for one runtime, the most severe first."""
+    """Count the verdicts of one runtime, the most severe first."""
     counter = Counter(result["verdict"] for result in report["results"][runtime].values())
     return sorted(counter.items(), key=lambda item: SEVERITY[item[0]])
 
 
 def describe_case(case: Case) -> dict[str, Any]:
-    """A case as plain JSON values, its arrays as text."""
+    """Return a case as plain JSON values, with its arrays as text."""
     names = [each.name for each in table.op(case.op).inputs]
     inputs = [
         None if array is None else {"name": name, **_array(array)}
@@ -173,7 +163,7 @@ def _result(runtime: Runtime, case: Case, judgement: Judgement) -> dict[str, Any
     if judgement.verdict not in _NO_SCRIPT:
         result["script"] = runtime.script(case)
     elif judgement.verdict == "pass":
-        result["got"] = None  # what was expected
+        result["got"] = None  # None: the expected result
     return result
 
 
@@ -182,7 +172,7 @@ def _array(array: np.ndarray) -> dict[str, Any]:
 
 
 def _text(array: np.ndarray) -> str:
-    """Values with all their digits, on as many lines as there are rows."""
+    """Return the values with all their digits, one line for each row."""
     if array.dtype.name in ("int4", "uint4"):
         array = array.astype(np.int8)
     return np.array2string(array, separator=", ", threshold=_SHOWN, edgeitems=6, max_line_width=100, floatmode="unique")

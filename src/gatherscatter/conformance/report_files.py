@@ -1,7 +1,7 @@
-"""Reports in files: whole, as ``gatherscatter conform --json`` writes them, or as a summary that has verdicts only.
+"""Read and write reports: whole, as ``gatherscatter conform --json`` writes them, or as a summary with verdicts only.
 
-A summary has a letter for each case, in the order of the corpus, in one text for each op version and runtime. So it is
-small, and a comparison of two versions of the file shows what changed.
+A summary has one text for each op version and runtime, with a letter for each case in the order of the corpus. So it is
+small, and a diff of two versions of the file shows the changes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LETTERS = {
     "pass": ".",
     "not asked": "-",
 }
-"""The letters of a summary; a space stands for a case without a result."""
+"""The letters of a summary. A space means a case without a result."""
 
 _KEPT = ("corpus", "created", "complete", "machine", "python", "gatherscatter", "runtimes")
 
@@ -49,26 +49,26 @@ def read_json(path: str | Path, *, same_corpus: bool = False, whole: bool = Fals
     Raises
     ------
     ValueError
-        The file is no such report, or is damaged. It is about another version of the corpus than the one here, and
-        that is asked for, or it is a summary. It is a summary, and ``whole`` asks for more.
+        The file is not a report, or is damaged. Or it is about another version of the corpus, and ``same_corpus`` is
+        set or it is a summary. Or it is a summary, and ``whole`` is set.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # its name in older reports
+        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # the name in older reports
     except ValueError as error:
-        raise ValueError(f"{path}: this is no conformance report, nor JSON at all ({error})") from error
+        raise ValueError(f"{path}: this is not a conformance report, because it is not JSON ({error})") from error
     if not isinstance(report, dict) or report.get("format") != FORMAT:
-        raise ValueError(f"{path}: this is no conformance report of format {FORMAT}")
+        raise ValueError(f"{path}: this is not a conformance report of format {FORMAT}")
     is_summary = "letters" in report
     if is_summary and whole:
         raise ValueError(f"{path}: this is a summary of a report, which has verdicts only")
-    report.setdefault("complete", True)  # reports before this key were written say nothing else
+    report.setdefault("complete", True)  # older reports do not have this key
     needed = (*_KEPT, "verdicts") if is_summary else ConformReport().to_dict()
     if missing := [key for key in needed if key not in report]:
         raise ValueError(f"{path}: this conformance report lacks {', '.join(missing)}")
     if (same_corpus or is_summary) and report["corpus"] != corpus.VERSION:
         text = f"{path}: this report is about corpus {report['corpus']}, and the corpus here is {corpus.VERSION}"
-        raise ValueError(f"{text}: make it again with this version of gatherscatter")
+        raise ValueError(f"{text}; run conform again with this version of gatherscatter")
     try:
         report = _expand(report) if is_summary else report
         _check_form(report)
@@ -78,7 +78,7 @@ def read_json(path: str | Path, *, same_corpus: bool = False, whole: bool = Fals
 
 
 def _check_form(report: Mapping[str, Any]) -> None:
-    """Raise some error if what every reader of a report relies on is not there."""
+    """Raise an error if a part is missing on which all readers of a report rely."""
     for info in report["runtimes"]:
         RuntimeInfo(**info)
         report["results"][info["name"]].values()
@@ -89,7 +89,7 @@ def _check_form(report: Mapping[str, Any]) -> None:
 
 
 def summarize(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The summary of a report about cases of the corpus: who ran when, and the verdicts."""
+    """Return the summary of a report about cases of the corpus: the runtimes, the date, and the verdicts."""
     results = report["results"]
     verdicts = {
         op: {name: _encode(results[name], cases) for name in results if any(case.id in results[name] for case in cases)}
@@ -109,7 +109,7 @@ def _encode(results: Mapping[str, Any], cases: list[corpus.Case]) -> str:
 
 
 def _expand(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of a summary; the corpus has all that is not about runtimes."""
+    """Return the report of a summary. The facts about cases come from the corpus."""
     words = {letter: verdict for verdict, letter in summary["letters"].items()}
     results: dict[str, dict[str, Any]] = {info["name"]: {} for info in summary["runtimes"]}
     asked: dict[str, corpus.Case] = {}

@@ -1,7 +1,7 @@
-"""A conformance report as one HTML page that needs neither server nor network.
+"""Write a conformance report as one HTML page that needs neither a server nor the network.
 
-What filters and matrix need is in the page as JSON. Inputs, results and scripts are many times larger: they lie beside
-it, packed, a piece per op version that is opened when it is asked for.
+The page contains the data for filters and matrix as JSON. Inputs, results and scripts are much larger. They are also in
+the page, compressed, in one piece for each op version. A piece is unpacked when it is needed.
 """
 
 from __future__ import annotations
@@ -10,51 +10,44 @@ import base64
 import gzip
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from gatherscatter.files import write_text
+from gatherscatter.pages.palette import Look
 from gatherscatter.pages.template import render
 
-# In the order in which they need each other.
+# Scripts follow those that they need.
 SCRIPTS = (
     *("dom.js", "clipboard.js", "data.js", "elements.js", "state.js", "tally.js", "filters.js", "matrix.js"),
     *("case.js", "cases.js"),
 )
-KEYS = ("id", "op", "type", "reduction", "kind", "rules")  # of a case, those that filters use
-
-
-@dataclass(frozen=True)
-class VerdictStyle:
-    """How a verdict is told from others: by a sign, and by a tone that means a colour and a shape."""
-
-    sign: str
-    tone: str
+KEYS = ("id", "op", "type", "reduction", "kind", "rules")  # the keys of a case that filters use
 
 
 LOOKS = {
-    "crashes": VerdictStyle("×", "danger"),  # noqa: RUF001
-    "out-of-bounds memory": VerdictStyle("§", "danger"),
-    "hangs": VerdictStyle("∞", "danger"),
-    "differs": VerdictStyle("≠", "wrong"),
-    "nondeterministic": VerdictStyle("?", "wrong"),
-    "narrowed": VerdictStyle("▼", "wrong"),
-    "accepts": VerdictStyle("!", "lax"),
-    "refuses": VerdictStyle("Ø", "lax"),
-    "allowed": VerdictStyle("≈", "right"),
-    "pass": VerdictStyle("✓", "right"),
-    "not asked": VerdictStyle("–", "none"),  # noqa: RUF001
+    "crashes": Look("×", "danger"),  # noqa: RUF001
+    "out-of-bounds memory": Look("§", "danger"),
+    "hangs": Look("∞", "danger"),
+    "differs": Look("≠", "wrong"),
+    "nondeterministic": Look("?", "wrong"),
+    "narrowed": Look("▼", "wrong"),
+    "accepts": Look("!", "lax"),
+    "refuses": Look("Ø", "lax"),
+    "allowed": Look("≈", "right"),
+    "pass": Look("✓", "right"),
+    "not asked": Look("–", "none"),  # noqa: RUF001
 }
 
 
 def write(report: dict[str, Any], path: str | Path) -> None:
-    """Write a report into a file.
+    """Write a report to a file.
 
     Args:
-        report: the report as `gatherscatter.conformance.report` has it, format 1.
-        path: the file; what was there is replaced.
+        report: the report of `gatherscatter.conformance.report`, format 1.
+        path: the file, which is replaced if it exists.
 
     Raises:
         ValueError: the report has another format.
@@ -68,7 +61,7 @@ def write(report: dict[str, Any], path: str | Path) -> None:
 
 
 def page(report: dict[str, Any]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     if report["format"] != 1:
         raise ValueError(f"the page shows reports of format 1; this one has format {report['format']}")
     return render(
@@ -90,10 +83,10 @@ def _index(report: dict[str, Any]) -> dict[str, Any]:
         **{key: report[key] for key in ("corpus", "created", "machine", "python", "gatherscatter")},
         **{key: report[key] for key in ("kinds", "rules", "runtimes")},
         "complete": report.get("complete", True),
-        "verdicts": [verdict | asdict(_find_verdict_style(verdict["name"])) for verdict in verdicts],
+        "verdicts": [verdict | asdict(find_look(verdict["name"])) for verdict in verdicts],
         "ops": _ops(cases),
         "cases": [{key: case[key] for key in KEYS} for case in cases],
-        # A letter per case, in the order of the cases.
+        # One letter for each case, in the order of the cases.
         "results": {
             runtime: "".join(
                 letters[results[case["id"]]["verdict"]] if case["id"] in results else "." for case in cases
@@ -103,13 +96,13 @@ def _index(report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _find_verdict_style(verdict: str) -> VerdictStyle:
-    """A verdict that a newer program made is shown all the same."""
-    return LOOKS.get(verdict, VerdictStyle(verdict[:1].upper(), "wrong"))
+def find_look(verdict: str) -> Look:
+    """Return the look of a verdict. Unknown verdicts, from newer programs, are also shown."""
+    return LOOKS.get(verdict, Look(verdict[:1].upper(), "wrong"))
 
 
 def _ops(cases: Iterable[dict[str, Any]]) -> list[str]:
-    """The op versions, by name and then by number: Gather-1, Gather-7, Gather-13."""
+    """Return the op versions, sorted by name and then by number: Gather-1, Gather-7, Gather-13."""
 
     def order(op: str) -> tuple[str, int]:
         name, _, version = op.rpartition("-")
@@ -119,10 +112,10 @@ def _ops(cases: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def _pack_details(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """An op version and a packed piece: what its cases are given, should give and gave."""
+    """Yield each op version with a compressed piece: the inputs, expected results and results of its cases."""
     pieces: dict[str, dict[str, Any]] = {op: {"cases": {}, "results": {}} for op in _ops(report["cases"])}
     for case in report["cases"]:
-        # JavaScript's numbers end at 2**53; attributes need not.
+        # JavaScript's numbers end at 2**53; attributes may be larger.
         attributes = {name: json.dumps(value, ensure_ascii=False) for name, value in case["attributes"].items()}
         shown = {key: value for key, value in case.items() if key not in KEYS}
         pieces[case["op"]]["cases"][case["id"]] = shown | {"attributes": attributes}

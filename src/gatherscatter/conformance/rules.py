@@ -1,4 +1,4 @@
-"""The rules that cases check: what the sources say, or that they say nothing, and how this package rules.
+"""The rules that cases check: the words of the specifications, or that they are silent, and the rulings.
 
 O is ONNX, V is OpenVINO. A number such as 2.6 is a section of docs/specification.md.
 """
@@ -20,9 +20,9 @@ class Rule:
     """
 
     title: str  # the point, or the operator
-    ruling: str  # what holds
+    ruling: str  # the decision of this package
     text: str  # the sentence of the source, or what it does not say
-    source: str  # where that stands
+    source: str  # the specifications, with op versions
 
 
 def _read() -> dict[str, Rule]:

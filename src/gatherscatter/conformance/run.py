@@ -1,4 +1,4 @@
-"""Running cases on runtimes: every case in a worker process, and every departure looked at twice."""
+"""Run cases on runtimes: every case in a worker process, and every departure again."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from gatherscatter.conformance.verdicts import Judgement, judge
 from gatherscatter.extras import check_installed
 
 FILLS = (0xA5, 0x5C)
-TIMES = {"repeated": 2, "many updates": 20}  # where threads may race
-AGAIN = 2  # runs in each worker of what departs
-ALONE = 5  # runs in a worker of its own of what may have ended one
+TIMES = {"repeated": 2, "many updates": 20}  # runs of cases in which threads may race
+AGAIN = 2  # runs of a departing case in each worker
+ALONE = 5  # runs of a suspect in a separate worker
+CONFIRMATION = 2.0  # seconds for the second try of a case that exceeded the time limit
 MOST_SUSPECTS = 40  # accepted bad calls before a worker is replaced
 
 Progress = Callable[[str, Case, Judgement], None]
+Starting = Callable[[str, Case], None]
 
 
 def conform(
@@ -33,6 +35,7 @@ def conform(
     timeout: float = TIMEOUT,
     jobs: int = 1,
     progress: Progress | None = None,
+    starting: Starting | None = None,
     report: ConformReport | None = None,
     known: Mapping[str, Collection[str]] | None = None,
 ) -> ConformReport:
@@ -42,11 +45,12 @@ def conform(
     ----------
     runtimes : names (see `gatherscatter.conformance.runtimes`); None: all that are installed
     cases : usually of `gatherscatter.conformance.corpus.cases`
-    timeout : seconds that a case may take
-    jobs : runtimes that are run at a time
-    progress : called with the runtime's name, the case and what it came to, from several threads if ``jobs`` > 1
-    report : filled as results come in, so that it holds what there is after an interruption; absent: a new one
-    known : by runtime, the ids of cases that are not asked again
+    timeout : time limit of a case, in seconds
+    jobs : number of runtimes to run in parallel
+    progress : called with the runtime's name, the case and its judgement, from several threads if ``jobs`` > 1
+    starting : called with the runtime's name and the case before a case runs, from several threads if ``jobs`` > 1
+    report : the report to fill as results arrive, so that results are kept after an interruption; default: a new one
+    known : for each runtime, the ids of cases to skip
 
     Returns
     -------
@@ -72,7 +76,7 @@ def conform(
         report.runtimes[name] = RuntimeInfo.of(find(name), name)
         report.results[name] = {}
     report.add_cases(cases)
-    # Calls that must be refused come last: what one of them does to a worker can't be blamed on a legal one.
+    # Calls that must be refused come last, so legal calls are not blamed for the damage that these do to a worker.
     ordered = sorted(cases, key=lambda case: case.expected is None)
     stop = threading.Event()
 
@@ -82,6 +86,8 @@ def conform(
         try:
             with Examiner(name, timeout, stop) as examiner:
                 for case in asked:
+                    if starting is not None:
+                        starting(name, case)
                     for examined, judgement in examiner.examine(case):
                         report.results[name][examined.id] = judgement
                     if progress is not None:
@@ -106,14 +112,14 @@ def conform(
 
 
 def check_runtime(name: str) -> None:
-    """Raise ImportError, and say what to install, if a runtime's package is not there."""
+    """Raise ImportError, with the package to install, if the package of a runtime is missing."""
     check_installed(f"runtime {name}", find(name).modules)
 
 
 class Examiner:
     """Runs cases on one runtime, one after the other, in workers that it replaces when they end.
 
-    There are two workers, in which unused memory is filled differently; the second is asked about departures only.
+    There are two workers, which fill unused memory with different bytes. The second runs departing cases only.
     """
 
     def __init__(self, runtime: str, timeout: float, stop: threading.Event | None = None) -> None:
@@ -132,7 +138,7 @@ class Examiner:
         self._workers.clear()
 
     def examine(self, case: Case) -> Iterator[tuple[Case, Judgement]]:
-        """What a case comes to; and other cases again, if it turns out that they broke a worker."""
+        """Yield the judgement of a case. Yield other cases again if they turn out to have broken a worker."""
         times = TIMES.get(case.kind, 1)
         runs = [Runs(FILLS[0], self._ask(FILLS[0], case, times))]
         if isinstance(runs[0].seen[0], Returned) and judge(case, runs).verdict != "pass":
@@ -148,22 +154,25 @@ class Examiner:
         suspects = [one for each in ended for one in self._suspects[each.fill]]
         for each in ended:
             self._suspects[each.fill] = []
-        judgement = self.alone(case)
-        if judgement.verdict in ("crashes", "hangs"):
+        hung = [each for each in ended if isinstance(each.seen[-1], Hung)]
+        judgement = self.alone(case, min(self._timeout, CONFIRMATION) if hung else self._timeout)
+        if judgement.verdict == "hangs" and hung:
+            yield case, judge(case, hung)  # `hung` has the time limit of the first run
+        elif judgement.verdict in ("crashes", "hangs"):
             yield case, judgement
-        elif not suspects and isinstance(ended[0].seen[-1], Crashed):  # who else
+        elif not suspects and isinstance(ended[0].seen[-1], Crashed):  # no other case ran in this worker
             yield case, judge(case, ended)
         else:
             yield case, judgement
             yield from self._find_culprits(suspects)
 
-    def alone(self, case: Case) -> Judgement:
-        """What a case comes to in workers that have run nothing else."""
+    def alone(self, case: Case, timeout: float) -> Judgement:
+        """Return the judgement of a case in workers that have run no other case."""
         runs = []
         for fill in FILLS:
             worker = Worker(self._runtime, fill, self._stop)
             try:
-                seen = worker.ask(case, ALONE, self._timeout)
+                seen = worker.ask(case, ALONE, timeout)
                 if not _has_ended(seen):
                     how = worker.close()
                     seen = (Crashed(f"at its end: {how}"),) if how else seen
@@ -181,7 +190,7 @@ class Examiner:
         return worker.ask(case, times, self._timeout)
 
     def _note(self, case: Case, judgement: Judgement) -> None:
-        """Remember what may have broken a worker, which may show later only."""
+        """Remember cases that may have broken a worker, because the damage may show only later."""
         if judgement.verdict == "out-of-bounds memory" or (case.expected is None and judgement.got is not None):
             for fill in self._workers:
                 self._suspects[fill].append(case)
@@ -194,9 +203,9 @@ class Examiner:
                     yield from self._find_culprits(suspects)
 
     def _find_culprits(self, suspects: Sequence[Case]) -> Iterator[tuple[Case, Judgement]]:
-        """Those of the suspects that end a process by themselves."""
+        """Yield the suspects that end a process on their own."""
         for case in dict.fromkeys(suspects):
-            judgement = self.alone(case)
+            judgement = self.alone(case, self._timeout)
             if judgement.verdict == "crashes":
                 yield case, judgement
 

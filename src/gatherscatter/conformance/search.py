@@ -1,6 +1,6 @@
-"""Random calls on one runtime: every new kind of departure, shrunk to a minimal call.
+"""Run random calls on one runtime, and shrink every new kind of departure to a minimal call.
 
-Calls are drawn by Hypothesis, as the tests of this package draw them; the oracle answers them.
+Hypothesis draws the calls, as in the tests of this package, and the oracle gives the expected results.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from gatherscatter.oracle.oracle import ROWS, OracleRow
 
 NO_DEPARTURE = ("pass", "allowed", "not asked")
 SHRINKING = 60.0  # seconds for one departure
-AT_A_TIME = 300  # calls that are drawn before Hypothesis starts anew
+AT_A_TIME = 300  # calls that are drawn before Hypothesis is restarted
 
 Signature = tuple[str, str, str]
 Progress = Callable[[str, Case, Judgement], None]
 
 
 class Departure(NamedTuple):
-    """A minimal call, and what the runtime makes of it."""
+    """A minimal call, and the judgement of the runtime's result."""
 
     case: Case
     judgement: Judgement
 
     @property
     def signature(self) -> Signature:
-        """Verdict, op version and kind: of each, one departure is shown."""
+        """Verdict, op version and kind. One departure is shown for each signature."""
         return self.judgement.verdict, self.case.op, self.case.kind
 
 
@@ -56,16 +56,16 @@ def search(
     timeout: float = TIMEOUT,
     seed: int | None = None,
 ) -> Iterator[Departure]:
-    """Look for departures for so many minutes, and yield each as it is found and shrunk.
+    """Search for departures, and yield each one when it has been found and shrunk.
 
     Parameters
     ----------
     runtime : a name (see `gatherscatter.conformance.runtimes`)
-    minutes : after these nothing more is run
-    progress : called with the runtime's name, each case and what it came to
+    minutes : time limit of the search
+    progress : called with the runtime's name, each case and its judgement
     ops : patterns of op versions
-    timeout : seconds that a call may take
-    seed : the same draws again, as far as time allows; absent: others each time
+    timeout : time limit of a call, in seconds
+    seed : repeats the same draws, as far as time allows; default: different draws each time
 
     Raises
     ------
@@ -74,7 +74,7 @@ def search(
     LookupError
         There is no such runtime, or it has none of these op versions.
     ValueError
-        The time is no positive number.
+        ``minutes`` is not a positive number.
     """
     if not minutes > 0:
         raise ValueError(f"minutes must be a positive number, not {minutes}")
@@ -87,7 +87,7 @@ def search(
 
 
 def _rows(runtime: str, ops: Sequence[str]) -> list[OracleRow]:
-    """The op versions that the runtime can be asked for."""
+    """Return the op versions that the runtime can express."""
     asked = find(runtime)
     rows = [
         row
@@ -101,7 +101,7 @@ def _rows(runtime: str, ops: Sequence[str]) -> list[OracleRow]:
 
 
 class _DepartureSearch:
-    """What is known so far. Every call is run once: Hypothesis must see the same answer when it asks again."""
+    """The state of a search. Every call runs once only, because Hypothesis must see the same answer again."""
 
     def __init__(self, runtime: str, examiner: Examiner, deadline: float, progress: Progress | None) -> None:
         self._runtime = runtime
@@ -118,7 +118,7 @@ class _DepartureSearch:
         return monotonic() >= self._deadline
 
     def departures(self, rows: list[OracleRow], random: Random) -> Iterator[Departure]:
-        """One departure at most that is shrunk, and calls that turned out to have broken a worker before."""
+        """Yield at most one shrunk departure, and earlier calls that turned out to have broken a worker."""
         hypothesis = _hypothesis()
         self._target, self._until = None, self._deadline
         drawn = hypothesis.strategies.composite(lambda draw: _draw(HypothesisChoices(draw), rows))()
@@ -141,7 +141,7 @@ class _DepartureSearch:
         self._broke = []
 
     def _smallest(self, departure: Departure) -> Departure:
-        """The departure without what can be left out."""
+        """Return the smallest departure with the same signature."""
         row = ROWS[departure.case.op]
         call = DraftedCall(list(departure.case.inputs), departure.case.attributes)
         for candidate in iterate_smaller_calls(row, call):
@@ -152,7 +152,7 @@ class _DepartureSearch:
         return departure
 
     def _is_new(self, case: Case) -> bool:
-        """Whether the case departs in a way that is not known; while shrinking, in the very same way."""
+        """Whether the case departs in a new way or, during shrinking, in the same way."""
         judgement = self._judge(case)
         if judgement is None or judgement.verdict in NO_DEPARTURE:
             return False
@@ -163,7 +163,7 @@ class _DepartureSearch:
         return signature == self._target
 
     def _judge(self, case: Case) -> Judgement | None:
-        """What the case comes to; None if there is no time left to run it."""
+        """Return the judgement of the case; None if there is no time left to run it."""
         if case.id not in self._judgements:
             if monotonic() >= self._until:
                 return None
@@ -191,12 +191,12 @@ def _draw(choices: HypothesisChoices, rows: list[OracleRow]) -> Case:
 
 
 def case_of(row: OracleRow, call: DraftedCall) -> Case:
-    """A case of a call that no theme has made."""
+    """Make a case from a random call."""
     return make_case(CaseDraft(row.name, kind_of(row, call), "found", call, (section(row),)))
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """The values alone: contiguous, in the machine's byte order, text as objects."""
+    """Return the values in plain form: contiguous, in the machine's byte order, text as objects."""
     if element_type(array) == "string":
         texts = [text.decode() if isinstance(text, bytes) else str(text) for text in array.reshape(-1).tolist()]
         plain = np.empty(array.size, object)

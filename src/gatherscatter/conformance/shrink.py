@@ -1,6 +1,6 @@
-"""Calls that are a step smaller than a given one: without an entry, or without a dimension of size 1.
+"""Make calls that are one step smaller than a given one: without an entry, or without a dimension of size 1.
 
-Hypothesis shrinks the choices that a call is made of; what several arrays must do together it seldom hits upon.
+Hypothesis shrinks the choices that make a call. It rarely finds changes that several arrays need together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Place = tuple[int, int]  # number of the input, axis
 
 
 def iterate_smaller_calls(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
-    """Candidates, many of which are no legal calls; the largest steps first."""
+    """Yield candidates, the largest steps first. Many of them are not legal calls."""
     shapes = [
         () if array is None or name == "axis" else array.shape
         for name, array in zip(row.inputs, call.inputs, strict=True)
@@ -34,7 +34,7 @@ def iterate_smaller_calls(row: OracleRow, call: DraftedCall) -> Iterator[Drafted
 
 
 def _find_matching_axes(shapes: list[tuple[int, ...]], fits: Callable[[int], bool]) -> Iterator[tuple[Place, ...]]:
-    """Axes of one size, one in each of up to three inputs; more of them first."""
+    """Yield axes of the same size, one in each of up to three inputs. Those in more inputs come first."""
     places = [(number, axis) for number, shape in enumerate(shapes) for axis in range(len(shape))]
     for count in (3, 2, 1):
         for chosen in combinations(places, count):
@@ -51,7 +51,7 @@ def _change_inputs(call: DraftedCall, chosen: tuple[Place, ...], change: Any) ->
 
 
 def _with_axis_before(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
-    """The axis that was one further back."""
+    """Yield the call with the axis moved one position to the front."""
     if "axis" in row.inputs:
         position = row.inputs.index("axis")
         inputs = list(call.inputs)
@@ -62,7 +62,7 @@ def _with_axis_before(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall
 
 
 def _without_tuple_index(row: OracleRow, call: DraftedCall) -> Iterator[DraftedCall]:
-    """Index tuples one shorter, into data without that dimension."""
+    """Yield the call with index tuples that are shorter by one, and data without this dimension."""
     data, indices = call.inputs[:2]
     if not row.kernel.endswith("nd") or data is None or indices is None or not indices.ndim:
         return

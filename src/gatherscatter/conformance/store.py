@@ -1,6 +1,6 @@
-"""The file that holds the corpus: one zip with an index in JSON, and for each element type one array of all values.
+"""Read and write the file of the corpus: a zip with an index in JSON, and an array of values for each element type.
 
-docs/corpus.md describes it, for readers of other languages.
+docs/corpus.md describes the format for readers in other languages.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gatherscatter.conformance.case import Case, element_type
 
 FORMAT = 1
 INDEX = "corpus.json"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same cases make the same file
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that the same cases give the same file
 
 
 def to_storable(array: np.ndarray) -> np.ndarray:
-    """The array as a .npy file can hold it, which knows NumPy's own types only: of others it holds the bits."""
+    """Return the array in a form that a .npy file can hold: the bits, for types that NumPy does not have."""
     if element_type(array) == "string":
         return array.astype(str)
     registered_later = array.dtype.isbuiltin == 2
@@ -31,7 +31,7 @@ def to_storable(array: np.ndarray) -> np.ndarray:
 
 
 class Pools:
-    """Arrays taken apart: all values of a type behind each other, a run of values that is there already only once."""
+    """The values of arrays, concatenated by type. A sequence of values that is already there is not stored again."""
 
     def __init__(self) -> None:
         self._values: dict[str, list[Any]] = {}
@@ -39,7 +39,7 @@ class Pools:
         self._places: dict[tuple[str, bytes], int] = {}
 
     def add(self, array: np.ndarray | None) -> dict[str, Any] | None:
-        """Where the array is from now on: its type, its shape, and where its values begin."""
+        """Add an array. Return its type, its shape, and the position of its values."""
         if array is None:
             return None
         name = element_type(array)
@@ -52,7 +52,7 @@ class Pools:
         return {"type": name, "shape": list(array.shape), "at": self._places[key]}
 
     def members(self) -> dict[str, bytes]:
-        """The files of the zip that hold values."""
+        """Return the files of the zip that hold values."""
         files = {}
         for name, pieces in self._values.items():
             values = np.concatenate(pieces)
@@ -66,7 +66,7 @@ class Pools:
 
 
 def members(cases: Iterable[Case], version: str) -> dict[str, bytes]:
-    """The files in the zip: their names and bytes."""
+    """Return the files in the zip: their names and bytes."""
     pools = Pools()
     records = [_record(case, pools) for case in cases]
     index = {"format": FORMAT, "version": version, "cases": records}
@@ -82,7 +82,7 @@ def save(path: Path, files: dict[str, bytes]) -> None:
 
 
 def load(file: IO[bytes]) -> tuple[str, list[Case]]:
-    """The version of the corpus, and its cases."""
+    """Return the version of the corpus, and its cases."""
     with zipfile.ZipFile(file) as archive:
         index = json.loads(archive.read(INDEX))
         if index["format"] != FORMAT:

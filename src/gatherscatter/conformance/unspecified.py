@@ -1,7 +1,7 @@
-"""What the specification leaves open: the reasons, and whether a call falls under one.
+"""The reasons why the specification leaves a result open, and the reason for a call.
 
-A reduction is open where another order of the updates, or another precision in between, gives another result. That is
-found out by trying: the same contributions in other orders, exactly, and in a wider type.
+A reduction is open if another order of the updates, or another intermediate precision, gives another result. To find
+out, the same contributions are combined in other orders, exactly, and in a wider type.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from gatherscatter.oracle.rationals import round_to_format
 
 REASONS = {
     "order of writes": "O3: the order of several writes to one place is not specified",
-    "order of sums": "O27: the order in which floats are combined, and the precision in between, are not specified",
-    "halves": "O16, V19: the precision in which sums and products of 16-bit floats are made is not specified",
-    "overflow": "2.10: what becomes of an integer that leaves its type is not specified",
-    "nan": "O12, V17: what min and max make of NaN is not specified",
+    "order of sums": "O27: the order in which floats are combined, and the intermediate precision, are not specified",
+    "halves": "O16, V19: the precision in which sums and products of 16-bit floats are computed is not specified",
+    "overflow": "2.10: the result of an integer overflow is not specified",
+    "nan": "O12, V17: the minimum and maximum of NaN are not specified",
     "bool": "O13: the reductions of bool are not specified",
     "string": "O14: the reductions of strings are not specified",
-    "storage": "2.10: that numbers of 8 and 4 bits are only moved is a ruling of this package",
-    "complex order": "O15: complex numbers have no order, and the text gives none",
-    "pairwise mean": "V10: the text writes a mean of more than two numbers pairwise, which gives another one",
-    "k=0": "O7: the text wants index tuples of at least one index",
-    "negative": "O8: the text does not say whether indices may be negative",
-    "no range": "O8: the text gives no range of indices",
-    "no consequence": "the text gives a range of indices, and no consequence of an index outside",
+    "storage": "2.10: it is a ruling of this package that numbers of 8 and 4 bits are only moved",
+    "complex order": "O15: complex numbers have no order, and the specification defines none",
+    "pairwise mean": "V10: the specification computes a mean of several numbers pairwise, which gives another result",
+    "k=0": "O7: the specification requires index tuples of at least one index",
+    "negative": "O8: the specification does not say whether indices may be negative",
+    "no range": "O8: the specification gives no range of indices",
+    "no consequence": "the specification gives a range of indices, but no consequence of an index outside it",
     "deprecated": "O24: the operator is deprecated, and a runtime need not have it",
-    "batch_dims": "V2: the text has two ranges of batch_dims, which contradict each other here",
-    "broadcast": "V3: the text has batch dimensions broadcast",
-    "tree": "V15: the text does not say what a length below one, or a parent that is no beam, means",
-    "zero": "V22: the text does not say what the zero of strings is",
-    "bags": "V25 to V29: the text does not say what such indices, offsets, segment ids or defaults mean",
-    "integer mean": "V31: the text divides integers to floats, which are not of type T",
-    "empty mean": "V27: the text does not say what the mean of no rows is",
-    "numeric": "V18: the text does not say whether bool is a numeric type",
-    "write index": "O23: the text does not say what a negative write index means",
+    "batch_dims": "V2: the specification has two ranges of batch_dims, which contradict each other here",
+    "broadcast": "V3: the specification broadcasts batch dimensions",
+    "tree": "V15: the specification does not say what a length below one, or a parent that is not a beam, means",
+    "zero": "V22: the specification does not say what the zero of strings is",
+    "bags": "V25 to V29: the specification does not say what such indices, offsets, segment ids or defaults mean",
+    "integer mean": "V31: the specification divides integers to floats, which are not of type T",
+    "empty mean": "V27: the specification does not say what the mean of no rows is",
+    "numeric": "V18: the specification does not say whether bool is a numeric type",
+    "write index": "O23: the specification does not say what a negative write index means",
 }
-"""What is open, as a sentence of a case."""
+"""The sentences for the field ``latitude`` of a case."""
 
-_ORDERS = 24  # of the updates of one place, that are tried
+_ORDERS = 24  # the number of orders to try for the updates of one place
 
-# Operators of which the text gives no range of indices, or a range and no consequence of an index outside.
+# Operators for which the specification gives no range of indices, or no consequence of an index outside the range.
 _UNNAMED = {"onnx.Scatter-9": "no range"} | dict.fromkeys(
     (
         *(f"onnx.ScatterND-{version}" for version in (11, 13, 16, 18)),
@@ -59,7 +59,7 @@ _UNNAMED = {"onnx.Scatter-9": "no range"} | dict.fromkeys(
 
 
 def reason(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any], error: str | None) -> str:
-    """A key of `REASONS` for a call with a result or an error, or "" where the specification decides it."""
+    """Return a key of `REASONS` for a call with a result or an error, or "" if the specification decides it."""
     if row.deprecated:
         return "deprecated"
     given = dict(zip(row.inputs, inputs, strict=True))
@@ -71,12 +71,12 @@ def reason(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str
 
 
 def reduces(row: OracleRow) -> bool:
-    """Whether several values may go into one place."""
+    """Whether several values may be written to one place."""
     return row.kernel == "gather_reduce" or row.kernel.startswith("scatter")
 
 
 def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any], error: str) -> str:
-    """Refused by this package's rulings, and the text does not say so."""
+    """Classify a call that is refused by a ruling of this package, and not by the specification."""
     if row.kernel == "gather_reduce":
         return "bags" if error == "IndexError" or (error == "ValueError" and _is_out_of_order(given)) else ""
     if error == "IndexError":
@@ -99,7 +99,7 @@ def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str,
 
 
 def _is_out_of_order(given: dict[str, Any]) -> bool:
-    """Whether offsets or segment ids descend, or there are fewer than no segments."""
+    """Whether offsets or segment ids descend, or the number of segments is negative."""
     number = given.get("num_segments")
     lines = [given[name] for name in ("offsets", "segment_ids") if given.get(name) is not None]
     descends = any(line.ndim == 1 and bool((line[1:] < line[:-1]).any()) for line in lines)
@@ -107,7 +107,7 @@ def _is_out_of_order(given: dict[str, Any]) -> bool:
 
 
 def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any]) -> str:
-    """With a result that is this package's ruling."""
+    """Classify a call whose result is a ruling of this package."""
     if (
         row.kernel in ("gather_reduce", "gather_tree")
         and oracle.element_type(_array(given[row.inputs[0]]).dtype) == "bool"
@@ -144,7 +144,7 @@ def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, 
 
 
 def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> str:
-    """Another order of the updates, or another precision, gives another result."""
+    """Classify a call for which another order of the updates, or another precision, gives another result."""
     name = oracle.element_type(_array(inputs[0]).dtype)
     given = attributes.get("reduction", row.fixed_reduction)
     reduction = GENERIC.get(given, given)
@@ -163,9 +163,9 @@ def _classify_contributions(row: OracleRow, inputs: list[np.ndarray | None], att
 
 
 def leaves_zero_sign_open(row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any]) -> bool:
-    """Whether a minimum or maximum is of zeros of both signs, or the sum of a bag of negative zeros.
+    """Whether a call takes a minimum or maximum of zeros of both signs, or sums a bag of negative zeros.
 
-    The texts of bags name no number to begin with. From 0, the sum of negative zeros is 0.
+    The specifications of bags do not define the initial value of a sum. If it is 0, the sum of negative zeros is 0.
     """
     if oracle.element_type(_array(inputs[0]).dtype) not in FLOATS:
         return False
@@ -182,9 +182,9 @@ def leaves_zero_sign_open(row: OracleRow, inputs: list[np.ndarray | None], attri
 def contributions(
     row: OracleRow, inputs: list[np.ndarray | None], attributes: dict[str, Any], keeps_data: bool
 ) -> list[list[Any]]:
-    """What is combined in each place that is written to, in row-major order.
+    """Return the values that are combined in each written place, in row-major order.
 
-    The oracle itself says: it is given names of the elements instead of the elements, and adds up the names.
+    The oracle computes them: it gets names of the elements instead of the elements, and adds the names.
     """
     given = dict(zip(row.inputs, inputs, strict=True))
     if row.kernel == "gather_reduce":
@@ -201,7 +201,7 @@ def contributions(
 
 
 def _bag_contributions(row: OracleRow, given: dict[str, Any]) -> list[list[Any]]:
-    """The same for bags: each member has a row of its own, with its weight."""
+    """Return the values that are combined in each bag. Each member has its own row, with its weight."""
     data: np.ndarray = given[row.inputs[0]]
     weights: Any = given.get("per_sample_weights")
     indices = given.get("indices")
@@ -219,7 +219,7 @@ def _bag_contributions(row: OracleRow, given: dict[str, Any]) -> list[list[Any]]
 
 
 class _Names:
-    """Numbers of elements, to which others are added. Each element takes part in one sum."""
+    """A list of element numbers. Adding another one appends its numbers. Each element takes part in one sum."""
 
     def __init__(self, number: int) -> None:
         self.numbers = [number]
@@ -246,7 +246,7 @@ def _all_same(place: list[Any]) -> bool:
 
 def _classify_reduction(reduction: str, place: list[Any], name: str, keeps_data: bool) -> str:
     if reduction in ("min", "max"):
-        # Without data's value, what the updates are compared with first is no NaN either.
+        # Without the value of data, the initial value of the comparison is not NaN either.
         nans = [value != value for value in place] + ([] if keeps_data else [False])
         return "nan" if any(nans) and not all(nans) else ""
     if len(place) < 2:
@@ -280,7 +280,7 @@ def _fold(reduction: str, place: list[Any], name: str, accumulate: str = "step")
 
 
 def _reduce_otherwise(reduction: str, place: list[Any], name: str) -> Iterator[Any]:
-    """The same combined otherwise; the first contribution stays what is subtracted from."""
+    """Yield the values combined in other ways. In a subtraction, the first value stays first."""
     first = 1 if reduction == "sub" else 0
     head, rest = place[:first], place[first:]
     orders = [rest[::-1]] if len(rest) > 5 else itertools.islice(itertools.permutations(rest), _ORDERS)
@@ -298,7 +298,7 @@ def _reduce_otherwise(reduction: str, place: list[Any], name: str) -> Iterator[A
 
 
 def _exact(reduction: str, place: list[Any], name: str) -> Any:
-    """Rounded once, after all."""
+    """Return the exact result, rounded once at the end."""
     if reduction != "mul":
         return _fold(reduction, place, name, "exact")
     numbers = [float(value) for value in place]

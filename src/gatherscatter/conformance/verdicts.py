@@ -1,4 +1,4 @@
-"""What the observations of a case amount to."""
+"""Judge the observations of a case."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ VERDICTS = tuple(
     for severity, (name, title) in enumerate(
         (
             ("crashes", "the process ends"),
-            ("out-of-bounds memory", "the result holds, or the call changes, memory that is not the call's"),
+            (
+                "out-of-bounds memory",
+                "the result contains memory outside the arrays of the call, or the call changes it",
+            ),
             ("hangs", "no answer within the time limit"),
             ("nondeterministic", "the same call gives different results"),
-            ("narrowed", "computed in 32 bits what was given in 64, without a word"),
-            ("differs", "another result than the specification's"),
-            ("accepts", "a result for a call that the specification wants refused"),
-            ("refuses", "an error for a call that is legal"),
-            ("allowed", "another result, where the specification leaves it open"),
-            ("pass", "the result of the specification, or an error where it wants one"),
-            ("not asked", "the runtime has no way to say this call"),
+            ("narrowed", "64-bit values were silently computed in 32 bits"),
+            ("differs", "a result different from the specification"),
+            ("accepts", "a result for a call that the specification requires to be refused"),
+            ("refuses", "an error for a legal call"),
+            ("allowed", "a different result or an error, which the specification leaves open"),
+            ("pass", "the result or the error that the specification requires"),
+            ("not asked", "the runtime cannot express the call"),
         ),
         start=1,
     )
@@ -46,7 +49,7 @@ VERDICTS = tuple(
 SEVERITY = {verdict.name: verdict.severity for verdict in VERDICTS}
 
 
-# Where the specification leaves open which result there is, but not that there is one.
+# Reasons for which the specification leaves the result open, but requires a result.
 _OPEN_RESULTS = {
     REASONS[key] for key in ("order of writes", "order of sums", "halves", "overflow", "nan", "pairwise mean", "zero")
 }
@@ -54,7 +57,7 @@ _OPEN_RESULTS = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, what the runtime returned if it did, and what was observed, in words."""
+    """A verdict, the result of the runtime (if any), and a description of the observation."""
 
     verdict: str
     got: Outputs | None = None
@@ -62,7 +65,7 @@ class Judgement:
 
 
 def judge(case: Case, runs: Sequence[Runs]) -> Judgement:
-    """What the observations of one case amount to."""
+    """Return the judgement of the observations of one case."""
     seen = [observation for each in runs for observation in each.seen]
     for observation in seen:
         if isinstance(observation, Crashed):
@@ -96,7 +99,7 @@ def _judge_refusal(case: Case, refusal: Refused) -> Judgement:
 
 
 def _judge_result(case: Case, got: Outputs, returned: Sequence[Returned]) -> Judgement:
-    """A wrong result, whose memory is the call's own."""
+    """Judge a wrong result without out-of-bounds memory."""
     different = len({raw(one.outputs) for one in returned})
     varying = f"{different} different results in {len(returned)} runs" if different > 1 else ""
     if varying and not case.latitude:

@@ -1,8 +1,8 @@
 """A process that runs cases in one runtime: ``python -m gatherscatter.conformance.worker NAME``.
 
-Requests come in through standard input and answers go out where standard output was, both as frames; whatever the
-runtime prints goes to standard error. Memory that is not the call's is filled with the byte of the environment's
-``GATHERSCATTER_FILL``, so that a result which holds it shows.
+It reads requests from standard input and writes answers to the original standard output, both as frames. The output of
+the runtime is redirected to standard error. Memory outside the arrays of a call is filled with the byte in the
+environment variable ``GATHERSCATTER_FILL``, so a result that contains such memory can be recognised.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ except ImportError:  # on Windows
     resource = None  # type: ignore[assignment]
 
 from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.observations import Observation, Refused, Returned, Skipped
+from gatherscatter.conformance.observations import Crashed, Observation, Refused, Returned, Skipped
 from gatherscatter.conformance.runtimes import find
-from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime
+from gatherscatter.conformance.runtimes.runtime import CrashedError, NotAskedError, Runtime
 
 FILL = "GATHERSCATTER_FILL"
-GRACE = 5.0  # seconds after the time limit in which the parent should have ended a worker
-MEMORY = 4 << 30  # bytes of a worker, where the system can limit them
+GRACE = 5.0  # seconds after the time limit; by then, the parent should have ended the worker
+MEMORY = 4 << 30  # bytes of a worker, if the system can limit them
 FENCE = 1 << 12  # bytes before and after each input
 LONGEST_MESSAGE = 600
 LONGEST = 2.0  # seconds for the repetitions of a case
@@ -43,7 +43,7 @@ def write_frame(stream: BinaryIO, message: Any) -> None:
 
 
 def read_frame(stream: BinaryIO) -> Any:
-    """The next message; EOFError if there is none."""
+    """Return the next message; EOFError if there is none."""
     header = stream.read(8)
     size = int.from_bytes(header, "little")
     payload = stream.read(size)
@@ -53,7 +53,7 @@ def read_frame(stream: BinaryIO) -> Any:
 
 
 def main(name: str) -> None:
-    """Answer requests ``(case, times, timeout)`` until there are no more; the first answer says that all is loaded."""
+    """Answer requests ``(case, times, timeout)`` until there are no more. The first answer says that all is loaded."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     _limit_memory()
@@ -66,26 +66,30 @@ def main(name: str) -> None:
         try:
             case, times, timeout = read_frame(requests)
         except EOFError:
-            return
+            break
         _end_within(timeout + GRACE)
         write_frame(answers, observe(runtime, case, times, fill))
         _end_within(0)
+    try:
+        runtime.close()
+    except CrashedError as crash:
+        sys.exit(str(crash))
 
 
 def _limit_memory() -> None:
-    """A call that takes memory without end must not take all of the machine's."""
+    """Limit the memory of this process, so that a runaway call does not take all memory of the machine."""
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def _end_within(seconds: float) -> None:
-    """Have the system end this process, which may hang in C code when its parent is gone; 0: not any more."""
+    """Make the system end this process after a time, because it may hang in C code without its parent. 0 cancels it."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def observe(runtime: Runtime, case: Case, times: int, fill: int) -> list[Observation]:
-    """What the runtime does with a case, so many times if that is quick; an error is not asked for again."""
+    """Run a case ``times`` times, or fewer if it is slow. After an error, it is not repeated."""
     seen = [_observe_once(runtime, case, fill)]
     enough = perf_counter() + LONGEST
     while isinstance(seen[-1], Returned) and len(seen) < times and perf_counter() < enough:
@@ -100,6 +104,8 @@ def _observe_once(runtime: Runtime, case: Case, fill: int) -> Observation:
         outputs = runtime.run(case, tuple(None if fence is None else fence.array for fence in fences))
     except NotAskedError as reason:
         return Skipped(str(reason))
+    except CrashedError as crash:
+        return Crashed(str(crash))
     except Exception as error:
         return Refused(type(error).__name__, _shorten_message(error))
     outputs = tuple(np.array(output) for output in outputs)
@@ -113,7 +119,7 @@ def _shorten_message(error: Exception) -> str:
 
 
 def _fill_unused(case: Case, fill: int) -> None:
-    """Take and give back memory of the sizes that the call may ask for."""
+    """Allocate and free memory of the sizes that the call may request, so that it contains the filling."""
     arrays = [array for array in (*case.inputs, *(case.expected or ())) if array is not None]
     sizes = sorted({array.nbytes for array in arrays} | {64})
     taken = [np.full(size, fill, np.uint8) for size in sizes for _ in range(4)]
@@ -121,7 +127,7 @@ def _fill_unused(case: Case, fill: int) -> None:
 
 
 class Fence:
-    """An array amid filled memory, to tell later whether anything there was changed."""
+    """An array surrounded by filled memory, to detect changes."""
 
     def __init__(self, array: np.ndarray, fill: int) -> None:
         self._fill = fill

@@ -1,4 +1,4 @@
-"""Who takes part: one file per library; a library that is not installed is left out."""
+"""The contenders: one file per library. Libraries that are not installed are skipped."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gatherscatter.extras import check_installed, find_missing
 from gatherscatter.lazy_modules import load
 
 OURS = "gatherscatter"
-AGAIN = f"{OURS}-again"  # the same once more: what differs between the two is noise
+AGAIN = f"{OURS}-again"  # the same again: differences between the two are noise
 
-# name: modules that it needs
+# by name: the modules that a peer needs
 _PEERS: dict[str, tuple[str, ...]] = {
     "numpy": ("numpy",),
     "torch": ("torch",),
@@ -30,12 +30,12 @@ PEERS = tuple(_PEERS)
 
 
 def name_on_threads(count: int) -> str:
-    """The name under which our functions take part with another number of threads."""
+    """Return the name of gatherscatter as a contender with another number of threads."""
     return f"{OURS}-{count}"
 
 
 def fewer_threads(threads: int) -> list[int]:
-    """The powers of two below a number of threads, for which the scaling is measured.
+    """Return the powers of two below a number of threads, for which the scaling is measured.
 
     >>> fewer_threads(16), fewer_threads(2), fewer_threads(1)
     ([1, 2, 4, 8], [1], [])
@@ -46,20 +46,20 @@ def fewer_threads(threads: int) -> list[int]:
 def make_contenders(
     peers: Sequence[str] | None, threads: int, report: Callable[[str], None] = lambda text: None
 ) -> list[Contender]:
-    """Ours, ours again, ours on fewer threads, and the peers: those named, else all that are installed.
+    """Return gatherscatter twice, gatherscatter on fewer threads, and the peers: those named, or all installed ones.
 
-    ``report`` is told which installed peers can't be imported.
+    ``report`` is called with the installed peers that cannot be imported.
 
     Raises
     ------
     ValueError
-        A name is not a peer's.
+        A name is not the name of a peer.
     ImportError
         A peer that was named is not installed.
     """
     for name in peers or ():
         if name not in _PEERS:
-            raise ValueError(f"{name!r} is not a peer: choose from {', '.join(_PEERS)}")
+            raise ValueError(f"{name!r} is not a peer. Choose from {', '.join(_PEERS)}")
         check_installed(f"peer {name}", _PEERS[name])
     mine: list[Contender] = [Ours(threads), Ours(threads, name=AGAIN)]
     mine += [Ours(count, name=name_on_threads(count)) for count in fewer_threads(threads)]

@@ -1,4 +1,4 @@
-"""JAX on the CPU, compiled; the clock stops when the result is ready."""
+"""JAX on the CPU, compiled. The clock stops when the result is ready."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JaxContender:
     def __init__(self, threads: int) -> None:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         self._jax: Any = import_module("jax")
-        self._jax.config.update("jax_enable_x64", True)  # else int64 and float64 are cut to 32 bits
+        self._jax.config.update("jax_enable_x64", True)  # otherwise int64 and float64 are reduced to 32 bits
         self._jnp: Any = import_module("jax.numpy")
 
     def version(self) -> str:
@@ -35,7 +35,7 @@ class JaxContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Two modes; scatters into data that exists donate it."""
+        """Return two modes. In-place scatters donate data."""
         workload = case.workload
         if workload.form in ("gather_tree", "tensor_scatter") or (workload.is_gather and workload.out):
             return {}
@@ -58,7 +58,7 @@ class JaxContender:
                 data = put(data)
             return TimedCall(
                 lambda: compiled(data, indices).block_until_ready()
-            )  # arrays with gaps are closed up in the call
+            )  # the call makes strided arrays contiguous
         new = put(case.new)
         if not case.workload.out:
             compiled, data = jax.jit(function), put(case.data)
@@ -76,7 +76,7 @@ class JaxContender:
         return TimedCall(again, lambda result: np.array(result), reset)
 
     def _reduce(self, case: BenchCase, mode: str | None) -> TimedCall:
-        """Rows are gathered and weighed, then reduced along an axis or by segment."""
+        """Gather and weight rows, then reduce them along an axis or by segment."""
         jax, jnp, workload, how = self._jax, self._jnp, case.workload, case.workload.reduction
         packed = workload.grouping == "packed"
         options = {"num_segments": workload.bags, "indices_are_sorted": workload.is_grouped}

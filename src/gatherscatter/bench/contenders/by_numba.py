@@ -14,7 +14,7 @@ from gatherscatter.bench.case import BenchCase, GroupedMembers
 from gatherscatter.bench.contenders.contender import TimedCall, make_copying_call, make_in_place_call
 from gatherscatter.bench.workload import HALVES, LANES, TUPLES, Shape, Workload, row_view
 
-_SMALL = 10_000  # elements, for which nobody wakes threads
+_SMALL = 10_000  # elements; fewer are not worth threads
 
 # (value in data, update) -> new value in data
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
@@ -30,8 +30,8 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 class NumbaContender:
     """A serial loop, and one with ``prange``.
 
-    Numba counts negative indices from the end and does not check indices. Two threads that add to the same place would
-    lose updates, so there is a parallel scatter only where no index repeats or threads own slices of data.
+    Numba counts negative indices from the end and does not check indices. Two threads that add to the same element
+    would lose updates. Parallel scatters are therefore used only if no index repeats or if threads own slices of data.
     """
 
     name = "numba"
@@ -50,7 +50,7 @@ class NumbaContender:
         self._numba.set_num_threads(self._threads)
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """The loops; arrays get the dimensions of the loop without being copied, or Numba does not take part."""
+        """Return the loops. Arrays must have the dimensions of a loop without copying, or Numba is not used."""
         workload = case.workload
         how = workload.reduction
         if workload.dtype in HALVES:
@@ -94,7 +94,7 @@ class NumbaContender:
         return make_in_place_call(case, change) if case.workload.out else make_copying_call(case, change)
 
     def _reductions(self, case: BenchCase) -> dict[str, TimedCall]:
-        """Loops over bags; members that are not grouped are grouped in the call, or added to their bags one by one."""
+        """Return loops over bags. Ungrouped members are grouped in the call, or added to their bags one by one."""
         workload, data, indices, weights = case.workload, case.data, case.indices, case.weights
         jit, prange, how = self._numba.njit, self._numba.prange, workload.reduction
         combine, weigh = jit(_COMBINE["add" if how == "mean" else how]), jit(_take if weights is None else _weigh)
@@ -144,7 +144,7 @@ class NumbaContender:
 
 
 def _choose_loop(workload: Workload) -> tuple[str, Shape, Shape, Shape]:
-    """Which loop, and the shapes that it wants of data, indices and the output or updates."""
+    """Return the loop, and the shapes that it needs of data, indices, and the output or updates."""
     data, indices, axis = workload.data, workload.indices, workload.axis
     if workload.form in LANES:
         if data[:axis] + data[axis + 1 :] != indices[:axis] + indices[axis + 1 :]:
@@ -169,7 +169,7 @@ def _choose_loop(workload: Workload) -> tuple[str, Shape, Shape, Shape]:
 
 
 def _view(array: np.ndarray, shape: Shape) -> np.ndarray:
-    """An array of another shape on the same memory."""
+    """Return an array of another shape on the same memory."""
     view = array.reshape(shape)
     if not np.may_share_memory(view, array):
         raise NotImplementedError("an array that has to be copied first")
@@ -368,7 +368,7 @@ def _add_members(weigh: Any) -> Callable[..., None]:
 
 
 def _sort_by_counting(ids: Any, bags: int) -> Any:
-    """Where each bag begins, and the members in the order of their bags."""
+    """Return the start of each bag, and the members in the order of their bags."""
     starts = np.zeros(bags + 1, np.int64)
     for bag in ids:
         starts[bag + 1] += 1
@@ -399,4 +399,4 @@ _SCATTERS = {
     "columns": _scatter_columns,
     "lanes": _scatter_lanes,
 }
-_DISJOINT = ("slices", "batches", "lanes")  # loops whose threads never write to the same place
+_DISJOINT = ("slices", "batches", "lanes")  # loops whose threads never write to the same element

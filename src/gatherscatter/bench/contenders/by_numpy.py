@@ -1,4 +1,4 @@
-"""NumPy, by every recipe that a careful user may find."""
+"""NumPy, with every recipe that a careful user may find."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NumpyContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """All recipes that fit."""
+        """Return all recipes that fit."""
         if case.workload.form == "gather_tree":
             return {"loop over steps": TimedCall(lambda: follow_beams(case))}
         if case.workload.form == "gather_reduce":
@@ -50,7 +50,7 @@ def _gathers(case: BenchCase) -> dict[str, TimedCall]:
     workload, data, indices, axis = case.workload, case.data, case.indices, case.workload.axis
     out = np.empty(workload.slots, data.dtype) if workload.out else None
     if workload.form == "gather_elements":
-        if out is not None:  # NumPy has none for it; assigning saves the page faults only
+        if out is not None:  # NumPy has no out= here; assigning only saves page faults
             return {}
         if all(n == m or d == axis for d, (n, m) in enumerate(zip(data.shape, indices.shape, strict=True))):
             return {"take_along_axis": TimedCall(lambda: np.take_along_axis(data, indices, axis))}
@@ -80,7 +80,7 @@ def _gathers(case: BenchCase) -> dict[str, TimedCall]:
 
 
 def _reductions(case: BenchCase) -> dict[str, TimedCall]:
-    """Rows are gathered and weighed, then reduced: along an axis, bag after bag, or by ``ufunc.at``."""
+    """Gather and weight rows, then reduce them along an axis, bag after bag, or with ``ufunc.at``."""
     workload, data, how = case.workload, case.data, case.workload.reduction
     ufunc: Any = {"add": np.add, "mean": np.add, "max": np.maximum}[how]
 
@@ -136,7 +136,7 @@ def _takes(data: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | N
 
 
 def _batches(case: BenchCase) -> tuple[np.ndarray, ...]:
-    """Index arrays of the batch dims, broadcasting against the indices."""
+    """Return index arrays of the batch dims that broadcast against the indices."""
     rank = case.indices.ndim - (case.workload.form != "gather")
     shape = case.indices.shape[: case.workload.batch_dims]
     return tuple(np.arange(n).reshape(-1, *[1] * (rank - 1 - d)) for d, n in enumerate(shape))
@@ -151,7 +151,7 @@ def _open_grid(case: BenchCase) -> tuple[Any, ...]:
 
 
 def _key(case: BenchCase) -> Any:
-    """What stands in brackets in ``data[...] = updates``."""
+    """Return the index in ``data[...] = updates``."""
     workload, indices = case.workload, case.indices
     if workload.form in LANES:
         return _open_grid(case)
@@ -161,7 +161,7 @@ def _key(case: BenchCase) -> Any:
 
 
 def _changes(case: BenchCase) -> dict[str, Callable[[np.ndarray], object]]:
-    """Ways to change an array in place."""
+    """Return ways to change an array in place."""
     workload, new, key, how = case.workload, case.new, None, case.workload.reduction
     if workload.form == "tensor_scatter":
         return {"slices": lambda target: _write_windows(target, case)}
@@ -200,7 +200,7 @@ def _mean(target: np.ndarray, key: Any, new: np.ndarray) -> None:
 
 
 def _reduce_sorted_groups(target: np.ndarray, case: BenchCase) -> None:
-    """Updates grouped by destination, each group reduced at once."""
+    """Group updates by destination, and reduce each group at once."""
     how = getattr(np, UFUNCS[case.workload.reduction])
     if case.workload.form == "scatter_nd":
         shape = target.shape[: case.indices.shape[-1]]
@@ -216,7 +216,7 @@ def _reduce_sorted_groups(target: np.ndarray, case: BenchCase) -> None:
 
 
 def _can_bincount(case: BenchCase) -> bool:
-    """Whether np.bincount can do it."""
+    """Return whether np.bincount can do it."""
     workload = case.workload
     flat = workload.form != "scatter_nd" or workload.indices[-1] == 1
     real = case.data.dtype.kind == "f" and workload.dtype != "float16"

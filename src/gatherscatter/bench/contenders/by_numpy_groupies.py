@@ -25,7 +25,7 @@ _FUNCTIONS: dict[str, tuple[str, float, np.ufunc]] = {
 
 
 class NumpyGroupiesContender:
-    """``aggregate``, by Numba where that is installed, else by NumPy."""
+    """``aggregate``, with Numba if it is installed, otherwise with NumPy."""
 
     name = "numpy-groupies"
 
@@ -40,7 +40,7 @@ class NumpyGroupiesContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Reductions of whole rows or single elements along the first axes."""
+        """Return reductions of whole rows or single elements along the first axes."""
         workload, how = case.workload, case.workload.reduction
         flat = workload.form == "scatter_update" and workload.axis == 0 and case.indices.ndim == 1
         tuples = workload.form == "scatter_nd" and case.indices.ndim == 2 and row_view(workload)[3] == 1
@@ -71,6 +71,6 @@ class NumpyGroupiesContender:
 
 
 def _infinity_as_integer(dtype: np.dtype, infinity: float) -> int:
-    """The integer that stands for an infinity."""
+    """Return the integer that replaces an infinity."""
     limits = np.iinfo(dtype)
     return int(limits.max if infinity > 0 else limits.min)

@@ -20,14 +20,14 @@ class OnnxRuntimeContender:
     """Sessions with the default number of threads, one per core."""
 
     name = "onnxruntime"
-    _threads = 0  # as many as it thinks right
+    _threads = 0  # the default number
 
     def __init__(self, threads: int) -> None:
-        # A benchmark sends nothing home; and the thread that would do so can crash the process (onnxruntime#32173).
+        # Disable telemetry: its thread can crash the process (onnxruntime#32173).
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         self._ort: Any = import_module("onnxruntime")
         self._onnx: Any = import_module("onnx")
-        self._ort.set_default_logger_severity(4)  # a refused model is no news
+        self._ort.set_default_logger_severity(4)  # refused models are expected
         if threads == 1:
             self._threads = 1
 
@@ -39,12 +39,12 @@ class OnnxRuntimeContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """``session.run``; with ``out`` an output bound to memory that exists."""
+        """Return ``session.run``, or for ``out`` an output bound to existing memory."""
         node = self._node(case.workload)
         if node is None or case.data.dtype.name == "bfloat16" or (case.workload.out and not case.workload.is_gather):
             return {}
         if case.data.dtype.name == "float16" and case.workload.reduction != "none" and self._threads != 1:
-            # 1.31.1 raises in the midst of its threads, which go on with what is no longer there: the process crashes.
+            # 1.31.1 raises while its threads still use freed memory, and the process crashes.
             raise NotImplementedError("reductions in float16")
         session = self._session(case, node)
         feeds = {"data": case.data, "indices": case.indices, "updates": case.updates}
@@ -52,7 +52,7 @@ class OnnxRuntimeContender:
         if node[0] == "Scatter rows":
             given["indices"] = case.indices[:, np.newaxis]
 
-        def plain() -> Any:  # arrays with gaps are closed up as part of the call: the session takes no others
+        def plain() -> Any:  # the call makes strided arrays contiguous, because the session accepts no others
             ready = {name: np.ascontiguousarray(array) for name, array in given.items()}
             return session.run(None, ready)[0]
 
@@ -78,7 +78,7 @@ class OnnxRuntimeContender:
         return TimedCall(run)
 
     def _node(self, workload: Workload) -> tuple[str, dict[str, Any]] | None:
-        """The operator and its attributes."""
+        """Return the operator and its attributes."""
         how, axis = workload.reduction, workload.axis
         if workload.form == "gather" and not workload.batch_dims:
             return "Gather", {"axis": axis}
@@ -95,7 +95,7 @@ class OnnxRuntimeContender:
         if workload.form == "scatter_nd":
             return "ScatterND", {"reduction": how}
         if workload.form == "scatter_update" and axis == 0 and len(workload.indices) == 1:
-            return "Scatter rows", {"reduction": how}  # slices along axis 0 are index tuples of one
+            return "Scatter rows", {"reduction": how}  # slices along axis 0 are index tuples of length 1
         return None
 
     def _session(self, case: BenchCase, node: tuple[str, dict[str, Any]]) -> Any:
@@ -128,7 +128,7 @@ class OnnxRuntimeContender:
 
 
 class OnnxRuntimeOneThreadContender(OnnxRuntimeContender):
-    """Sessions with one thread: the only way in which its scatters with a reduction are right."""
+    """Sessions with one thread, without which scatters with a reduction are not correct."""
 
     name = "onnxruntime-1"
     _threads = 1

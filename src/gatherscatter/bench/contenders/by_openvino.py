@@ -28,7 +28,7 @@ class OpenVinoContender:
         self._options = {
             "INFERENCE_NUM_THREADS": threads,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",  # else it may compute in bfloat16
+            "INFERENCE_PRECISION_HINT": "f32",  # otherwise it may compute in bfloat16
         }
 
     def version(self) -> str:
@@ -39,7 +39,7 @@ class OpenVinoContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """With ``out``, the request's own output is shared; else it is copied out."""
+        """Return an inference request. With ``out``, its own output is shared. Otherwise the output is copied."""
         if case.workload.out and not case.workload.is_gather:
             return {}
         arrays = self._arrays(case)
@@ -69,22 +69,22 @@ class OpenVinoContender:
             arrays["end"] = np.array(1, case.data.dtype)
         if case.updates is not None:
             arrays["updates"] = case.updates
-        if case.data.dtype.name == "bfloat16":  # Python's bfloat16 is none of OpenVINO's types
+        if case.data.dtype.name == "bfloat16":  # OpenVINO does not know Python's bfloat16
             bits = {name: array.view(np.float16) for name, array in arrays.items() if name != "indices"}
             return {**arrays, **bits} if case.workload.is_gather and case.workload.reduction == "none" else {}
         return arrays
 
     @staticmethod
     def _bags(case: BenchCase) -> dict[str, np.ndarray]:
-        """Indices, offsets or segment ids, and weights, as far as there are any."""
+        """Return indices, offsets or segment ids, and weights, as far as they exist."""
         starts, rows, weights = case.grouped
         arrays = {
             "packed": {"indices": case.indices},
             "offsets": {"indices": rows, "offsets": starts[:-1]},
-            "segments": {"indices": rows, "segment_ids": np.sort(case.segment_ids)},  # no other order is allowed
+            "segments": {"indices": rows, "segment_ids": np.sort(case.segment_ids)},  # only this order is allowed
         }[case.workload.grouping]
         if case.workload.grouping == "offsets" and starts[-2] == starts[-1]:
-            # 2026.4.1 reads memory outside the indices: it raises, gives a wrong result, or the process crashes.
+            # 2026.4.1 reads memory outside the indices. It raises, returns a wrong result, or crashes the process.
             raise NotImplementedError("an empty last bag")
         if weights is not None:
             arrays["weights"] = weights.reshape(arrays["indices"].shape)

@@ -16,7 +16,7 @@ _NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "u
 
 
 class PyArrowContender:
-    """``pyarrow.compute.take`` with its check of indices, on one thread, as it works."""
+    """``pyarrow.compute.take`` with its check of indices. It uses one thread."""
 
     name = "pyarrow"
 
@@ -32,7 +32,7 @@ class PyArrowContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Gathers along the first axis into a new array; rows are copied as bytes."""
+        """Return gathers along the first axis into a new array. Rows are copied as bytes."""
         workload = case.workload
         plain = workload.form == "gather" and workload.axis == 0 and not workload.batch_dims and not workload.out
         if not plain or not case.data.flags.c_contiguous or workload.distribution == "negatives":

@@ -1,4 +1,4 @@
-"""SciPy: gathers and sums as products with a sparse matrix, which is made in the call unless its parts are given."""
+"""SciPy: gathers and sums as products with a sparse matrix, created in the call unless its parts are given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatherscatter.bench.workload import HALVES
 
 
 class SciPyContender:
-    """A matrix with a single one in each row picks rows; its transpose adds them up."""
+    """A matrix with a single one in each row selects rows. Its transpose adds them."""
 
     name = "scipy"
 
@@ -30,14 +30,14 @@ class SciPyContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Products, for rows along the first axis and numbers of 4 bytes or more."""
+        """Return products, for rows along the first axis and numbers of 4 bytes or more."""
         workload = case.workload
         if workload.form == "gather_reduce":
             return self._reductions(case)
         rows = workload.form in ("gather", "scatter_update") and workload.axis == 0 and not workload.batch_dims
         if not rows or case.indices.ndim != 1 or case.data.dtype.itemsize < 4 or workload.dtype in HALVES:
             return {}
-        if workload.distribution == "negatives":  # a sparse matrix has none
+        if workload.distribution == "negatives":  # a sparse matrix has no negative indices
             return {}
         data = case.data.reshape(len(case.data), -1)
         if workload.is_gather:

@@ -1,4 +1,4 @@
-"""PyTorch, by every spelling that fits."""
+"""PyTorch, with every function that fits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TorchContender:
         """Nothing to do."""
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """All spellings; those that PyTorch refuses are found out by trying."""
+        """Return all ways. A trial shows which of them PyTorch refuses."""
         data = self._borrow(case.data)
         indices = self._borrow(case.indices)
         if case.workload.is_gather:
@@ -68,7 +68,7 @@ class TorchContender:
         torch, workload, axis = self._torch, case.workload, case.workload.axis
         out = torch.empty(workload.slots, dtype=data.dtype) if workload.out else None
         short = indices.dtype not in (torch.int64, torch.int32)
-        select = indices.long() if short else indices  # only to have a legal example; the call converts
+        select = indices.long() if short else indices  # only for a legal example; the call converts
         ways: dict[str, Callable[[], Any]] = {}
         if workload.form == "gather_elements":
             return {"gather": lambda: torch.gather(data, axis, indices, out=out)}
@@ -101,9 +101,9 @@ class TorchContender:
         return ways
 
     def _reductions(self, case: BenchCase, data: Any, indices: Any) -> dict[str, Callable[[], Any]]:
-        """embedding_bag, products with a CSR matrix, and rows that are gathered and added.
+        """Return embedding_bag, products with a CSR matrix, and rows that are gathered and added.
 
-        Where members are not grouped, sorting them is part of the call.
+        If members are not grouped, the call includes sorting them.
         """
         torch, workload, how = self._torch, case.workload, case.workload.reduction
         bag, mode = torch.nn.functional.embedding_bag, {"add": "sum"}.get(how, how)
@@ -158,7 +158,7 @@ class TorchContender:
         return (*batches, *indices.long().unbind(-1))
 
     def _numbers(self, case: BenchCase, indices: Any) -> Any:
-        """Index tuples as row numbers."""
+        """Return index tuples as row numbers."""
         columns = indices.reshape(-1, indices.shape[-1]).unbind(-1)
         numbers = columns[0].long()
         for column, size in zip(columns[1:], row_view(case.workload)[2][1:], strict=True):
@@ -192,7 +192,7 @@ class TorchContender:
         return changes
 
     def _borrow(self, array: np.ndarray) -> Any:
-        """A tensor on the same memory."""
+        """Return a tensor on the same memory."""
         if array.dtype.name == "bfloat16":
             return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
         with warnings.catch_warnings():

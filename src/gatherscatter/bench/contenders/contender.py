@@ -1,4 +1,4 @@
-"""What a contender is: a library with one or more ways to do a workload."""
+"""The interface of a contender: a library with one or more ways to do a workload."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class TimedCall:
-    """One way to do a workload. ``run`` is what is timed; it ends when the result is there."""
+    """One way to do a workload. ``run`` is timed, and returns when the result is ready."""
 
     run: Callable[[], Any]
-    result: Callable[[Any], np.ndarray] = _to_array  # what ``run`` returned, as a NumPy array
-    reset: Callable[[], None] = _nothing  # undoes calls that worked in place
-    compiles: bool = False  # in its first run, which is not timed
+    result: Callable[[Any], np.ndarray] = _to_array  # converts the value of ``run`` to a NumPy array
+    reset: Callable[[], None] = _nothing  # undoes calls that work in place
+    compiles: bool = False  # its first run compiles, and is not timed
 
 
 class Contender(Protocol):
-    """A library. Arrays are handed over before the clock starts, and shared where the library can."""
+    """A library. Arrays are passed to it before the clock starts, without copying if the library can."""
 
     name: str
 
@@ -39,16 +39,16 @@ class Contender(Protocol):
         ...
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """All honest ways to do the workload, by name; none if the library has none."""
+        """Return all fair ways to do the workload, by name. Empty if the library has none."""
         ...
 
     def prepare(self) -> None:
-        """Called before each timed call, outside the clock."""
+        """Prepare a timed call. This is called before each one, while the clock is stopped."""
         ...
 
 
 def make_in_place_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:
-    """A call that writes into the copy of data which is there for that."""
+    """Return a call that writes into the shared copy of data."""
     target = case.target
 
     def again() -> np.ndarray:
@@ -62,7 +62,7 @@ def make_in_place_call(case: BenchCase, change: Callable[[np.ndarray], object]) 
 
 
 def make_copying_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:
-    """A call that changes a new copy of data."""
+    """Return a call that changes a new copy of data."""
 
     def run() -> np.ndarray:
         result = case.data.copy(order="C")

@@ -1,4 +1,4 @@
-"""gatherscatter itself: the version that is running, or that of another commit."""
+"""gatherscatter itself: the running version, or the version of another commit."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Ours:
         return str(self._package.gs.__version__)
 
     def prepare(self) -> None:
-        """Make this version the one that is imported, and set its number of threads."""
+        """Make imports find this version, and set its number of threads."""
         self._package.activate()
         self._package.gs.set_num_threads(self._threads)
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """One: the function of the workload's name, or what it is called once prepared."""
+        """Return one way: the function named by the workload, or its prepared form."""
         self.prepare()
         workload = case.workload
         if workload.form == "gather_reduce":
@@ -76,7 +76,7 @@ class Ours:
         return TimedCall(lambda: prepared.propagate(data, flat, how), compiles=True)  # the first call groups the pairs
 
     def _gather(self, case: BenchCase, out: np.ndarray | None) -> Callable[[], np.ndarray]:
-        """Keywords are written out as a user writes them: a call on a tiny array is timed with them."""
+        """Return a call with keywords as a user writes them, because they take time in calls on tiny arrays."""
         gs, data, indices = self._package.gs, case.data, case.indices
         axis, batch = case.workload.axis, case.workload.batch_dims
         if case.workload.form == "gather_elements":
@@ -105,7 +105,7 @@ class Ours:
 
 
 class TwoSteps(Ours):
-    """A gather, then a scatter: what gather_reduce does in one pass."""
+    """A gather and a scatter, which gather_reduce does in one pass."""
 
     name = "two-steps"
 
@@ -113,7 +113,7 @@ class TwoSteps(Ours):
         super().__init__(threads, self.name)
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """The functions on arrays, or the methods of prepared indices."""
+        """Return the functions on arrays, or the methods of prepared indices."""
         workload, how = case.workload, case.workload.reduction
         if workload.form != "gather_reduce":
             return {}
@@ -129,12 +129,12 @@ class TwoSteps(Ours):
             name = "sum" if how == "add" else how
             call = TimedCall(lambda: target.reduce(weigh(source.gather(data)), name)[0], compiles=True)
             return {"prepared gather, reduce": call}
-        zeros = np.broadcast_to(np.zeros((), data.dtype), workload.result)  # no memory
+        zeros = np.broadcast_to(np.zeros((), data.dtype), workload.result)  # takes no memory
         options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
         call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
         return {"gather, scatter_update": call}
 
 
 def _choose_accumulate(case: BenchCase) -> dict[str, Any]:
-    """Halves add up in float32, as those of the peers do."""
+    """Return an array in which halves are added in float32, as peers do."""
     return {"accumulate": "wide"} if case.workload.dtype in HALVES else {}

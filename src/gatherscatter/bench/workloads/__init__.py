@@ -1,4 +1,4 @@
-"""The table of workloads: every row of the benchmark, in the order in which it is shown."""
+"""The table of workloads: every row of the benchmark, in the order of the tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETS = {"quick": sets.expand_patterns(sets.QUICK), "default": sets.expand_patter
 
 
 def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = False) -> list[Workload]:
-    """The rows of a set whose id or group matches one of the patterns.
+    """Return the rows of a set whose id or group matches one of the patterns.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
 
 
 def select_by_id(ids: Sequence[str]) -> list[Workload]:
-    """The rows with these ids, in the order of the ids.
+    """Return the rows with these ids, in the order of the ids.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Any
 
 from gatherscatter.bench.workload import Workload
 
-_CACHED, _LARGE = 4000, 1_000_000  # rows of 64 that stay in the cache, and rows that do not
+_CACHED, _LARGE = 4000, 1_000_000  # rows of 64 elements that fit in the cache, and rows that do not
 _ARXIV, _SMALL_GRAPH = (169_343, 1_166_243, 128), (10_000, 100_000, 64)  # nodes, edges, features
 _NAMES = {"add": "sum"}
 
@@ -65,7 +65,7 @@ def _graphs() -> Iterator[Workload]:
             ("arxiv-max", _ARXIV, skewed | {"reduction": "max"}),
             ("arxiv-uniform", _ARXIV, {}),
             ("arxiv-mild", _ARXIV, {"distribution": "zipf", "parameter": 0.7}),  # the hub has 1 % of the edges
-            ("arxiv-star", _ARXIV, {"distribution": "zipf", "parameter": 2.5}),  # the hub has 65 % of them
+            ("arxiv-star", _ARXIV, {"distribution": "zipf", "parameter": 2.5}),  # the hub has 65 % of the edges
         )
         for name, size, others in graphs:
             yield _graph(f"{name}-prepared" if prepared else name, *size, prepared=prepared, **others)
@@ -88,7 +88,7 @@ def _graph(name: str, nodes: int, edges: int, features: int, **others: Any) -> W
 
 
 def _describe(others: dict[str, Any]) -> str:
-    """What is made, and of which members."""
+    """Return the reduction, with notes about its members."""
     notes = [others[key] for key in ("dtype",) if key in others]
     notes += [f"Zipf {others['parameter']}"] if others.get("distribution") == "zipf" else []
     notes += [key for key in ("weighted", "prepared") if others.get(key)]

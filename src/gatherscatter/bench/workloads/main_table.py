@@ -1,4 +1,4 @@
-"""The workloads by which peers are known: the large, plain ones."""
+"""The main workloads: large, common calls of the peers."""
 
 from __future__ import annotations
 

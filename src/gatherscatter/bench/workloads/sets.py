@@ -1,4 +1,4 @@
-"""Which workloads run without --all: ids after the group's name, or patterns of them."""
+"""The workloads that run without --all, as ids after the name of the group, or patterns of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QUICK: dict[str, str] = {
     "tiny": "take gather-nd scatter-nd",
 }
 
-# Of each group what differs most: one row for each kernel, type, order of indices and size of memory, and the rows in
+# The most different rows of each group: one for each kernel, type, order of indices and size of memory, and the rows in
 # which peers have been ahead.
 DEFAULT: dict[str, str] = {
     "main": "rows random elements-0 elements-1 elements-1-out pairs triples set-rows set-rows-in-place add-1k add-1M "
@@ -47,7 +47,7 @@ DEFAULT: dict[str, str] = {
 
 
 def expand_patterns(chosen: dict[str, str]) -> list[str]:
-    """The patterns of ids that a set stands for.
+    """Return the patterns of ids of a set.
 
     >>> expand_patterns({"tiny": "take scatter-*"})
     ['tiny/take', 'tiny/scatter-*']

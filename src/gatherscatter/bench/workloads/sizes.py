@@ -1,4 +1,4 @@
-"""The same call from one cache line to gigabytes: cost must grow in proportion, without cliffs."""
+"""The same call from one cache line to gigabytes. The cost must grow in proportion, without cliffs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from gatherscatter.bench.workload import Workload
 
 LIMIT = 1 << 28  # bytes of data without --huge
-_MOST = 1 << 24  # elements that are read or written
+_MOST = 1 << 24  # elements read or written
 SERIES = ("take", "rows", "add", "add-rows")
 
 

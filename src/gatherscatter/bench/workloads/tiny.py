@@ -1,4 +1,4 @@
-"""Calls on arrays so small that only the call itself costs."""
+"""Calls on tiny arrays, for which only the call itself takes time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpus in forms that other projects can use without this package; docs/corpus.md describes them."""
+"""Export the corpus in formats that other projects can use without this package. docs/corpus.md describes them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from gatherscatter.conformance.case import Case
 from gatherscatter.lazy_modules import load
 
-# Each form has a module of its own, so that it needs no package of another one.
-FORMS = (
-    "onnx",  # a model and its data for each case, as ONNX's own tests have them
+# Each format has its own module, so it does not need the packages of the others.
+FORMATS = (
+    "onnx",  # a model and its data for each case, as in ONNX's own tests
     "openvino",  # an IR and its data for each case
     "npz",  # an index in JSON, and one .npy for each element type
     "json",  # one file with all values
@@ -26,40 +26,53 @@ Progress = Callable[[str], None]
 
 @dataclass
 class Exported:
-    """How many cases were written, and why others could not be."""
+    """The number of cases written, and the numbers of cases skipped, by kind and reason."""
 
     written: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def describe_skipped(self) -> list[str]:
+        """Return a text for each kind of skipped cases.
+
+        >>> Exported(1, Counter({"OpenVINO cases": 4018})).describe_skipped()
+        ['4,018 OpenVINO cases']
+        """
+        return [f"{count:,} {reason}" for reason, count in self.skipped.items()]
 
 
-class UnsupportedCase(Exception):  # noqa: N818 - no error: the form cannot say it
-    """A form has no way to say a case; the text is the reason."""
+class UnsupportedCase(Exception):  # noqa: N818 - no error: the format cannot hold it
+    """A format cannot hold a case. The text names the kind of cases and the reason."""
 
 
-def export(folder: Path, form: str, cases: Sequence[Case], version: str, progress: Progress | None) -> Exported:
-    """Write cases into a folder, which is made.
+def export(
+    folder: Path, format: str, cases: Sequence[Case], version: str, progress: Progress | None, command: str
+) -> Exported:
+    """Write cases to a new folder, with a README, the licence and the version.
 
     Raises
     ------
     ValueError
-        There is no such form.
+        There is no such format.
     FileExistsError
-        The folder is there and not empty.
+        The folder exists and is not empty.
     ImportError
-        The form needs a package that is not installed.
+        The format needs a package that is not installed.
     """
-    if form not in FORMS:
-        raise ValueError(f"form must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
-    write = load(__name__, form)
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}, not {format!r}")
+    write = load(__name__, format)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is not empty; give a folder that does not exist yet")
     folder.mkdir(parents=True, exist_ok=True)
     done: Exported = write(folder, cases, version, progress or (lambda description: None))
+    from gatherscatter.conformance.exports.about import write_about
+
+    write_about(folder, format, done, version, command)
     return done
 
 
 def describe_case(case: Case) -> dict[str, Any]:
-    """What a case is and asks, without its arrays."""
+    """Return the facts about a case, without its arrays."""
     return {
         "id": case.id,
         "op": case.op,
@@ -75,19 +88,20 @@ def describe_case(case: Case) -> dict[str, Any]:
 
 
 def folder_name(case: Case) -> str:
-    """The id as the name of one folder, as ONNX names its tests."""
+    """Return the id as a folder name in the style of ONNX's tests."""
     return "test_" + case.id.replace("/", "__")
 
 
 def of_domain(cases: Sequence[Case], domain: str, exported: Exported) -> list[Case]:
-    """The cases of one specification; the others are left out."""
+    """Return the cases of one specification. The others are skipped."""
     chosen = [case for case in cases if case.op.startswith(f"{domain}.")]
     if len(chosen) < len(cases):
-        exported.left_out["of the other specification"] += len(cases) - len(chosen)
+        name, format = ("OpenVINO", "openvino") if domain == "onnx" else ("ONNX", "onnx")
+        exported.skipped[f"{name} cases (use --format {format} for them)"] += len(cases) - len(chosen)
     return chosen
 
 
 def required(array: np.ndarray | None) -> np.ndarray:
-    """An input that is never left out."""
+    """Return an input that is never omitted."""
     assert array is not None
     return array

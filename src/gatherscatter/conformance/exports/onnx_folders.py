@@ -1,4 +1,4 @@
-"""Cases as ONNX's own tests lie on disk: a model, its inputs and its output as TensorProto files.
+"""Export cases in the layout of ONNX's own tests: a model, its inputs and its output as TensorProto files.
 
 ``results/`` and ``errors/`` are two kinds for `onnx.backend.test.loader.load_model_tests`: calls with a result, and
 calls that must be refused, which have no output.
@@ -18,11 +18,11 @@ from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.tensors import from_array
 from gatherscatter.specs.table import op
 
-OLDEST_OPSET = 7  # of those that runtimes read; operators of version 1 are still in it
+OLDEST_OPSET = 7  # the oldest opset that runtimes read; it still has the operators of version 1
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
-    """A folder for each case of an operator of ONNX."""
+    """Write a folder for each case of an operator of ONNX."""
     exported = Exported()
     for case in of_domain(cases, "onnx", exported):
         progress(case.id)
@@ -30,7 +30,7 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
         data = place / "test_data_set_0"
         data.mkdir(parents=True)
         (place / "model.onnx").write_bytes(model(case).SerializeToString())
-        # The loader of onnx reads the tolerances: there are none.
+        # The loader of onnx reads tolerances from this file. They are zero.
         facts = {"rtol": 0.0, "atol": 0.0, "corpus": version, **describe_case(case)}
         (place / "data.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
         for prefix, named in (("input", _given(case)), ("output", _results(case))):
@@ -41,7 +41,7 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
 
 
 def model(case: Case) -> onnx.ModelProto:
-    """A model of one node, whose inputs and output have the names of the specification."""
+    """Return a model of one node. Its inputs and output have the names of the specification."""
     row = op(case.op)
     given = _given(case)
     names = [one.name if one.name in given else "" for one in row.inputs]

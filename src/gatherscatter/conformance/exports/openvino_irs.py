@@ -1,4 +1,4 @@
-"""Cases as OpenVINO IRs: model.xml with model.bin, inputs and output as .npy. An axis input is a constant in it."""
+"""Export cases as OpenVINO IRs: model.xml with model.bin, inputs and output as .npy. An axis input is a constant."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gatherscatter.openvino.element_types import from_dtype
 from gatherscatter.openvino.ir_write import IRWriter
 from gatherscatter.specs.table import op
 
-# The opset that has an operation, where that is not the one of its version.
+# The opset of an operation, if it differs from its version.
 OPSETS = {"openvino.ScatterNDUpdate-3": 4}
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
-    """A folder for each case of an operation of OpenVINO."""
+    """Write a folder for each case of an operation of OpenVINO."""
     exported = Exported()
     for case in of_domain(cases, "openvino", exported):
         progress(case.id)
         try:
             writer = model(case)
         except UnsupportedCase as reason:
-            exported.left_out[str(reason)] += 1
+            exported.skipped[str(reason)] += 1
             continue
         place = folder / ("errors" if case.expected is None else "results") / folder_name(case)
         place.mkdir(parents=True)
@@ -43,7 +43,7 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
 
 
 def model(case: Case) -> IRWriter:
-    """An IR of one layer."""
+    """Return an IR of one layer."""
     row = op(case.op)
     writer = IRWriter(case.id)
     inputs = []
@@ -52,11 +52,11 @@ def model(case: Case) -> IRWriter:
         given.pop()
     for one, array in zip(row.inputs, given, strict=False):
         if array is None:
-            raise UnsupportedCase("an input is left out before one that is there")
+            raise UnsupportedCase("cases without an input before another one, because an IR has no gaps")
         try:
             kind = from_dtype(array.dtype).name
         except ValueError:
-            raise UnsupportedCase(f"{array.dtype} is no element type of our IR writer") from None
+            raise UnsupportedCase(f"cases of {array.dtype}, which gatherscatter does not write to IRs") from None
         inputs.append(writer.constant(array) if one.kind == "axis" else writer.parameter(one.name, kind, array.shape))
     layer = writer.layer(
         row.op_type, f"opset{OPSETS.get(case.op, row.version)}", inputs, name=case.id, attributes=case.attributes
@@ -66,7 +66,7 @@ def model(case: Case) -> IRWriter:
 
 
 def parameters(case: Case) -> dict[str, np.ndarray]:
-    """The inputs of the model by name."""
+    """Return the inputs of the model by name."""
     named = zip(op(case.op).inputs, case.inputs, strict=True)
     return {one.name: array for one, array in named if one.kind != "axis" and array is not None}
 

@@ -1,4 +1,4 @@
-"""The corpus as it is shipped, unpacked: corpus.json, and for each element type one file of all its values."""
+"""Export the corpus in its own format, unpacked: corpus.json, and one file of all values for each element type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatherscatter.conformance.exports import Exported, Progress
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
-    """A file for each member of the shipped zip."""
+    """Write a file for each member of the shipped zip."""
     for name, content in store.members(cases, version).items():
         progress(name)
         (folder / name).write_bytes(content)

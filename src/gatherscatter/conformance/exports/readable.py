@@ -1,4 +1,4 @@
-"""The corpus as one JSON file with all values in it, which any language reads."""
+"""Export the corpus as one JSON file with all values, for any language."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gatherscatter.conformance.case import Case, element_type
 from gatherscatter.conformance.exports import Exported, Progress, describe_case
 from gatherscatter.specs.table import op
 
-_SAFE = 1 << 53  # integers beyond are text: not every reader of JSON keeps them
+_SAFE = 1 << 53  # larger integers are text, because some readers of JSON round them
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
-    """corpus.json, a line for each case."""
+    """Write corpus.json, with one line for each case."""
     with (folder / "corpus.json").open("w", encoding="utf-8") as file:
         file.write(f'{{"format":1,"version":{json.dumps(version)},"cases":[')
         for number, case in enumerate(cases):
@@ -35,13 +35,13 @@ def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress)
 
 
 def tensor(array: np.ndarray) -> dict[str, Any]:
-    """Type, shape, and values in row-major order."""
+    """Return the type, the shape, and the values in row-major order."""
     values = [_value(one) for one in array.reshape(-1).tolist()]
     return {"type": element_type(array), "shape": list(array.shape), "values": values}
 
 
 def _value(one: Any) -> Any:
-    """A number, true or false, or text; a complex number as a pair; what JSON has no word for as text."""
+    """Return a number, a bool or text. A complex number is a pair, and values that JSON lacks are text."""
     if isinstance(one, complex):
         return [_value(one.real), _value(one.imag)]
     if isinstance(one, bool | str):

@@ -1,6 +1,6 @@
-// One case: what goes in, what should come out, what came out, why, and how to see it.
+// One case: its inputs, the expected and the actual result, its rules, and a script that reproduces it.
 
-// What an item of the list says beside its id.
+// The note next to the id in the list of cases.
 function summaryOf(result) {
   return (result.message ?? "").split("\n", 1)[0].slice(0, 200);
 }
@@ -42,10 +42,10 @@ function outcome(given, result) {
   return [part("Expected", expected), part("Got", ...(got || message ? [got, message] : [h("p", null, "as expected")]))];
 }
 
-// Tensors as text. Where others are given, what is not as in them is marked.
+// Tensors as text. With others to compare, differences are marked.
 function tensors(items, others) {
   const line = (tensor, position) => {
-    if (!tensor) return h("li", null, h("em", null, `input ${position} is left out`));
+    if (!tensor) return h("li", null, h("em", null, `input ${position} is omitted`));
     const other = others?.[position];
     const name = tensor.name ?? other?.name ?? "";
     const kind = `${tensor.type}[${tensor.shape.join(", ")}]`;
@@ -80,7 +80,7 @@ function ruleContent(name) {
     h("figcaption", null, h("b", null, name), ` ${rule.title}`),
     h("blockquote", null, rule.text),
     h("cite", null, rule.source),
-    rule.ruling ? h("p", null, h("b", null, "Taken to mean: "), rule.ruling) : undefined,
+    rule.ruling ? h("p", null, h("b", null, "Ruling: "), rule.ruling) : undefined,
   );
 }
 

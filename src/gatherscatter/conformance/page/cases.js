@@ -1,4 +1,4 @@
-// The cases of a cell, by verdict and kind. Lists are made when they are opened, and no more of them than can be read.
+// The cases of a cell, by verdict and kind. Lists are made when they are opened, a limited number of items at a time.
 
 const STEP = 50;
 const dialog = byId("cases");
@@ -16,7 +16,7 @@ function openCase(number, runtime) {
   show();
 }
 
-// Bring the dialog up to the state.
+// Update the dialog to the state.
 function showCases() {
   if (!state.column) {
     if (dialog.open) dialog.close();
@@ -58,7 +58,7 @@ function kindGroup([kind, own]) {
   return group;
 }
 
-// Add that many cases to a list, and a button for the rest.
+// Add a number of cases to a list, and a button for the rest.
 function lengthen(list, own, more) {
   const before = list.querySelectorAll(":scope > .case").length;
   list.querySelector(":scope > .more")?.remove();
@@ -95,7 +95,7 @@ function caseItem(number, runtime) {
   return h("li", { class: "case" }, entry);
 }
 
-// However it was closed: by Escape, by its button, by the back button.
+// Called for every way to close it: Escape, its button, or the back button.
 dialog.addEventListener("close", () => {
   if (state.column) change({ row: "", column: "", case: "" });
   const { row, column } = dialog.dataset;
@@ -106,7 +106,7 @@ dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
 });
 
-// Bring all of the page up to the state.
+// Update the whole page to the state.
 function show() {
   const found = tally();
   showFilters(found);

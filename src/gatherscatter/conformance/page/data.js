@@ -1,4 +1,4 @@
-// The report. Its index is read at once; the piece of an op version when one of its cases is opened.
+// The report. Its index is read at the start, the details of an op version when one of its cases is opened.
 
 const report = readData("report");
 const ALL = ""; // in place of an op version: all of them
@@ -8,7 +8,7 @@ const runtimes = new Map(report.runtimes.map((runtime) => [runtime.name, runtime
 const verdicts = new Map(report.verdicts.map((verdict) => [verdict.name, verdict]));
 const numbers = new Map(report.cases.map((item, number) => [item.id, number]));
 
-// The verdict that a runtime got in a case; undefined where it was not run.
+// The verdict of a runtime in a case; undefined if the case was not run.
 function verdictOf(runtime, number) {
   const letter = report.results[runtime].charCodeAt(number);
   return report.verdicts[letter - "a".charCodeAt(0)];

@@ -1,4 +1,4 @@
-// What several parts of the page show.
+// Elements that several parts of the page use.
 
 function facts(pairs) {
   return pairs.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, value)]);

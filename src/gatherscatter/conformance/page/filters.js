@@ -10,11 +10,11 @@ function fillHead() {
       ["Python", report.python],
       ["gatherscatter", report.gatherscatter],
       ["Corpus", `version ${report.corpus}, ${counted(report.cases.length, "case")}`],
-      ...(report.complete ? [] : [["Incomplete", "a run was ended before its last case"]]),
+      ...(report.complete ? [] : [["Incomplete", "the run ended before its last case"]]),
     ]),
   );
   const row = (runtime) => {
-    const recipe = runtime.recipe ? "; a recipe: how one would write the operator there, not an implementation of it" : "";
+    const recipe = runtime.recipe ? "; a recipe: the operator written with functions of the library, which does not implement it" : "";
     const text = ` ${runtime.package} ${runtime.version}, ${runtime.seconds.toFixed(1)} s${recipe}`;
     return h("li", null, h("strong", null, runtime.title), text);
   };
@@ -58,7 +58,7 @@ function fillForm() {
   });
 }
 
-// On a telephone the legend would push the matrix far down.
+// On a phone, the open legend would push the matrix far down.
 function foldLegend() {
   if (matchMedia("(max-width: 43rem)").matches && !state.verdicts.size) byId("legend").open = false;
 }
@@ -73,7 +73,7 @@ function choose(changes) {
   show();
 }
 
-// Bring the form up to the state.
+// Update the form to the state.
 function showFilters({ counts, shown }) {
   for (const name of CHOICES) {
     const select = form.elements[name];
@@ -99,7 +99,7 @@ function chosenText() {
   return chosen.length ? `, with ${chosen.join(", ")}` : "";
 }
 
-// What the chosen kind and rule mean.
+// The meaning of the chosen kind and rule.
 function showMeaning() {
   const kind = state.kind && `${state.kind}: ${report.kinds[state.kind] ?? ""}`;
   const rule = report.rules[state.rule];

@@ -1,4 +1,4 @@
-// The matrix: a grid that is one stop of the tab key and is walked through with the arrow keys.
+// The matrix: a grid with one tab stop; the arrow keys move within it.
 
 const matrix = byId("matrix");
 let grid = []; // what can be focused, row by row
@@ -8,7 +8,7 @@ function showMatrix({ cells, shown }) {
   const rows = [ALL, ...report.ops].filter((op) => columns.some((runtime) => cells.get(op).get(runtime.name).size));
   grid = [];
   if (!shown) {
-    matrix.replaceChildren(h("p", { class: "note" }, "No case is like this. Choose less, or reset the filters."));
+    matrix.replaceChildren(h("p", { class: "note" }, "No case matches these filters. Choose fewer, or reset them."));
     return;
   }
   const line = (op) => {
@@ -83,7 +83,7 @@ function walk(event) {
   if (target) focusCell(target);
 }
 
-// An ordinary link would put itself in the place of the state in the address.
+// An ordinary link would replace the state in the address.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   (grid.flat().find((item) => item.tabIndex === 0) ?? matrix).focus();

@@ -1,4 +1,4 @@
-// What is chosen and what is open. The address keeps it, so that it can be sent to someone.
+// The choices and the open case. They are part of the address, so a link shows the same state.
 
 const CHOICES = ["op", "type", "reduction", "kind", "rule", "runtime"];
 const state = {};
@@ -21,7 +21,7 @@ function address() {
   return `#${parts}`;
 }
 
-// Opening something is a step that the back button takes back; choosing is not.
+// The back button undoes opening something, but not a choice of filters.
 function change(changes, step = false) {
   Object.assign(state, changes);
   if (step) history.pushState(null, "", address());

@@ -1,4 +1,4 @@
-// Which cases meet what is chosen, and how many.
+// The cases that match the chosen filters, and their numbers.
 
 const VALUES = {
   op: (item) => [item.op],
@@ -13,13 +13,13 @@ const options = Object.fromEntries(
 options.op = new Set(report.ops);
 options.runtime = runtimes;
 
-// Whether a case is among those that are searched for.
+// Whether a case matches the search.
 function searched() {
   const words = state.search.toLowerCase().split(/\s+/);
   return (item) => words.every((word) => item.id.toLowerCase().includes(word));
 }
 
-// The choices that a case does not meet.
+// The choices that a case does not match.
 function missed(item) {
   return Object.keys(VALUES).filter((name) => state[name] && !VALUES[name](item).includes(state[name]));
 }
@@ -44,7 +44,7 @@ class Counts extends Map {
   }
 }
 
-// Counts of results per cell and verdict; of cases per option, were it chosen in place of the present one.
+// Counts of results per cell and verdict, and of cases per option if it were chosen instead of the current one.
 function tally() {
   const found = searched();
   const cells = new Map([ALL, ...report.ops].map((op) => [op, new Map([...runtimes.keys()].map((name) => [name, new Counts()]))]));

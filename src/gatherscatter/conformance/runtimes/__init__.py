@@ -1,6 +1,9 @@
-"""The runtimes that can be asked: one file per library."""
+"""The runtimes that can be tested: one file for each library."""
 
 from __future__ import annotations
+
+import os
+import sys
 
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime
 from gatherscatter.lazy_modules import MODULES, load, load_place
@@ -8,11 +11,13 @@ from gatherscatter.lazy_modules import MODULES, load, load_place
 __all__ = ["NAMES", "NotAskedError", "Runtime", "find", "installed"]
 
 NAMES = tuple(MODULES[__name__])
-"""The runtimes that this package knows."""
+"""The names of all built-in runtimes."""
+
+_FACTS = ("name", "title", "package", "modules", "setup")
 
 
 def find(name: str) -> Runtime:
-    """The runtime of a name, or the class ``module:Class`` of somebody's own.
+    """Return the runtime with a name, your own class as ``module:Class``, or a program as ``command:./mine {folder}``.
 
     >>> from gatherscatter.conformance import runtimes
     >>> runtimes.find("numpy").title
@@ -21,19 +26,55 @@ def find(name: str) -> Runtime:
     Raises
     ------
     LookupError
-        There is none of that name.
+        There is no such runtime, class or program.
     ImportError
         There is no such module.
     """
-    if name not in NAMES and not name.partition(":")[2]:
-        raise LookupError(f"there is no runtime {name!r}; there are {', '.join(NAMES)}, and module:Class of your own")
-    module, _, attribute = name.partition(":")
-    made = load(__name__, name) if name in NAMES else getattr(load_place(module), attribute, None)
-    if not (isinstance(made, type) and issubclass(made, Runtime)):
-        raise LookupError(f"{name!r} is no subclass of gatherscatter.conformance.runtimes.Runtime")
-    return made()
+    kind, _, text = name.partition(":")
+    if name in NAMES:
+        made: Runtime = load(__name__, name)()
+        return made
+    if kind == "command":
+        from gatherscatter.conformance.runtimes.by_command import Command
+
+        return Command(text)
+    if not text:
+        own = "your own module:Class and 'command:./mine {folder}'"
+        raise LookupError(f"there is no runtime {name!r}; there are {', '.join(NAMES)}, and {own}")
+    return _load_class(kind, text)()
 
 
 def installed() -> list[str]:
-    """The names of those whose packages are there."""
+    """Return the names of the runtimes whose packages are installed."""
     return [name for name in NAMES if not find(name).missing()]
+
+
+def _load_class(module: str, name: str) -> type[Runtime]:
+    """Load a class of the user. Its module may be in the working directory, as for ``python -m``."""
+    folder = os.getcwd()
+    if not {"", folder} & set(sys.path):
+        sys.path.insert(0, folder)
+    try:
+        found = load_place(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module exists, but imports a missing one
+        text = f"there is no module {module!r} in {folder} or on Python's path"
+        raise ModuleNotFoundError(f"{text}: start in the folder of {module}.py, or set PYTHONPATH") from error
+    own = [key for key, value in vars(found).items() if _is_runtime(value) and value.__module__ == module]
+    if not hasattr(found, name):
+        others = f"; it has {', '.join(own)}" if own else f": write class {name}(Runtime) there"
+        raise LookupError(f"module {module!r} ({found.__file__}) has no class {name!r}{others}")
+    made: type[Runtime] = getattr(found, name)
+    if not _is_runtime(made):
+        text = f"{module}:{name} is not a subclass of gatherscatter.conformance.runtimes.Runtime"
+        raise LookupError(f"{text}: write class {name}(Runtime)")
+    if lacking := [fact for fact in _FACTS if not hasattr(made, fact)]:
+        raise LookupError(
+            f"{module}:{name} lacks {', '.join(lacking)}: set them in the class, as text or a tuple of texts"
+        )
+    return made
+
+
+def _is_runtime(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Runtime) and value is not Runtime

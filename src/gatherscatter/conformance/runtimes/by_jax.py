@@ -1,4 +1,4 @@
-"""JAX: NumPy's functions as it has them, and ``.at``."""
+"""JAX: its versions of NumPy's functions, and ``.at``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from gatherscatter.specs.own_operators import DOMAIN, OWN_OPERATORS
 
 _PLAIN = "got = session.run(None, feeds)[0]\n"
 
-# ONNX Runtime takes and gives the bits of types that NumPy lacks, some with two elements a byte.
+# For types that NumPy lacks, ONNX Runtime exchanges bits, for some types with two elements in a byte.
 _BITS = """\
 raw = {{name: numpy_helper.from_array(array).raw_data.ljust(array.nbytes, b"\\0") for name, array in feeds.items()}}
 bits = {{name: np.frombuffer(raw[name], f"u{{array.itemsize}}").reshape(array.shape) for name, array in feeds.items()}}
@@ -26,7 +26,7 @@ _ATTRIBUTES = {each.name for row in OWN_OPERATORS.values() for each in row.attri
 
 
 class OnnxRuntime(Runtime):
-    """A session with as many threads as it likes."""
+    """A session with the default number of threads."""
 
     name: ClassVar[str] = "onnxruntime"
     title: ClassVar[str] = "ONNX Runtime, default threads"
@@ -57,7 +57,7 @@ class OnnxRuntimeOneThread(OnnxRuntime):
 
 
 class OnnxRuntimeWithOurs(OnnxRuntime):
-    """A session with this package's library, in whose domain the node is."""
+    """A session with this package's library. The node is in its domain."""
 
     name: ClassVar[str] = "gatherscatter-onnxruntime"
     title: ClassVar[str] = "ONNX Runtime with gatherscatter's operators"
@@ -68,13 +68,13 @@ class OnnxRuntimeWithOurs(OnnxRuntime):
     _options: ClassVar[str] = OnnxRuntime._options + "options.register_custom_ops_library(str(native.library_path()))\n"
 
     def model(self, case: Case) -> str:
-        """The node as the version of ONNX's operator in our domain."""
+        """Return lines for a node of the domain ``gatherscatter``, with the version of ONNX's operator."""
         if any(name.startswith("complex") for name in _types(case)):
             raise NotAskedError("it has no tensors of complex numbers")
         if "float8_e8m0fnu" in _types(case):
             raise NotAskedError("its custom operators take no float8_e8m0fnu")
         if case.attributes.keys() - _ATTRIBUTES:
-            raise NotAskedError("its custom operators can't look for attributes that they don't know")
+            raise NotAskedError("its custom operators can't detect unknown attributes")
         return model_source(case, domain=DOMAIN)
 
 
@@ -86,5 +86,5 @@ def _run(case: Case) -> str:
     if all(array is None or array.dtype.isbuiltin != 2 for array in case.inputs):
         return _PLAIN
     if "string" in _types(case):
-        raise NotAskedError("its Python API takes no strings beside bits")
+        raise NotAskedError("its Python API can't mix strings with arrays of bits")
     return _BITS.format(data=names_of(case)[0])

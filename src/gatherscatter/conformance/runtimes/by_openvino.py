@@ -14,7 +14,7 @@ from gatherscatter.conformance.runtimes.onnx_model import IMPORTS, model_source
 from gatherscatter.conformance.runtimes.runtime import NotAskedError, Runtime, arguments, row_of
 
 _SETUP = "import openvino as ov\ncore = ov.Core()"
-# Results in the precision of the model: without it, a processor that has bfloat16 may compute float32 in it.
+# Results in the precision of the model. Otherwise, a processor with bfloat16 may use it for float32.
 _CONFIG = '{"EXECUTION_MODE_HINT": "ACCURACY"}'
 
 # The error of Model.evaluate for a layer that has no reference implementation for its types.
@@ -23,7 +23,7 @@ _NOT_EVALUATED = "Evaluation failed on"
 # The opset of Python's API that has each op version.
 _OPSETS = {"openvino.Gather-1": 1, "openvino.GatherTree-1": 1, "openvino.ScatterNDUpdate-3": 4}
 
-# Types that NumPy lacks go in and come out as bits.
+# Types that NumPy lacks are exchanged as bits.
 _BITS = {
     "bfloat16": "bf16",
     "float8_e4m3fn": "f8e4m3",
@@ -43,14 +43,14 @@ class OpenVino(Runtime):
     setup: ClassVar[str] = _SETUP
 
     def source(self, case: Case) -> str:
-        """Parameters, the layer, and the call; an axis is a constant, as in every model there is."""
+        """Return the parameters, the layer, and the call. An axis is a constant, as in all real models."""
         row = row_of(case)
         if row.domain != "openvino":
             raise NotAskedError("this is an operator of ONNX")
         given = {each.name: array for each, array in zip(row.inputs, case.inputs, strict=False) if array is not None}
         has_default = "default_index" in given or all(each.name != "default_index" for each in row.inputs)
         if row.version == 3 and "per_sample_weights" in given and not has_default:
-            raise NotAskedError("its Python functions take no weights without a default index")
+            raise NotAskedError("its Python functions do not take weights without a default index")
         axis = given.pop("axis", None)
         opset = _OPSETS.get(case.op, row.version)
         nodes = [
@@ -83,7 +83,7 @@ class OpenVinoEvaluate(OpenVino):
     setup: ClassVar[str] = "import openvino as ov"
 
     def compute(self, given: dict[str, np.ndarray]) -> str:
-        """An output tensor, which ``evaluate`` fills."""
+        """Return lines that make an output tensor, which ``evaluate`` fills."""
         tensors = ", ".join(
             f"ov.Tensor({_tensor(name, array)})" if element_type(array.dtype) not in _BITS else _tensor(name, array)
             for name, array in given.items()
@@ -94,7 +94,7 @@ ov.Model([layer], nodes).evaluate([output], [{tensors}])
 got = output.str_data if output.element_type == ov.Type.string else output.data"""
 
     def run(self, case: Case, inputs: tuple[np.ndarray | None, ...]) -> Outputs:
-        """The outputs; an operator or a type without a reference implementation is not asked."""
+        """Return the outputs. An operator or a type without a reference implementation is not asked."""
         try:
             return super().run(case, inputs)
         except RuntimeError as error:

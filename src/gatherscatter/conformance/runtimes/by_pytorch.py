@@ -46,5 +46,5 @@ class PyTorch(Recipe):
 
 
 def _is_ours(name: str) -> bool:
-    """Whether PyTorch has the type and NumPy has not."""
+    """Whether PyTorch has the type, but NumPy does not."""
     return name in ("bfloat16", *_NARROW)

@@ -22,7 +22,7 @@ def interpret(function, *arrays):
 
 # JAX can't trace inputs that decide a shape. They are constants of the program.
 _CONSTANTS = ("segment_ids", "num_segments")
-# What the interpreter exchanges with NumPy. Other types go in and come out as bits, those of 4 bits as float32.
+# The types that the interpreter exchanges with NumPy. Others are exchanged as bits, 4-bit types as float32.
 _EXCHANGED = ("bool", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
 _SMALL = ("int4", "uint4", "float4_e2m1fn")
 
@@ -58,7 +58,7 @@ def _arguments(call: LibraryCall) -> dict[str, np.ndarray]:
 
 
 def _encode(code: str, array: np.ndarray, library: str) -> str:
-    """Source of an array, of the type of this one, as the interpreter takes it."""
+    """Return source that converts ``code``, with the type of ``array``, to a type that the interpreter takes."""
     name = array.dtype.name
     if name in _EXCHANGED:
         return code

@@ -1,4 +1,4 @@
-"""TensorFlow: the operations that it has for this."""
+"""TensorFlow: its operations for gathers and scatters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatherscatter.library_code.call import LibraryCall
 
 
 class TensorFlow(Recipe):
-    """gather, gather_nd, tensor_scatter_nd_update and its kin, and take_along_axis."""
+    """gather, gather_nd, the tensor_scatter_nd functions, and take_along_axis."""
 
     name: ClassVar[str] = "tensorflow"
     title: ClassVar[str] = "TensorFlow recipes"

@@ -1,4 +1,4 @@
-"""Arrays as Python source, exact to the bit (but for the payload of a NaN)."""
+"""Write arrays as Python source that gives the same bits, except for the payload of a NaN."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHORT = 64  # elements that are written out
 
 
 def modules_for(arrays: Iterable[np.ndarray]) -> set[str]:
-    """The modules, besides NumPy, that the literals of these arrays need."""
+    """Return the modules, in addition to NumPy, that the literals of these arrays need."""
     found = set()
     for array in arrays:
         if _is_extra(array.dtype):
@@ -26,7 +26,7 @@ def modules_for(arrays: Iterable[np.ndarray]) -> set[str]:
 
 
 def literal(array: np.ndarray) -> str:
-    """Source of an expression that gives the same array; ``np`` is NumPy.
+    """Return the source of an expression for the same array. ``np`` is NumPy.
 
     >>> import numpy as np
     >>> literal(np.array([[0.1, np.nan]], np.float32))
@@ -74,12 +74,12 @@ def _value(value: Any) -> str:
     number = float(value)
     if number != number or number in (np.inf, -np.inf):
         return f"{'-' if number < 0 else ''}np.{'nan' if number != number else 'inf'}"
-    short = str(value)  # the shortest text that this type reads back
+    short = str(value)  # the shortest text that gives the same value in this type
     return short if value.dtype.type(float(short)) == value else repr(number)
 
 
 def _period(array: np.ndarray) -> int | None:
-    """How many elements repeat throughout, if few do."""
+    """Return the length of the pattern that the array repeats, if it is short; else None."""
     flat = array.reshape(-1)
     if array.dtype.kind != "O":
         flat = flat.view(np.dtype((np.void, array.dtype.itemsize)))

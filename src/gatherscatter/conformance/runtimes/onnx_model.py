@@ -7,11 +7,11 @@ from gatherscatter.conformance.runtimes.runtime import NotAskedError, arguments,
 from gatherscatter.specs.own_operators import DOMAIN_VERSION
 
 IMPORTS = "from onnx import helper"
-OLDEST_OPSET = 7  # the first that runtimes promise to read
+OLDEST_OPSET = 7  # the oldest opset that runtimes promise to read
 
 
 def model_source(case: Case, *, domain: str = "") -> str:
-    """Lines that build ``model`` and ``feeds`` from the inputs; the node may be in the domain of this package."""
+    """Return lines that build ``model`` and ``feeds`` from the inputs. ``domain`` is the domain of the node."""
     row = row_of(case)
     if row.domain != "onnx":
         raise NotAskedError("this is an operator of OpenVINO")

@@ -41,7 +41,7 @@ class Models(Runtime):
         if case.op.startswith("onnx."):
             return model_source(case) + 'got = gs.run(model, feeds)["output"]\n'
         if set(case.attributes) - {one.name for one in row_of(case).attributes}:
-            raise NotAskedError("a layer of an IR may carry attributes that its operator has not")
+            raise NotAskedError("a layer of an IR may have attributes that its operator does not define")
         arrays = dict(zip(names_of(case), case.inputs, strict=False))
         while arrays and next(reversed(arrays.values())) is None:
             arrays.popitem()

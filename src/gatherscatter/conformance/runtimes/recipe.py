@@ -1,4 +1,4 @@
-"""What the recipes have in common: libraries that do not implement the specification, but have something like it."""
+"""The base class of recipes: libraries that do not implement the specification, but have similar functions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gatherscatter.specs.table import REQUIRED
 
 
 class Recipe(Runtime):
-    """A library's own function for each operator, between the lines that convert its arrays."""
+    """A library's function for each operator, between lines that convert arrays."""
 
     recipe: ClassVar[bool] = True
     types: ClassVar[tuple[str, ...]]  # element types that the library has
     widen: ClassVar[str] = ""  # the line after which indices of an unusual type are int64, if the library needs it
 
     def source(self, case: Case) -> str:
-        """The recipe."""
+        """Return the recipe."""
         call = describe_case(case, self.types)
         try:
             body = self.write_body(call)
@@ -32,20 +32,20 @@ class Recipe(Runtime):
         return "".join(f"{line}\n" for line in lines)
 
     def write_body(self, call: LibraryCall) -> list[str]:
-        """Lines that compute ``got`` from the library's arrays; raises `NoCodeError`."""
+        """Return the lines that compute ``got`` from the library's arrays, or raise `NoCodeError`."""
         raise NotImplementedError
 
     def convert_inputs(self, call: LibraryCall) -> list[str]:
-        """Lines that make arrays of the library."""
+        """Return the lines that make arrays of the library."""
         return []
 
     def convert_result(self, call: LibraryCall) -> list[str]:
-        """Lines that make ``got`` an array of NumPy."""
+        """Return the lines that make ``got`` a NumPy array."""
         return []
 
 
 def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
-    """The call of a case; what only a table of types and attributes could refuse is not asked."""
+    """Return the call of a case. Calls that only a table of types and attributes could refuse are not asked."""
     row = row_of(case)
     if row.kernel == "gather_tree":
         raise NotAskedError("there is no beam search")

@@ -1,7 +1,7 @@
-"""What a runtime is: a library, and how one writes each call with it.
+"""The base class of runtimes: a library, and the source code of each call with it.
 
-The call is source text. The worker runs that very text on the case's inputs, and the reproducer script holds it, so
-what a script shows is what the report says.
+The worker runs this source code on the inputs of a case, and the reproducer script contains it. So a script shows the
+same result as the report.
 """
 
 from __future__ import annotations
@@ -21,43 +21,48 @@ from gatherscatter.specs import table
 
 
 class NotAskedError(Exception):
-    """The runtime has no way to say this call; the text is the reason."""
+    """The runtime cannot express this call. The text is the reason."""
+
+
+class CrashedError(Exception):
+    """A process of the runtime ended. The text says how."""
 
 
 class Runtime:
     """A library under test.
 
-    ``setup`` is run once in each worker: imports, and whatever takes long. ``source`` gives the lines that compute
-    ``got``, a NumPy array, from the inputs, which are variables with the names of the op version's table row.
+    ``setup`` runs once in each worker: imports, and other steps that take long. ``source`` returns the lines that
+    compute ``got``, a NumPy array. In these lines, the inputs are variables with the names that the op version gives
+    them.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    package: ClassVar[str]  # as it is installed
-    modules: ClassVar[tuple[str, ...]]  # that must be there
+    package: ClassVar[str]  # the name under which it is installed
+    modules: ClassVar[tuple[str, ...]]  # that must be installed
     setup: ClassVar[str]
-    recipe: ClassVar[bool] = False  # not an implementation of the specification: how one would write it there
+    recipe: ClassVar[bool] = False  # whether it uses functions of a library that does not implement the operators
 
     def __init__(self) -> None:
         self._globals: dict[str, Any] = {}
 
     def source(self, case: Case) -> str:
-        """The lines that compute ``got``; raises `NotAskedError`."""
+        """Return the lines that compute ``got``, or raise `NotAskedError`."""
         raise NotImplementedError
 
     def missing(self) -> list[str]:
-        """The modules that are not installed."""
+        """Return the modules that are not installed."""
         return find_missing(self.modules)
 
     def version(self) -> str:
-        """The installed version of the package, or of a variant (-cpu, -gpu) that brings the same module."""
+        """Return the installed version of the package, or of a variant (-cpu, -gpu) with the same module."""
         try:
             return metadata.version(self.package)
         except metadata.PackageNotFoundError:
             return metadata.version(metadata.packages_distributions()[self.modules[0]][0])
 
     def supports(self, case: Case) -> str | None:
-        """None, or why the case can't be asked."""
+        """Return None, or the reason why the runtime can't express the case."""
         try:
             self.source(case)
         except NotAskedError as reason:
@@ -70,15 +75,18 @@ class Runtime:
             exec(f"import numpy as np\n{self.setup}", self._globals)
 
     def run(self, case: Case, inputs: tuple[np.ndarray | None, ...]) -> Outputs:
-        """The outputs for these inputs, which are those of the case wherever in memory they are."""
+        """Return the outputs for these inputs, which have the values of the case's inputs at any place in memory."""
         self.prepare()
-        variables = {**self._globals, **_name_inputs(case, inputs)}
-        exec(_compile_source(self.source(case), self.name), variables)
+        variables = {**self._globals, **name_inputs(case, inputs)}
+        exec(compile_source(self.source(case), self.name), variables)
         return (np.asarray(variables["got"]),)
 
+    def close(self) -> None:
+        """End what `prepare` started; raises `CrashedError` if that ended badly."""
+
     def script(self, case: Case) -> str:
-        """A program that shows expected and got, with nothing but NumPy and the runtime's package."""
-        given = _name_inputs(case, case.inputs)
+        """Return a program that shows the expected and the actual result. It needs only NumPy and the runtime."""
+        given = name_inputs(case, case.inputs)
         arrays = [array for array in (*given.values(), *(case.expected or ())) if array is not None]
         imports = sorted({"import numpy as np", *(f"import {module}" for module in modules_for(arrays))})
         expected = "None"
@@ -102,24 +110,26 @@ class Runtime:
 
 
 def row_of(case: Case) -> table.OpVersion:
-    """The case's row in the table of op versions."""
+    """Return the row of a case in the table of op versions."""
     return table.op(case.op)
 
 
 def names_of(case: Case) -> tuple[str, ...]:
-    """The names of the inputs."""
+    """Return the names of the inputs."""
     return tuple(each.name for each in row_of(case).inputs)
 
 
 def arguments(attributes: dict[str, int | str | bool]) -> str:
-    """Attributes as keyword arguments, each after a comma."""
+    """Return the attributes as keyword arguments, each after a comma."""
     return "".join(f", {name}={value!r}" for name, value in attributes.items())
 
 
-def _name_inputs(case: Case, inputs: tuple[np.ndarray | None, ...]) -> dict[str, np.ndarray | None]:
+def name_inputs(case: Case, inputs: tuple[np.ndarray | None, ...]) -> dict[str, np.ndarray | None]:
+    """Return the inputs by name."""
     return dict(zip(names_of(case), inputs, strict=False))
 
 
 @lru_cache(maxsize=256)
-def _compile_source(source: str, name: str) -> CodeType:
+def compile_source(source: str, name: str) -> CodeType:
+    """Compile the lines of a runtime."""
     return compile(source, f"<{name}>", "exec")
