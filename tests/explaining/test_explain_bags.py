@@ -1,4 +1,4 @@
-"""`gs.explain` of the operators that gather and reduce: members, bags, weights, empty bags, and the same elsewhere."""
+"""`gs.explain` for gather and reduce: members, bags, weights, empty bags, and the same call in other libraries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BAGS = "openvino.EmbeddingBagOffsets"
 
 
 def _steps(explanation: Explanation) -> list[str]:
-    """The lines of the steps, without their numbers."""
+    """Return the lines of the steps, without their numbers."""
     lines = str(explanation).partition("Step by step")[2].splitlines()[1:]
     return [re.sub(r"^ +\d+  ", "", line) for line in lines if line.startswith("  ")]
 
@@ -206,7 +206,7 @@ FORMS: tuple[dict[str, Any], ...] = (
 
 
 def _calls() -> Iterator[tuple[np.ndarray, np.ndarray, dict[str, Any]]]:
-    """Bags of every form, each with every reduction; the other options take turns."""
+    """Return calls with every form of bags and every reduction. The other options alternate."""
     random = np.random.default_rng(3)
     options = product(FORMS, ("add", "mul", "min", "max", "mean"), ("float32", "float16", "int8", "int64"))
     for number, (form, reduction, dtype) in enumerate(options):
@@ -223,7 +223,7 @@ def _calls() -> Iterator[tuple[np.ndarray, np.ndarray, dict[str, Any]]]:
 
 
 def _expected(data: np.ndarray, indices: np.ndarray, keywords: dict[str, Any]) -> np.ndarray:
-    """By the oracle, which takes a bag for each member."""
+    """Compute the result with the oracle, which takes a bag for each member."""
     count = indices.size
     if "offsets" in keywords:
         ends = [*keywords["offsets"][1:], count]
@@ -268,7 +268,7 @@ def test_code_for_a_library_does_what_the_array_function_does(library: str) -> N
     checked = 0
     for data, indices, keywords in list(_calls())[:: 9 if library == "jax" else 1]:
         if library == "jax" and data.dtype == np.int64:
-            continue  # which JAX makes int32
+            continue  # JAX converts these to int32
         explanation = gs.explain("gather_reduce", data, indices, **keywords)
         other = explanation.equivalents[library]
         if other.code is None:
@@ -345,7 +345,7 @@ def test_the_own_functions_of_a_library_give_the_results_of_plain_bags(library: 
         for name in names
         for case in corpus.cases(op=name, type="float32", kind="bags")
         if "before-the-first-offset" not in case.id
-    ]  # which PyTorch refuses
+    ]  # PyTorch refuses these
     results = conform([library], cases).results[library]
     verdicts = {judgement.verdict for judgement in results.values()}
     assert "pass" in verdicts

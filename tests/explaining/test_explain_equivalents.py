@@ -1,4 +1,4 @@
-"""The code that `gs.explain` gives for other libraries runs, and does the same."""
+"""The code that `gs.explain` gives for other libraries runs and gives the same result."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gatherscatter.conformance.case import Case
 from gatherscatter.explaining.equivalents import LIBRARIES
 
 PACKAGES = {"numpy": "numpy", "pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow", "einx": "einx"}
-# Of so many cases one is run: JAX and TensorFlow compile each of them.
+# Only one in this number of cases runs, because JAX and TensorFlow compile each case.
 EVERY = {"numpy": 1, "pytorch": 1, "jax": 43, "tensorflow": 7, "einx": 3}
-# Comments that say that another result is to be expected.
+# Comments that announce a different result.
 TOLD = ("leaves open which update remains", "rounds once; here every step", "sums beyond 64 bits", "loses some NaN")
 
 
 def _cases(library: str) -> Iterator[Case]:
     for case in corpus.cases()[:: EVERY[library]]:
-        subnormal = library == "jax" and "underflow" in case.id  # XLA makes zeros of them
-        subnormal |= library == "jax" and "SegmentMax" in case.op and case.kind == "nan"  # one of its numbers is, too
+        subnormal = library == "jax" and "underflow" in case.id  # XLA flushes them to zero
+        subnormal |= library == "jax" and "SegmentMax" in case.op and case.kind == "nan"  # a number is, too
         if case.expected is not None and not subnormal:
             yield case
 
@@ -75,7 +75,7 @@ OUT_OF: dict[str, Callable[[Any, np.dtype[Any]], np.ndarray]] = {
 
 @pytest.fixture
 def wide_jax() -> Iterator[None]:
-    """JAX with 64 bits, if it is installed; the setting of other tests comes back."""
+    """JAX with 64 bits, if it is installed. The previous setting is restored."""
     if importlib.util.find_spec("jax") is None:
         yield
         return

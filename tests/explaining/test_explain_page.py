@@ -12,11 +12,11 @@ from tests.support import browser
 
 pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=browser.missing() or "")
 
-OUTPUT = "return [...document.querySelectorAll('text.value[data-array=output]')].map((text) => text.textContent)"
+OUTPUT = "return [...document.querySelectorAll('.wide text.value[data-array=output]')].map((text) => text.textContent)"
 NOW = "return document.querySelector('.trace [aria-current]')?.textContent ?? ''"
 SAID = "return document.querySelector('.say').textContent"
 PARTNERS = """
-return [...document.querySelectorAll('g.cell.partner')].map((cell) => `${cell.dataset.array}[${cell.dataset.at}]`)
+return [...document.querySelectorAll('.wide g.cell.partner')].map((cell) => `${cell.dataset.array}[${cell.dataset.at}]`)
 """
 
 
@@ -47,7 +47,7 @@ def test_buttons_walk_through_the_steps(scatter: browser.Browser) -> None:
     assert scatter.run(OUTPUT) == ["1", "2", "13"]
     assert scatter.run(NOW) == "indices[0] = 2: updates[0] → output[2]: 3 + 10 = 13"
     assert scatter.run(SAID) == "1 of 3: indices[0] = 2: updates[0] → output[2]: 3 + 10 = 13"
-    assert sorted(scatter.run(PARTNERS)) == ["indices[0,0]", "output[2]", "updates[0]"]
+    assert sorted(scatter.run(PARTNERS)) == ["data[2]", "indices[0,0]", "output[2]", "updates[0]"]
     _press(scatter, "End")
     assert scatter.run(OUTPUT) == ["21", "2", "43"]
     _press(scatter, "Back")
@@ -76,7 +76,7 @@ def test_a_cell_that_is_pointed_at_shows_its_partners(scatter: browser.Browser) 
     cell = scatter.driver.find_element(By.CSS_SELECTOR, 'g.cell[data-array="output"][data-at="2"] rect')
     ActionChains(scatter.driver).move_to_element(cell).perform()
     found = sorted(scatter.run(PARTNERS))
-    assert found == ["indices[0,0]", "indices[2,0]", "output[2]", "updates[0]", "updates[2]"]
+    assert found == ["data[2]", "indices[0,0]", "indices[2,0]", "output[2]", "updates[0]", "updates[2]"]
     shown = "return [...document.querySelectorAll('.move.shown')].map((move) => move.dataset.move)"
     assert set(scatter.run(shown)) == {"1", "3"}
 
@@ -98,9 +98,17 @@ def test_the_picture_follows_the_reader(scatter: browser.Browser, dark: bool) ->
     scatter.media()
 
 
-def test_a_telephone_scrolls_the_picture_only(scatter: browser.Browser) -> None:
+def test_a_telephone_shows_the_arrays_one_below_the_other(scatter: browser.Browser) -> None:
+    shown = (
+        "return [...document.querySelectorAll('.picture')].filter((p) => p.checkVisibility()).map((p) => p.className)"
+    )
+    assert scatter.run(shown) == ["picture wide"]
     scatter.size(390)
+    assert scatter.run(shown) == ["picture stacked"]
     assert scatter.run("return document.documentElement.scrollWidth <= 390")
+    _press(scatter, "Start")
+    stacked = "return document.querySelector('.stacked text.value[data-array=output][data-at=\"2\"]').textContent"
+    assert scatter.run(stacked) == "3"
     scatter.size(1200)
 
 
@@ -108,5 +116,16 @@ def test_a_failing_call_says_so_at_once(window: browser.Browser, tmp_path: Path)
     gs.explain("gather", [1, 2], [0, 7]).save(tmp_path / "page.html")
     window.open(tmp_path / "page.html")
     assert "indices[1] = 7 is out of range" in window.run("return document.querySelector('[role=alert]').textContent")
-    assert window.run("return document.querySelectorAll('g.cell.bad').length") == 1
+    assert window.run("return document.body.innerText").count("is out of range for axis 0") == 1
+    assert window.run("return document.querySelectorAll('.wide g.cell.bad').length") == 1
+    assert window.console() == []
+
+
+def test_a_call_whose_shapes_disagree_has_no_steps_and_no_controls(window: browser.Browser, tmp_path: Path) -> None:
+    gs.explain("gather_nd", [[1], [2]], [[0], [0], [0]], batch_dims=1).save(tmp_path / "page.html")
+    window.open(tmp_path / "page.html")
+    assert window.run("return document.querySelectorAll('button, input, .say, .trace').length") == 0
+    text = window.run("return document.body.innerText")
+    assert "data.shape[:1] = (2,)  is not  indices.shape[:1] = (3,)" in text
+    assert "output.shape" not in text
     assert window.console() == []

@@ -1,4 +1,4 @@
-"""The playground in a real browser: it gives the library's results and messages, and all of it works by hand."""
+"""The playground in a real browser: it has the library's results and messages, and all its controls work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def window(chromium: browser.Browser, file: Path) -> Iterator[browser.Browser]:
-    """The page, newly opened in a wide window; it must not complain, nor ask anyone for anything."""
+    """Open the page in a new wide window. It must not log errors or make requests."""
     chromium.size(1440)
     chromium.media()
     chromium.open(file)
@@ -51,7 +51,7 @@ def window(chromium: browser.Browser, file: Path) -> Iterator[browser.Browser]:
     assert {url.partition(":")[0] for url in chromium.requests()} <= {"file", "data", "about"}
 
 
-# Calls as links, written here without the page's help.
+# Calls as links, encoded here without the page's code.
 
 
 def word(value: Any, name: str) -> str:
@@ -90,7 +90,7 @@ def link_of(case: Case) -> str:
 
 
 def array_of(answer: dict[str, Any]) -> np.ndarray:
-    """The page's answer as an array."""
+    """Return the page's result as an array."""
     name = answer["type"]
     readers = {"string": str, "bool": lambda text: {"true": True, "false": False}[text]}
     reader = readers.get(name, complex if name.startswith("complex") else int if "int" in name else float)
@@ -109,7 +109,7 @@ def error_of(case: Case) -> str:
 
 
 def wrong(case: Case, answer: dict[str, Any]) -> str | None:
-    """What is wrong with an answer, if anything is."""
+    """Return the fault in a result, or an empty text."""
     if case.error is None:
         return None if "error" not in answer and same(array_of(answer), case) else f"{case.id}: {answer}"
     wanted = {"error": case.error, "text": error_of(case)}
@@ -117,12 +117,12 @@ def wrong(case: Case, answer: dict[str, Any]) -> str | None:
 
 
 def wording(case: Case) -> str | None:
-    """The library's message without names and numbers."""
+    """Return the library's message without names and numbers."""
     return None if case.error is None else re.sub(r"-?\d+|'\w+'|^\S+", "#", error_of(case))
 
 
 def spread() -> list[Case]:
-    """Cases of each op version with each of its types, reductions and kinds, of each message, and all that round."""
+    """Choose cases of each op version with each type, reduction, kind and message."""
     seen: set[Any] = set()
     chosen = []
     for case in corpus.cases():
@@ -147,7 +147,7 @@ def test_it_agrees_with_the_corpus(window: browser.Browser) -> None:
 
 
 def find_faults(window: browser.Browser, cases: list[Case]) -> list[str]:
-    """What is wrong with the page's answers to cases."""
+    """Return the faults in the page's results for cases."""
     answers = []
     for start in range(0, len(cases), 200):
         links = [link_of(case) for case in cases[start : start + 200]]
@@ -164,7 +164,7 @@ def find_faults(window: browser.Browser, cases: list[Case]) -> list[str]:
 
 
 def draw_bags(row: oracle.OracleRow, seed: int) -> Case:
-    """A random call of an operator that reduces bags, answered by the oracle. A link has values in native order."""
+    """Return a random call of an operator that reduces bags, with the oracle's result. Links contain native values."""
     choices = ByteChoices(np.random.default_rng(seed).bytes(400))
     inputs, attributes = random_calls.version_call(choices, row)
     native = [None if array is None else array.astype(array.dtype.newbyteorder("=")) for array in inputs]
@@ -211,13 +211,13 @@ def defaults_of(op: str) -> dict[str, Any]:
     return {one.name: "" if one.type == "int" else one.default for one in gs.op(op).attributes}
 
 
-# Values that a list of choices doesn't offer come by links only.
+# Values that are not in a list of choices can only come from links.
 TYPED = [case for case in CASES if case.kind != "attribute" and case.attributes.keys() <= defaults_of(case.op).keys()]
 
 
 @pytest.mark.parametrize("case", TYPED[3 :: len(TYPED) // 20], ids=lambda case: case.id)
 def test_values_can_be_typed(window: browser.Browser, case: Case) -> None:
-    """Operator and version by their lists; types, shapes and values by their fields."""
+    """Operator and version are chosen from lists. Types, shapes and values are typed into fields."""
     row = gs.op(case.op)
     defaults = defaults_of(case.op)
     window.run(
@@ -260,7 +260,7 @@ def test_values_can_be_typed(window: browser.Browser, case: Case) -> None:
 
 
 def python_of(window: browser.Browser, fragment: str) -> tuple[str, dict[str, Any]]:
-    """The call in Python that the page shows for a link, and the page's answer."""
+    """Return the page's Python call for a link, and the page's result."""
     script = """
     playground.show(arguments[0]);
     return [document.getElementById("python").textContent, playground.answer()];"""
@@ -321,7 +321,7 @@ def check_examples(window: browser.Browser, op: gs.OpVersion) -> None:
 
 
 def test_a_link_is_the_state(window: browser.Browser) -> None:
-    """What the page makes of a link leads back to the same answer, and so does the address bar."""
+    """The link that the page makes from another link leads to the same result. So does the address bar."""
     for case in CASES[:: len(CASES) // 50]:
         first, second = window.run(
             """
@@ -430,7 +430,7 @@ def test_it_works_by_keys_alone(window: browser.Browser) -> None:
     tab_to(window, "cell-indices-0")
     window.keys(browser.DOWN, "100")
     assert focused(window) == "cell-indices-1"
-    # The live region says what came of it.
+    # The live region announces the outcome.
     said = "return document.getElementById('said').textContent.startsWith(arguments[0])"
     window.wait(said, "IndexError: onnx.ScatterND-18: indices[1, 0] = 100 is out of range")
     window.keys(browser.CONTROL + "a", "3")
@@ -528,7 +528,7 @@ def test_steps_reduce_bags(window: browser.Browser, fragment: str, sentences: li
 
 
 def test_the_picture_shows_bags(window: browser.Browser) -> None:
-    """A member's index, offset, weight, row and bag have its number; a row of zeros is filled in."""
+    """Each member's index, offset, weight, row and bag have its number. A row of zeros is filled in."""
     fragment = f"{TABLE}&indices=int32:[2,0]&offsets=int32:[0,1,1]&per_sample_weights=float32:[3,4]"
     window.run("playground.show(`op=openvino.EmbeddingBagOffsets-15&${arguments[0]}`)", fragment)
     cells = """
@@ -606,6 +606,64 @@ def test_a_telephone_shows_all_of_it(window: browser.Browser) -> None:
         for preset in presets:
             window.run("playground.show(arguments[0])", f"op={gs.op(op).name}&{preset['fragment']}")
             assert window.run("return document.documentElement.scrollWidth") <= 360, (op, preset["title"])
+
+
+CROSSINGS = """
+const texts = [...document.querySelectorAll("#picture svg text")].map((text) => [text.textContent, text.getBBox()]);
+const lines = [...document.querySelectorAll("#picture .arrow path:not(.halo)")];
+const found = [];
+for (const line of lines)
+    for (let at = 0; at <= line.getTotalLength(); at += 2) {
+        const { x, y } = line.getPointAtLength(at);
+        for (const [text, box] of texts)
+            if (x > box.x && x < box.x + box.width && y > box.y + box.height / 5 && y < box.y + box.height * 4 / 5)
+                found.push(text);
+    }
+return [lines.length, [...new Set(found)]];
+"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_arrow_runs_over_a_text(window: browser.Browser, width: int) -> None:
+    window.size(width)
+    drawn = 0
+    for op, presets in PRESETS.items():
+        for preset in presets:
+            window.run("playground.show(arguments[0])", f"op={gs.op(op).name}&{preset['fragment']}")
+            for step in (None, 1):
+                if step and window.run("return !document.getElementById('steps').hidden"):
+                    window.run("document.getElementById('forth').click()")
+                count, crossed = window.run(CROSSINGS)
+                drawn += count
+                assert crossed == [], (op, preset["title"], step)
+    assert drawn > 400
+
+
+ORDERS = {
+    "onnx.GatherND-13&data=int32:[1,2]&indices=int64:[[1]]": ["indices", "data", "output"],
+    "onnx.ScatterND-18&data=int32:[1,2]&indices=int64:[[1]]&updates=int32:[9]": ["indices", "data", "output"],
+    "onnx.ScatterND-18&data=int32:[1,2]&indices=int64:[[7]]&updates=int32:[9]": ["indices", "data"],
+    "onnx.TensorScatter-24&past_cache=int32:[[[1],[2]]]&update=int32:[[[3]]]&write_indices=int64:[1]": [
+        *("write_indices", "past_cache", "present_cache"),
+    ],
+}
+
+
+@pytest.mark.parametrize("fragment", ORDERS)
+@pytest.mark.parametrize(("width", "axis"), [(1440, "x"), (390, "y")])
+def test_indices_come_first_then_data_then_the_output(
+    window: browser.Browser, fragment: str, width: int, axis: str
+) -> None:
+    window.size(width)
+    window.run("playground.show(`op=${arguments[0]}`)", fragment)
+    script = """
+    const titles = [...document.querySelectorAll("#picture text.title")];
+    const nameOf = (title) => title.querySelector(".name").textContent;
+    return titles.map((title) => [nameOf(title), Number(title.getAttribute(arguments[0]))]);"""
+    found = dict(window.run(script, axis))
+    order = [found[name] for name in ORDERS[fragment]]
+    assert order == sorted(order)
+    assert len({*order}) == len(order)
 
 
 def test_dark_and_light(window: browser.Browser) -> None:

@@ -29,7 +29,7 @@ THEMES = ("auto", "light", "dark")
 def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
     """Explain a call: a drawing, the shape rule with its numbers, the steps, and what other engines do with it.
 
-    The call is made, too. If it fails, the explanation shows why; the error is not raised.
+    The function makes the call. If the call fails, the explanation shows why, and no error is raised.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
         An op version or operator as `gatherscatter.op` takes it ("onnx.GatherND-13", "openvino.Gather"), or an array
         function or its name (``gs.gather_nd``, "gather_nd").
     *inputs : arrays
-        What the operator takes, in its order; arrays of any library, lists, numbers.
+        The inputs of the operator, in its order: arrays of any library, lists, numbers.
     **attributes
         Attributes of the operator, or inputs by their names.
 
@@ -49,9 +49,9 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
     Raises
     ------
     LookupError
-        There is no such operator.
+        There is no operator of this name.
     TypeError
-        ``op`` is neither a name nor a function, or there is an ``out``.
+        ``op`` is neither a name nor a function, or ``out`` is given.
 
     >>> import gatherscatter as gs
     >>> print(gs.explain("onnx.GatherND-13", [[1, 2], [3, 4]], [[0, 1], [1, 0]]))
@@ -63,12 +63,12 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
                  = indices.shape[:-1] + data.shape[2:]
                  = (2,) + () = (2,)
     <BLANKLINE>
-    data (2, 2) int64    indices (2, 2) int64    output (2,) int64
-        0    1                0    1               ┌────┐
-      ┌────┬────┐          ┌────┬────┐           0 │ 2¹ │
-    0 │ 1  │ 2¹ │        0 │ 0¹ │ 1¹ │           1 │ 3² │
-    1 │ 3² │ 4  │        1 │ 1² │ 0² │             └────┘
-      └────┴────┘          └────┴────┘
+    indices (2, 2) int64    data (2, 2) int64    output (2,) int64
+        0    1                  0    1             ┌────┐
+      ┌────┬────┐             ┌────┬────┐        0 │ 2¹ │
+    0 │ 0¹ │ 1¹ │           0 │ 1  │ 2¹ │        1 │ 3² │
+    1 │ 1² │ 0² │           1 │ 3² │ 4  │          └────┘
+      └────┴────┘             └────┴────┘
     <BLANKLINE>
     Step by step (raised numbers in the grids are steps)
       1  indices[0] = (0, 1): data[0, 1] → output[0]: 2
@@ -121,8 +121,15 @@ class Explanation:
         return shape_rules(self.call)
 
     @cached_property
+    def broken_rule(self) -> str:
+        """The sizes of a failed call that disagree; empty if the call fails for another reason."""
+        from gatherscatter.explaining.shapes import broken_rule
+
+        return broken_rule(self.call)
+
+    @cached_property
     def elsewhere(self) -> tuple[Elsewhere, ...]:
-        """What engines that take model files do differently with this very call, the most severe first."""
+        """What engines that take model files do differently with this call, the most severe first."""
         from gatherscatter.explaining.other_engines import find_departures
 
         return find_departures(self.call)
@@ -143,7 +150,7 @@ class Explanation:
         return equivalents(self.call)
 
     def svg(self, theme: str = "auto") -> str:
-        """The drawing. ``theme``: "auto" is light or dark as the reader's system is; "light" or "dark"."""
+        """The drawing. ``theme``: "light", "dark", or "auto", which follows the reader's system."""
         from gatherscatter.explaining.svg import svg
 
         if theme not in THEMES:
@@ -151,14 +158,14 @@ class Explanation:
         return str(svg(self.call, self.drawing, theme))
 
     def html(self) -> str:
-        """A page that needs no network: pointing at a cell shows its partners, a slider walks through the steps."""
+        """A page that needs no network. Pointing at a cell shows its partners. A slider walks through the steps."""
         return str(load(__name__, "page")(self))
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
         """Write the explanation into a file: ``.svg``, ``.png`` or ``.html``.
 
-        ``theme`` is for pictures: see `svg`; a PNG is light unless "dark" is asked for. Programs that don't know CSS's
-        custom properties, such as Inkscape, need a fixed theme for an SVG, too.
+        ``theme`` is for pictures; see `svg`. A PNG is light unless ``theme`` is "dark". Programs that don't know CSS's
+        custom properties, such as Inkscape, need a fixed theme for an SVG.
 
         Raises
         ------

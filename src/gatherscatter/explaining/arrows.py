@@ -1,73 +1,124 @@
-"""The moves of a drawing as SVG: frames, arrows, numbers."""
+"""The moves of a drawing as SVG: frames, arrows, numbers.
+
+An arrow leaves a cell at its right edge, or at its bottom if other cells stand to the right. It runs through the gap
+below the row, past the array, and enters the next array in the same way.
+"""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 from markupsafe import Markup
 
 from gatherscatter.explaining.call import ExplainedCall
-from gatherscatter.explaining.layout import Box, PlacedGrid
+from gatherscatter.explaining.layout import BADGE, COLUMN_GAP, HEAD, LANE, MOST_BADGES, Arrangement, Box, PlacedGrid
 from gatherscatter.explaining.moves import Move, Region
-from gatherscatter.explaining.scene import Drawing
+from gatherscatter.explaining.scene import Drawing, Span
 from gatherscatter.pages.elements import element, join
 from gatherscatter.pages.palette import HUES
 
 SIGNS = {"add": "+", "sub": "\u2212", "mul": "\u00d7", "min": "\u2193", "max": "\u2191", "mean": "\u00f8"}
+_SHIFTS = (0, 7, -7, 13, -13)  # of arrows that meet at the same edge
 
 
-def draw_arrows(call: ExplainedCall, drawn: Drawing, grids: dict[str, PlacedGrid]) -> tuple[list[Markup], list[Markup]]:
-    """Every drawn move: what lies below the values, arrows and frames; and the numbers, which lie above them."""
-    lower, upper = [], []
-    if call.is_scatter and call.is_clear and "output" in grids and grids[call.name("data")].cells:
-        lower.append(_draw_copy_arrow(grids[call.name("data")], grids["output"]))
-    taken: dict[tuple[float, float], int] = {}
-    for move in drawn.moves:
-        lines, numbers = _move(call, drawn, grids, move, taken)
-        lower.append(element("g", lines, class_="move overlay", data_move=move.number))
-        upper.append(element("g", numbers, class_="move overlay", data_move=move.number))
-    return lower, upper
+@dataclass
+class Arrows:
+    """Draws the moves of one drawing, and remembers which lanes are taken."""
+
+    call: ExplainedCall
+    drawn: Drawing
+    arrangement: Arrangement
+    _taken: Counter[tuple[object, ...]] = field(default_factory=Counter)
+    _links: int = 0
+
+    @property
+    def right(self) -> float:
+        """Where the arrows at the right of stacked arrays end."""
+        return self.arrangement.right + 0.75 * self._bulge(self._links)
+
+    def draw(self) -> tuple[list[Markup], list[Markup]]:
+        """What lies below the values of cells: arrows and frames. What lies above: numbers and signs."""
+        lower, upper = [], []
+        for move in self.drawn.moves:
+            lines, numbers = self._draw_move(move)
+            lower.append(element("g", lines, class_="move overlay", data_move=move.number))
+            upper.append(element("g", numbers, class_="move overlay", data_move=move.number))
+        return lower, upper
+
+    def _draw_move(self, move: Move) -> tuple[Markup, Markup]:
+        turn = choose_colour(self.call, move)
+        lines = [self._draw_link(start, end, turn) for start, end in self.drawn.links(move)]
+        badges = []
+        for region in move.regions:
+            for box in self.arrangement.frames(self.drawn, region):
+                seen = self._take("badge", region.array, box.x, box.y)
+                lines.append(_draw_frame(box, turn, seen))
+                if seen < MOST_BADGES:
+                    text = str(move.number) if seen < MOST_BADGES - 1 else "\u2026"
+                    badges.append(_draw_badge(box.x + 9 + BADGE * seen, box.y + 9, text, turn))
+                if region == move.target and self.call.reduction in SIGNS and not move.fills:
+                    badges.append(draw_sign(box.right - 9, box.y + 9, SIGNS[self.call.reduction], turn))
+        return join(*lines), join(*badges)
+
+    def _take(self, *place: object) -> int:
+        """How often a place has been taken before."""
+        self._taken[place] += 1
+        return self._taken[place] - 1
+
+    def _draw_link(self, start: Region, end: Region, turn: int) -> Markup:
+        self._links += 1
+        source, target = (self.arrangement.grids[region.array] for region in (start, end))
+        first, last = (self.drawn.spans(region)[0] for region in (start, end))
+        out, y1 = self._leave(source, first)
+        into, y2, head = self._enter(target, last)
+        if self.arrangement.is_stacked:
+            border = self.arrangement.right
+            bend = border + self._bulge(self._links)
+            way = f"H{border:.1f}C{bend:.1f} {y1:.1f} {bend:.1f} {y2:.1f} {border:.1f} {y2:.1f}"
+        else:
+            bend = (source.right + target.left) / 2
+            way = f"H{source.right:.1f}C{bend:.1f} {y1:.1f} {bend:.1f} {y2:.1f} {target.left:.1f} {y2:.1f}"
+        path = out + way + into
+        kind = "flow" if end.array == "output" else "pointer"
+        return join(
+            element("path", class_="halo", d=path),
+            element("path", class_=f"arrow {kind} hue{turn}", d=path),
+            element("path", class_=f"tip{turn}", d=head),
+        )
+
+    def _bulge(self, number: int) -> float:
+        """How far the curve of a link swings out at the right of stacked arrays."""
+        return min(16 + 7 * number, COLUMN_GAP)
+
+    def _leave(self, placed: PlacedGrid, span: Span) -> tuple[str, float]:
+        """The first part of a path, and the height at which it goes on to the right."""
+        box, shift = placed.frame(span), self._shift("leave", placed, span)
+        if span.is_last:
+            return f"M{box.right + 1:.1f} {box.middle + shift:.1f}", box.middle + shift
+        y = box.bottom + LANE * (1 + self._take("below", placed.grid.name, span.pane.lead, span.bottom))
+        return f"M{box.center + shift:.1f} {box.bottom + 1:.1f}V{y:.1f}", y
+
+    def _enter(self, placed: PlacedGrid, span: Span) -> tuple[str, float, str]:
+        """The last part of a path, the height at which it comes in, and the head of the arrow."""
+        box, shift = placed.frame(span), self._shift("enter", placed, span)
+        if self.arrangement.enters_above(span):
+            y = box.y - HEAD - LANE * self._take("above", placed.grid.name, span.pane.lead, span.top)
+            x = box.center + shift
+            return f"H{x:.1f}V{box.y - 6:.1f}", y, f"M{x:.1f} {box.y:.1f}l-4.5 -8h9z"
+        y = box.middle + shift
+        if self.arrangement.is_stacked:
+            return f"H{box.right + 7:.1f}", y, f"M{box.right + 1:.1f} {y:.1f}l8 -4.5v9z"
+        tip = placed.tip(span)
+        return f"H{tip - 6:.1f}", y, f"M{tip:.1f} {y:.1f}l-8 -4.5v9z"
+
+    def _shift(self, way: str, placed: PlacedGrid, span: Span) -> float:
+        """How far from the middle of an edge an arrow meets it."""
+        return _SHIFTS[self._take(way, placed.grid.name, span.pane.lead, span.top, span.left) % len(_SHIFTS)]
 
 
-def _draw_copy_arrow(data: PlacedGrid, output: PlacedGrid) -> Markup:
-    """The broad arrow that says that the output begins as a copy of data."""
-    x1, x2, y = data.box.right + 10, output.box.x - 4, data.box.y + 10
-    return join(
-        element("path", class_="copy", d=f"M{x1:.1f} {y:.1f}H{x2 - 10:.1f}"),
-        element("path", class_="tip", d=f"M{x2:.1f} {y:.1f}l-12 -8v16z"),
-        element("text", "starts as a copy", class_="dim small middle", x=(x1 + x2) / 2, y=y - 6),
-    )
-
-
-def _move(
-    call: ExplainedCall, drawn: Drawing, grids: dict[str, PlacedGrid], move: Move, taken: dict[tuple[float, float], int]
-) -> tuple[Markup, Markup]:
-    """The lines of a move, and its numbers."""
-    turn = _choose_colour(call, move)
-    target = None if call.error else move.target
-    regions = (move.source, move.index, target)
-    ends = [(grids[region.array], frames[0]) for region in regions
-            if region is not None and (frames := _frames(drawn, grids, region))]  # fmt: skip
-    lines = [_curve(*start, *end, turn) for start, end in pairwise(ends)]
-    badges = []
-    for region in (*regions, move.bag, move.weight):
-        for box in [] if region is None else _frames(drawn, grids, region):
-            seen = taken.get((box.x, box.y), 0)
-            taken[box.x, box.y] = seen + 1
-            lines.append(_draw_frame(box, turn, seen))
-            badges.append(_badge(box.x + 17 * seen, box.y, move.number, turn))
-    if target is not None and call.reduction in SIGNS and len(ends) > 1 and not move.fills:
-        badges.append(sign_element(_find_tip(*ends[-1]), ends[-1][0].anchor(ends[-1][1]), SIGNS[call.reduction], turn))
-    return join(*lines), join(*badges)
-
-
-def _frames(drawn: Drawing, grids: dict[str, PlacedGrid], region: Region) -> list[Box]:
-    placed = grids.get(region.array)
-    return [] if placed is None else placed.frames(drawn, region)
-
-
-def _choose_colour(call: ExplainedCall, move: Move) -> int:
+def choose_colour(call: ExplainedCall, move: Move) -> int:
     """Which colour: moves in turn; of GatherTree, beams in turn; bags in turn."""
     if call.kernel == "gather_tree" and move.target is not None:
         return int(move.target.key[2] or 0) % HUES
@@ -77,34 +128,18 @@ def _choose_colour(call: ExplainedCall, move: Move) -> int:
     return (move.number - 1) % HUES
 
 
-def _find_tip(placed: PlacedGrid, box: Box) -> float:
-    """Where an arrow to a box ends: at the first cells of a row, in front of the row's number."""
-    first = min((b.x for *_, b in placed.cells), default=box.x)
-    numbered = placed.grid.axes[0] is not None and box.x <= first
-    return box.x - (first - placed.box.x - 4 if numbered else 3)
-
-
-def _curve(source: PlacedGrid, start: Box, target: PlacedGrid, end: Box, turn: int) -> Markup:
-    x1, y1, x2, y2 = start.right + 1, source.anchor(start), _find_tip(target, end), target.anchor(end)
-    bend = max(24.0, abs(x2 - x1) / 2)
-    path = f"M{x1:.1f} {y1:.1f}C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2 - 6:.1f} {y2:.1f}"
-    head = element("path", class_=f"tip{turn}", d=f"M{x2:.1f} {y2:.1f}l-8 -4.5v9z")
-    return join(element("path", class_="halo", d=path), element("path", class_=f"arrow hue{turn}", d=path), head)
-
-
 def _draw_frame(box: Box, turn: int, seen: int) -> Markup:
-    inset = 1.5 + 2.5 * min(seen, 3)
+    inset = 1.5 + 2.5 * min(seen, 2)
     x, y, width, height = box.x + inset, box.y + inset, box.width - 2 * inset, box.height - 2 * inset
     return element("rect", class_=f"frame hue{turn}", x=x, y=y, rx=4, width=width, height=height)
 
 
-def _badge(x: float, y: float, number: int, turn: int) -> Markup:
-    circle = element("circle", class_=f"tip{turn}", cx=x, cy=y, r=8)
-    return element("g", circle, element("text", str(number), x=x, y=y + 3.5), class_="badge")
+def _draw_badge(x: float, y: float, text: str, turn: int) -> Markup:
+    circle = element("circle", class_=f"tip{turn}", cx=x, cy=y, r=7)
+    return element("g", circle, element("text", text, x=x, y=y + 3.5), class_="badge")
 
 
-def sign_element(tip: float, y: float, sign: str, turn: int) -> Markup:
-    """The reduction in a square at the end of an arrow."""
-    x = tip - 22
-    square = element("rect", class_=f"tip{turn}", x=x, y=y - 7, width=14, height=14, rx=2)
-    return element("g", square, element("text", sign, x=x + 7, y=y + 4), class_="badge")
+def draw_sign(x: float, y: float, sign: str, turn: int) -> Markup:
+    """The sign of a reduction in a square around a point."""
+    square = element("rect", class_=f"tip{turn}", x=x - 6.5, y=y - 6.5, width=13, height=13, rx=2)
+    return element("g", square, element("text", sign, x=x, y=y + 4), class_="badge")

@@ -1,4 +1,4 @@
-"""A call taken apart: which operator, its inputs by name, and what its attributes mean; whether it succeeded."""
+"""A call in parts: the operator, its inputs by name, what its attributes mean, and whether it succeeded."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ class ExplainedCall(LibraryCall):
 
     @property
     def is_clear(self) -> bool:
-        """Whether types and shapes fit, so that it is known what each index means."""
+        """Whether types and shapes fit, so that each index has a meaning."""
         return self.error is None or isinstance(self.error, IndexError)
 
 
 def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> ExplainedCall:
-    """Run an operator and note all that the explanation needs; its own errors are noted, too.
+    """Run an operator and record all that the explanation needs. Errors of the operator are recorded, not raised.
 
     Raises
     ------
     LookupError
         There is no operator of that name.
     TypeError
-        ``operator`` is none; or ``out=``, since nothing is written here.
+        ``operator`` is not an operator, or ``out`` is given. Nothing is written here.
     """
     row, function = resolve_operator(operator, attributes)
     if "out" in attributes:
@@ -73,7 +73,7 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     options = dict(attributes)
     given = [*inputs, *(options.pop(each, None) for each in names[len(inputs) :])]
     while len(given) > len(inputs) and given[-1] is None:
-        given.pop()  # what is left out, a call need not take
+        given.pop()  # an input that is not given does not count
     if function == "gather_reduce":  # bags are given by name
         result, error, notes = _run(gs.gather_reduce, inputs, attributes)
     else:
@@ -131,7 +131,7 @@ def _array(op: str, known: Input, value: Any) -> np.ndarray | None:
 def _resolve_attributes(
     row: OpVersion, arrays: dict[str, np.ndarray], given: dict[str, Any], plain: bool
 ) -> dict[str, Any]:
-    """What the attributes of a call mean, in the words of the array functions; for a failing one as far as possible."""
+    """What the attributes of a call mean, in the words of the array functions, as far as a failed call allows it."""
     own = {one.name: one.default for one in row.attributes if one.default is not REQUIRED}
     own |= {"reduction": row.reduction} if row.reduction else {}
     values: dict[str, Any] = DEFAULTS | own | given

@@ -1,4 +1,4 @@
-"""How many indices name each element of data, counted for all indices at once, however many there are."""
+"""How many indices name each element of data. All indices are counted at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_FOLLOWED = 20_000  # moves of GatherTree, which can only be followed one by
 
 
 class Counts:
-    """Answers for one call how often elements of data are read, or elements of the output written."""
+    """How often elements of data are read, or elements of the output are written, in one call."""
 
     def __init__(self, call: ExplainedCall) -> None:
         self._call = call
@@ -40,7 +40,7 @@ class Counts:
         return int(last - first)
 
     def is_filled(self, at: Coordinates) -> bool:
-        """Whether an element of a gather's output comes from nowhere: its index is out of range, or its beam over."""
+        """Whether no element of data goes to an element of a gather's output."""
         call, indices = self._call, self._call.indices
         if call.reduces_bags:
             return call.error is None and bool(call.empty_bags[at[: len(call.bags_shape)]])
@@ -55,7 +55,7 @@ class Counts:
         return any(resolve_position(call, n, call.data.shape[first + j])[0] is None for j, n in enumerate(values))
 
     def _numbers(self, columns: list[np.ndarray]) -> np.ndarray:
-        """One number for each place, from its positions; -1 in a column takes the place out."""
+        """One number for each place, from its positions. A place with a -1 is skipped."""
         columns = list(np.broadcast_arrays(*columns)) if columns else [np.zeros(self.total, np.int64)]
         numbers, good = np.zeros(columns[0].shape, np.int64), np.ones(columns[0].shape, bool)
         for column, axis in zip(columns, self._axes, strict=False):
@@ -118,7 +118,7 @@ def _columns(call: ExplainedCall) -> list[np.ndarray]:
 
 
 def _count_bag_moves(call: ExplainedCall) -> int:
-    """Members and bags without members; of a call that fails, what is checked."""
+    """The number of members and of bags without members; for a call that fails, of the values that are checked."""
     if call.error is None:
         return math.prod(call.members) + int(call.empty_bags.sum())
     try:

@@ -8,8 +8,8 @@ from gatherscatter.explaining.call import Coordinates
 from gatherscatter.explaining.moves import Region
 from gatherscatter.explaining.trace import sample_positions
 
-MOST_ROWS, MOST_COLUMNS, MOST_PANES = 9, 9, 4
-MOST_IN_STACK = 7  # rows and columns where there are several panes
+MOST_ROWS, MOST_COLUMNS, MOST_PANES = 8, 9, 3
+MOST_IN_STACK = 5  # rows and columns where there are several panes
 
 Order = tuple[int | None, ...]  # the axes of an array from the outermost to columns; None where there is none
 
@@ -40,7 +40,7 @@ def choose_positions(
         return (0,)
     wanted = list(dict.fromkeys(n for region in regions if (n := region.key[axis]) is not None))
     is_whole = any(region.key[axis] is None for region in regions)
-    return _crop_axis(shape[axis], wanted, most if panes == 1 else MOST_IN_STACK, is_whole)
+    return _crop_axis(shape[axis], wanted, most if panes == 1 else min(most, MOST_IN_STACK), is_whole)
 
 
 def _crop_axis(size: int, wanted: list[int], most: int, is_whole: bool) -> tuple[int, ...]:

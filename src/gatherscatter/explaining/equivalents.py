@@ -1,4 +1,4 @@
-"""The call of an explanation as code in other libraries, on variables named as the inputs; it makes ``output``."""
+"""The call of an explanation as code in other libraries. The variables are the inputs and ``output``."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Equivalent:
     Attributes
     ----------
     library : its name
-    code : a script whose variables are the inputs and ``output``; None where there is nothing like it
-    reason : why there is not
+    code : a script whose variables are the inputs and ``output``; None if the library has no such function
+    reason : why there is no code
     """
 
     library: str
@@ -34,7 +34,7 @@ class Equivalent:
 
 
 def equivalents(call: ExplainedCall) -> dict[str, Equivalent]:
-    """The call in every library, by the names that its packages have."""
+    """The call in every library, by the name of its package."""
     return {key: _equivalent(call, key) for key in LIBRARIES}
 
 

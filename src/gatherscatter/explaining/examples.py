@@ -1,4 +1,4 @@
-"""A good first example of every operator, from which pages of documentation are made."""
+"""A first example of every operator, for the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Example:
     operator: str
     inputs: tuple[Any, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
+    one_by_one: str = ""  # an expression with the same result that takes batch entries one by one
 
     def explanation(self) -> Explanation:
         """The call explained."""
@@ -66,7 +67,7 @@ def _examples() -> tuple[Example, ...]:
         Example("openvino.Gather", (_TABLE, [2, 0, 1], 1)),
         Example("openvino.Gather-8", (_TABLE, [2, -3, 5], 1)),
         Example("openvino.GatherElements", (_TABLE, [[1, 2, 0], [2, 0, 0]]), {"axis": 0}),
-        Example("openvino.GatherND", ([_TABLE[:2], _TABLE[1:]], [[[1]], [[0]]]), {"batch_dims": 1}),
+        Example("openvino.GatherND", (_TABLE, [[0, 1], [2, 0], [1, 2]])),
         Example(
             "openvino.GatherTree",
             ([[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]], [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]], [3], 5),
@@ -79,8 +80,22 @@ def _examples() -> tuple[Example, ...]:
 
 
 EXAMPLES = {example.operator: example for example in _examples()}
-"""By the name of an operator, and of an op version that has one of its own; see `example_of`."""
+"""By the name of an operator, or of an op version with a separate example; see `example_of`."""
 
+
+# Calls with batch_dims, by kernel: inputs, attributes, and an expression that takes the entries one by one.
+_BATCHES: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
+    "gather": (
+        ([[10, 11, 12], [20, 21, 22]], [[2, 0], [1, 1]], 1),
+        {"batch_dims": 1},
+        "np.stack([gs.gather(d, i) for d, i in zip(data, indices)])",
+    ),
+    "gather_nd": (
+        ([_TABLE, [[40, 41, 42], [50, 51, 52], [60, 61, 62]]], [[1], [2]]),
+        {"batch_dims": 1},
+        "np.stack([gs.gather_nd(d, i) for d, i in zip(data, indices)])",
+    ),
+}
 
 # Further calls that the page about `explain` shows.
 CASES = {
@@ -90,15 +105,25 @@ CASES = {
     "large": Example(
         "onnx.GatherND",
         (
-            np.arange(6_000_000).reshape(1000, 2000, 3),
-            np.array([[(7 * n) % 1000, (211 * n) % 2000] for n in range(5000)]),
+            np.arange(6_000_000) % 97,
+            np.array([[1_234_567 * n % 6_000_000] for n in range(5000)]),
         ),
     ),
 }
 
 
+def pictures() -> dict[str, Example]:
+    """The examples, the calls with ``batch_dims`` and the further cases that the documentation shows, by file name.
+
+    >>> pictures()["onnx.GatherND.batch_dims"].attributes
+    {'batch_dims': 1}
+    """
+    batches = {f"{name}.batch_dims": batch_example_of(name) for name in EXAMPLES if "-" not in name}
+    return EXAMPLES | {name: example for name, example in batches.items() if example is not None} | CASES
+
+
 def write_pictures(folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the SVG of every example and case into a folder.
+    """Write the SVG of everything in `pictures` into a folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +131,7 @@ def write_pictures(folder: str | os.PathLike[str]) -> list[Path]:
     onnx.Gather.svg
     """
     paths = []
-    for name, example in (EXAMPLES | CASES).items():
+    for name, example in pictures().items():
         paths.append(Path(folder) / f"{name}.svg")
         example.explanation().save(paths[-1])
     return paths
@@ -124,3 +149,15 @@ def example_of(name: str) -> Example:
     attributes = {key: value for key, value in example.attributes.items()
                   if key in choices and value in (choices[key] or [value])}  # fmt: skip
     return Example(row.name, example.inputs, attributes)
+
+
+def batch_example_of(name: str) -> Example | None:
+    """The example with ``batch_dims=1`` of an op version; None if the version has no such attribute.
+
+    >>> batch_example_of("onnx.GatherND").attributes
+    {'batch_dims': 1}
+    """
+    row = op(name)
+    if all(one.name != "batch_dims" for one in row.attributes):
+        return None
+    return Example(row.name, *_BATCHES[row.kernel])

@@ -1,19 +1,32 @@
-"""Where everything of a drawing stands, in pixels."""
+"""Where everything of a drawing stands, in pixels.
+
+Indices come first, then data, then the output: side by side, or one below the other. Arrows run where no text stands:
+between the arrays, and in lanes between the rows of an array.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gatherscatter.explaining.call import ExplainedCall
+from gatherscatter.explaining.call import Coordinates
 from gatherscatter.explaining.moves import Region
-from gatherscatter.explaining.scene import Drawing, Grid, Pane
+from gatherscatter.explaining.scene import Cell, Drawing, Grid, Pane, Span
 from gatherscatter.explaining.wording import shape_text
 
-CELL_HEIGHT, NARROWEST = 38, 40
+CELL_HEIGHT, NARROWEST = 44, 40
 CHARACTER = 7.9  # of the monospaced font at 13 px
-GAP, PANE_GAP, COLUMN_GAP, BATCH_GAP = 18, 16, 104, 10
-HEAD, NUMBERS, LABEL = 26, 18, 17  # heights of an array's name, of column numbers, and of a pane's label
+GAP, PANE_GAP, COLUMN_GAP, BATCH_GAP = 22, 16, 60, 10
+NAME, NUMBERS, LABEL = 38, 18, 17  # heights of an array's name, of column numbers, and of a pane's label
+BADGE = 15  # width of a move's number in a cell
+MOST_BADGES = 6  # of one cell
+LANE, HEAD = 5, 10  # between lines in a gap between rows; the room for the head of an arrow
+COLUMNS = (("indices", "bags", "weights", "updates"), ("data", "other"), ("output",))  # the roles of their arrays
+
+
+Spot = tuple[Coordinates, int, int]  # a pane, a row and a column
+Row = tuple[str, Coordinates, int]  # a grid, a pane and a row
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,10 @@ class Box:
         return self.y + self.height
 
     @property
+    def center(self) -> float:
+        return self.x + self.width / 2
+
+    @property
     def middle(self) -> float:
         return self.y + self.height / 2
 
@@ -44,144 +61,169 @@ class Box:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text: ``classes`` are those of the style sheet."""
+    """A line of text. ``classes`` are those of the style sheet."""
 
     x: float
     y: float
     text: str
     classes: str
-    more: str = ""  # goes on behind it, small
 
 
 @dataclass(frozen=True)
 class PlacedGrid:
-    """A grid and where it stands: boxes of its cells by pane, row and column; texts around them; bars of batches."""
+    """A grid and where it stands: boxes of cells by pane, row and column; texts, dots and bars of batches.
+
+    ``left`` and ``right`` are the borders of its column: beyond them, arrows run freely.
+    """
 
     grid: Grid
     box: Box
-    cells: tuple[tuple[Pane, int, int, Box], ...]
+    boxes: dict[Spot, Box]
     texts: tuple[Text, ...]
     dots: tuple[Box, ...]
     bars: tuple[tuple[Box, int], ...]
+    left: float = 0
+    right: float = 0
+
+    @property
+    def cells(self) -> list[tuple[Cell, Box]]:
+        """All drawn cells with their boxes."""
+        spots = ((pane, *spot) for pane in self.grid.panes for spot in pane.cells)
+        return [(pane.cells[row, column], self.boxes[pane.lead, row, column]) for pane, row, column in spots]
 
     def moved(self, dx: float, dy: float) -> PlacedGrid:
         """The same elsewhere."""
-        return PlacedGrid(
-            self.grid,
-            self.box.moved(dx, dy),
-            tuple((p, r, c, box.moved(dx, dy)) for p, r, c, box in self.cells),
-            tuple(replace(t, x=t.x + dx, y=t.y + dy) for t in self.texts),
-            tuple(box.moved(dx, dy) for box in self.dots),
-            tuple((box.moved(dx, dy), n) for box, n in self.bars),
+        return replace(
+            self,
+            box=self.box.moved(dx, dy),
+            boxes={spot: box.moved(dx, dy) for spot, box in self.boxes.items()},
+            texts=tuple(replace(text, x=text.x + dx, y=text.y + dy) for text in self.texts),
+            dots=tuple(box.moved(dx, dy) for box in self.dots),
+            bars=tuple((box.moved(dx, dy), number) for box, number in self.bars),
         )
 
-    def anchor(self, box: Box) -> float:
-        """The height at which arrows meet a box: not the same for all columns, so that they can be told apart."""
-        xs = sorted({b.x for *_, b in self.cells})
-        if len(xs) < 2 or box.width > self.cells[0][3].width + 1 or box.x not in xs:
-            return box.middle
-        rows, column = round(box.height / CELL_HEIGHT), xs.index(box.x)
-        if rows > 1:  # between rows, where no values stand
-            return box.y + CELL_HEIGHT * (1 + column % (rows - 1)) + 2 * (column // (rows - 1))
-        step = min(7.0, (CELL_HEIGHT - 12) / (len(xs) - 1))
-        return box.middle + step * (column - (len(xs) - 1) / 2)
+    def tip(self, span: Span) -> float:
+        """Where an arrow from the left ends: in front of the number of the row."""
+        label = _row_label(self.grid, span.bottom)
+        return self.frame(span).x - (16 + 6.8 * len(label) if label else 2)
+
+    def frame(self, span: Span) -> Box:
+        """The rectangle around the cells of a span."""
+        corners = ((span.top, span.left), (span.bottom, span.right))
+        return enclose(self.boxes[span.pane.lead, *corner] for corner in corners)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The placed grids by name. ``is_stacked``: they stand one below the other."""
+
+    grids: dict[str, PlacedGrid]
+    is_stacked: bool
+
+    @property
+    def right(self) -> float:
+        return max((placed.right for placed in self.grids.values()), default=0)
+
+    @property
+    def bottom(self) -> float:
+        return max((placed.box.bottom for placed in self.grids.values()), default=0)
 
     def frames(self, drawn: Drawing, region: Region) -> list[Box]:
         """The rectangles that hold a region, one per pane."""
-        wanted = {(pane.lead, r, c) for pane, r, c in drawn.cells(region)}
-        by_pane: dict[tuple[int, ...], list[Box]] = {}
-        for pane, r, c, box in self.cells:
-            if (pane.lead, r, c) in wanted:
-                by_pane.setdefault(pane.lead, []).append(box)
-        return [enclose(boxes) for boxes in by_pane.values()]
+        return [self.grids[region.array].frame(span) for span in drawn.spans(region)]
+
+    def enters_above(self, span: Span) -> bool:
+        """Whether an arrow to a span enters it from above, as other cells are in its way."""
+        return not (span.is_last if self.is_stacked else span.is_first)
+
+
+def _row_label(grid: Grid, row: int) -> str:
+    """The text in front of a row."""
+    return "" if grid.axes[0] is None else f"batch {row}" if _is_batch_axis(grid) else str(row)
 
 
 def enclose(boxes: Iterable[Box]) -> Box:
     """The smallest box around others."""
     listed = list(boxes)
-    x, y = min(b.x for b in listed), min(b.y for b in listed)
-    return Box(x, y, max(b.right for b in listed) - x, max(b.bottom for b in listed) - y)
+    x, y = min(box.x for box in listed), min(box.y for box in listed)
+    return Box(x, y, max(box.right for box in listed) - x, max(box.bottom for box in listed) - y)
 
 
-def arrange_grids(call: ExplainedCall, drawn: Drawing, top: float, left: float) -> dict[str, PlacedGrid]:
-    """All grids: what is read on the left, indices in the middle, the output on the right."""
-    grids = {name: _place_grid(grid) for name, grid in drawn.grids.items()}
-    columns = [[g for g in grids.values() if g.grid.role in roles] for roles in
-               (("data", "updates", "weights", "other"), ("indices", "bags"), ("output",))]  # fmt: skip
-    deepest = max((_middle(c[0]) for c in columns if len(c) == 1), default=0)
+def arrange_grids(drawn: Drawing, is_stacked: bool) -> Arrangement:
+    """Place all grids, the first one at the origin."""
+    lanes, badges = _count_lanes(drawn, is_stacked), _count_badges(drawn)
+    grids = [_place_grid(grid, lanes, badges[name]) for name, grid in drawn.grids.items()]
+    order = [role for roles in COLUMNS for role in roles]
+    grids.sort(key=lambda placed: order.index(placed.grid.role))
+    columns = [[placed for placed in grids if placed.grid.role in roles] for roles in COLUMNS]
+    columns = [grids] if is_stacked else [column for column in columns if column]
+    heights = [sum(placed.box.height + GAP for placed in column) for column in columns]
     made: dict[str, PlacedGrid] = {}
-    x = left
-    for column in columns:
-        y = top
-        if not call.is_scatter and len(column) == 1:  # in the middle of each other
-            y = top + deepest - _middle(column[0])
-        if call.is_scatter and column and column is columns[1]:
-            y = _align_with_updates(columns[0], column[0], top)
-        for g in column:
-            made[g.grid.name] = g.moved(x, y)
-            y += g.box.height + GAP
-        x += max(g.box.width for g in column) + COLUMN_GAP if column else 0
-    return made
+    x = 0.0
+    for column, height in zip(columns, heights, strict=True):
+        y = (max(heights) - height) / 2
+        right = x + max((placed.box.width for placed in column), default=0)
+        for placed in column:
+            made[placed.grid.name] = replace(placed.moved(x, y), left=x - 6, right=right + 4)
+            y += placed.box.height + GAP
+        x = right + COLUMN_GAP
+    return Arrangement(made, is_stacked)
 
 
-def _align_with_updates(column: list[PlacedGrid], indices: PlacedGrid, top: float) -> float:
-    """Where the indices begin: the middle of their cells is that of the updates', but below the arrow of the copy."""
-    y = top
-    for g in column:
-        if g.grid.role == "updates":
-            return max(top + HEAD + NUMBERS + CELL_HEIGHT + 8, y + _middle(g) - _middle(indices))
-        y += g.box.height + GAP
-    return top
+def _count_lanes(drawn: Drawing, is_stacked: bool) -> tuple[Counter[Row], Counter[Row]]:
+    """How many lines run above, and how many below, each row."""
+    above, below = Counter[Row](), Counter[Row]()
+    empty = Arrangement({}, is_stacked)
+    for start, end in (link for move in drawn.moves for link in drawn.links(move)):
+        first, last = drawn.spans(start)[0], drawn.spans(end)[0]
+        below[start.array, first.pane.lead, first.bottom] += not first.is_last
+        above[end.array, last.pane.lead, last.top] += empty.enters_above(last)
+    return above, below
 
 
-def _middle(placed: PlacedGrid) -> float:
-    boxes = [box for *_, box in placed.cells]
-    return enclose(boxes).middle if boxes else placed.box.middle
+def _count_badges(drawn: Drawing) -> dict[str, int]:
+    """The most numbers that one cell of each grid gets, with the sign of a reduction."""
+    most = dict.fromkeys(drawn.grids, 0)
+    for name in drawn.grids:
+        found = Counter(
+            (span.pane.lead, span.top, span.left)
+            for move in drawn.moves
+            for region in move.regions
+            if region.array == name
+            for span in drawn.spans(region)
+            if span.left == span.right
+        )
+        most[name] = min(max(found.values(), default=0), MOST_BADGES) + (name == "output")
+    return most
 
 
-def _place_grid(grid: Grid) -> PlacedGrid:
+def _place_grid(grid: Grid, lanes: tuple[Counter[Row], Counter[Row]], badges: int) -> PlacedGrid:
     """A grid at the origin."""
     cells_of = [cell for pane in grid.panes for cell in pane.cells.values()]
-    width = (
-        max(
-            max([NARROWEST, len(cell.text) * CHARACTER + 14, len(cell.was) * 6.2 + 18 if cell.was else 0])
-            for cell in cells_of
-        )
-        if cells_of
-        else NARROWEST
-    )
-    batch_rows = grid.axes[0] is not None and grid.axes[0] < grid.batch
-    margin = _margin(grid, batch_rows)
-    cells: list[tuple[Pane, int, int, Box]] = []
-    texts = [_name(grid, margin)]
-    dots: list[Box] = []
-    bars: list[tuple[Box, int]] = []
-    y = float(HEAD)
+    wide = [max(len(cell.text) * CHARACTER + 16, len(cell.was) * 6.2 + 16) for cell in cells_of]
+    width = max([NARROWEST, 6 + BADGE * badges, *wide])
+    margin = _margin(grid)
+    made = PlacedGrid(grid, Box(0, 0, 0, 0), {}, _name(grid, margin), (), ())
+    y = float(NAME)
     for number, pane in enumerate(grid.panes):
         start = y
-        if pane.label:
-            batch = len(pane.lead) and grid.batch > 0
-            text = f"{pane.label}  batch {_batch_text(pane, grid)}" if batch else pane.label
-            texts.append(Text(margin, y + 12, text, "dim small mono"))
-            y += LABEL
-        if grid.axes[1] is not None:
-            y += NUMBERS
-        y = _rows(pane, grid, (margin, y, width), cells, texts, dots, bars if batch_rows else [])
+        made, y = _place_pane(made, pane, (margin, y, width), lanes)
         if grid.batch and pane.lead:
-            bars.append((Box(margin - 26, start + 2, 4, y - start - 2), number))
+            made = replace(made, bars=(*made.bars, (Box(8, start + 2, 4, y - start - 2), number)))
         y += PANE_GAP
     y -= PANE_GAP
-    if not cells:
+    below = []
+    if not cells_of:
         empty = "empty tuples" if grid.role == "indices" and grid.shape[-1:] == (0,) else "no elements"
-        texts.append(Text(margin, y + 16, empty, "dim"))
+        below.append(Text(margin, y + 16, empty, "dim"))
         y += 24
     if grid.skipped:
-        text = f"\u22ee  {grid.skipped:,} more such {'pane' if grid.skipped == 1 else 'panes'}"
-        texts.append(Text(margin, y + 18, text, "dim small"))
+        text = f"\u22ee  {grid.skipped:,} more {'pane' if grid.skipped == 1 else 'panes'}"
+        below.append(Text(margin, y + 18, text, "dim small"))
         y += 22
-    boxes = [box for *_, box in cells]
-    right = max([b.right for b in boxes] + [_right(t) for t in texts])
-    return PlacedGrid(grid, Box(0, 0, right, y), tuple(cells), tuple(texts), tuple(dots), tuple(bars))
+    texts = (*made.texts, *below)
+    right = max([box.right for box in made.boxes.values()] + [_right(text) for text in texts])
+    return replace(made, box=Box(0, 0, right, y), texts=texts)
 
 
 def _batch_text(pane: Pane, grid: Grid) -> str:
@@ -194,59 +236,69 @@ def _right(text: Text) -> float:
     if "end" in text.classes or "middle" in text.classes:
         return text.x
     advance = 6.8 if "small" in text.classes else 9.0 if "name" in text.classes else 7.6
-    return text.x + len(text.text) * advance + (8 + len(text.more) * 6.8 if text.more else 0)
+    return text.x + len(text.text) * advance
 
 
-def _margin(grid: Grid, batch_rows: bool) -> float:
-    """The room for row numbers."""
-    longest = max((len(str(r)) for pane in grid.panes for r in pane.rows if r is not None), default=1)
-    return 60.0 if batch_rows else 14.0 + 7.5 * longest if grid.axes[0] is not None else 12.0
+def _is_batch_axis(grid: Grid) -> bool:
+    """Whether each row is a batch entry."""
+    return grid.axes[0] is not None and grid.axes[0] < grid.batch
 
 
-def _name(grid: Grid, margin: float) -> Text:
-    return Text(margin, 13, grid.name, "name", f"{shape_text(grid.shape)} {grid.type}".strip())
+def _margin(grid: Grid) -> float:
+    """The room for the numbers of rows, and for the bars of batch entries that are panes."""
+    longest = max((len(str(row)) for pane in grid.panes for row in pane.rows if row is not None), default=1)
+    numbers = 14.0 + 7.5 * longest if grid.axes[0] is not None else 12.0
+    return 68.0 if _is_batch_axis(grid) else numbers + (14 if grid.batch else 0)
 
 
-def _rows(
+def _name(grid: Grid, margin: float) -> tuple[Text, Text]:
+    kind = f"{shape_text(grid.shape)} {grid.type}".strip()
+    return Text(margin, 13, grid.name, "name"), Text(margin, 28, kind, "dim small mono")
+
+
+def _place_pane(
+    made: PlacedGrid,
     pane: Pane,
-    grid: Grid,
     origin: tuple[float, float, float],
-    cells: list[tuple[Pane, int, int, Box]],
-    texts: list[Text],
-    dots: list[Box],
-    bars: list[tuple[Box, int]],
-) -> float:
-    """Put the cells of a pane below each other; the bottom."""
-    left, y, width = origin
-    top, by_batch = y, grid.axes[0] is not None and grid.axes[0] < grid.batch
-    xs = _columns(pane, left, width)
+    lanes: tuple[Counter[Row], Counter[Row]],
+) -> tuple[PlacedGrid, float]:
+    """The grid with one more pane, its rows below each other; and the bottom of the pane."""
+    grid, (left, y, width) = made.grid, origin
+    by_batch = _is_batch_axis(grid)
+    boxes, texts, dots, bars = dict(made.boxes), [*made.texts], [*made.dots], [*made.bars]
+    if pane.label:
+        batch = f"  batch {_batch_text(pane, grid)}" if grid.batch and pane.lead else ""
+        texts.append(Text(left, y + 12, f"{pane.label}{batch}", "dim small mono"))
+        y += LABEL
+    xs = _place_columns(pane, left, width)
     if grid.axes[1] is not None:
-        texts += [Text(x + width / 2, y - 10, str(c), "dim small middle") for c, x in xs if c is not None]
-    for r in pane.rows:
-        if r is None:
+        y += NUMBERS
+        texts += [Text(x + width / 2, y - 6, str(c), "dim small middle") for c, x in xs if c is not None]
+    for row in pane.rows:
+        if row is None:
             dots.append(Box(left, y, xs[-1][1] + width - left if xs else width, 16))
             y += 16
             continue
-        if by_batch and y > top:
-            y += BATCH_GAP
+        above, below = (counter[grid.name, pane.lead, row] for counter in lanes)
+        y += (HEAD + LANE * above if above else 0) + (BATCH_GAP if by_batch and row else 0)
         if grid.axes[0] is not None and xs:
-            label = f"batch {r}" if by_batch else str(r)
-            texts.append(Text(left - (10 if by_batch else 6), y + CELL_HEIGHT / 2 + 4, label, "dim small end"))
+            x = left - (10 if by_batch else 6)
+            texts.append(Text(x, y + CELL_HEIGHT / 2 + 4, _row_label(grid, row), "dim small end"))
         if by_batch:
-            bars.append((Box(left - 6, y, 4, CELL_HEIGHT), r))
-        for c, x in xs:
-            if c is None:
+            bars.append((Box(left - 6, y, 4, CELL_HEIGHT), row))
+        for column, x in xs:
+            if column is None:
                 dots.append(Box(x, y, 18, CELL_HEIGHT))
             else:
-                cells.append((pane, r, c, Box(x, y, width, CELL_HEIGHT)))
-        y += CELL_HEIGHT
-    return y
+                boxes[pane.lead, row, column] = Box(x, y, width, CELL_HEIGHT)
+        y += CELL_HEIGHT + (LANE * (below + 1) if below else 0)
+    return replace(made, boxes=boxes, texts=tuple(texts), dots=tuple(dots), bars=tuple(bars)), y
 
 
-def _columns(pane: Pane, left: float, width: float) -> list[tuple[int | None, float]]:
+def _place_columns(pane: Pane, left: float, width: float) -> list[tuple[int | None, float]]:
     xs: list[tuple[int | None, float]] = []
     x = left
-    for c in pane.columns:
-        xs.append((c, x))
-        x += 18 if c is None else width
+    for column in pane.columns:
+        xs.append((column, x))
+        x += 18 if column is None else width
     return xs

@@ -37,6 +37,7 @@ class Move:
     values : the index values there
     place : the positions they mean; None for one out of range
     source, target : the elements read and written; a source of None stands for zeros or the end token
+    named : the part of data that the index names; for a gather it is the source
     bad : whether the call fails because of it
     bag : the offset or segment id that puts the index into its bag
     weight : what the source is multiplied by
@@ -49,6 +50,7 @@ class Move:
     place: tuple[int | None, ...]
     source: Region | None
     target: Region | None
+    named: Region | None
     bad: bool = False
     bag: Region | None = None
     weight: Region | None = None
@@ -57,8 +59,15 @@ class Move:
     @property
     def regions(self) -> tuple[Region, ...]:
         """All elements that it has to do with."""
-        found = (self.source, self.index, self.bag, self.weight, self.target)
-        return tuple(region for region in found if region is not None)
+        found = (self.index, self.bag, self.weight, self.source, self.named, self.target)
+        return tuple(dict.fromkeys(region for region in found if region is not None))
+
+    @property
+    def links(self) -> tuple[tuple[Region, Region], ...]:
+        """Its arrows: the index and the update point to a part of data, which goes to the output."""
+        update = None if self.source == self.named else self.source
+        pairs = ((self.index, self.named), (update, self.named), (self.named, self.target))
+        return tuple((start, end) for start, end in pairs if start is not None and end is not None)
 
     @property
     def is_negative(self) -> bool:
@@ -96,12 +105,12 @@ def _list_index_moves(call: ExplainedCall) -> Iterator[Move]:
         index = Region(call.name("indices"), (*at, None) if call.by_tuple else at)
         there, here = _regions(call, at, place)
         lost = None in place  # zeros are read, or nothing is written
+        named = None if lost else Region(call.name("data"), there)
         if call.is_scatter:
             target = None if lost else Region("output", there)
-            yield Move(0, index, values, place, Region(call.name("updates"), here), target, bad)
+            yield Move(0, index, values, place, Region(call.name("updates"), here), target, named, bad)
         else:
-            source = None if lost else Region(call.name("data"), there)
-            yield Move(0, index, values, place, source, Region("output", here), bad)
+            yield Move(0, index, values, place, named, Region("output", here), named, bad)
 
 
 def _regions(
@@ -138,8 +147,10 @@ def _list_window_moves(call: ExplainedCall) -> Iterator[Move]:
             index = None if starts is None else Region(call.name("indices"), (n,))
             values: Coordinates = () if starts is None else (start,)
             place = () if starts is None else (None if bad else position,)
-            target = None if bad else Region("output", (n, *rest[0], position, *rest[1]))
-            yield Move(0, index, values, place, Region(call.name("updates"), (n, *rest[0], t, *rest[1])), target, bad)
+            there = (n, *rest[0], position, *rest[1])
+            target, named = (None, None) if bad else (Region("output", there), Region(call.name("data"), there))
+            update_row = Region(call.name("updates"), (n, *rest[0], t, *rest[1]))
+            yield Move(0, index, values, place, update_row, target, named, bad)
 
 
 def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
@@ -156,7 +167,7 @@ def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
             bad = not 0 <= beam < beams
             source = None if bad else Region("step_ids", (t, n, beam))
             place = () if index is None else (None if bad else beam,)
-            yield Move(0, index, values, place, source, None if bad else Region("output", (t, n, w)), bad)
+            yield Move(0, index, values, place, source, None if bad else Region("output", (t, n, w)), source, bad)
             if bad:
                 return
             tokens[t] = bool(steps[t, n, beam] == end)
@@ -164,7 +175,7 @@ def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
             values = (beam,)
         first = min((t for t, ends in tokens.items() if ends), default=length)
         for t in range(first + 1, length):
-            yield Move(0, None, (), (), None, Region("output", (t, n, w)))
+            yield Move(0, None, (), (), None, Region("output", (t, n, w)), None)
 
 
 def is_bad_bag_value(call: ExplainedCall, name: str, value: int) -> bool:
@@ -201,7 +212,7 @@ def _list_bag_values(call: ExplainedCall) -> Iterator[Move]:
 
 def _read_bag_value(call: ExplainedCall, name: str, at: Coordinates, value: int) -> Move:
     bad = is_bad_bag_value(call, name, value)
-    return Move(0, Region(name, at), (value,), (None if bad else value,), None, None, bad)
+    return Move(0, Region(name, at), (value,), (None if bad else value,), None, None, None, bad)
 
 
 def _take_member(call: ExplainedCall, n: int, number: int | None, bag: Coordinates | None) -> Move:
@@ -214,11 +225,12 @@ def _take_member(call: ExplainedCall, n: int, number: int | None, bag: Coordinat
     if call.indices is None:  # all rows as they are, which the offset or segment id alone puts somewhere
         assert where is not None
         value = int(call.arrays[where.array][at if name == "segment_ids" else number])
-        return Move(0, where, (value,), (value,), Region(call.name("data"), (*at, *rest)), target, weight=weight)
+        source = Region(call.name("data"), (*at, *rest))
+        return Move(0, where, (value,), (value,), source, target, source, weight=weight)
     value = int(call.indices[at])
     place, bad = resolve_position(call, value, len(call.data))
-    source = None if place is None else Region(call.name("data"), (place, *rest))
-    return Move(0, Region(call.name("indices"), at), (value,), (place,), source, target, bad, where, weight)
+    row = None if place is None else Region(call.name("data"), (place, *rest))
+    return Move(0, Region(call.name("indices"), at), (value,), (place,), row, target, row, bad, where, weight)
 
 
 def _fill_bag(call: ExplainedCall, bag: Coordinates) -> Move:
@@ -227,6 +239,6 @@ def _fill_bag(call: ExplainedCall, bag: Coordinates) -> Move:
     target, row, default = Region("output", (*bag, *rest)), call.default_row, call.arrays.get("default")
     if row is not None:
         source = Region(call.name("data"), (row, *rest))
-        return Move(0, Region("default_index", ()), (row,), (row,), source, target, fills=True)
+        return Move(0, Region("default_index", ()), (row,), (row,), source, target, source, fills=True)
     given = None if default is None else Region("default", (None,) * default.ndim)
-    return Move(0, None, (), (), given, target, fills=True)
+    return Move(0, None, (), (), given, target, given, fills=True)

@@ -1,4 +1,4 @@
-"""What other engines do with a call, by the findings of the conformance lab and the values at hand."""
+"""What other engines do with a call, from the findings of the conformance lab and the values of the call."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gatherscatter.specs.table import REQUIRED, TABLE, OpVersion
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A departure of an engine that this very call meets.
+    """A departure of an engine that affects this call.
 
     Attributes
     ----------
     engine : its name
-    effect : what happens, as `gatherscatter.findings.catalog.EFFECTS` has it
+    effect : what happens, one of `gatherscatter.findings.catalog.EFFECTS`
     text : one sentence about it
     releases : in which release it was seen
     certain : whether it happens for sure; else it depends on settings of the engine
@@ -48,8 +48,8 @@ class Elsewhere:
 def find_departures(call: ExplainedCall) -> tuple[Elsewhere, ...]:
     """What engines that take model files do differently with this call, the most severe first.
 
-    What is only reported in public threads is told where the call meets the condition, too; engines about which nothing
-    is known are not mentioned.
+    Departures that are only reported in public threads are included. An engine without known departures is not
+    mentioned.
     """
     row = _newest(call)
     if row is None or isinstance(call.error, TypeError) or call.name("data") not in call.arrays:

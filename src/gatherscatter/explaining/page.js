@@ -1,27 +1,27 @@
 // A cell that is pointed at, or reached by touch, shows its partners; the slider walks through the steps.
 (() => {
   const steps = readData("steps");
-  const picture = document.querySelector(".picture");
-  const svg = picture.querySelector("svg");
-  const cells = [...svg.querySelectorAll("g.cell")];
-  const moves = [...svg.querySelectorAll(".move")];
-  const values = new Map();
-  for (const text of svg.querySelectorAll("text.value[data-array]")) {
-    values.set(`${text.dataset.array}|${text.dataset.at}`, text);
-  }
-  const small = [...svg.querySelectorAll("text.was")];
-  const final = new Map([...values].map(([key, text]) => [key, text.textContent]));
+  const pictures = [...document.querySelectorAll(".picture svg")]; // for wide and for narrow screens
+  const all = (selector) => pictures.flatMap((svg) => [...svg.querySelectorAll(selector)]);
+  const cells = all("g.cell");
+  const moves = all(".move");
+  const values = all("text.value[data-array]");
+  const keyOf = ({ dataset }) => `${dataset.array}|${dataset.at}`;
+  const small = all("text.was");
+  const final = new Map(values.map((text) => [keyOf(text), text.textContent]));
 
   function light(cell) {
     const numbers = new Set(cell ? cell.dataset.moves.split(" ").filter(Boolean) : []);
     for (const other of cells) {
       other.classList.toggle("partner", numbers.size > 0 && other.dataset.moves.split(" ").some((n) => numbers.has(n)));
     }
-    svg.classList.toggle("lit", numbers.size > 0);
+    for (const svg of pictures) svg.classList.toggle("lit", numbers.size > 0);
     for (const move of moves) move.classList.toggle("shown", numbers.has(move.dataset.move));
   }
-  svg.addEventListener("pointerover", (event) => light(event.target.closest("g.cell")));
-  svg.addEventListener("pointerleave", () => light(null));
+  for (const svg of pictures) {
+    svg.addEventListener("pointerover", (event) => light(event.target.closest("g.cell")));
+    svg.addEventListener("pointerleave", () => light(null));
+  }
 
   const walk = document.querySelector(".walk");
   if (!walk || !steps.list.length) return;
@@ -36,20 +36,20 @@
     for (let n = 0; now !== null && n < now; n += 1) {
       for (const [key, text] of Object.entries(steps.list[n].after)) texts.set(key, text);
     }
-    for (const [key, element] of values) element.textContent = texts.get(key);
+    for (const text of values) text.textContent = texts.get(keyOf(text));
     for (const element of small) element.style.visibility = now === null || now === count ? "" : "hidden";
   }
 
   // An element that no step has written yet.
   function mark(cell, isPending) {
     cell.classList.toggle("pending", isPending);
-    values.get(`${cell.dataset.array}|${cell.dataset.at}`).classList.toggle("pending", isPending);
+    for (const text of values) if (keyOf(text) === keyOf(cell)) text.classList.toggle("pending", isPending);
   }
 
   function show(now) {
     slider.value = now;
     slider.setAttribute("aria-valuetext", now ? `step ${now} of ${count}` : "before the first step");
-    svg.classList.add("walking");
+    for (const svg of pictures) svg.classList.add("walking");
     setTexts(now);
     for (const move of moves) {
       const number = Number(move.dataset.move);
@@ -83,7 +83,7 @@
   last.addEventListener("click", () => show(count));
   walk.querySelector(".all").addEventListener("click", () => {
     slider.value = count;
-    svg.classList.remove("walking");
+    for (const svg of pictures) svg.classList.remove("walking");
     setTexts(null);
     for (const cell of cells) {
       cell.classList.remove("partner");

@@ -1,4 +1,4 @@
-"""An explanation as one HTML page that needs no network: the picture, a slider through the steps, and all in words."""
+"""An explanation as one HTML page that needs no network: the picture, a slider through the steps, and the words."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.explaining.scene import Drawing
-from gatherscatter.explaining.svg import svg
-from gatherscatter.explaining.wording import count_text, heading, noun, sentence, step_text, value_text
+from gatherscatter.explaining.svg import stacked_svg, svg
+from gatherscatter.explaining.wording import heading, noun, sentence, step_text, value_text
 from gatherscatter.pages.elements import clean_text
 from gatherscatter.pages.template import render
+from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
     from gatherscatter.explaining import Explanation
@@ -22,23 +23,18 @@ _FOLDER = resources.files("gatherscatter.explaining")
 
 def page(explanation: Explanation) -> str:
     """The whole page."""
-    call = explanation.call
     return render(
         _FOLDER,
         "page.html",
         styles=["page.css"],
         scripts=["dom.js", "page.js"],
         data={"steps": steps_of(explanation)},
-        heading=heading(call),
-        sentence=sentence(call),
-        shape_rules=explanation.shape_rules,
-        error="" if call.error is None else f"{type(call.error).__name__}: {call.error}"[:2000],
         **_values(explanation),
     )
 
 
 def fragment(explanation: Explanation) -> str:
-    """The picture and the words, for a notebook: no script, and no styles but the picture's own."""
+    """The picture and the words, for a notebook: no script, and only the styles of the picture."""
     return render(_FOLDER, "fragment.html", **_values(explanation))
 
 
@@ -47,17 +43,23 @@ def _values(explanation: Explanation) -> dict[str, Any]:
     call, drawn = explanation.call, explanation.drawing
     is_cut = drawn.total > len(explanation.trace)
     return {
-        "picture": svg(call, drawn),
+        "heading": heading(call),
+        "sentence": sentence(call),
+        "shape_rules": explanation.shape_rules,
+        "error": "" if call.error is None else f"{type(call.error).__name__}: {call.error}"[:2000],
+        "broken_rule": explanation.broken_rule,
+        "picture": svg(call, drawn, has_words=False),
+        "stacked": stacked_svg(call, drawn),
         "steps": [step_text(call, step) for step in explanation.trace],
         "total": count_text(drawn.total, noun(call)) if is_cut else "",
         "others": explanation.elsewhere[:MOST_ELSEWHERE],
         "more": max(0, len(explanation.elsewhere) - MOST_ELSEWHERE),
-        "equivalents": explanation.equivalents.values(),
+        "equivalents": [] if call.error else explanation.equivalents.values(),
     }
 
 
 def steps_of(explanation: Explanation) -> dict[str, Any]:
-    """What the slider shows: texts of cells before the first step, and after each step."""
+    """The texts that the slider shows: those of cells before the first step, and after each step."""
     call, drawn = explanation.call, explanation.drawing
     shown = _output_cells(drawn)
     start = {_key(at): _start(call, at) for at in shown}
@@ -65,7 +67,7 @@ def steps_of(explanation: Explanation) -> dict[str, Any]:
     counted = total if drawn.total <= len(explanation.trace) else f"the first {len(explanation.trace)} of {total}"
     return {
         "before": "Before the first step: the output is a copy of data" if call.is_scatter else "Before the first step",
-        "whole": f"{counted}; the slider shows them one by one",
+        "whole": f"{counted}: the slider shows them one by one",
         "start": start if call.error is None else {},
         "list": [{"text": clean_text(step_text(call, step)), "after": _after(step, shown)}
                  for step in explanation.trace],

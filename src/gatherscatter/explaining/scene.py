@@ -1,7 +1,6 @@
-"""What is drawn of a call: grids of cells with what happens to each, and the moves between them.
+"""What is drawn of a call: grids of cells, what happens to each cell, and the moves between them.
 
-However large the arrays are, there is a bounded number of cells; those that the first moves read or write are among
-them.
+The number of cells is bounded, however large the arrays are. The cells that the first moves read or write are drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from gatherscatter.explaining.counts import Counts
 from gatherscatter.explaining.cropping import MOST_COLUMNS, MOST_ROWS, Order, choose_positions, is_in_pane
 from gatherscatter.explaining.cropping import choose_panes as leads_of
 from gatherscatter.explaining.moves import Move, Region, is_bad_bag_value, list_moves, resolve_position
-from gatherscatter.explaining.trace import shape_of
 from gatherscatter.explaining.wording import value_text
 from gatherscatter.pages.palette import CELL_STATES
 
@@ -38,13 +36,13 @@ class Cell:
 
     @property
     def was(self) -> str:
-        """What to say of an element that a scatter has changed."""
+        """The text about an element that a scatter has changed."""
         return f"was {self.before}" if self.before and self.state in ("written", "repeated") else ""
 
 
 @dataclass(frozen=True)
 class Pane:
-    """A part of an array in two dimensions; None among its rows and columns are those left out."""
+    """A part of an array in two dimensions. None among its rows and columns stands for those that are skipped."""
 
     lead: Coordinates
     label: str
@@ -54,8 +52,29 @@ class Pane:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The drawn cells of a region in one pane: its first and last rows and columns."""
+
+    pane: Pane
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no cell stands to the left of it."""
+        return self.left == min(c for c in self.pane.columns if c is not None)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no cell stands to the right of it."""
+        return self.right == max(c for c in self.pane.columns if c is not None)
+
+
+@dataclass(frozen=True)
 class Grid:
-    """An array; ``skipped`` panes come after those here.
+    """An array. ``skipped`` is the number of panes that are not drawn.
 
     ``role`` is data, indices, updates, bags (offsets and the like), weights, output or other.
     """
@@ -72,56 +91,69 @@ class Grid:
 
 @dataclass(frozen=True)
 class Drawing:
-    """All grids, the moves that are drawn between them, and how many there are in all."""
+    """All grids, the moves that are drawn between them, and the number of all moves."""
 
     grids: dict[str, Grid]
     moves: tuple[Move, ...]
     total: int
     states: tuple[str, ...] = field(default=())
 
-    def cells(self, region: Region) -> list[tuple[Pane, int, int]]:
-        """The drawn cells of a region: pane, row and column."""
+    def spans(self, region: Region) -> list[Span]:
+        """The drawn cells of a region, pane by pane."""
         grid = self.grids.get(region.array)
-        found = [] if grid is None else [(pane, *spot) for pane in grid.panes for spot in sorted(pane.cells)]
-        return [(p, r, c) for p, r, c in found if _is_within(p.cells[r, c].at, region.key)]
+        spans = []
+        for pane in () if grid is None else grid.panes:
+            spots = [spot for spot, cell in pane.cells.items() if _is_within(cell.at, region.key)]
+            if spots:
+                rows, columns = zip(*spots, strict=True)
+                spans.append(Span(pane, min(rows), max(rows), min(columns), max(columns)))
+        return spans
+
+    def links(self, move: Move) -> list[tuple[Region, Region]]:
+        """The arrows of a move between drawn cells."""
+        return [(start, end) for start, end in move.links if self.spans(start) and self.spans(end)]
 
     def shows(self, region: Region) -> bool:
         """Whether a region is drawn; one without elements always is."""
         grid = self.grids.get(region.array)
-        return grid is not None and (0 in grid.shape or bool(self.cells(region)))
+        return grid is not None and (0 in grid.shape or bool(self.spans(region)))
 
 
 def _is_within(at: Coordinates, key: tuple[int | None, ...]) -> bool:
     return all(k is None or k == n for n, k in zip(at, key, strict=True))
 
 
-def drawing(call: ExplainedCall, most: int = MOST_MOVES) -> Drawing:
-    """The drawing of a call."""
-    listed = tuple(islice(list_moves(call), most))
+def drawing(call: ExplainedCall, columns: int = MOST_COLUMNS) -> Drawing:
+    """The drawing of a call, with at most ``columns`` columns of each array."""
+    listed = tuple(islice(list_moves(call), MOST_MOVES))
     counts = Counts(call)
-    grids = {name: _grid(call, name, array, listed, counts) for name, array in call.arrays.items()}
-    if call.is_clear and call.arrays:
-        grids["output"] = _grid(call, "output", call.result, listed, counts)
+    arrays = call.arrays if call.result is None else {**call.arrays, "output": call.result}
+    grids = {name: _grid(call, name, array, listed, counts, columns) for name, array in arrays.items()}
     drawn = Drawing(grids, (), counts.total)
-    seen = tuple(move for move in listed if all(drawn.shows(each) for each in move.regions))
+    seen = tuple(move for move in listed if all(map(drawn.shows, _drawable(call, move))))
     states = {cell.state for grid in grids.values() for pane in grid.panes for cell in pane.cells.values()}
     return Drawing(grids, seen, counts.total, tuple(state for state in STATES if state in states))
 
 
-def _grid(call: ExplainedCall, name: str, array: np.ndarray | None, listed: tuple[Move, ...], counts: Counts) -> Grid:
-    """``array`` is None for the output of a call that failed."""
-    shape = shape_of(call, "output") if array is None else array.shape
+def _drawable(call: ExplainedCall, move: Move) -> list[Region]:
+    """The regions of a move without the output of a call that failed."""
+    return [region for region in move.regions if call.error is None or region.array != "output"]
+
+
+def _grid(
+    call: ExplainedCall, name: str, array: np.ndarray, listed: tuple[Move, ...], counts: Counts, most_columns: int
+) -> Grid:
+    shape = array.shape
     role = _role(call, name)
     order = _order(call, name, role, len(shape))
-    twin = "output" if call.is_scatter and role == "data" else name  # the same places are shown of both
-    regions = [region for move in listed for region in move.regions if region.array == twin]
+    regions = [region for move in listed for region in move.regions if region.array == name]
     leads = leads_of(shape, order, regions)
     panes = []
     for lead in leads:
         within = [region for region in regions if is_in_pane(region, order, lead)]
         rows, columns = (
             choose_positions(shape, axis, within, most, len(leads))
-            for axis, most in zip(order[-2:], (MOST_ROWS, MOST_COLUMNS), strict=True)
+            for axis, most in zip(order[-2:], (MOST_ROWS, most_columns), strict=True)
         )
         cells = {}
         for r, c in product(rows, columns):
@@ -132,7 +164,7 @@ def _grid(call: ExplainedCall, name: str, array: np.ndarray | None, listed: tupl
     batch = call.batch_dims if role in ("data", "indices", "output") and call.batch_dims > 0 else 0
     if call.is_fused and role == "output":
         batch = 1
-    kind = "" if array is None else call.type if role == "output" else _type(array)
+    kind = call.type if role == "output" else _type(array)
     return Grid(name, role, shape, kind, (order[-2], order[-1]), tuple(panes), total - len(panes), batch)
 
 
@@ -143,7 +175,7 @@ def _type(array: np.ndarray) -> str:
 def _role(call: ExplainedCall, name: str) -> str:
     roles = {call.name(role): role for role in ("data", "indices", "updates")}
     if call.reduces_bags:
-        roles |= {"offsets": "bags", "segment_ids": "bags", "default_index": "bags", "default": "bags"}
+        roles |= {"offsets": "bags", "segment_ids": "bags", "default_index": "bags"}
         roles |= {"per_sample_weights": "weights", "weights": "weights"}
     return "output" if name == "output" else roles.get(name, "other")
 
@@ -202,29 +234,27 @@ def _cell(
     call: ExplainedCall,
     name: str,
     role: str,
-    array: np.ndarray | None,
+    array: np.ndarray,
     at: Coordinates,
     listed: tuple[Move, ...],
     counts: Counts,
 ) -> Cell:
     touching = [m for m in listed if any(r.array == name and _is_within(at, r.key) for r in m.regions)]
-    numbers = () if array is None else tuple(move.number for move in touching)
-    text = "" if array is None else value_text(array[at])
-    before = value_text(call.data[at]) if role == "output" and call.is_scatter and array is not None else ""
-    return Cell(at, text, _state(call, name, role, array, at, counts), numbers, before)
+    numbers = tuple(move.number for move in touching)
+    before = value_text(call.data[at]) if role == "output" and call.is_scatter else ""
+    return Cell(at, value_text(array[at]), _state(call, name, role, array, at, counts), numbers, before)
 
 
-def _state(call: ExplainedCall, name: str, role: str, array: np.ndarray | None, at: Coordinates, counts: Counts) -> str:
+def _state(call: ExplainedCall, name: str, role: str, array: np.ndarray, at: Coordinates, counts: Counts) -> str:
     if role == "indices" and call.is_clear:
         return _index_state(call, at)
-    if role == "bags" and call.is_clear and name != "default":
-        assert array is not None
+    if role == "bags" and call.is_clear:
         return "bad" if is_bad_bag_value(call, name, int(array[at])) else "index"
     if role == "weights" and call.error is not None:
         return "plain"
-    if not call.is_clear or role == "other" or (role == "output" and array is None):
+    if not call.is_clear or role == "other":
         return "plain"
-    if call.is_scatter and role == "output" and array is not None:
+    if call.is_scatter and role == "output":
         return ("untouched", "written", "repeated")[min(2, counts.of(at))]
     if not call.is_scatter and role == "data":
         return ("untouched", "read", "again")[min(2, counts.of(at))]

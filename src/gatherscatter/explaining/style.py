@@ -45,11 +45,11 @@ _RULES = """
 .ID .cross { stroke: var(--danger-text); stroke-width: 2.5; fill: none; }
 .ID .error { fill: var(--danger-text); font-weight: 700; }
 .ID .batch { fill: var(--dim); }
-.ID .arrow { fill: none; stroke-width: 1.8; }
+.ID .arrow { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
 .ID .halo { fill: none; stroke: var(--paper); stroke-width: 4.5; stroke-opacity: .75; }
 .ID .frame { fill: none; stroke-width: 2.4; }
-.ID .copy { fill: none; stroke: var(--strong-line); stroke-width: 5; stroke-opacity: .45; }
-.ID .tip { fill: var(--strong-line); }
+.ID .pointer { stroke-width: 1.3; }
+.ID .wrong { fill: none; stroke: var(--danger-text); stroke-width: 3; stroke-dasharray: 6 4; }
 .ID .badge text { font-size: 10px; font-weight: 700; text-anchor: middle; fill: var(--paper); }
 .ID .value.was { fill: var(--dim); font-size: 10px; stroke-width: 2px; }
 .ID .legend { font-size: 12px; }
@@ -59,8 +59,8 @@ _RULES = """
 def sheet(scope: str, theme: str = "auto") -> str:
     """The style sheet, for elements below one of the class ``scope``.
 
-    ``theme`` "auto" follows what the reader has chosen; "light" and "dark" are fixed, and without custom properties,
-    for programs that don't know them.
+    ``theme`` "auto" follows the reader's choice. "light" and "dark" are fixed. They have no custom properties, as some
+    programs don't know these.
     """
     turns = "".join(
         f".ID .hue{n} {{ stroke: var(--hue{n}); stroke-dasharray: {DASHES[n]}; }}\n"

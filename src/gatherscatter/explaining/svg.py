@@ -9,45 +9,66 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from gatherscatter.explaining.arrows import SIGNS, draw_arrows, sign_element
+from gatherscatter.explaining.arrows import SIGNS, Arrows, draw_sign
 from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.explaining.layout import Box, PlacedGrid, Text, arrange_grids, enclose
-from gatherscatter.explaining.scene import Cell, Drawing
-from gatherscatter.explaining.shapes import shape_rules
+from gatherscatter.explaining.scene import Cell, Drawing, drawing
+from gatherscatter.explaining.shapes import broken_rule
 from gatherscatter.explaining.style import sheet
-from gatherscatter.explaining.wording import cell_name, count_text, heading, noun, sentence
+from gatherscatter.explaining.wording import cell_name, heading, noun, sentence
 from gatherscatter.pages.elements import element, join
 from gatherscatter.pages.palette import CELL_STATES
+from gatherscatter.text import count_text
 
-MARGIN, LINE = 20, 18
+MARGIN, LINE = 12, 18
+LEAST_WIDTH, NARROW = 300, 300  # of a picture; of stacked arrays
 WORDS = {
     "add": "updates are added",
     "sub": "updates are subtracted",
     "mul": "updates are multiplied",
-    "min": "the least remains",
-    "max": "the greatest remains",
+    "min": "the smallest remains",
+    "max": "the largest remains",
     "mean": "the mean of all",
 }
 
 
-def svg(call: ExplainedCall, drawn: Drawing, theme: str = "auto") -> Markup:
+def svg(
+    call: ExplainedCall, drawn: Drawing, theme: str = "auto", *, is_stacked: bool = False, has_words: bool = True
+) -> Markup:
     """The whole picture, which stands alone.
 
-    ``theme``: "auto" is light or dark as the reader's system is; "light" or "dark".
+    ``theme``: "auto" is light or dark as the reader's system is; "light" or "dark". ``is_stacked``: the arrays stand
+    one below the other. ``has_words``: the name of the operator, what it does, and the error are part of the picture.
     """
-    head = list(_head(call))
-    top = MARGIN + LINE * len(head) + 18
-    grids = arrange_grids(call, drawn, top, MARGIN)
-    bottom = max((g.box.bottom for g in grids.values()), default=top) + 16
-    footer = list(_footer(call, drawn))
-    legend, below, broad = _legend(call, drawn, bottom + 8)
-    lines = [Text(MARGIN, below + LINE * (n + 1), text, classes) for n, (text, classes) in enumerate(footer)]
-    texts = [Text(MARGIN, MARGIN + LINE * n + 8, text, classes) for n, (text, classes) in enumerate(head)]
-    width = max([g.box.right for g in grids.values()] + [_right(t) for t in (*texts, *lines)] + [430, broad]) + MARGIN
-    height = below + LINE * len(footer) + MARGIN
-    lower, upper = draw_arrows(call, drawn, grids)
-    body = [*_boxes(call, grids), *lower, *_texts(call, grids), *upper, *legend, *map(text_element, (*texts, *lines))]
+    arrangement = arrange_grids(drawn, is_stacked)
+    arrows = Arrows(call, drawn, arrangement)
+    lower, upper = arrows.draw()
+    right = max(LEAST_WIDTH, arrows.right if is_stacked else arrangement.right)
+    head = list(_head(call, right)) if has_words else []
+    top = LINE * len(head) + (10 if head else 0)
+    legend, bottom = _legend(call, drawn, arrangement.bottom + 8, right)
+    footer = list(_footer(call, drawn, right))
+    below = _place_lines(footer, bottom)
+    grids = arrangement.grids
+    picture = [*_boxes(call, grids), *lower, *_texts(call, grids), *upper, *legend, *map(text_element, below)]
+    body = (
+        element("g", *map(text_element, _place_lines(head, 0)), transform=f"translate({MARGIN} {MARGIN})"),
+        element("g", Markup("\n").join(picture), transform=f"translate({MARGIN} {MARGIN + top})"),
+    )
+    width, height = right + 2 * MARGIN, top + bottom + LINE * len(footer) + 2 * MARGIN
     return _wrap_svg(call, drawn, Markup("\n").join(body), f"{width:.0f}", f"{height:.0f}", theme)
+
+
+def stacked_svg(call: ExplainedCall, drawn: Drawing) -> Markup:
+    """The picture for a narrow screen: stacked, without words, and with fewer columns if the arrays are wide."""
+    for columns in (5, 3):
+        if arrange_grids(drawn, True).right > NARROW:
+            drawn = drawing(call, columns)
+    return svg(call, drawn, is_stacked=True, has_words=False)
+
+
+def _place_lines(lines: list[tuple[str, str]], top: float) -> list[Text]:
+    return [Text(0, top + LINE * (n + 1) - 4, text, classes) for n, (text, classes) in enumerate(lines)]
 
 
 def _wrap_svg(call: ExplainedCall, drawn: Drawing, body: Markup, width: str, height: str, theme: str) -> Markup:
@@ -74,46 +95,42 @@ def _wrap_svg(call: ExplainedCall, drawn: Drawing, body: Markup, width: str, hei
 
 
 def _describe(call: ExplainedCall, drawn: Drawing) -> str:
-    """The picture for those who can't see it; the steps are told elsewhere."""
+    """The picture in words, for readers who can't see it."""
     arrays = "; ".join(f"{grid.name} of shape {grid.shape}" for grid in drawn.grids.values())
     end = f"The call fails: {call.error}" if call.error else f"{count_text(drawn.total, noun(call))}."
     return f"{arrays}. {end}"
 
 
-def _head(call: ExplainedCall) -> Iterator[tuple[str, str]]:
-    yield heading(call), "title"
-    yield from ((line, "") for line in textwrap.wrap(sentence(call), 105))
-    for rule in shape_rules(call):
-        yield from ((line, "mono dim") for line in rule.splitlines())
-
-
-def _footer(call: ExplainedCall, drawn: Drawing) -> Iterator[tuple[str, str]]:
-    if call.is_clear and len(drawn.moves) < drawn.total:
-        yield f"arrows: {len(drawn.moves)} of {count_text(drawn.total, noun(call))}", "dim"
-    yield from ((note, "dim") for note in call.notes)
+def _head(call: ExplainedCall, width: float) -> Iterator[tuple[str, str]]:
+    yield from ((line, "title") for line in textwrap.wrap(heading(call), int(width / 10.5)))
+    yield from ((line, "") for line in textwrap.wrap(sentence(call), int(width / 7)))
     if call.error is not None:
-        lines = textwrap.wrap(f"{type(call.error).__name__}: {call.error}"[:1000], 100)
-        yield from ((line, "error") for line in lines)
+        error = f"{type(call.error).__name__}: {call.error}"[:1000]
+        yield from ((line, "error") for line in textwrap.wrap(error, int(width / 7.9)))
+    yield from ((line, "error mono") for line in textwrap.wrap(broken_rule(call), int(width / 8)))
 
 
-def _right(text: Text) -> float:
-    return text.x + len(text.text) * (9.2 if "title" in text.classes else 7.85)
+def _footer(call: ExplainedCall, drawn: Drawing, width: float) -> Iterator[tuple[str, str]]:
+    lines = list(call.notes)
+    if call.is_clear and len(drawn.moves) < drawn.total:
+        lines.insert(0, f"arrows: {len(drawn.moves)} of {count_text(drawn.total, noun(call))}")
+    yield from ((line, "dim") for text in lines for line in textwrap.wrap(text, int(width / 7)))
 
 
 def text_element(text: Text) -> Markup:
-    """A line of text; what goes on behind it is small."""
+    """A line of text."""
     space = {"xml:space": "preserve"} if "  " in text.text else {}
-    more = element("tspan", text.more, class_="dim small mono", dx=8) if text.more else None
-    return element("text", text.text, more, x=float(text.x), y=float(text.y), class_=text.classes, **space)
+    return element("text", text.text, x=float(text.x), y=float(text.y), class_=text.classes, **space)
 
 
 def _boxes(call: ExplainedCall, grids: dict[str, PlacedGrid]) -> Iterator[Markup]:
     for placed in grids.values():
         yield from (_dots(box) for box in placed.dots)
         yield from (_bar(box, number) for box, number in placed.bars)
-        yield from (box_element(placed.grid.name, pane.cells[r, c], box) for pane, r, c, box in placed.cells)
+        yield from (box_element(placed.grid.name, cell, box) for cell, box in placed.cells)
         if _is_wrong(call, placed) and placed.cells:
-            yield _draw_cross(enclose(box for *_, box in placed.cells))
+            whole = enclose(box for _, box in placed.cells)
+            yield element("rect", class_="wrong", x=whole.x, y=whole.y, width=whole.width, height=whole.height)
 
 
 def _is_wrong(call: ExplainedCall, placed: PlacedGrid) -> bool:
@@ -126,12 +143,11 @@ def _texts(call: ExplainedCall, grids: dict[str, PlacedGrid]) -> Iterator[Markup
         for text in placed.texts:
             wrong = "error" if _is_wrong(call, placed) and "name" in text.classes else ""
             yield text_element(replace(text, classes=f"{text.classes} over {wrong}".rstrip()))
-        for pane, r, c, box in placed.cells:
-            yield value_element(call, placed.grid.name, pane.cells[r, c], box)
+        yield from (value_element(placed.grid.name, cell, box) for cell, box in placed.cells)
 
 
 def box_element(array: str, cell: Cell, box: Box) -> Markup:
-    """The box of a cell and its pattern; what it is is said when it is pointed at."""
+    """The box of a cell and its pattern. A reader who points at it sees its name and state."""
     name = cell_name(array, cell.at)
     about = [f"{name} = {cell.text}" if cell.text else name]
     about += [CELL_STATES[cell.state]] if cell.state in CELL_STATES else []
@@ -145,9 +161,9 @@ def _draw_box(box: Box) -> Markup:
     return element("rect", class_="box", x=box.x, y=box.y, width=box.width, height=box.height)
 
 
-def value_element(call: ExplainedCall, array: str, cell: Cell, box: Box) -> Markup:
+def value_element(array: str, cell: Cell, box: Box) -> Markup:
     """The value of a cell, and below it what a scatter found there."""
-    x, y = box.x + box.width / 2, box.middle + (0 if cell.was else 5)
+    x, y = box.center, box.middle + (5 if cell.was else 8)
     text = element("text", cell.text, class_=f"value {cell.state}", **data_of(array, cell), x=x, y=y)
     if not cell.was:
         return text
@@ -160,7 +176,7 @@ def data_of(array: str, cell: Cell) -> dict[str, str]:
 
 
 def draw_pattern(state: str, box: Box) -> Markup | None:
-    """What tells a state apart without colour: a hatched edge, a corner, a cross."""
+    """The sign of a state, without colour: a hatched edge, a corner, a cross."""
     if state in ("again", "repeated"):
         step, band = 5.0, 5.0
         xs = [box.x + step * n for n in range(int((box.width - band) / step) + 1)]
@@ -172,9 +188,9 @@ def draw_pattern(state: str, box: Box) -> Markup | None:
 
 
 def _draw_cross(box: Box) -> Markup:
-    x, y, width, height = box.x + 3, box.y + 3, box.width - 6, box.height - 6
-    down = f"M{x:.1f} {y:.1f}l{width:.1f} {height:.1f}"
-    return element("path", class_="cross overlay", d=f"{down}M{x:.1f} {y + height:.1f}l{width:.1f} {-height:.1f}")
+    """A cross in the corner, so that the value can be read."""
+    x, y, size = box.right - 13, box.y + 3, 10
+    return element("path", class_="cross overlay", d=f"M{x:.1f} {y:.1f}l{size} {size}m0 -{size}l-{size} {size}")
 
 
 def _dots(box: Box) -> Markup:
@@ -192,25 +208,23 @@ def _bar(box: Box, number: int) -> Markup:
     return element("path", class_="batch", d=path)
 
 
-def _legend(call: ExplainedCall, drawn: Drawing, y: float) -> tuple[list[Markup], float, float]:
-    """A small cell for every state that occurs; the bottom and the right end."""
-    made, x, right = [], float(MARGIN), 0.0
-    for state in drawn.states:
-        if state not in CELL_STATES:
-            continue
-        text = "the end token" if state == "filled" and call.kernel == "gather_tree" else CELL_STATES[state]
-        width = 34 + len(text) * 6.6
-        if x + width > 760:
-            x, y = float(MARGIN), y + 24
-        box = Box(x, y, 20, 16)
-        words = element("text", text, x=x + 26, y=y + 12)
-        made.append(element("g", _draw_box(box), draw_pattern(state, box), words, class_=f"legend {state}"))
-        x += width + 10
-        right = max(right, x)
-    if call.reduction in SIGNS and (call.is_scatter or call.reduces_bags):
-        sign = sign_element(x + 24, y + 8, SIGNS[call.reduction], 5)
+def _legend(call: ExplainedCall, drawn: Drawing, y: float, most: float) -> tuple[list[Markup], float]:
+    """A small cell for every state that occurs, and the sign of a reduction; and the bottom."""
+    entries = [(state, CELL_STATES[state]) for state in drawn.states if state in CELL_STATES]
+    if call.kernel == "gather_tree":
+        entries = [(state, "the end token" if state == "filled" else text) for state, text in entries]
+    if call.reduction in SIGNS and (call.is_scatter or call.reduces_bags) and call.error is None:
         does = WORDS[call.reduction].replace("updates", "rows" if call.reduces_bags else "updates")
         text = f"{call.reduction}: {does}" + (", without data" if call.is_scatter and not call.include_self else "")
-        made.append(join(sign, element("text", text, class_="legend", x=x + 24, y=y + 12)))
-        right = max(right, x + 34 + len(text) * 6.6)
-    return made, y + 20, right
+        entries.append(("sign", text))
+    made, x = [], 0.0
+    for state, text in entries:
+        width = 34 + len(text) * 6.6
+        if x and x + width > most:
+            x, y = 0.0, y + 24
+        box = Box(x, y, 20, 16)
+        sign = draw_sign(box.center, box.middle, SIGNS[call.reduction], 5) if state == "sign" else _draw_box(box)
+        words = element("text", text, x=x + 26, y=y + 12)
+        made.append(element("g", sign, draw_pattern(state, box), words, class_=f"legend {state}"))
+        x += width + 10
+    return made, y + 20

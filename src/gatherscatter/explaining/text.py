@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from gatherscatter.explaining.call import ExplainedCall
+from gatherscatter.explaining.layout import COLUMNS
 from gatherscatter.explaining.scene import Cell, Drawing, Grid, Pane
-from gatherscatter.explaining.wording import count_text, heading, noun, sentence, shape_text, step_text
+from gatherscatter.explaining.wording import heading, noun, sentence, shape_text, step_text
+from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
     from gatherscatter.explaining import Explanation
@@ -21,19 +24,25 @@ MOST_LINES = 24  # of a trace
 _RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
-def text(explanation: Explanation) -> str:
-    """What the call does, and where other engines differ."""
+_wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)  # no word or address is cut
+
+
+def text(explanation: Explanation, width: int = WIDTH) -> str:
+    """The text about a call: what it does, and what other engines do. Grids stand side by side if the width allows."""
     call, drawn = explanation.call, explanation.drawing
-    parts = [heading(call), *textwrap.wrap(sentence(call), WIDTH), "", *explanation.shape_rules, "", *_grids(drawn), ""]
+    parts = [heading(call), *_wrap(sentence(call), width), ""]
+    rules = explanation.shape_rules or (explanation.broken_rule,)
+    parts += [*rules, ""] if any(rules) else []
+    parts += [*_grids(drawn, width), ""]
     if call.error is not None:
-        parts += [*textwrap.wrap(f"{type(call.error).__name__}: {str(call.error)[:1000]}", WIDTH), ""]
+        parts += [*_wrap(f"{type(call.error).__name__}: {str(call.error)[:1000]}", width), ""]
     parts += _steps(call, explanation.trace, drawn.total)
-    parts += _elsewhere(explanation)
+    parts += _elsewhere(explanation, width)
     return "\n".join(line.rstrip() for line in "\n".join([*parts, *call.notes]).splitlines())
 
 
 def code_text(explanation: Explanation) -> str:
-    """The call as code for other libraries, where they have the like."""
+    """The call as code for other libraries that have such a function."""
     parts = []
     for each in explanation.equivalents.values():
         if each.code is not None:
@@ -41,12 +50,12 @@ def code_text(explanation: Explanation) -> str:
     return "\n\n".join(parts)
 
 
-def _elsewhere(explanation: Explanation) -> Iterator[str]:
+def _elsewhere(explanation: Explanation, width: int) -> Iterator[str]:
     if explanation.elsewhere:
         yield ""
         yield "Other engines with this call"
     for other in explanation.elsewhere[:MOST_ELSEWHERE]:
-        yield textwrap.fill(str(other), WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+        yield from _wrap(str(other), width, initial_indent="  ", subsequent_indent="    ")
 
 
 def _steps(call: ExplainedCall, steps: tuple[Step, ...], total: int) -> Iterator[str]:
@@ -59,14 +68,14 @@ def _steps(call: ExplainedCall, steps: tuple[Step, ...], total: int) -> Iterator
         yield f"  \u2026 {len(shown)} of {count_text(total, noun(call))}"
 
 
-def _grids(drawn: Drawing) -> list[str]:
+def _grids(drawn: Drawing, width: int) -> list[str]:
     """Grids side by side, as many as fit."""
     lines: list[str] = []
     row: list[list[str]] = []
-    for role in ("data", "updates", "indices", "bags", "weights", "output", "other"):
+    for role in (role for column in COLUMNS for role in column):
         for grid in (grid for grid in drawn.grids.values() if grid.role == role):
             block = _block(grid)
-            if row and sum(_width(each) + 4 for each in (*row, block)) > WIDTH:
+            if row and sum(_width(each) + 4 for each in (*row, block)) > width:
                 lines += [*_join_side_by_side(row), ""]
                 row = []
             row.append(block)

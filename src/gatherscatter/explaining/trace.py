@@ -24,7 +24,7 @@ Pair = tuple[Coordinates | None, Coordinates]
 
 @dataclass(frozen=True)
 class CellChange:
-    """One element that a step writes: ``before`` is None where nothing was there yet."""
+    """One element that a step writes. ``before`` is None if the element had no value."""
 
     source: Coordinates | None
     target: Coordinates
@@ -54,7 +54,7 @@ def trace(call: ExplainedCall, most: int = MOST_STEPS) -> Iterator[Step]:
 
 
 class OutputState:
-    """The output while it is made. Elements are folded one by one as the specification says, not by the kernels."""
+    """The output during the call. Elements are folded one by one as the specification says, not by the kernels."""
 
     def __init__(self, call: ExplainedCall) -> None:
         self._call = call
@@ -81,7 +81,7 @@ class OutputState:
         return CellChange(source, target, read, before, self.value(target), len(seen))
 
     def _contribution(self, move: Move, source: Coordinates | None) -> Any:
-        """What a move brings to an element: the element that it reads, times its weight if there are weights."""
+        """What a move adds to an element: the element that it reads, times its weight if there are weights."""
         read = self._read(move, source)
         if move.weight is None:
             return read
@@ -100,7 +100,7 @@ class OutputState:
         return zero_of(self._arrays[call.name("data")].dtype)
 
     def add(self, move: Move) -> None:
-        """Take a step of which nobody asks what it changed."""
+        """Take a step without a record of its changes."""
         if move.target is not None and not move.bad:
             for source, target in list_cells(self._call, move, range):
                 self._updates.setdefault(target, []).append(self._contribution(move, source))
@@ -139,14 +139,14 @@ def _fold_contributions(call: ExplainedCall, contributions: list[Any], dtype: np
         return fold(call.reduction, contributions, dtype, call.accumulate)
     reduction = "sub" if call.reduction == "sub" else "add"
     if dtype.name == "float32":
-        total = dtype.type(fold(reduction, [np.float64(each) for each in contributions], np.dtype(np.float64)))
+        total = fold(reduction, [np.float64(each) for each in contributions], np.dtype(np.float64))
     else:
         total = fold(reduction, contributions, dtype, "exact")
-    return total / dtype.type(len(contributions)) if call.reduction == "mean" else total
+    return dtype.type(total / len(contributions) if call.reduction == "mean" else total)
 
 
 def sample_positions(size: int) -> tuple[int, ...]:
-    """The positions of a whole axis that are looked at: all, or the first and the last ones."""
+    """The positions of a whole axis that a step lists: all, or the first and the last ones."""
     return tuple(range(size)) if size <= FEW else (*range(FEW - 1), size - 1)
 
 

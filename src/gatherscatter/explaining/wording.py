@@ -149,11 +149,6 @@ def shape_text(shape: Coordinates) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
-def count_text(number: int, noun: str) -> str:
-    """``1 index``, ``3 index tuples``."""
-    return f"{number:,} {noun if number == 1 else 'indices' if noun == 'index' else noun + 's'}"
-
-
 def heading(call: ExplainedCall) -> str:
     """The operator and its attributes."""
     return ", ".join([call.op, *(f"{name} = {_attribute_text(value)}" for name, value in call.given.items())])

@@ -1,6 +1,6 @@
 """A gather or scatter call as source code in other libraries: one module for each of them.
 
-``code`` gives the lines of a script with the operator's result. ``plain_code`` gives the library's own function for the
-operator, with nothing around it; where that function differs from the operator, so does its result. The variables are
-named as the inputs.
+``code`` returns the lines of a script that computes the operator's result. ``plain_code`` returns only a call of the
+library's function for the operator. If that function differs from the operator, so does its result. The variables have
+the names of the inputs.
 """

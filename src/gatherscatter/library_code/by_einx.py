@@ -1,4 +1,4 @@
-"""einx, whose notation names axes."""
+"""Code for einx, a library with named axes in its notation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OWN = "ijklmnop"
 
 
 def code(call: LibraryCall) -> list[str]:
-    """The call in einx."""
+    """Write the call in einx."""
     call.require(not call.reduces_bags, "einx has no reduction over bags of different sizes")
     call.require(call.kernel not in ("gather_tree", "tensor_scatter"), "einx has nothing of this kind")
     call.require(call.rule == "negative" or call.rule == "nonnegative" or not call.missing,
@@ -49,7 +49,7 @@ def _lines(call: LibraryCall) -> list[str]:
 
 
 def _axes(call: LibraryCall) -> tuple[str, str, str]:
-    """The notation of data, of indices, and of the output or the updates."""
+    """The notation of data, indices, and the output or the updates."""
     names = list(_AXES[: call.rank])
     if call.kernel.endswith("elements"):
         own = ["i" if axis == call.axis else name for axis, name in enumerate(names)]

@@ -1,4 +1,4 @@
-"""JAX."""
+"""Code for JAX."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ METHODS = {"none": "set", "add": "add", "sub": "subtract", "mul": "multiply", "m
 
 
 def code(call: LibraryCall) -> list[str]:
-    """The call in JAX."""
+    """Write the call in JAX."""
     call.require(call.kernel != "gather_tree", "JAX has no beam search; a loop does it, as in NumPy")
     call.require(call.type != "string", "JAX has no strings")
     lines = ["import jax.numpy as jnp", *_notes(call)]
@@ -48,7 +48,7 @@ def code(call: LibraryCall) -> list[str]:
 
 
 def plain_code(call: LibraryCall) -> list[str]:
-    """take, take_along_axis, indexing, ``.at[]`` and dynamic_update_slice."""
+    """Code with take, take_along_axis, indexing, ``.at[]`` and dynamic_update_slice."""
     if call.kernel == "tensor_scatter":
         return _scatter_windows(call)
     if call.reduces_bags:
@@ -101,14 +101,14 @@ def _scatter(call: LibraryCall) -> list[str]:
 
 
 def _index(call: LibraryCall) -> tuple[list[str], str]:
-    """Lines for the index expression, and the subscript."""
+    """The lines before the index expression, and the subscript."""
     if call.kernel == "scatter_update":
         return [], call.subscript("indices")
     return index_lines(call, "jnp"), "[at]"
 
 
 def _method(call: LibraryCall) -> str:
-    """JAX has no sums of booleans."""
+    """Replace sums of booleans, which JAX does not have."""
     if call.type == "bool" and call.reduction != "none":
         call.require(call.reduction != "sub", "JAX has no exclusive or of repeated indices")
         return {"add": "max", "mul": "min"}.get(call.reduction, call.reduction)
@@ -155,7 +155,7 @@ def _reduce_bags(call: LibraryCall) -> list[str]:
 
 
 def _plain_bags(call: LibraryCall) -> list[str]:
-    """sum and mean along an axis, segment_sum and segment_max."""
+    """Code with sum and mean along an axis, segment_sum and segment_max."""
     data, result = call.name("data"), call.result_name
     call.require(call.default_row is None, "JAX has no rows for empty bags")
     lines = weighted_rows(call)

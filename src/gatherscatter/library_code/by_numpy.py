@@ -1,4 +1,4 @@
-"""NumPy."""
+"""Code for NumPy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for n, length in enumerate(max_seq_len):
 
 
 def code(call: LibraryCall) -> list[str]:
-    """The call in NumPy."""
+    """Write the call in NumPy."""
     lines = ["import numpy as np"]
     if call.kernel == "gather_tree":
         return [*lines, _TREE]
@@ -49,7 +49,7 @@ def code(call: LibraryCall) -> list[str]:
 
 
 def plain_code(call: LibraryCall) -> list[str]:
-    """take, take_along_axis, put_along_axis, indexing, and ``at`` of ufuncs."""
+    """Code with take, take_along_axis, put_along_axis, indexing, and ``at`` of ufuncs."""
     if call.kernel == "tensor_scatter":
         return _scatter_windows(call)
     if call.reduces_bags:
@@ -64,7 +64,7 @@ def plain_code(call: LibraryCall) -> list[str]:
 
 
 def prepare_members(call: LibraryCall, library: str) -> list[str]:
-    """``rows`` and ``bags``, in what NumPy and JAX have in common."""
+    """Lines for ``rows`` and ``bags``, for NumPy and JAX."""
     widen = "indices = indices.astype(int)"
     lines = [] if call.indices is None else normalise_indices(call, library, widen)
     return [*lines, *member_rows(call), bags_by_repeat(call, library)]
@@ -101,7 +101,7 @@ def _lowest(call: LibraryCall) -> str:
 
 
 def _plain_bags(call: LibraryCall) -> list[str]:
-    """sum, mean and max along an axis, ``reduceat`` of ufuncs, and ``at``."""
+    """Code with sum, mean and max along an axis, and with ``reduceat`` and ``at`` of ufuncs."""
     data, result = call.name("data"), call.result_name
     call.require(call.default_row is None, "NumPy has no rows for empty bags")
     rows = weighted_rows(call)
@@ -122,7 +122,7 @@ def _plain_bags(call: LibraryCall) -> list[str]:
 
 
 def normalise_indices(call: LibraryCall, library: str, widen: str) -> list[str]:
-    """Indices as the library takes them."""
+    """Lines that convert indices for the library."""
     lines = [widen] if call.widens_indices and not call.missing else []
     sizes = f"{library}.array({list(call.sizes)})" if call.by_tuple else str(call.sizes[0])
     if call.rule == "wrap":
@@ -134,14 +134,14 @@ def normalise_indices(call: LibraryCall, library: str, widen: str) -> list[str]:
 
 
 def gather_with_empty_tuples(call: LibraryCall, library: str) -> str:
-    """All of data for each tuple."""
+    """Code that repeats all of data for each tuple."""
     between = tuple(range(call.batch_dims, len(call.index_shape) - 1))
     shape = f"indices.shape[:-1] + data.shape[{call.batch_dims}:]"
     return f"{library}.broadcast_to({library}.expand_dims(data, {between}), {shape})"
 
 
 def gather_expression(call: LibraryCall, library: str, data: str = "data", indices: str = "indices") -> str:
-    """The gather in one batch, in what NumPy and JAX have in common."""
+    """The gather in one batch, for NumPy and JAX."""
     if call.kernel == "gather_elements":
         return f"{library}.take_along_axis({data}, {indices}, axis={call.axis})"
     if call.kernel == "gather_nd":
@@ -150,7 +150,7 @@ def gather_expression(call: LibraryCall, library: str, data: str = "data", indic
 
 
 def _stack_batches(call: LibraryCall, number: int, data: str, indices: str) -> str:
-    """An expression for each batch, put together."""
+    """An expression that is evaluated for each batch entry and stacked."""
     if number <= 0:
         return gather_expression(call, "np", data, indices)
     inner = _stack_batches(call, number - 1, f"d{number}", f"i{number}")
@@ -191,7 +191,7 @@ def _batch_arrays(call: LibraryCall) -> str:
 
 
 def _gather_with_zeros(call: LibraryCall) -> list[str]:
-    """Zeros where an index is out of range."""
+    """Lines that write zeros where an index is out of range."""
     simple = call.kernel == "gather" and call.batch_dims in (0, call.axis) and call.sizes[0] > 0
     call.require(simple, "zeros for indices out of range take several steps here")
     size, zero = call.sizes[0], "''" if call.type == "string" else "0"
@@ -239,12 +239,12 @@ def _combine(call: LibraryCall, ufunc: str) -> str:
 
 
 def _is_xor(call: LibraryCall) -> bool:
-    """NumPy has no difference of booleans."""
+    """Replace differences of booleans, which NumPy does not have."""
     return call.type == "bool" and call.reduction == "sub"
 
 
 def _scatter_whole(call: LibraryCall) -> list[str]:
-    """Empty tuples: each update goes to all of data."""
+    """Code for empty tuples: each update goes to all of data."""
     simple = call.reduction in ("none", *UFUNCS) and call.include_self and not call.is_wide
     call.require(simple, "empty index tuples take several steps here")
     made = f"np.{UFUNCS[call.reduction]}(output, updates[at])" if call.reduction != "none" else "updates[at].copy()"

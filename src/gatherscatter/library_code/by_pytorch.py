@@ -1,4 +1,4 @@
-"""PyTorch."""
+"""Code for PyTorch."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from gatherscatter.library_code.parts import (
 )
 
 REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin", "mean": "mean"}
-_BOOLEAN = {"add": "amax", "mul": "amin", "min": "amin", "max": "amax"}  # of booleans as numbers
+_BOOLEAN = {"add": "amax", "mul": "amin", "min": "amin", "max": "amax"}  # for booleans as numbers
 WIDEN = "indices = indices.long()"
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "bfloat16", "complex64",
           "complex128")  # fmt: skip
 
 
 def code(call: LibraryCall) -> list[str]:
-    """The call in PyTorch."""
+    """Write the call in PyTorch."""
     call.require(call.kernel != "gather_tree", "PyTorch has no beam search; a loop does it, as in NumPy")
     call.require(call.type in _TYPES, f"PyTorch does not index tensors of {call.type}")
     lines = ["import torch"]
@@ -50,7 +50,7 @@ def code(call: LibraryCall) -> list[str]:
 
 
 def plain_code(call: LibraryCall) -> list[str]:
-    """Indexing, gather, scatter, scatter_reduce, index_put."""
+    """Code with indexing, gather, scatter, scatter_reduce and index_put."""
     if call.kernel == "tensor_scatter":
         return _scatter_windows(call)
     if call.reduces_bags:
@@ -82,7 +82,7 @@ def _halves_note(call: LibraryCall) -> list[str]:
 
 
 def _is_subscript(call: LibraryCall) -> bool:
-    """Whether the code is ``data[...]``, which knows negative indices; the functions don't."""
+    """Whether the code is ``data[...]``. It accepts negative indices, unlike the functions."""
     plain = call.kernel in ("gather", "gather_nd", "gather_reduce", "scatter_update")
     return plain or (call.kernel == "scatter_nd" and _uses_index_put(call))
 
@@ -126,7 +126,7 @@ def _gather(call: LibraryCall) -> list[str]:
 
 
 def _gather_expression(call: LibraryCall, indices: str) -> str:
-    """The gather; ``indices`` are int64, as the functions take them."""
+    """The gather. ``indices`` are int64, as the functions need."""
     if call.kernel == "gather_elements":
         return f"torch.gather(data, {call.axis}, {indices})"
     one = "data[indices.unbind(-1)]" if call.by_tuple else f"data{call.subscript('indices')}"
@@ -170,7 +170,7 @@ def _reduce(call: LibraryCall, data: str, axis: int, indices: str, updates: str,
 
 
 def _scatter_reduce(call: LibraryCall) -> list[str]:
-    """scatter_reduce; tuples become row numbers for it, and booleans numbers."""
+    """Code with scatter_reduce. Tuples become row numbers, and booleans become numbers."""
     complex_product = call.type.startswith("complex") and call.reduction != "add"
     call.require(not complex_product, f"scatter_reduce has no {call.reduction} of complex numbers")
     is_bool = call.type == "bool"
@@ -194,7 +194,7 @@ def _scatter_reduce(call: LibraryCall) -> list[str]:
 
 
 def _choose_casts(call: LibraryCall, data: str = "data") -> tuple[str, str]:
-    """To the type to compute in, and back: PyTorch has no sums of booleans, and means of integers overflow there."""
+    """Convert to another type and back: PyTorch has no sums of booleans, and its means of integers overflow."""
     if call.type == "bool":
         return ".byte()", ".bool()"
     if call.is_wide:
@@ -213,7 +213,7 @@ def _row_number(call: LibraryCall) -> str:
 
 
 def _prepare_members(call: LibraryCall) -> list[str]:
-    """``rows`` and ``bags``."""
+    """Lines for ``rows`` and ``bags``."""
     lines = negative_note(call, "PyTorch")
     if call.indices is not None:
         lines += ([WIDEN] if call.widens_indices else []) + _normalise_indices(call)
@@ -228,7 +228,7 @@ def _prepare_members(call: LibraryCall) -> list[str]:
 
 
 def _reduce_bags(call: LibraryCall) -> list[str]:
-    """index_add and index_reduce; booleans as numbers, as PyTorch has no sums of them."""
+    """Code with index_add and index_reduce. Booleans become numbers, because PyTorch has no sums of booleans."""
     call.require(call.adds_stepwise, "PyTorch chooses the type of the sum itself")
     complex_product = call.type.startswith("complex") and call.reduction != "add"
     call.require(not complex_product, f"index_reduce has no {call.reduction} of complex numbers")
@@ -260,7 +260,7 @@ def _reduce_bags(call: LibraryCall) -> list[str]:
 
 
 def _plain_bags(call: LibraryCall) -> list[str]:
-    """embedding_bag, index_add and index_reduce."""
+    """Code with embedding_bag, index_add and index_reduce."""
     data, result = call.name("data"), call.result_name
     call.require(call.default_row is None, "PyTorch has no rows for empty bags")
     if call.bag_input != "segment_ids":

@@ -1,4 +1,4 @@
-"""TensorFlow."""
+"""Code for TensorFlow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDEN = "indices = tf.cast(indices, tf.int64)"
 
 
 def code(call: LibraryCall) -> list[str]:
-    """The call in TensorFlow."""
+    """Write the call in TensorFlow."""
     call.require(call.kernel != "gather_tree", "only the former TensorFlow Addons had gather_tree")
     call.require(call.kernel != "tensor_scatter", "TensorFlow has no scatter of windows")
     call.require(not call.missing, "TensorFlow refuses indices out of range on a CPU, and ignores them on a GPU")
@@ -45,7 +45,7 @@ def code(call: LibraryCall) -> list[str]:
 
 
 def plain_code(call: LibraryCall) -> list[str]:
-    """gather, gather_nd, tensor_scatter_nd_update and its kin, and take_along_axis."""
+    """Code with gather, gather_nd, tensor_scatter_nd_update and related functions, and take_along_axis."""
     result = call.result_name
     if call.reduces_bags:
         return _plain_bags(call)
@@ -99,7 +99,7 @@ def _scatter(call: LibraryCall) -> list[str]:
     function = _function(call)
     if call.kernel == "scatter_nd":
         call.require(call.k > 0, "TensorFlow does not scatter with empty index tuples")
-        alone = "[None]" if len(call.index_shape) == 1 else ""  # TensorFlow takes no updates of rank 0
+        alone = "[None]" if len(call.index_shape) == 1 else ""  # TensorFlow does not accept updates of rank 0
         return [f"output = {function}(data, indices{alone}, updates{alone})"]
     if call.kernel == "scatter_elements":
         return [f"at = {_grid(call)}", f"output = {function}(data, at, updates)"]
@@ -118,7 +118,7 @@ def _scatter(call: LibraryCall) -> list[str]:
 
 
 def _reduce_bags(call: LibraryCall) -> list[str]:
-    """A scatter of the members into rows that change nothing."""
+    """Code that scatters the members into rows of the neutral element."""
     is_mean = call.reduction == "mean"
     whole = call.type.startswith(("int", "uint", "bool"))
     call.require(not is_mean or not whole, "TensorFlow has no rounded mean of integers")
@@ -157,7 +157,7 @@ def _bags(call: LibraryCall) -> str:
 
 
 def _plain_bags(call: LibraryCall) -> list[str]:
-    """reduce_sum and reduce_mean along an axis, unsorted_segment_sum and unsorted_segment_max."""
+    """Code with reduce_sum and reduce_mean along an axis, unsorted_segment_sum and unsorted_segment_max."""
     result = call.result_name
     call.require(call.bag_input != "offsets", "TensorFlow has no bags by offsets")
     call.require(call.default_row is None, "TensorFlow has no rows for empty bags")

@@ -1,4 +1,4 @@
-"""The call that is written as source code, and the facts about its values that the code depends on."""
+"""A call that is written as source code, and the facts about its values on which the code depends."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gatherscatter.specs.table import OpVersion
 
 HALVES = ("float16", "bfloat16")
 ARITHMETIC = ("add", "sub", "mul", "mean")
-"""Reductions that compute, as opposed to those that choose."""
+"""Reductions that compute a new value. Others select one of the values."""
 
-# Which input holds the indices and the updates, where they have other names. The data come first.
+# The inputs for indices and updates that have other names. The data are always the first input.
 ROLES = {
     "tensor_scatter": {"indices": "write_indices", "updates": "update"},
     "gather_tree": {"indices": "parent_ids"},
@@ -30,7 +30,7 @@ ROLES = {
 
 
 class NoCodeError(Exception):
-    """A library has no code for a call; the message says why."""
+    """A library has no code for a call. The message gives the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +40,13 @@ class LibraryCall:
     Attributes
     ----------
     op : the op version, or the name of the array function
-    row : the op version; for an array function that of the same inputs
-    arrays : inputs by name, in the order of the specification
-    axis, batch_dims : counted from the front
-    reduction, include_self, accumulate : as the array functions have them
-    rule : what an index means: "negative", "nonnegative", "zeros", or a mode of the array functions or of TensorScatter
-    fill_mode : what a bag without members gives: "ZERO" or "LOWEST", as SegmentMax has it
-    result_name : the variable that the code makes
+    row : the op version; for an array function, an op version with the same inputs
+    arrays : the inputs by name, in the order of the specification
+    axis, batch_dims : the attributes, counted from the front
+    reduction, include_self, accumulate : as in the array functions
+    rule : the meaning of an index: "negative", "nonnegative", "zeros", or a mode of an array function or TensorScatter
+    fill_mode : the result for a bag without members: "ZERO" or "LOWEST", as in SegmentMax
+    result_name : the variable of the result
     """
 
     op: str
@@ -63,11 +63,11 @@ class LibraryCall:
 
     @property
     def kernel(self) -> str:
-        """Which of the movements it is."""
+        """The movement of the call."""
         return self.row.kernel
 
     def name(self, role: str) -> str:
-        """What the input in a role is called."""
+        """The name of the input in a role."""
         return self.row.inputs[0].name if role == "data" else ROLES.get(self.kernel, {}).get(role, role)
 
     @property
@@ -88,27 +88,27 @@ class LibraryCall:
 
     @property
     def reduces_bags(self) -> bool:
-        """Whether rows are gathered and those of each bag reduced."""
+        """Whether rows are gathered, and the rows of each bag are reduced."""
         return self.kernel == "gather_reduce"
 
     @property
     def bag_input(self) -> str | None:
-        """The input that says which members a bag has; None where each row of indices is a bag."""
+        """The input that defines the members of a bag. None if each row of indices is a bag."""
         return next((name for name in ("offsets", "segment_ids") if name in self.arrays), None)
 
     @property
     def weights_input(self) -> str | None:
-        """The input that has a factor for each member; None where there is none."""
+        """The input with a factor for each member, or None."""
         return next((name for name in ("per_sample_weights", "weights") if name in self.arrays), None)
 
     @property
     def members(self) -> tuple[int, ...]:
-        """The shape of the members of all bags: that of indices, or that of all rows of data."""
+        """The shape of the members of all bags: that of indices, or without indices that of all rows of data."""
         return self.data.shape[:1] if self.indices is None else self.indices.shape
 
     @property
     def bags_shape(self) -> tuple[int, ...]:
-        """The leading dims of the output, one row for each bag."""
+        """The leading dims of the output, with one row for each bag."""
         if self.bag_input is None:
             return self.members[:-1]
         if self.bag_input == "offsets":
@@ -120,7 +120,7 @@ class LibraryCall:
 
     @cached_property
     def bags(self) -> Bags:
-        """Which members each bag has.
+        """The members of each bag.
 
         Raises
         ------
@@ -136,13 +136,13 @@ class LibraryCall:
 
     @property
     def empty_bags(self) -> np.ndarray:
-        """For each bag whether it has no members."""
+        """Whether each bag is empty."""
         empty: np.ndarray = self.bags.starts[1:] == self.bags.starts[:-1]
         return empty.reshape(self.bags.shape)
 
     @property
     def default_row(self) -> int | None:
-        """The row of data that a bag without members gives; None: there is none, as for -1."""
+        """The row of data for a bag without members. None if there is no such row, as for -1."""
         given = self.arrays.get("default_index")
         row = -1 if given is None or given.size != 1 else int(given.reshape(())[()])
         return None if row == -1 else row
@@ -154,7 +154,7 @@ class LibraryCall:
 
     @property
     def is_fused(self) -> bool:
-        """Whether batch dims come out as one, as those of OpenVINO GatherND-5."""
+        """Whether batch dims are merged into one in the result, as in OpenVINO GatherND-5."""
         return self.row.finish is not None and self.op == self.row.name and self.batch_dims > 1
 
     @property
@@ -180,7 +180,7 @@ class LibraryCall:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes of the axes that the indices go into."""
+        """The sizes of the indexed axes."""
         first = self.batch_dims if self.by_tuple else self.axis
         return self.data.shape[first : first + self.k]
 
@@ -191,12 +191,12 @@ class LibraryCall:
 
     @property
     def adds_stepwise(self) -> bool:
-        """Whether a sum in the type of the array, or in float32 for halves, gives the same."""
+        """Whether a sum in the type of the array, or in float32 for halves, gives the same result."""
         return self.accumulate == "step" or self.is_wide or self.reduction not in ARITHMETIC
 
     @property
     def widens_indices(self) -> bool:
-        """Whether the type of the indices is one that not every library indexes with."""
+        """Whether some libraries do not accept the type of the indices."""
         return self.index_type not in ("", "int32", "int64")
 
     @cached_property
@@ -206,7 +206,7 @@ class LibraryCall:
 
     @cached_property
     def missing(self) -> bool:
-        """Whether an index is out of range and yields zeros or is dropped."""
+        """Whether an index is out of range, and gives zeros or is dropped."""
         if self.rule not in ("zeros", "fill", "drop"):
             return False
         sizes = np.array(self.sizes) if self.by_tuple else self.sizes[0]
@@ -215,7 +215,7 @@ class LibraryCall:
 
     @cached_property
     def repeated(self) -> bool:
-        """Whether two updates go to one element; for all scatters but TensorScatter."""
+        """Whether two updates go to one element. For all scatters except TensorScatter."""
         mode = self.rule if self.rule in ("wrap", "clip") else "skip"
         count = math.prod(self.index_shape[:-1] if self.by_tuple else self.index_shape)
         tuples = self._values.reshape(count, self.k)
@@ -235,7 +235,7 @@ class LibraryCall:
 
     @property
     def shorter(self) -> str:
-        """The subscript of the part of data that shorter indices of GatherElements are about; empty if it is all."""
+        """The subscript of the part of data that shorter indices of GatherElements can reach; empty if it is all."""
         if not self.kernel.endswith("elements"):
             return ""
         pairs = list(zip(self.index_shape, self.data.shape, strict=True))
@@ -243,13 +243,13 @@ class LibraryCall:
         return "" if set(parts) == {":"} else f"[{', '.join(parts)}]"
 
     def subscript(self, name: str) -> str:
-        """``[:, :, name]``, with ``name`` on the axis, behind the batch dims."""
+        """``[:, :, name]``, with ``name`` at the axis, after the batch dims."""
         inside = self.batch_dims <= self.axis < self.rank
         self.require(inside, "a subscript can't be written for an axis that is not there")
         return f"[{':, ' * (self.axis - self.batch_dims)}{name}]"
 
     def require(self, holds: bool, reason: str) -> None:
-        """Give up, unless something holds."""
+        """Raise the error that there is no code, unless a condition holds."""
         if not holds:
             raise NoCodeError(reason)
 

@@ -1,4 +1,4 @@
-"""Parts of the code that several libraries have in common."""
+"""Parts of the code that several libraries share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gatherscatter.library_code.call import LibraryCall
 
 
 def index_lines(call: LibraryCall, library: str) -> list[str]:
-    """``at``, the index expression of a scatter in NumPy's way."""
+    """``at``, the index expression of a scatter in NumPy's notation."""
     if call.kernel == "scatter_nd":
         return [f"at = {index_tuple(library, 'indices')}"]
     if call.kernel == "scatter_update":
@@ -39,39 +39,39 @@ def fused_shape(call: LibraryCall) -> str:
 
 
 def fuse_batch_dims(call: LibraryCall) -> list[str]:
-    """The line that makes one dimension of all batch dims, for the op version that does."""
+    """The line that merges all batch dims into one, for the op version that does this."""
     return [f"output = output.reshape({fused_shape(call)})"] if call.is_fused else []
 
 
 def wrap_positions(call: LibraryCall, positions: str) -> str:
-    """Positions in the cache of TensorScatter, which may be a ring."""
+    """Lines for positions in the cache of TensorScatter, which may be a ring."""
     return f"({positions}) % past_cache.shape[{call.axis}]" if call.rule == "circular" else positions
 
 
 def clear_missing_starts(call: LibraryCall) -> list[str]:
-    """The input of TensorScatter that may be left out."""
+    """The line for the optional input of TensorScatter."""
     return ["write_indices = None"] if call.indices is None else []
 
 
 def negative_note(call: LibraryCall, library: str) -> list[str]:
-    """A comment where the library takes indices that the op version refuses."""
+    """A comment if the library accepts indices that the op version refuses."""
     if call.rule == "nonnegative" and call.indices is not None:
         return [f"# {library} would take negative indices from the end; {call.op} refuses them"]
     return []
 
 
 def repeated_note(call: LibraryCall, library: str) -> list[str]:
-    """A comment where the result of the library is open."""
+    """A comment if the library does not define the result."""
     if call.reduction == "none" and call.repeated:
         return [f"# repeated indices: {library} leaves open which update remains, here it is the last one"]
     return []
 
 
-TAKE, FLATTEN = "{}[{}]", "{}.reshape(-1)"  # a row by its index, and a line of an array, as NumPy has them
+TAKE, FLATTEN = "{}[{}]", "{}.reshape(-1)"  # a row by its index, and a flat array, in NumPy's notation
 
 
 def member_rows(call: LibraryCall, take: str = TAKE, flatten: str = FLATTEN) -> list[str]:
-    """``rows``, the members of all bags one after the other, each times its weight."""
+    """Lines for ``rows``: the members of all bags in order, each multiplied by its weight."""
     call.require(call.indices is None or not call.missing, "zeros for indices out of range take several steps here")
     lines = weighted_rows(call, take, flatten if call.bag_input is None else "{}")
     if first := int(call.bags.starts[0]):
@@ -81,7 +81,7 @@ def member_rows(call: LibraryCall, take: str = TAKE, flatten: str = FLATTEN) -> 
 
 
 def weighted_rows(call: LibraryCall, take: str = TAKE, line: str = "{}") -> list[str]:
-    """``rows``, each times its weight; ``line``: what to do with indices and weights first."""
+    """Lines for ``rows``, each multiplied by its weight. ``line`` is applied to indices and weights first."""
     data = call.name("data")
     lines = [f"rows = {data if call.indices is None else take.format(data, line.format('indices'))}"]
     if call.weights_input:
@@ -90,12 +90,12 @@ def weighted_rows(call: LibraryCall, take: str = TAKE, line: str = "{}") -> list
 
 
 def new_axes(call: LibraryCall) -> str:
-    """The subscript that gives one number for each row as many dims as a row has."""
+    """The subscript that adds the dims of a row to an array with one number for each row."""
     return f"[...{', None' * (call.rank - 1)}]" if call.rank > 1 else ""
 
 
 def bag_count(call: LibraryCall, greatest: str = "segment_ids.max()") -> str:
-    """How many bags there are."""
+    """The number of bags."""
     if call.bag_input == "offsets":
         return "len(offsets)"
     if call.bag_input is None:
@@ -106,7 +106,7 @@ def bag_count(call: LibraryCall, greatest: str = "segment_ids.max()") -> str:
 
 
 def bags_by_repeat(call: LibraryCall, library: str) -> str:
-    """``bags``, the number of the bag of each member, in what NumPy and JAX have in common."""
+    """``bags``, the number of the bag of each member, for NumPy and JAX."""
     if call.bag_input is None:
         return f"bags = {library}.repeat({library}.arange({bag_count(call)}), indices.shape[-1])"
     signed = ".astype(int)" if call.arrays[call.bag_input].dtype.name not in ("int32", "int64") else ""
@@ -117,12 +117,12 @@ def bags_by_repeat(call: LibraryCall, library: str) -> str:
 
 
 def member_count(call: LibraryCall) -> str:
-    """How many members there are, for bags by offsets."""
+    """The number of members, for bags by offsets."""
     return f"len({call.name('data') if call.indices is None else 'indices'})"
 
 
 def bag_default(call: LibraryCall, lowest: str, take: str = TAKE) -> str:
-    """What a bag without members gives; ``lowest``: the lowest number of a type of floats, or of integers."""
+    """The result for a bag without members. ``lowest``: the lowest number of a float type, or of an integer type."""
     if call.default_row is not None:
         return take.format(call.name("data"), "default_index")
     if "default" in call.arrays:
@@ -137,26 +137,26 @@ def limits(call: LibraryCall, library: str) -> str:
 
 
 def overflow_note(call: LibraryCall, library: str) -> list[str]:
-    """A comment where the library has no wider type for the sum of a mean."""
+    """A comment if the library has no wider type for the sum of a mean."""
     if call.type == "int64" and call.reduction == "mean":
         return [f"# sums beyond 64 bits overflow in {library}; here they don't"]
     return []
 
 
 def sum_of(call: LibraryCall) -> LibraryCall:
-    """The call whose reduction a mean begins with."""
+    """The call for the first step of a mean."""
     return replace(call, reduction="add") if call.reduction == "mean" else call
 
 
 def restore_bags(call: LibraryCall) -> list[str]:
-    """The line that gives the output the leading dims of indices, where these are several."""
+    """The line that gives the output the leading dims of indices, if there are several."""
     if len(call.bags_shape) < 2:
         return []
     return [f"output = output.reshape({call.bags_shape + call.data.shape[1:]})"]
 
 
 def identity(call: LibraryCall, infinity: str, limits: str) -> str:
-    """What changes nothing when it is combined with an update."""
+    """The neutral element of the reduction."""
     kind = call.type
     call.require(call.reduction != "sub", "a difference without data has no first number")
     if call.reduction in ("add", "mul"):

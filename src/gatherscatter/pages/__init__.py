@@ -1,1 +1,1 @@
-"""What all HTML pages share: templates, the script policy, data, palette, style sheet and scripts."""
+"""Shared parts of all HTML pages: templates, the script policy, data, palette, style sheet and scripts."""

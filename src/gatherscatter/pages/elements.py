@@ -1,4 +1,4 @@
-"""Elements of HTML and SVG from texts, which are escaped."""
+"""Make elements of HTML and SVG from texts. All texts are escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Child = str | float | None
 
 
 def clean_text(text: str) -> str:
-    """Text without the characters that neither XML nor UTF-8 can hold.
+    """Replace the characters that XML or UTF-8 can't hold.
 
     >>> clean_text("a\\x1bb") == "a\\N{REPLACEMENT CHARACTER}b"
     True
@@ -19,15 +19,15 @@ def clean_text(text: str) -> str:
 
 
 def escape_text(text: object) -> Markup:
-    """A text, cleaned and escaped; markup as it is."""
+    """Clean and escape a text. Markup is returned unchanged."""
     return text if isinstance(text, Markup) else escape(clean_text(str(text)))
 
 
 def element(tag: str, *children: Child, **attributes: Child) -> Markup:
-    """An element. Attributes and children are escaped. Children of type Markup are inserted as they are.
+    """Make an element. Attributes and children are escaped. Children of type Markup are inserted unchanged.
 
-    An underscore in the name of an attribute stands for a hyphen; at its end it means nothing. Attributes that are None
-    are left out. A float has one decimal.
+    An underscore in the name of an attribute becomes a hyphen. One at its end is removed. Attributes that are None are
+    omitted. Floats are written with one decimal.
 
     >>> print(element("text", "a < b", x=1.25, class_="name", data_at="0,1"))
     <text x="1.2" class="name" data-at="0,1">a &lt; b</text>
@@ -42,7 +42,7 @@ def element(tag: str, *children: Child, **attributes: Child) -> Markup:
 
 
 def join(*children: Child) -> Markup:
-    """Elements and escaped texts, one after the other; None is nothing."""
+    """Join elements and escaped texts. None is skipped."""
     return Markup("").join(escape_text(child) for child in children if child is not None)
 
 

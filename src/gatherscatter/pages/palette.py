@@ -1,14 +1,15 @@
-"""The colours, fonts, hues and cell states of all pages and drawings."""
+"""Colours, fonts, hues and cell states of all pages and drawings, and the looks of verdicts, there and on terminals."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 SANS = 'ui-sans-serif, system-ui, "Segoe UI", "DejaVu Sans", "Liberation Sans", "Noto Sans", Arial, sans-serif'
 MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", monospace'
 
-# Light and dark. Everything that has a colour has a sign, a shape or a pattern besides.
+# Light and dark. Everything with a colour also has a sign, a shape or a pattern.
 COLOURS = {
     "ink": ("#1b1f24", "#e6e9ed"),
     "dim": ("#57606a", "#a3adb8"),
@@ -19,7 +20,7 @@ COLOURS = {
     "link": ("#0a58ca", "#7db4ff"),
     "mark": ("#ffe08a", "#6b5200"),
     "on-mark": ("#3a2600", "#fff0bf"),
-    # Tones of verdicts: as a ground, as ink on it, and as text on paper.
+    # Tones of verdicts: background, text on it, and text on paper.
     "danger": ("#7f1022", "#8c1a2b"),
     "on-danger": ("#ffffff", "#ffe9eb"),
     "danger-text": ("#a40e26", "#ff9a9a"),
@@ -32,7 +33,7 @@ COLOURS = {
     "right": ("#d8f0e5", "#15352a"),
     "on-right": ("#0a4531", "#b0ecd2"),
     "right-text": ("#1f6b4f", "#5cc6a0"),
-    # Grounds of cells, and the lines of their patterns.
+    # Backgrounds of cells, and the lines of their patterns.
     "read": ("#cfe6fb", "#12395c"),
     "written": ("#cdeee1", "#0f4434"),
     "again": ("#fbe0b5", "#5a3a00"),
@@ -69,10 +70,18 @@ CELL_STATES = {
 }
 
 
-def theme_rules(scope: str, rules: str, *, switches: bool = False) -> str:
-    """The custom properties that style rules use, in light and dark, for elements in ``scope``.
+@dataclass(frozen=True)
+class Look:
+    """The look of a verdict: a sign, which may be empty, and a tone: danger, wrong, lax, right or none."""
 
-    ``switches``: a page around the elements may have a switch, as that of JupyterLab.
+    sign: str
+    tone: str
+
+
+def theme_rules(scope: str, rules: str, *, switches: bool = False) -> str:
+    """Return the custom properties that style rules use, in light and dark, for elements in ``scope``.
+
+    ``switches``: the page around the elements may have a theme switch, as in JupyterLab.
 
     >>> print(theme_rules(":root", "p { color: var(--ink); }"))
     :root { color-scheme: light dark; --ink: #1b1f24; }
@@ -93,6 +102,6 @@ def _theme_lines(scope: str, rules: str, switches: bool) -> Iterator[str]:
 
 
 def fix_theme(rules: str, theme: str) -> str:
-    """Rules with the colours of "light" or "dark" in place of custom properties."""
+    """Replace custom properties by the colours of "light" or "dark"."""
     column = ("light", "dark").index(theme)
     return re.sub(r"var\(--([\w-]+)\)", lambda found: COLOURS[found[1]][column], rules)

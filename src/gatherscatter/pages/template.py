@@ -1,4 +1,4 @@
-"""Pages from templates: every value is escaped, and no script runs but the page's own."""
+"""Pages from templates. Every value is escaped, and only the page's own script runs."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def render(
     data: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> str:
-    """A template with its values. Those that are not markup are escaped.
+    """Render a template. Values that are not markup are escaped.
 
     Parameters
     ----------
-    folder : where the files lie; what is not there is in this package
-    template : name of a file; a whole page extends ``base.html``
-    styles, scripts : names of files; ``base.css`` comes before them
+    folder : the folder of the files; other files are taken from this package
+    template : the name of a file; a whole page extends ``base.html``
+    styles, scripts : the names of files; ``base.css`` comes before them
     data : JSON values by the id of the element that holds them; ``readData`` of ``dom.js`` reads them
-    values : what else the template names
+    values : the other values of the template
     """
     style = "\n".join(_read(folder, name) for name in ("base.css", *styles))
     style = style.replace("SANS", SANS).replace("MONO", MONO)
@@ -58,7 +58,7 @@ def render(
 
 
 def policy(script: str) -> str:
-    """The content security policy of a page: it loads nothing, and runs this script only.
+    """Return the content security policy of a page. It loads nothing, and runs only this script.
 
     >>> policy("")
     "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -1,8 +1,7 @@
-"""A page on which one plays with the operators: one file of HTML that needs neither server nor network.
+"""The playground: a page to try the operators, in one HTML file that needs neither a server nor a network.
 
-The page computes by itself, in JavaScript, by the same rules and with the same messages;
-tests/playground/test_playground.py compares the two. What differs between op versions it reads from the
-table of op versions, which the file holds as JSON.
+The page computes results in JavaScript, by the same rules and with the same messages as the library.
+tests/playground/test_playground.py compares the two. The file has the table of op versions as JSON.
 """
 
 from gatherscatter.playground.page_file import page, write

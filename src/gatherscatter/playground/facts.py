@@ -1,4 +1,4 @@
-"""What the page must know of op versions and element types, as plain JSON values."""
+"""The facts about op versions and element types that the page needs, as plain JSON values."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _type(name: str) -> dict[str, Any]:
 
 
 def _float(dtype: np.dtype[Any]) -> dict[str, Any]:
-    """Digits of the significand, least and largest number, and what the type makes of the special ones."""
+    """Digits of the significand, the smallest and the largest number, and the special numbers of the type."""
     limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     known: dict[str, Any] = {
         "digits": int(limits.nmant) + 1,

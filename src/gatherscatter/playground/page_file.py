@@ -31,7 +31,7 @@ SCRIPTS = (
 
 
 def write(path: str | Path) -> None:
-    """Write the page into a file; what was there is replaced."""
+    """Write the page into a file. An existing file is replaced."""
     write_text(path, page())
 
 

@@ -1,91 +1,97 @@
-// Arrows of the picture: from each group's elements to where they go, and dotted from its index to what it points at.
+// Arrows of the picture: dotted from an index to the data that it names, from an update to there, and on to the output.
+// They run where no text stands: between the tensors, and in the gaps between the rows of a matrix.
 
 const MOST_ARROWS = 18;
 
 function arrowsOf(plan, blocks, step, focus) {
   const shown = focus === undefined ? [...plan.groups.keys()].slice(0, step) : [focus];
   if (shown.length > MOST_ARROWS) return [];
-  if (plan.row.kernel === "gather_tree") return shown.flatMap((number) => pathOf(plan.groups[number], number, blocks, focus));
-  const source = blocks.get(plan.updates ? "updates" : "data");
-  const [output, indices] = [blocks.get("output"), blocks.get("indices")];
-  const { pointsAt = plan.updates ? "output" : "data" } = plan; // whose places the indices name
+  const taken = new Map();
   return shown.flatMap((number) => {
-    const { moves, at } = plan.groups[number];
     const kind = `hue${number % HUES}${focus === undefined ? "" : " focus"}`;
-    const real = moves.filter(([from]) => from !== null);
-    const arrows = pairs(source, output, real, focus !== undefined).map(([from, to]) => arrow(from, to, kind, blocks.vertical));
-    const [block, flats] = pointsAt === "output" ? [output, moves.map(([, to]) => to)] : [source, real.map(([from]) => from)];
-    if (at.length && flats.length)
-      arrows.push(arrow(end(indices, at), end(block, isCompact(block.grid, flats) ? flats : flats.slice(0, 1)), `${kind} pointer`, blocks.vertical));
-    return arrows;
+    return linksOf(plan, plan.groups[number], blocks, focus !== undefined).map(([from, to]) => {
+      const pointer = to[0] === "data" && from[0] === "indices" ? " pointer" : "";
+      return arrow(endOf(blocks.get(from[0]), from[1]), endOf(blocks.get(to[0]), to[1]), kind + pointer, blocks, taken);
+    });
   });
 }
 
-// The way of a beam through step_ids, from its last step back to the first.
-function pathOf({ moves }, number, blocks, focus) {
-  const steps = blocks.get("data");
-  const kind = `hue${number % HUES}${focus === undefined ? "" : " focus"}`;
-  return moves.slice(1).map(([from], i) => {
-    const [later, earlier] = [end(steps, [from]), end(steps, [moves[i][0]])];
-    return link({ ...later, side: "top" }, { ...earlier, side: "bottom" }, kind);
-  });
+// Pairs of what arrows connect, each a role and flat positions.
+function linksOf(plan, { at = [], moves }, blocks, all) {
+  if (plan.row.kernel === "gather_tree") return treeLinks(moves);
+  const real = moves.filter(([from]) => from !== null);
+  const named = plan.updates ? moves.map(([, to]) => to) : real.map(([from]) => from);
+  const links = [];
+  if (at.length && named.length) links.push([["indices", at], ["data", isCompact(blocks.get("data").grid, named) ? named : named.slice(0, 1)]]);
+  if (plan.updates) links.push(...pairs(blocks, "updates", "data", real, all));
+  return [...links, ...pairs(blocks, "data", "output", plan.updates ? moves.map(([, to]) => [to, to]) : real, all)];
+}
+
+// The parent of each step names the token of the step before, which goes to the output.
+function treeLinks(moves) {
+  return moves.flatMap(([from, to], i) => [
+    ...(i ? [[["indices", [moves[i - 1][0]]], ["data", [from]]]] : []),
+    [["data", [from]], ["output", [to]]],
+  ]);
 }
 
 // Between what arrows are drawn: whole slices where they are compact, else elements.
-function pairs(source, output, moves, all) {
+function pairs(blocks, source, target, moves, all) {
   if (!moves.length) return [];
   const [from, to] = [moves.map(([at]) => at), moves.map(([, at]) => at)];
-  if (isCompact(source.grid, from) && isCompact(output.grid, to)) return [[end(source, from), end(output, to)]];
+  if (isCompact(blocks.get(source).grid, from) && isCompact(blocks.get(target).grid, to)) return [[[source, from], [target, to]]];
   const drawn = all && moves.length <= MOST_ARROWS ? moves : moves.slice(0, 1);
-  return drawn.map(([a, b]) => [end(source, [a]), end(output, [b])]);
+  return drawn.map(([a, b]) => [[source, [a]], [target, [b]]]);
 }
 
 // An end of an arrow: the box of the cells, and the sides on which no other cell stands in the way.
-function end(block, flats) {
+function endOf(block, flats) {
   const box = around(block, flats);
   const whole = around(block, [...block.texts.keys()]);
   const near = (a, b) => Math.abs(a - b) < 1;
-  return {
-    ...box,
-    left: near(box.x, whole.x),
-    right: near(box.x + box.width, whole.x + whole.width),
-    top: near(box.y, whole.y),
-    bottom: near(box.y + box.height, whole.y + whole.height),
-  };
-}
-
-const SIDES = { left: [-1, 0], right: [1, 0], top: [0, -1], bottom: [0, 1] };
-
-function arrow(from, to, kind, vertical) {
-  const below = to.y + to.height / 2 >= from.y + from.height / 2;
-  const [exits, entries] = vertical
-    ? [["bottom", "right", "left"], ["top", "right", "left"]]
-    : [["right", below ? "bottom" : "top"], ["left", below ? "top" : "bottom", below ? "bottom" : "top"]];
-  const side = exits.find((each) => from[each]) ?? exits[0];
-  const entry = entries.find((each) => to[each]) ?? entries[0];
-  return link({ ...from, side }, { ...to, side: entry }, kind);
-}
-
-// A curve from a side of one box to a side of another.
-function link(from, to, kind) {
-  const [x1, y1] = port(from, 0);
-  const [x2, y2] = port(to, HEAD);
-  const bend = Math.min(Math.max(18, Math.hypot(x2 - x1, y2 - y1) / 2.4), 110);
-  const [[ax, ay], [bx, by]] = [SIDES[from.side], SIDES[to.side]];
-  const path = `M${x1},${y1} C${x1 + ax * bend},${y1 + ay * bend} ${x2 + bx * bend},${y2 + by * bend} ${x2},${y2}`;
-  return s("g", { class: `arrow ${kind}` }, s("path", { class: "halo", d: path }), s("path", { class: "line", d: path }), s("path", { class: "head", d: headOf(to, bx, by) }));
+  return { ...box, block, isFirst: near(box.x, whole.x), isLast: near(box.x + box.width, whole.x + whole.width) };
 }
 
 const HEAD = 7; // length of an arrow's head
+const LANE = 3; // between lines in a gap between rows
 
-function headOf(to, bx, by) {
-  const [tipX, tipY] = port(to, 0);
-  const corner = (turn) => `${tipX + bx * HEAD + turn * by * 3.5},${tipY + by * HEAD + turn * bx * 3.5}`;
-  return `M${tipX},${tipY} L${corner(1)} L${corner(-1)} z`;
+function arrow(from, to, kind, blocks, taken) {
+  const count = (...place) => {
+    const key = place.join();
+    taken.set(key, (taken.get(key) ?? 0) + 1);
+    return taken.get(key) - 1;
+  };
+  const [out, y1] = leave(from, count);
+  const [into, y2, head] = enter(to, blocks.vertical, count);
+  const [right, left] = blocks.vertical ? [blocks.right, blocks.right] : [from.block.right, to.block.left];
+  const bend = blocks.vertical ? right + 16 + 5 * (count("bends") % 7) : (right + left) / 2;
+  const path = `${out}H${right}C${bend},${y1} ${bend},${y2} ${left},${y2}${into}`;
+  return s("g", { class: `arrow ${kind}` }, s("path", { class: "halo", d: path }), s("path", { class: "line", d: path }), s("path", { class: "head", d: head }));
 }
 
-function port({ x, y, width, height, side }, gap) {
-  const [dx, dy] = SIDES[side];
-  return [x + (width / 2) * (1 + dx) + dx * gap, y + (height / 2) * (1 + dy) + dy * gap];
+// How far from the middle of an edge an arrow meets it.
+const SHIFTS = [0, 5, -5, 10, -10];
+
+// The first part of a path, and the height at which it goes on to the right.
+function leave({ x, y, width, height, block, isLast }, count) {
+  const shift = SHIFTS[count("leave", block.role, x, y) % SHIFTS.length];
+  if (isLast) return [`M${x + width},${y + height / 2 + shift}`, y + height / 2 + shift];
+  const lane = y + height + LANE * (1 + (count("below", block.role, y + height) % 3));
+  return [`M${x + width / 2 + shift},${y + height}V${lane}`, lane];
 }
 
+// The last part of a path, the height at which it comes in, and the head.
+function enter({ x, y, width, height, block, isFirst, isLast }, vertical, count) {
+  const shift = SHIFTS[count("enter", block.role, x, y) % SHIFTS.length];
+  const headOf = (tipX, tipY, dx, dy) =>
+    `M${tipX},${tipY} L${tipX - dx * HEAD + dy * 3.5},${tipY - dy * HEAD + dx * 3.5} L${tipX - dx * HEAD - dy * 3.5},${tipY - dy * HEAD - dx * 3.5} z`;
+  const middle = y + height / 2 + shift;
+  if (vertical && isLast) return [`H${x + width + HEAD}`, middle, headOf(x + width, middle, -1, 0)];
+  if (!vertical && isFirst) {
+    const tip = block.tensor.shape.length > 1 ? x - RULER : x; // in front of the number of the row
+    return [`H${tip - HEAD}`, middle, headOf(tip, middle, 1, 0)];
+  }
+  const lane = y - HEAD - LANE * (1 + (count("above", block.role, y) % 3));
+  const drop = x + width / 2 + shift;
+  return [`H${drop}V${y - HEAD}`, lane, headOf(drop, y, 0, 1)];
+}

@@ -43,7 +43,7 @@ function planBags({ row, tensors, data, values, reduction }) {
     }
   });
   const fill = values.fill_mode === "LOWEST" ? lowestOf(data.type) : zeroOf(data.type);
-  return { slots: [starts.length, ...inner], groups, fill, axes: [0], batchDims: 0, pointsAt: indices ? "data" : "output" };
+  return { slots: [starts.length, ...inner], groups, fill, axes: [0], batchDims: 0 };
 }
 
 // Where each bag begins among the members. The last one ends with the last member.

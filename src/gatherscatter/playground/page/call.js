@@ -24,7 +24,7 @@ function evaluate({ row, tensors, attributes }) {
   return { ...call, ...KERNELS[row.kernel](call) };
 }
 
-// The inputs by what they are for, whatever the version calls them.
+// The inputs by their roles. Versions have different names for them.
 function roles(row, tensors) {
   if (row.kernel === "gather_tree") return { data: tensors[0], indices: tensors[1], updates: undefined };
   if (row.kernel === "gather_reduce") return bagRoles(row, tensors);

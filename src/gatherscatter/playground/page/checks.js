@@ -1,4 +1,4 @@
-// What an op version asks of types and attributes, in the order in which the library asks.
+// The checks of types and attributes, in the order of the library.
 
 const ops = new Map(table.ops.map((row) => [row.name, row]));
 
@@ -13,7 +13,7 @@ function checkedAttributes(row, given) {
   for (const name of given.keys())
     if (!own.has(name) && !since.has(name)) {
       const attributes = [...own.keys()].sort().join(", ") || "none";
-      throw faultOf("unknown_attribute", { op: row.name, input: name, attributes });
+      throw faultOf("unknown_attribute", { op: row.name, input: name, attributes, suggestion: suggest(name, [...own.keys()]) });
     }
   for (const { name, required } of row.attributes)
     if (required && !given.has(name)) throw faultOf("missing_attribute", { op: row.name, input: name });
@@ -27,6 +27,13 @@ function checkedAttributes(row, given) {
       if (!own.has(name)) throw faultOf("newer_attribute", { op: row.name, input: name, version: since.get(name) });
     return values;
   };
+}
+
+// The end of an error about a word that is not among the choices; empty if none of them means the same.
+function suggest(word, choices) {
+  const groups = table.sentences.same_meaning.words.filter((words) => words.includes(word.toLowerCase()));
+  const [same] = groups.flat().filter((each) => choices.includes(each));
+  return same ? phrase("parts", "did_you_mean", { names: pythonText(same) }) : "";
 }
 
 // The attributes of an operator, and the version that each came with.
@@ -57,7 +64,8 @@ function attributeValue(row, { name, type, choices }, value) {
   if (read === undefined) throw faultOf("attribute_type", { ...at, type, given: PYTHON_TYPES[kind] });
   if (choices && !choices.includes(read)) {
     const listed = choices.map(pythonText).join(", ");
-    throw faultOf("choice", { ...at, raises: "ValueError", choices: listed, value: shortened(read) });
+    const suggestion = suggest(read, choices);
+    throw faultOf("choice", { ...at, raises: "ValueError", choices: listed, value: shortened(read), suggestion });
   }
   return read;
 }
@@ -76,7 +84,11 @@ function checkTypes(row, tensors) {
     const { type } = tensors[i];
     const allowed = kind === "data" ? row.element_types : row.index_types;
     const at = { op: row.name, input: name, type: dtypeOf(type) };
-    if (!allowed.includes(type)) throw faultOf("refused_type", { ...at, allowed: allowed.join(", ") });
+    if (!allowed.includes(type)) {
+      const converted = kind !== "data" && allowed.includes("int64");
+      const advice = converted ? phrase("parts", "convert_indices", { input: name, kernel: row.kernel }) : "";
+      throw faultOf("refused_type", { ...at, allowed: allowed.join(", "), advice });
+    }
     const first = leaderOf(row, kind);
     const leader = given.get(first);
     if (leader && type !== leader.type) throw faultOf("mixed_types", { ...at, first, first_type: dtypeOf(leader.type) });

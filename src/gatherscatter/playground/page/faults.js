@@ -33,7 +33,13 @@ function shapeFault(op, kernel, name, { data, indices, updates, slots, axis, bat
   const rank = data.length;
   const k = indices.length ? indices.at(-1) : 0;
   const rule = kernel.endsWith("nd") ? "rule_nd" : kernel.endsWith("elements") ? "rule_elements" : "rule_axis";
-  const advised = updates && slots && canBroadcast(updates, slots);
+  const batch = batchDims < 0 ? batchDims + indices.length : batchDims;
+  const advice =
+    updates && slots && canBroadcast(updates, slots)
+      ? phrase("parts", "broadcast", { slots })
+      : kernel.endsWith("nd") && isOneTuple(name, indices, updates, slots, batchDims)
+        ? phrase("parts", "one_tuple", { k })
+        : "";
   return faultOf(name, {
     op, rank, axis, k, updates, slots,
     shapes: shapesText(data, indices, updates),
@@ -42,10 +48,18 @@ function shapeFault(op, kernel, name, { data, indices, updates, slots, axis, bat
     low: -rank,
     high: rank - 1,
     batch_dims: batchDims,
-    left: rank - batchDims,
+    data_batch: data.slice(0, batch),
+    index_batch: indices.slice(0, batch),
     rule: phrase("parts", rule, { first: batchDims + k }),
-    advice: advised ? phrase("parts", "broadcast", { slots }) : "",
+    advice,
   });
+}
+
+// Whether single indices were given where index tuples are wanted, so that all of them form one tuple.
+function isOneTuple(name, indices, updates, slots, batchDims) {
+  if (indices.length !== 1 || batchDims !== 0) return false;
+  if (name === "tuple_length") return true;
+  return Boolean(updates?.length) && (updates[0] === indices[0] || (slots?.length === 0 && updates[0] > 1));
 }
 
 function shapesText(data, indices, updates) {

@@ -1,6 +1,7 @@
 // Where the cells of a tensor are drawn: matrices of the last two dimensions, side by side or one below the other.
 
 const CELL = 30; // height
+const LANES = 18; // between rows, where arrows run
 const GAP = 18; // between matrices
 const CAPTION = 15; // above a matrix that is one of several
 const RULER = 16; // for the numbers of rows and columns
@@ -11,7 +12,7 @@ function gridOf(shape, cellWidth, maxWidth) {
   const leading = shape.slice(0, -2);
   const grid = { width: 0, height: 0, cellWidth, cells: [], captions: [], rulers: [] };
   if (countOf(shape) === 0) return grid;
-  const matrix = { width: RULER + columns * cellWidth, height: RULER + rows * CELL, rows, columns };
+  const matrix = { width: RULER + columns * cellWidth, height: RULER + LANES + rows * (CELL + LANES), rows, columns };
   const several = countOf(leading) > 1 || leading.length > 0;
   const across = leading.length ? leading.at(-1) : 1;
   const perLine = Math.max(1, Math.min(across, Math.floor((maxWidth + GAP) / (matrix.width + GAP))));
@@ -29,8 +30,9 @@ function gridOf(shape, cellWidth, maxWidth) {
 
 function addMatrix(grid, { width, height, rows, columns }, x, y, rank) {
   for (let i = 0; i < rows; i++) {
-    if (rank > 1) grid.rulers.push({ x: x + RULER - 5, y: y + RULER + i * CELL + CELL / 2 + 3, text: i, end: true });
-    for (let j = 0; j < columns; j++) grid.cells.push({ x: x + RULER + j * grid.cellWidth, y: y + RULER + i * CELL });
+    const top = y + RULER + LANES + i * (CELL + LANES);
+    if (rank > 1) grid.rulers.push({ x: x + RULER - 5, y: top + CELL / 2 + 3, text: i, end: true });
+    for (let j = 0; j < columns; j++) grid.cells.push({ x: x + RULER + j * grid.cellWidth, y: top });
   }
   for (let j = 0; rank > 0 && j < columns; j++)
     grid.rulers.push({ x: x + RULER + (j + 0.5) * grid.cellWidth, y: y + RULER - 5, text: j });
@@ -47,10 +49,10 @@ function boxOf(grid, flats) {
   return { x, y, width: Math.max(...xs) - x + grid.cellWidth, height: Math.max(...ys) - y + CELL };
 }
 
-// Whether cells fill their box, so that an arrow may speak for all of them.
+// Whether cells fill their box, so that one arrow can stand for all of them.
 function isCompact(grid, flats) {
   const { width, height } = boxOf(grid, flats);
-  return width * height <= flats.length * grid.cellWidth * CELL + 1;
+  return (width / grid.cellWidth) * ((height + LANES) / (CELL + LANES)) <= flats.length + 0.01;
 }
 
 // Flat positions of a place in which ALL stands for every coordinate.

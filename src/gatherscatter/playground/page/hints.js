@@ -1,11 +1,12 @@
 // What is probably meant by indices that are out of range; said only when the numbers leave no other reading.
 
 // A hint for tuples whose column j goes into axes[j] of data; empty when nothing is certain.
-function hintFor(columns, axes, shape, negative, type) {
+function hintFor(columns, axes, shape, negative, type, mayBeBatched) {
   const sizes = axes.map((axis) => BigInt(shape[axis]));
   const ranges = columns.map((column) => ({ low: column.reduce(lesser), high: column.reduce(greater) }));
   return (
     refusedNegatives(ranges, sizes, negative) ||
+    (mayBeBatched && forgottenBatchDims(ranges, axes, shape)) ||
     countedFromOne(ranges, sizes) ||
     overflowed(ranges, sizes, type) ||
     swappedColumns(ranges, sizes) ||
@@ -28,6 +29,11 @@ function refusedNegatives(ranges, sizes, negative) {
   const all = ranges.every((range, j) => fits(range, sizes[j]));
   if (negative || !all || !ranges.some(({ low }) => low < 0n)) return "";
   return phrase("hints", "refused_negatives", { sizes: listed(sizes) });
+}
+
+function forgottenBatchDims(ranges, axes, shape) {
+  if (!ranges.every((range, j) => fits(range, BigInt(shape[axes[j] + 1])))) return "";
+  return phrase("hints", "forgotten_batch_dims", { size: shape[0] });
 }
 
 function countedFromOne(ranges, sizes) {

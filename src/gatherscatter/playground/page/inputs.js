@@ -80,7 +80,7 @@ function shapeField(name, tensor) {
   return h("input", { id: `shape-${name}`, class: "shape", value: tensor.shape.join(", "), placeholder: "scalar", onchange: edit, autocomplete: "off", spellcheck: "false", "aria-describedby": `mistake-${name}` });
 }
 
-// The same values in another shape; what is missing is counted up, so that it can be told apart.
+// The same values in another shape. Missing values count up, so that all of them differ.
 function reshape(name, shape) {
   const { type, values } = state.inputs.get(name);
   const count = countOf(shape);
@@ -147,7 +147,7 @@ function editCell(name, flat, field) {
   });
 }
 
-// Arrow keys go from cell to cell; to the sides only from the end of what is typed.
+// Arrow keys move from cell to cell. Left and right do so only at the end of the text.
 function moveFocus(event) {
   const { target, key } = event;
   const all = target.selectionEnd - target.selectionStart === target.value.length;

@@ -162,8 +162,14 @@ function resolved(call, axes) {
     subject: phrase("parts", "axis", { axis, size }),
     low: negative ? -size : 0,
     high: size - 1,
-    hint: hintFor(columns, axes, data.shape, negative, indices.type),
+    hint: hintFor(columns, axes, data.shape, negative, indices.type, mayBeBatched(call, axes)),
   });
+}
+
+// Whether the index tuples would also be index tuples for one batch dimension.
+function mayBeBatched({ row, data, indices, batchDims }, axes) {
+  if (row.kernel !== "gather_nd" || batchDims !== 0 || indices.shape.length < 2) return false;
+  return indices.shape[0] === data.shape[0] && axes.length < data.shape.length;
 }
 
 // A window of every batch entry, written into a cache.

@@ -1,6 +1,6 @@
 // From the address to the page and back.
 
-// Carry out a change of the state that changes the form, too.
+// Carry out a change of the state and show the form again.
 function change(edit) {
   edit();
   showPicker();
@@ -9,7 +9,7 @@ function change(edit) {
   changed();
 }
 
-// The state has changed under the hands of the visitor.
+// The reader has changed the state.
 function changed() {
   recompute();
   announce();
@@ -45,7 +45,7 @@ async function copy(text, button) {
   }, 2000);
 }
 
-// Show what a fragment describes: a link, an example. One that makes no sense leaves the page as it is.
+// Show the call that a fragment describes: a link, an example. An invalid fragment does not change the page.
 function take(fragment) {
   byId("link-mistake").textContent = "";
   try {
@@ -83,7 +83,7 @@ function start() {
   }).observe(byId("picture"));
 }
 
-// For tests and for the curious: show a link's fragment, and read what the page then says.
+// For tests: show the fragment of a link, and read the answer of the page.
 window.playground = {
   show: take,
   fragment: () => fragmentOf(state),

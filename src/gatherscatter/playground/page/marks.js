@@ -1,4 +1,4 @@
-// What is said of each cell of the picture: who touches it, and how. `step` is how many groups have been carried out.
+// The state of each cell of the picture, and the groups that touch it. `step` is the number of groups carried out.
 
 // The states of cells in words, and the number of hues, as in other drawings of this package.
 const { states: STATES, hues: HUES } = readData("drawing");
@@ -14,19 +14,20 @@ function marksOf(plan, step) {
     marks[name].get(flat).groups.push(group);
   };
   const source = plan.updates ? "updates" : "data";
+  const isReduced = (plan.reduction ?? "none") !== "none";
   done.forEach((group, number) => {
     for (const flat of new Set(group.at)) touch("indices", flat, number);
     for (const [name, flat] of group.read ?? []) if (marks[name]) touch(name, flat, number);
     for (const [from, to] of group.moves) {
       if (from !== null) touch(source, from, number);
+      if (isReduced && plan.updates && plan.initial) touch("data", to, number);
       touch("output", to, number);
       if (from === null) marks.output.get(to).state = "filled";
     }
   });
-  const reduces = (plan.reduction ?? "none") !== "none";
   for (const mark of marks.output.values()) {
     const again = mark.groups.length > 1;
-    mark.state ??= reduces && (plan.updates || again) ? "reduced" : again ? "repeated" : "written";
+    mark.state ??= isReduced && (plan.updates || again) ? "reduced" : again ? "repeated" : "written";
   }
   // All members of a bag share its offset.
   for (const name of inputs)

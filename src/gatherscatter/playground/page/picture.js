@@ -1,20 +1,18 @@
-// The picture: the tensors as grids, and arrows from where an element is to where it goes. Each index has a number and a
-// colour; signs and patterns say the same without colour.
+// The picture: the tensors as grids, and arrows from each index to the data that it names and on to the output. Each
+// index has a number and a colour. Signs and patterns say the same without colour.
 
 const LETTER = 7.3; // width of a letter in a cell
 const MOST_CELLS = 600;
 const TITLE = 24;
-const COLUMN_GAP = 74;
-const ROW_GAP = 34;
+const COLUMN_GAP = 64;
+const ROW_GAP = 12;
 const EDGE = 8;
-const LARGEST_SCALE = 1.3;
+const TURN = 40; // at the right of stacked tensors, where arrows turn
+const [SMALLEST_SCALE, LARGEST_SCALE] = [0.75, 1.3];
 
 // The tensors to draw, in columns from left to right: their roles.
 function columnsOf(plan) {
-  if (plan.row.kernel === "gather_tree") return [["indices"], ["data"], ["output"]];
-  if (!plan.updates && plan.pointsAt === "output") return [["indices", "data"], ["output"]];
-  if (!plan.updates) return [["indices"], [...Object.keys(plan.beside ?? {}), "data"], ["output"]];
-  return [["data"], ["indices", "updates"], ["output"]];
+  return [["indices", ...Object.keys(plan.beside ?? {}), "updates"], ["data"], ["output"]];
 }
 
 // The picture of a plan after `step` groups; `focus` is the group to show plainly, undefined for all of them.
@@ -51,9 +49,11 @@ function shapedAs(tensor, shape) {
 
 // The picture of inputs alone, where the call is refused.
 function pictureOfInputs(row, tensors, fault, width) {
-  const given = row.inputs.flatMap(({ name }, i) => (tensors[i] ? [[name, tensors[i]]] : []));
-  const drawn = Object.fromEntries(given);
-  const blocks = placed(given.map(([name]) => [name]), drawn, width, (name) => name);
+  const drawn = Object.fromEntries(row.inputs.flatMap(({ name }, i) => (tensors[i] ? [[name, tensors[i]]] : [])));
+  const [data, ...others] = row.inputs;
+  const inOrder = [...others.filter(({ kind }) => kind !== "data"), ...others.filter(({ kind }) => kind === "data")];
+  const columns = [inOrder, [data]].map((inputs) => inputs.map(({ name }) => name).filter((name) => drawn[name]));
+  const blocks = placed(columns.filter((names) => names.length), drawn, width, (name) => name);
   const parts = [...blocks.values()].flatMap((block) => {
     const atFault = block.role === fault?.at;
     const cells = cellsOf(block, atFault ? faultMarks(fault) : new Map(), undefined, () => false, new Map());
@@ -76,17 +76,15 @@ function placed(columns, tensors, width, title, stacked = false) {
     const height = Math.max(...narrow.map((column) => column.height));
     let x = EDGE;
     for (const column of narrow) {
-      place(column, x, (height - column.height) / 2 + EDGE, blocks);
+      place(column, x, (height - column.height) / 2 + EDGE, blocks, column.width);
       x += column.width + COLUMN_GAP;
     }
     return blocks;
   }
-  let y = EDGE;
-  for (const column of layOut(columns, tensors, stacked ? 0 : width - 2 * EDGE, title)) {
-    place(column, EDGE, y, blocks);
-    y += column.height + ROW_GAP;
-  }
+  const column = layOut([columns.flat()], tensors, stacked ? 0 : width - 2 * EDGE - TURN, title)[0];
+  place(column, EDGE, EDGE, blocks, column.width);
   blocks.vertical = true;
+  blocks.right = EDGE + column.width + 4;
   return blocks;
 }
 
@@ -98,9 +96,10 @@ function layOut(columns, tensors, maxWidth, title) {
   });
 }
 
-function place(column, x, y, blocks) {
+// `left` and `right` of a block are the borders of its column. Beyond them, arrows run freely.
+function place(column, x, y, blocks, width) {
   for (const block of column.blocks) {
-    blocks.set(block.role, Object.assign(block, { x, y }));
+    blocks.set(block.role, Object.assign(block, { x, y, left: x - 8, right: x + width + 4 }));
     y += block.height + ROW_GAP;
   }
 }
@@ -140,11 +139,11 @@ function canvas(blocks, parts, plan, output, room) {
   const all = [...blocks.values()];
   const width = Math.ceil(Math.max(...all.map((block) => block.x + block.width)) + EDGE);
   const height = Math.ceil(Math.max(...all.map((block) => block.y + block.height)) + EDGE);
-  const [above, below, left, right] = plan ? [10, 26, 24, 64] : [0, 0, 0, 0]; // where arrows turn round
-  const scale = Math.min(Math.max(room / (left + width + right), 1), LARGEST_SCALE);
+  const whole = width + (plan && blocks.vertical ? TURN : 0);
+  const scale = Math.min(Math.max(room / whole, SMALLEST_SCALE), LARGEST_SCALE);
   const names = all.map(({ name, tensor }) => `${name} ${tupleText(tensor.shape)}`).join(", ");
   const label = plan ? `Picture of ${plan.row.name}: ${names}; ${plan.groups.length} indices move elements to ${plan.row.output} ${tupleText(output.shape)}.` : `Picture of the inputs: ${names}.`;
-  return s("svg", { role: "img", "aria-label": label, viewBox: `${-left} ${-above} ${left + width + right} ${height + above + below}`, width: (left + width + right) * scale, height: (height + above + below) * scale }, definitions(), parts);
+  return s("svg", { role: "img", "aria-label": label, viewBox: `0 0 ${whole} ${height}`, width: whole * scale, height: height * scale }, definitions(), parts);
 }
 
 function definitions() {

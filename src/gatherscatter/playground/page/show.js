@@ -2,7 +2,7 @@
 
 const view = { plan: null, fault: null, step: null, focus: undefined }; // step null: all at once
 
-// Work out the state and show it; what cannot be worked out is a Fault of the library or a Mistake of the page.
+// Compute the result and show it. A failure is a Fault of the library or a Mistake of the page.
 function recompute() {
   view.plan = null;
   view.fault = null;
@@ -46,7 +46,7 @@ function drawPicture() {
   const place = byId("picture");
   const width = Math.max(place.clientWidth - 2, 240);
   if (!isDrawable(plan ? [...tensors, view.result] : tensors)) {
-    place.replaceChildren(h("p", { class: "note" }, `Too large to draw: pictures have up to ${MOST_CELLS} elements. The result stands below.`));
+    place.replaceChildren(h("p", { class: "note" }, `Too large to draw: pictures have up to ${MOST_CELLS} elements. The result is below.`));
     return;
   }
   const done = plan ? (step ?? plan.groups.length) : 0;
@@ -93,7 +93,7 @@ function showStep(plan, done) {
   const all = view.step === null;
   const noun = plan.row.kernel.endsWith("nd") ? "index tuple" : (NOUNS[plan.row.kernel] ?? "index");
   const text = all
-    ? `All ${count} at once. Step through them, or point at one.`
+    ? `All ${count} steps at once. Walk through them, or point at a cell.`
     : done === 0 ? `Before the first ${noun}.` : `${done} of ${count}. ${sentenceOf(plan, done - 1)}`;
   slider.setAttribute("aria-valuetext", text);
   byId("sentence").textContent = count === 1 && all ? sentenceOf(plan, 0) : text;
@@ -109,7 +109,7 @@ function goTo(step) {
   drawPicture();
 }
 
-// What a pointer is on is shown alone, for as long.
+// The group under the pointer is shown alone.
 function point(event) {
   const group = event.type === "pointerleave" ? undefined : event.target.closest?.("[data-group]")?.dataset.group;
   const focus = group === undefined ? undefined : Number(group);
@@ -127,7 +127,7 @@ function showResult(plan) {
 
 const LARGEST_SHOWN = 5000;
 
-// What a screen reader says when something has changed.
+// The text that a screen reader says after a change.
 let announcing = 0;
 
 function announce() {

@@ -56,7 +56,12 @@ function stateOf(fragment) {
     inputs.set(name, parts.has(name) ? tensorWritten(name, parts.get(name)) : null);
     parts.delete(name);
   }
-  return { op: row.name, inputs, attributes: new Map([...parts].map(([name, text]) => [name, readAttribute(text)])) };
+  return { op: row.name, inputs, attributes: new Map([...parts].map(([name, text]) => [name, attributeWritten(text)])) };
+}
+
+// An attribute may have a type before it, as inputs have: axis=int64:0.
+function attributeWritten(text) {
+  return readAttribute(text.replace(/^int\d+:(?=-?\d+$)/, ""));
 }
 
 function decoded(text) {
