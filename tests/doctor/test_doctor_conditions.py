@@ -1,4 +1,4 @@
-"""The conditions of findings, counted at nodes by hand."""
+"""The conditions of findings, compared with counts by hand."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_findings_that_are_named_exist() -> None:
 ND = {"data": np.zeros((4, 3), F32), "indices": np.zeros((1, 1), I64), "updates": np.zeros((1, 3), F32)}
 BOX = {"data": np.zeros((4, 3), F32), "indices": np.zeros((2, 3), I64), "updates": np.zeros((2, 3), F32)}
 CACHE = {"past_cache": np.zeros((2, 5, 1)), "update": np.zeros((2, 2, 1))}
-BEAMS = {  # one parent of the first step is bad, one of the second and one of the third
+BEAMS = {  # each of the three steps has one bad parent
     "step_ids": np.zeros((3, 1, 2), np.int32),
     "parent_ids": np.array([[[5, 0]], [[0, -1]], [[2, 0]]], np.int32),
     "end_token": np.array(0, np.int32),
@@ -332,7 +332,7 @@ def test_what_is_known_before_a_model_runs(
 
 
 def _operand(role: str, told: Any) -> Operand:
-    """A type and a shape, or a constant."""
+    """Return a type and a shape, or a constant."""
     if isinstance(told, tuple):
         return Operand(role, role, np.dtype(told[0]).name, told[1])
     value = np.asarray(told)
@@ -350,13 +350,13 @@ def _operand(role: str, told: Any) -> Operand:
         ((), False, "memory", True),
         ((None,), False, "supported", True),
         (None, False, "memory", False),
-        ((), True, "memory", False),  # an output port without dims may have any rank
+        ((), True, "memory", False),  # an output port without dims can have any rank
     ],
 )
 def test_a_scalar_of_an_ir_has_a_static_shape(
     tmp_path: Path, shape: tuple[int | None, ...] | None, is_computed: bool, status: str, certain: bool, runs: bool
 ) -> None:
-    """Gather of data without elements ends OpenVINO where the file gives all sizes."""
+    """Gather of data without elements crashes OpenVINO if the file gives all sizes."""
     writer = IRWriter()
     data, indices = writer.parameter("data", "f32", [2, 0]), writer.parameter("indices", "i64", shape)
     if is_computed:

@@ -1,4 +1,4 @@
-"""The doctor is held to the corpus: it foresees what ONNX Runtime and OpenVINO got wrong in the published run.
+"""The doctor predicts the errors of ONNX Runtime and OpenVINO in the published run of the corpus.
 
 Each case is a model of one node, and the doctor sees the inputs of the case. For each departure of a runtime it must
 warn. For a legal case that a runtime got right, it must not.
@@ -23,19 +23,19 @@ from tools.lab.one_node_models import OneNodeModels
 
 RUNTIMES = [name for name, target in TARGETS.items() if target in DEFAULT]
 
-# Departures without a warning, by the ids of the cases.
+# Departures without a warning, as patterns of case ids.
 NOT_FORESEEN = {
     "openvino/*/float8_*": "the doctor reads no IR with float8",
 }
 
-# Results that are right by luck, though the doctor warns.
+# Results that are right by chance, although the doctor warns.
 RIGHT_BY_LUCK = {
     "*/min/k-0/two-empty-tuples-combined-*": "the runtime does nothing, and the minimum is data itself",
     "openvino/Gather-8/float32/none/out-of-range/2147483648-of-three-*": "its low 32 bits are out of range, too",
     "openvino/ScatterElementsUpdate-12/uint*/mean/mean/of-the-largest-*": "signed, all numbers are -1, as their mean",
     "openvino/ScatterNDUpdate-15/bool/sub/repeated/two-targets-twice-*": "only one of two updates is True",
 }
-# The same, but not in every run.
+# The same, but only in some runs.
 RIGHT_AT_TIMES = {
     "openvino/Gather-[178]/*int*/out-of-range/*-of-three-*": "memory that was never written may hold a zero",
 }
@@ -43,7 +43,7 @@ RIGHT_AT_TIMES = {
 
 @cache
 def _answers() -> dict[str, Answer]:
-    """By case: what the doctor says for each target that takes the model."""
+    """Return the doctor's answer for each case and each target that accepts the model."""
     models = OneNodeModels()
     return {
         case.id: ask_doctor(models, case, *(DEFAULT if case.op.startswith("onnx.") else ("openvino",)))
@@ -58,7 +58,7 @@ def _is_warned_of(id: str, runtime: str) -> bool:
 
 
 def _may_pass(reason: Reason) -> bool:
-    """Whether it depends on the run, not on the model: on a race of threads, or on a setting of the runtime."""
+    """Check whether a departure depends on the run, not the model: on a race of threads or a runtime's setting."""
     setting = reason.finding.setting
     return reason.by_chance or (setting != "" and setting not in SETTINGS)
 
@@ -82,7 +82,7 @@ def _warnings_without_departure(runtime: str) -> list[str]:
 
 
 def _is_decided(case: Case) -> bool:
-    """Whether the specification decides that there is a result, and which."""
+    """Check whether the specification defines exactly one result."""
     return case.expected is not None and not case.latitude
 
 
@@ -109,7 +109,7 @@ def test_the_exceptions_are_needed(reasons: dict[str, str]) -> None:
 
 
 def test_the_published_run_has_departures_and_right_results() -> None:
-    """Else the tests above hold of nothing."""
+    """Otherwise the tests above would check nothing."""
     for runtime in RUNTIMES:
         verdicts = read_verdicts()[runtime]
         assert sum(verdict in FORESEEING for verdict in verdicts.values()) > 100

@@ -1,4 +1,4 @@
-"""What the doctor says of the cost of a rewritten model. No test depends on how fast anything is."""
+"""The doctor's text about the cost of a rewritten model. No test depends on how fast anything is."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 F32, I64 = np.float32, np.int64
 INPUTS = {"data": np.zeros(4, F32), "places": np.array([[3], [0], [-1]]), "updates": np.array([1, 2, 4], F32)}
-SLOW = Cost(1e-3, 4e-3, 2e-3, right=frozenset({"original", "rewritten", "session"}))  # the session is better
+SLOW = Cost(1e-3, 4e-3, 2e-3, right=frozenset({"original", "rewritten", "session"}))  # the session is faster
 
 
 def scatter(op_type: str = "ScatterND", opset: int = 18, **attributes: Any) -> onnx.ModelProto:
@@ -36,7 +36,7 @@ def scatter(op_type: str = "ScatterND", opset: int = 18, **attributes: Any) -> o
 
 
 def dying() -> onnx.ModelProto:
-    """A model with the inputs and outputs of `scatter` that ends ONNX Runtime, or that it refuses."""
+    """Return a model with the inputs and outputs of `scatter` that ONNX Runtime refuses or that crashes it."""
     return model(
         [node("GatherND", "data places", "out", batch_dims=-7), node("Identity", "updates", "other")],
         {"data": (F32, [4]), "places": (I64, [3, 1]), "updates": (F32, [3])},
@@ -45,7 +45,7 @@ def dying() -> onnx.ModelProto:
 
 
 def fixed_with(monkeypatch: pytest.MonkeyPatch, folder: Path, cost: Cost, source: Any = None) -> Fixed:
-    """A model fixed for ONNX Runtime, where a run takes as long as ``cost`` says."""
+    """Fix a model for ONNX Runtime, with ``cost`` as the measured times."""
     monkeypatch.setattr(fixes, "measure_cost", lambda *arguments: cost)
     return fix(source or scatter(reduction="add"), folder / "fixed.onnx", INPUTS, targets=["onnxruntime"])
 
@@ -184,7 +184,7 @@ def test_the_inputs_of_an_ir_may_come_in_any_order(tmp_path: Path) -> None:
             Cost(None, 2e-3, errors={"original": "it says no"}),
             "the original fails in abacus: it says no\na run of abacus takes 2 ms",
         ),
-        (Cost(1e-3, None, errors={"rewritten": "it says no"}), ""),  # `on_targets` has it
+        (Cost(1e-3, None, errors={"rewritten": "it says no"}), ""),  # `on_targets` reports it
     ],
 )
 def test_times_are_named_where_they_differ(cost: Cost, text: str) -> None:
@@ -198,7 +198,7 @@ ALL = frozenset({"original", "rewritten", "session"})
     ("cost", "is_better"),
     [
         (SLOW, True),
-        (Cost(1e-3, 4e-3, 3.9e-3, right=ALL), False),  # as fast
+        (Cost(1e-3, 4e-3, 3.9e-3, right=ALL), False),  # equally fast
         (Cost(1e-3, 4e-3, 8e-3, right=ALL), False),  # slower
         (Cost(1e-3, 4e-3, 2e-3, right=ALL - {"session"}), False),  # faster, but not right
         (Cost(1e-3, 4e-3, 8e-3, right=ALL - {"rewritten"}), True),  # slower, but right
@@ -245,7 +245,7 @@ def test_what_is_recommended_can_be_typed(tmp_path: Path, monkeypatch: pytest.Mo
 # Cheaper rewritings
 
 
-MANY = 10_000  # updates, of which ONNX Runtime's threads leave another one than the last in some of twenty runs
+MANY = 10_000  # the number of updates; in some of twenty runs, ONNX Runtime's threads do not leave the last one
 
 
 def put_one_by_one(inputs: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -274,7 +274,7 @@ def test_the_last_update_of_a_row_is_written_as_a_whole(k: int, known: bool, tmp
     assert "each update got the values of the last one for the same place" in [each.text for each in fixed.made]
     [put] = [each for each in onnx.load(tmp_path / "fixed.onnx").graph.node if each.name == "put"]
     assert put.op_type == "ScatterND"
-    assert set(fixed.on_targets.values()) == {"the same bits"}
+    assert set(fixed.on_targets.values()) == {"bit-for-bit identical"}
     expected = put_one_by_one(inputs)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2

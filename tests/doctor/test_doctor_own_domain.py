@@ -1,4 +1,4 @@
-"""What the doctor says of nodes of the domain ``gatherscatter``, and where it recommends that domain."""
+"""The doctor's results for nodes of the domain ``gatherscatter``, and its recommendations of that domain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.onnx_graphs import model, node
 
 
 def scatter(**attributes: object) -> onnx.ModelProto:
-    """A ScatterND with a reduction, in our domain if it has the attribute ``opset``, and a Gather of ONNX."""
+    """Return a ScatterND with a reduction, in our domain if it has the attribute ``opset``, and a Gather of ONNX."""
     domain = "gatherscatter" if "opset" in attributes else ""
     return model(
         [
@@ -28,13 +28,14 @@ def scatter(**attributes: object) -> onnx.ModelProto:
 
 
 CONVERT = (
-    "onnxruntime: for any language, gatherscatter convert MODEL FIXED.onnx --for onnxruntime writes a model that does"
+    "onnxruntime: for any language, gatherscatter convert MODEL FIXED.onnx --for onnxruntime writes a model with "
+    "correct results"
 )
-PYTHON = "onnxruntime: in Python, gatherscatter.onnx.InferenceSession(MODEL) runs these nodes rightly"
+PYTHON = "onnxruntime: in Python, gatherscatter.onnx.InferenceSession(MODEL) runs these nodes correctly"
 LIBRARY = (
-    "onnxruntime: nodes of the domain gatherscatter need this package's library; gatherscatter library prints its path"
+    "onnxruntime: nodes of the domain gatherscatter need gatherscatter's library; gatherscatter library prints its path"
 )
-ELSEWHERE = "there is no library with the domain gatherscatter; use the model without it"
+ELSEWHERE = "no library has the domain gatherscatter; use the model without this domain"
 
 
 def test_the_library_is_recommended_where_onnx_runtime_departs() -> None:
@@ -53,7 +54,7 @@ def test_nodes_of_the_domain_are_right_in_onnx_runtime_only() -> None:
         verdicts = {target: str(verdict) for target, verdict in found.verdicts.items()}
         assert verdicts == {"onnxruntime": "supported", "openvino": "not for this format"}
         assert diagnosis.advice == [LIBRARY, f"openvino: {ELSEWHERE}"]
-        assert found.facts == ("made at run time" if given is None else "3 tuples, -1..1, 1 negative, 1 repeated")
+        assert found.facts == ("computed at run time" if given is None else "3 tuples, -1..1, 1 negative, 1 repeated")
     assert examine(scatter(opset=18), targets=["onnxruntime"]).advice == [LIBRARY]
 
 

@@ -1,6 +1,6 @@
-"""Damaged files of arrays, and damaged journals of Zarr jobs: one line, in little time and memory, no lost update.
+"""Damaged files of arrays and journals of Zarr jobs: one line, in little time and memory, and no lost update.
 
-For more of it: ``python tools/fuzz_files.py --seconds 600``.
+To run longer: ``python tools/fuzz_files.py --seconds 600``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def refusal(path: Path) -> str:
 
 def packed(path: Path, members: list[tuple[str, bytes]], method: int) -> bytes:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that are given twice
+        warnings.simplefilter("ignore")  # about names that occur twice
         with zipfile.ZipFile(path, "w", method) as archive:
             for name, content in members:
                 archive.writestr(name, content)
@@ -78,9 +78,9 @@ def test_damage_at_random() -> None:
 def test_every_method_of_compression(tmp_path: Path, method: str) -> None:
     path = tmp_path / "x.npz"
     arrays: dict[str, np.ndarray] = {
-        "zeros": np.zeros(5_000_000, np.int8),  # which LZMA and bzip2 shrink far more than deflate can
+        "zeros": np.zeros(5_000_000, np.int8),  # LZMA and bzip2 compress these far more than deflate can
         "numbers": np.random.default_rng(0).integers(0, 99, (300, 100)),
-        "/model/x:0": np.ones((2, 3), np.float32),  # what models call their tensors
+        "/model/x:0": np.ones((2, 3), np.float32),  # a typical name of a tensor in a model
         "../../x": np.array(["a", "bc"]),
         "none": np.zeros((0, 3)),
     }
@@ -101,7 +101,7 @@ def test_archives_that_are_cut_off_or_damaged_anywhere(tmp_path: Path, method: s
         refusal(path)
     for at in range(len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
-        try:  # a date, say, may be another one
+        try:  # some damage, such as to a date, is harmless
             found = read_tensors(path)
         except ModelError:
             refusal(path)
@@ -112,7 +112,7 @@ def test_archives_that_are_cut_off_or_damaged_anywhere(tmp_path: Path, method: s
 
 @pytest.mark.parametrize("method", ["bzip2", "lzma"])
 def test_a_member_that_unpacks_to_more_than_it_claims(tmp_path: Path, method: str) -> None:
-    """A few bytes that stand for 100 MB are not unpacked to read a header."""
+    """A few bytes that expand to 100 MB are not decompressed to read a header."""
     content = bytearray(packed(tmp_path / "x.npz", [("a.npy", bytes(100_000_000))], METHODS[method]))
     directory = content.index(b"PK\x01\x02")
     content[directory + 24 : directory + 28] = struct.pack("<I", 200)
@@ -174,7 +174,7 @@ def test_headers_that_python_cant_read(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_headers_of_other_times(tmp_path: Path) -> None:
-    """Python 2 wrote sizes as 3L. NumPy 1 knew the type S as a. Names that Latin-1 lacks need version 3."""
+    """Python 2 wrote sizes as 3L. NumPy 1 accepted the type a for S. Names outside Latin-1 require version 3."""
     (tmp_path / "x.npy").write_bytes(header(described("'<i4'", "(2L,)")) + b"\1\0\0\0" * 2)
     assert read_tensors(tmp_path / "x.npy")["x"].tolist() == [1, 1]
     (tmp_path / "x.npy").write_bytes(header(described("'|a3'", "(1,)")) + b"abc")
@@ -219,7 +219,7 @@ def test_a_journal_that_is_cut_off_ends_with_a_whole_line(tmp_path: Path) -> Non
 
 
 def test_no_damage_to_a_journal_goes_unnoticed(tmp_path: Path) -> None:
-    """Wrong numbers of chunks would have updates made twice, and so would entries that are lost."""
+    """Wrong chunk numbers would repeat updates, and so would lost entries."""
     from gatherscatter.zarr.journal import JobError
 
     content = fuzz_files.good("journal")

@@ -1,4 +1,4 @@
-"""What a model costs grows with the size of its file, in every respect in which a file can grow."""
+"""The cost of a model is proportional to the size of its file, in every respect in which a file can grow."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tools.fuzz_models.limits import SECONDS, Meter
 from tools.fuzz_models.model_tools import TOOLS
 
 COUNT = 3000
-NOTICEABLE = 1.2  # seconds; less is not worth a comparison, for a busy machine makes more of a difference
-EXCESS = 3.2  # twice the size may cost twice the time, and the noise of a busy machine
+NOTICEABLE = 1.2  # seconds; shorter times vary too much on a busy machine to compare
+EXCESS = 3.2  # twice the size may take twice the time, plus the noise of a busy machine
 
 READERS: dict[str, Callable[[Path], object]] = {"load": load, **TOOLS}
 
 
 def seconds(read: Callable[[Path], object], path: Path) -> float:
-    """Processor time that reading a file takes, the least of two."""
+    """Return the processor time to read a file, the shorter of two."""
     times = []
     for _ in range(2):
         gc.collect()
         start = time.process_time()
-        with contextlib.suppress(ModelError):  # a refusal may take no longer
+        with contextlib.suppress(ModelError):  # refusing a file may not take longer
             read(path)
         times.append(time.process_time() - start)
         if times[0] < NOTICEABLE:

@@ -1,7 +1,7 @@
-"""Model files as an attack surface: damage drawn at random, and attacks that take some thought.
+"""Model files as an attack surface: random damage, and deliberate attacks.
 
-What single defects are called is in test_onnx_hostile.py and test_ir_hostile.py; here is what every file may cost, and
-that the command line says one line too. For more of it: ``python -m tools.fuzz_models --seconds 600``.
+test_onnx_hostile.py and test_ir_hostile.py check the messages of single defects. The tests here limit the cost of any
+file, and check that the command line prints one line. To run longer: ``python -m tools.fuzz_models --seconds 600``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ROOT = Path(fuzz_models.__file__).parents[2]
 
 @contextmanager
 def within_limits() -> Iterator[None]:
-    """Two seconds of processor time and 200 MB (where that can be measured), whatever the file asks for."""
+    """Allow two seconds of processor time and 200 MB (where this can be measured), for any file."""
     with Meter() as meter:
         yield
     assert meter.seconds < SECONDS
@@ -75,7 +75,7 @@ def use(path: Path, inputs: dict[str, Any] | None) -> None:
 
 
 def refused(path: Path, reason: str, inputs: dict[str, Any] | None = None) -> None:
-    """Loading, or running on the inputs, ends in one line with the reason, and so does the command."""
+    """Check that loading or running ends with one line that gives the reason, and so does the command."""
     with within_limits(), pytest.raises(ModelError) as caught:
         use(path, inputs)
     text = str(caught.value)
@@ -91,7 +91,7 @@ def refused(path: Path, reason: str, inputs: dict[str, Any] | None = None) -> No
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
 def test_damage_at_random() -> None:
-    """Every one of these files ends in a result or in one line, within the limits."""
+    """Each of these files ends with a result or with one line, within the limits."""
     command = [sys.executable, "-m", "tools.fuzz_models", "--cases", "600", "--seed", "1", "--seconds", "60"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -115,11 +115,11 @@ def test_a_case_is_the_same_again(text: str) -> None:
     assert case.files() != Case(case.model, case.number + 1).files()
 
 
-# Entity bombs: few bytes that stand for a lot
+# Entity bombs: few bytes that represent a lot of data
 
 
 def doubling(levels: int) -> onnx.ModelProto:
-    """Every function calls the one before it twice."""
+    """Return functions that each call the previous one twice."""
     own = {"my": 1}
     functions = [function("my", "F0", "x", "y", [node("Neg", "x", "y")])]
     for i in range(1, levels):
@@ -129,7 +129,7 @@ def doubling(levels: int) -> onnx.ModelProto:
 
 
 def test_functions_that_double(tmp_path: Path) -> None:
-    """Two kilobytes, and 2**40 nodes."""
+    """The file has two kilobytes and would expand to 2**40 nodes."""
     refused(saved(doubling(40), tmp_path), "nodes")
     loaded = load(saved(doubling(8), tmp_path))
     assert loaded.run(ONE)["y"].tolist() == [1, 1, 1]
@@ -180,7 +180,7 @@ def test_an_input_of_a_thousand_dimensions(tmp_path: Path) -> None:
 
 
 def test_outputs_declared_huge(tmp_path: Path) -> None:
-    """Only shown, never made."""
+    """The outputs are only displayed, never allocated."""
     path = saved(model([node("Neg", "x", "y")], X, {"y": (F32, [2**62, -1, 2**40])}), tmp_path)
     with within_limits():
         assert load(path).run(ONE)["y"].tolist() == [-1, -1, -1]
@@ -188,7 +188,7 @@ def test_outputs_declared_huge(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [2 * 10**7, 10**18])
 def test_nothing_split_into_many_parts(count: int, tmp_path: Path) -> None:
-    """No elements are as many parts without elements as one likes."""
+    """An empty tensor can be split into any number of empty parts."""
     writer = IRWriter()
     x = writer.parameter("x", "f32", [0])
     writer.result("y", writer.layer("Split", "opset1", [x, np.int64(0)], attributes={"num_splits": count}))
@@ -199,7 +199,7 @@ def test_nothing_split_into_many_parts(count: int, tmp_path: Path) -> None:
 
 
 def test_external_data_that_overlap_are_not_copied(tmp_path: Path) -> None:
-    """A thousand tensors over one megabyte are a megabyte."""
+    """A thousand tensors over the same megabyte take one megabyte."""
     (tmp_path / "w.bin").write_bytes(bytes(1 << 20))
     made = model([node("Neg", "x", "y")], X, Y)
     for i in range(1000):
@@ -212,7 +212,7 @@ def test_external_data_that_overlap_are_not_copied(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
 @pytest.mark.parametrize("target", ["../secret", "m.bin", "up/secret", "/dev/zero"])
 def test_weights_that_are_a_link_out_of_the_folder(target: str, tmp_path: Path) -> None:
-    """What is beside the model belongs to whoever made it; what a link of his leads to may not."""
+    """Files next to the model belong to its author. A link there may lead to files that do not."""
     (tmp_path / "secret").write_bytes(bytes(64))
     folder = tmp_path / "model"
     folder.mkdir()
@@ -227,7 +227,7 @@ def test_weights_that_are_a_link_out_of_the_folder(target: str, tmp_path: Path) 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a permission there")
 def test_weights_in_a_cache_of_links(tmp_path: Path) -> None:
-    """A cache keeps both files elsewhere, and links to them."""
+    """A cache stores both files elsewhere, and links to them."""
     store = tmp_path / "store"
     store.mkdir()
     writer = IRWriter()
@@ -254,7 +254,7 @@ def test_a_branch_that_reads_the_result_of_its_own_node(tmp_path: Path) -> None:
 
 def test_a_cycle_of_a_thousand_nodes(tmp_path: Path) -> None:
     nodes = [node("Neg", f"y{(i + 1) % 1000}", f"y{i}") for i in range(1000)]
-    refused(saved(model(nodes, X, {"y0": (F32, None)}), tmp_path), "is made by a later node")
+    refused(saved(model(nodes, X, {"y0": (F32, None)}), tmp_path), "is the output of a later node")
 
 
 # Names given twice
@@ -273,7 +273,7 @@ def test_names_of_a_megabyte(tmp_path: Path) -> None:
     made.graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]))
     path = saved(made, tmp_path)
     refused(path, "must have shape [2]", {name: np.zeros(3, F32)})
-    refused(path, "no array was given for input", {})
+    refused(path, "without an array", {})
     refused(path, "the model has no input", {"x": np.zeros(3, F32)})
 
 
@@ -334,7 +334,7 @@ def test_many_functions(tmp_path: Path) -> None:
 
 
 def test_many_branches(tmp_path: Path) -> None:
-    """Two thousand subgraphs in a row."""
+    """The model has two thousand consecutive subgraphs."""
     nodes = []
     for i in range(1000):
         then = graph([node("Neg", f"v{i}", f"t{i}")], {}, {f"t{i}": (F32, None)})
@@ -345,7 +345,7 @@ def test_many_branches(tmp_path: Path) -> None:
     assert loaded.run({"v0": np.ones(3, F32), "flag": np.array(True)})["v1000"].tolist() == [1, 1, 1]
 
 
-# What nodes outside the family raise
+# Errors of nodes outside the family
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_errors_of_other_nodes_are_one_line(
 
 
 def test_a_result_is_the_callers_own(tmp_path: Path) -> None:
-    """Also when it is a constant of the model."""
+    """This holds even if the result is a constant of the model."""
     made = model([node("Constant", "", "y", value_floats=[1.0, 2.0])], {}, Y)
     loaded = load(saved(made, tmp_path))
     result = loaded.run({})["y"]
@@ -393,7 +393,7 @@ def test_long_attributes(tmp_path: Path) -> None:
     refused(writer.save(tmp_path / "m.xml"), "element type")
 
 
-# Nodes that take long
+# Nodes that run for a long time
 
 
 def matching(pattern: str, text: str) -> onnx.ModelProto:
@@ -433,7 +433,7 @@ def test_an_expression_that_takes_long_to_compile(tmp_path: Path) -> None:
 
 
 def test_any_node_has_the_limit() -> None:
-    """Nodes in a subgraph share that of their node; Python code ends at its next instruction."""
+    """Nodes in a subgraph share the limit of their node. Python code ends at its next instruction."""
     weights = {"w": np.ones((1, 1, 40, 40), F32)}
     body = graph(
         [node("Identity", "go", "still"), node("ConvTranspose", "x w", "v")],
@@ -448,7 +448,7 @@ def test_any_node_has_the_limit() -> None:
         with pytest.raises(TimeoutError, match="node_time_limit allows more") as caught:
             gs.run(some, image, node_time_limit=limit)
         assert nodes[0].op_type in caught.value.__notes__[0]
-    time.sleep(0.01)  # nothing is raised any more
+    time.sleep(0.01)  # no exception may be raised later
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan")])
@@ -457,7 +457,7 @@ def test_limits_are_positive(limit: float) -> None:
         gs.run(matching("a", "a"), {}, node_time_limit=limit)
 
 
-# What other tools than `run` read before they run anything
+# The readers that other tools run before they execute a model
 
 
 def parsed(text: str) -> onnx.ModelProto:
@@ -477,7 +477,7 @@ HOSTILE = {
 
 
 def wide_calls(count: int) -> onnx.ModelProto:
-    """Calls of a function that joins many values of high rank."""
+    """Return calls of a function that joins many values of high rank."""
     made = [function("my", "F", "a", "b", [node("Concat", "a " * 2700, "c", axis=0), node("Identity", "a", "b")])]
     nodes = [node("F", f"v{i}" if i else "x", f"v{i + 1}", domain="my") for i in range(count)]
     gather = node("Gather", f"v{count} at", "y")
@@ -516,7 +516,7 @@ REPEATED = {wide_calls: 900, long_shape: 40_000, nameless_parts: 200_000, repeat
 @pytest.mark.parametrize("tool", ["doctor", "session"])
 @pytest.mark.parametrize("build", REPEATED)
 def test_what_is_named_often_costs_little(build: Callable[[int], onnx.ModelProto], tool: str, tmp_path: Path) -> None:
-    """Files of up to 400 KB in which a few bytes stand for a value of high rank, or for many elements."""
+    """In files of up to 400 KB, a few bytes represent a value of high rank, or many elements."""
     path = saved(build(REPEATED[build]), tmp_path)
     assert path.stat().st_size < 500_000
     with within_limits(), contextlib.suppress(ModelError):
@@ -541,5 +541,5 @@ def test_convert_refuses_a_model_without_the_default_domain() -> None:
     made = parsed("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     made.graph.node[0].op_type, made.graph.node[0].domain = "Scaler", "ai.onnx.ml"
     made.opset_import[0].domain, made.opset_import[0].version = "ai.onnx.ml", 3
-    with pytest.raises(ModelError, match=r"Scaler \(1/1\): convert does not know nodes of domain ai\.onnx\.ml"):
+    with pytest.raises(ModelError, match=r"Scaler \(1/1\): convert does not support nodes of domain ai\.onnx\.ml"):
         gs.openvino.convert(made)

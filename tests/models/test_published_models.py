@@ -1,7 +1,7 @@
-"""Models that others published as packages, run whole and as their users would: each must give a known answer.
+"""Complete models that were published as packages. Each must give a known answer.
 
-Every run is held against ONNX Runtime, on one thread and on many. Sums of float32 in another order differ by some 1e-7
-of their largest term, and some dozen layers, recurrences and exponentials make up to 1e-4 of that.
+Every run is compared with ONNX Runtime, on one thread and on many. Sums of float32 in another order differ by about
+1e-7 of their largest term. Dozens of layers, recurrences and exponentials increase this to at most 1e-4.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEED = 4
 
 
 def published(package: str, pattern: str) -> Path:
-    """The file of an installed package. Nothing of the package is imported, so what it depends on may be absent."""
+    """Return a file of an installed package. The package is not imported, so its dependencies may be missing."""
     try:
         files = distribution(package).files
     except PackageNotFoundError:
@@ -52,7 +52,7 @@ RUNNERS = {"run": run, "InferenceSession": session}
 
 
 class Checked:
-    """A model whose every run must agree with ONNX Runtime's."""
+    """A model whose every run must agree with ONNX Runtime."""
 
     def __init__(self, path: Path, runner: str) -> None:
         self.run = RUNNERS[runner](path)
@@ -86,7 +86,7 @@ def load(request: pytest.FixtureRequest) -> Callable[[str, str], Checked]:
     return lambda package, pattern: Checked(published(package, pattern), request.param)
 
 
-# Magika: what kind of file some bytes are
+# Magika: the type of a file
 
 
 def array_file() -> bytes:
@@ -114,7 +114,7 @@ CONTENTS = {
 
 
 def first_and_last(content: bytes, count: int = 1024, padding: int = 256) -> list[int]:
-    """What Magika looks at: the first and the last bytes that are no white space."""
+    """Return Magika's input: the first and the last bytes, without white space at the ends."""
     first, last = content.lstrip()[:count], content.rstrip()[-count:]
     return [*first, *[padding] * (count - len(first)), *[padding] * (count - len(last)), *last]
 
@@ -131,7 +131,7 @@ def test_file_types_are_recognised(load: Callable[[str, str], Checked]) -> None:
 
 
 def rising_tone() -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The frequency of each sample, which goes up an octave in a second, and what the model takes."""
+    """Return the frequency of each sample, which rises an octave in a second, and the model's input."""
     frequency = 150 * 2 ** (np.arange(RATE) / RATE)
     turns = np.cumsum(frequency) / RATE
     tone = 0.2 * sum(np.sin(2 * np.pi * k * turns) / k for k in range(1, 7))
@@ -142,7 +142,7 @@ def rising_tone() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 def test_a_rising_tone_is_followed(load: Callable[[str, str], Checked]) -> None:
     frequency, inputs = rising_tone()
     pitch, confidence = load("swift-f0", "swift_f0/model.onnx")(**inputs)
-    inside = slice(2, -2)  # frames that see nothing of the time before and after
+    inside = slice(2, -2)  # frames that do not include the time before or after
     assert confidence[0, inside].min() > 0.9
     np.testing.assert_allclose(pitch[0, inside], frequency[::256][: pitch.shape[1]][inside], rtol=0.01)
 
@@ -153,13 +153,13 @@ def test_its_gathers_and_scatters_are_this_package_s(monkeypatch: pytest.MonkeyP
     assert set(names) == {"onnx.Gather-13", "onnx.GatherElements-13", "onnx.ScatterElements-18"}
 
 
-# Silero VAD: whether somebody speaks
+# Silero VAD: whether somebody is speaking
 
 VOWELS = [(730, 1090, 2440), (270, 2290, 3010), (300, 870, 2240), (530, 1840, 2480)]  # resonances of ah, ee, oo, eh
 
 
 def vowels() -> np.ndarray:
-    """A second of a voice: pulses of a pitch that wavers, through the resonances of four vowels."""
+    """Return a second of a voice: pulses of a varying pitch, filtered by the resonances of four vowels."""
     count = RATE // len(VOWELS)
     time = np.arange(count) / RATE
     pitch = 120 + 30 * np.sin(2 * np.pi * 1.3 * np.arange(RATE) / RATE)
@@ -172,7 +172,7 @@ def vowels() -> np.ndarray:
 
 
 def speech_probabilities(silero: Checked, audio: np.ndarray) -> np.ndarray:
-    """One for each 512 samples; the model sees the 64 before them too, and its own state."""
+    """Return one probability for each 512 samples. The model also sees the 64 samples before them and its state."""
     state, before, probabilities = np.zeros((2, 1, 128), F32), np.zeros(64), []
     for start in range(0, audio.size - 511, 512):
         window = np.concatenate([before, audio[start : start + 512]])
@@ -190,16 +190,16 @@ def test_a_voice_is_told_from_noise(load: Callable[[str, str], Checked]) -> None
     assert not heard[33:].any()
 
 
-# PP-OCR: where text is in a picture, which way up, and what it says
+# PP-OCR: the place, the direction and the content of text in a picture
 
-DIGITS = [  # rows of five dots each, one hexadecimal number a row
+DIGITS = [  # rows of five dots each, one hexadecimal number per row
     *("0E11131519110E", "040C040404040E", "0E11010204081F", "1F02040201110E", "02060A121F0202"),
     *("1F101E0101110E", "0608101E11110E", "1F010204080808", "0E11110E11110E", "0E11110F01020C"),
 ]
 
 
 def picture(text: str) -> np.ndarray:
-    """Digits of 7 x 5 dots of 4 x 4 pixels, dark (0) on light (1), in a frame as wide as two dots."""
+    """Return digits of 7 x 5 dots of 4 x 4 pixels, dark (0) on light (1), in a frame that is two dots wide."""
     dots = np.ones((11, 6 * len(text) + 3))
     for at, digit in enumerate(text):
         rows = np.frombuffer(bytes.fromhex(DIGITS[int(digit)]), np.uint8)
@@ -216,7 +216,7 @@ def resized(image: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def three_colours(image: np.ndarray, mean: Any = 0.5, deviation: Any = 0.5) -> np.ndarray:
-    """What the models take: three normalized planes."""
+    """Return the models' input: three normalized planes."""
     mean, deviation = (np.broadcast_to(value, 3)[:, None, None] for value in (mean, deviation))
     return ((image - mean) / deviation)[None].astype(F32)
 
@@ -237,7 +237,7 @@ def test_digits_are_found_and_read(load: Callable[[str, str], Checked]) -> None:
     assert 30 <= rows.min() < rows.max() < 30 + digits.shape[0]
     assert 70 <= columns.min() < columns.max() < 70 + digits.shape[1]
 
-    margin = (rows.max() - rows.min()) // 2  # the model is made to find the middle of lines
+    margin = (rows.max() - rows.min()) // 2  # the model finds only the middle of lines
     line = page[rows.min() - margin : rows.max() + margin + 1, columns.min() - margin : columns.max() + margin + 1]
     for turned, upside_down in ((line, 0), (line[::-1, ::-1], 1)):
         [way_up] = turner(x=three_colours(resized(turned, 80, 160)))
@@ -249,7 +249,7 @@ def test_digits_are_found_and_read(load: Callable[[str, str], Checked]) -> None:
     assert "".join(characters[at] for at in best[changed & (best > 0)]) == "3141592"
 
 
-# Piper: a word spoken
+# Piper: a spoken word
 
 
 def test_a_word_is_spoken(load: Callable[[str, str], Checked]) -> None:

@@ -1,4 +1,4 @@
-"""Gather and the node that reads its rows, as one step: the bits, errors and names of two steps."""
+"""A Gather and the reader of its rows run as one step, with the bits, errors and names of two steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INTEGERS = ["int8", "int32", "int64", "uint8", "uint64"]
 
 @pytest.fixture(autouse=True)
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Pairs of any size run as one step; the list says of each pair that ran whether it did."""
+    """Make pairs of any size run as one step. The list records for each pair that ran whether it did."""
     seen: list[bool] = []
     run = fusion.Pair.run
 
@@ -42,13 +42,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def run_both(made: onnx.ModelProto, inputs: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The first output of a model with pairs as one step, and as two."""
+    """Return the first output of a model, with pairs as one step and as two steps."""
     one, two = (next(iter(load_onnx(made, fuse=fuse).run(inputs).values())) for fuse in (True, False))
     return one, two
 
 
 def assert_same_bits(result: np.ndarray, expected: np.ndarray) -> None:
-    """The same type, shape and bits; a NaN may be another NaN."""
+    """Check that type, shape and bits are equal. All NaN count as equal."""
     assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
     nan = expected != expected
     np.testing.assert_array_equal(result != result, nan)
@@ -59,7 +59,7 @@ def assert_same_bits(result: np.ndarray, expected: np.ndarray) -> None:
 
 
 def random_elements(draw: st.DrawFn, random: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Elements of many sizes, with some that are special."""
+    """Return elements of many magnitudes, including special values."""
     kind = np.dtype(dtype)
     if dtype in INTEGERS:
         info = np.iinfo(kind)
@@ -73,7 +73,7 @@ def random_elements(draw: st.DrawFn, random: np.random.Generator, dtype: str, sh
 
 
 def initial(draw: st.DrawFn, random: np.random.Generator, data: np.ndarray, rows: int) -> np.ndarray:
-    """What a scatter begins with: zeros, a constant, any elements."""
+    """Return the initial values of a scatter: zeros, a constant, or any elements."""
     kind = draw(st.sampled_from(["zeros", "negative zeros", "ones", "any"]))
     shape = (rows, *data.shape[1:])
     if kind == "any":
@@ -85,7 +85,7 @@ def initial(draw: st.DrawFn, random: np.random.Generator, data: np.ndarray, rows
 def scatter_model(
     op_type: str, dtype: str, reduction: str, index: str = "int64", opset: int = 18, **attributes: Any
 ) -> onnx.ModelProto:
-    """Rows that are gathered and scattered into init."""
+    """Return a model that gathers rows and scatters them into init."""
     nodes = [
         node("Gather", "data source", "rows"),
         node(op_type, "init target rows", "out", reduction=reduction, **attributes),
@@ -117,7 +117,7 @@ def scatters(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, np.ndarray], s
         target = view if draw(st.booleans()) else view.copy()
         if target.size > 1 and draw(st.integers(0, 4)) == 0:
             target = target.copy()
-            target.flat[-1] = random.integers(rows)  # a row with indices that differ
+            target.flat[-1] = random.integers(rows)  # a row with different indices
     made = scatter_model(op_type, dtype, reduction, index)
     init = data if draw(st.booleans()) and size == rows else initial(draw, random, data, rows)
     return made, {"data": data, "source": source, "init": init, "target": target}, f"onnx.{op_type}-18"
@@ -141,7 +141,7 @@ def test_scatters_run_as_one_step(op_type: str, reduction: str, dtype: str, step
     random = np.random.default_rng(7)
     data = random.integers(0, 9, (5, 4)).astype(dtype)
     source, target = random.integers(-5, 5, 60), random.integers(-6, 6, (60, 1))
-    target[target == 2] = 3  # nothing is scattered there
+    target[target == 2] = 3  # no update goes to row 2
     if op_type == "ScatterElements":
         target = target.repeat(4, axis=1)
     made = scatter_model(op_type, dtype, reduction)
@@ -167,7 +167,7 @@ def test_sums_of_negative_zeros_begin_with_the_zeros_of_init(steps: list[bool]) 
 
 
 def reduce_model(op_type: str, dtype: str, axes: list[int] | None, keepdims: int, opset: int) -> onnx.ModelProto:
-    """Rows that are gathered and reduced; axes are an input or an attribute, as the opset has it."""
+    """Return a model that gathers rows and reduces them. Axes are an input or an attribute, depending on the opset."""
     as_input = opset >= (13 if op_type == "ReduceSum" else 18)
     nodes = [
         node("Gather", "data indices", "rows"),
@@ -261,7 +261,7 @@ def edges(count: int = 40) -> dict[str, np.ndarray]:
 
 
 def assert_steps(made: onnx.ModelProto, plan: str, inputs: dict[str, Any] | None = None) -> None:
-    """The plan of a model, and the same outputs as without fusion."""
+    """Check the plan of a model. Its outputs must be the same as without fusion."""
     loaded: Any = models.load(made)
     assert loaded.plan == plan
     expected = load_onnx(made).run(inputs or edges())
@@ -401,7 +401,7 @@ def test_small_pairs_run_as_two_steps(monkeypatch: pytest.MonkeyPatch, steps: li
 
 
 def expanding(reader: onnx.NodeProto, **more: tuple) -> onnx.ModelProto:
-    """A model that expands a line of indices to a box."""
+    """Return a model that expands a line of indices to a box."""
     nodes = [node("Gather", "x source", "rows"), node("Expand", "target shape", "box"), reader]
     return model(nodes, EDGES, {"out": (np.float32, None), **more}, {"shape": np.array([1, 4])})
 
@@ -457,11 +457,11 @@ def test_gathered_rows_take_no_memory(which: str, steps: list[bool]) -> None:
         inputs = {"data": x, "source": source, "init": init, "target": random.integers(0, nodes, (count, 1))}
     peak = _peak(loaded, inputs)
     assert steps == [True]
-    assert peak < gathered / 4  # some integers for each row, of 512 bytes
+    assert peak < gathered / 4  # some integers per row, and rows of 512 bytes
 
 
 def _peak(loaded: Model, inputs: dict[str, np.ndarray]) -> int:
-    """The most memory that a run takes at a time."""
+    """Return the peak memory of a run."""
     before = gs.pool_limit()
     gs.set_pool_limit(0)
     tracemalloc.start()

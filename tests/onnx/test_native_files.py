@@ -1,4 +1,4 @@
-"""Model files that `convert --for onnxruntime` writes: the same meaning, and all that they need beside them."""
+"""Model files that `convert --for onnxruntime` writes keep their meaning and include all files that they need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL = EXAMPLES / "message_passing" / "message_passing.onnx"
 
 
 def write_with_external_data(folder: Path) -> Path:
-    """A scatter into a table that is in another file, as is a constant in a node."""
+    """Write a scatter into a table that is in another file. A constant of a node is also there."""
     made = model(
         [
             node("Constant", "", "weights", value=numpy_helper.from_array(np.float32([1, 2, 3] * 7000), "w")),
@@ -103,7 +103,7 @@ def test_a_model_with_nothing_to_move_is_written(tmp_path: Path) -> None:
     made = model([node("Neg", "x", "out")], {"x": (np.float32, [2])}, {"out": (np.float32, [2])})
     onnx.save(made, tmp_path / "model.onnx")
     lines = succeed("convert", tmp_path / "model.onnx", tmp_path / "out.onnx", "--for", "onnxruntime").splitlines()
-    assert lines[-1] == "nothing was changed: ONNX Runtime runs this model rightly without the library"
+    assert lines[-1] == "nothing was changed: ONNX Runtime runs this model correctly without the library"
     assert onnx.load(tmp_path / "out.onnx") == made
 
 

@@ -1,4 +1,4 @@
-"""A Gather and what alone reads its rows become one node where that is certain to have the same meaning."""
+"""A Gather and the only reader of its rows become one node if the meaning is certain to be the same."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_feed(seed: int = 0, bags: int = 50, members: int = 2000) -> Arrays:
 
 
 def move(made: onnx.ModelProto, **options: bool) -> tuple[list[str], ModelPlan]:
-    """The operators after moving, in a copy."""
+    """Return the operators after the nodes of a copy were moved."""
     moved = onnx.ModelProto()
     moved.CopyFrom(made)
     plan = move_nodes(moved, **options)
@@ -43,7 +43,7 @@ def move(made: onnx.ModelProto, **options: bool) -> tuple[list[str], ModelPlan]:
 
 
 def check_bits(made: onnx.ModelProto, feed: Arrays) -> None:
-    """The fused model gives the bits of the two nodes."""
+    """Check that the fused model gives the bits of the two nodes."""
     expected = gs.run(made, feed)
     move_nodes(made)
     onnx.checker.check_model(made)
@@ -72,7 +72,7 @@ def test_indices_that_are_tuples_already() -> None:
 
 
 def test_gather_and_scatter_elements() -> None:
-    """As PyTorch exports sums over an index that is expanded."""
+    """PyTorch exports sums over an expanded index in this form."""
     shape = {**AXIS, "shape": np.array([1, WIDTH])}
     nodes = [
         node("Gather", "table rows", "some"),
@@ -115,7 +115,7 @@ def test_in_a_subgraph() -> None:
 
 
 def test_indices_of_several_scatters() -> None:
-    """The Unsqueeze goes with the last of them."""
+    """The Unsqueeze is removed with the last scatter that reads it."""
     more = [node("Gather", "table rows", "others"), node("ScatterND", "out tuples others", "last", reduction="max")]
     made = model([GATHER, TUPLES, ADD, *more], INPUTS, {"last": OUT["out"]}, AXIS)
     assert move(made)[0] == ["GatherReduce", "GatherReduce"]
@@ -187,7 +187,7 @@ def test_new_values_have_names_that_nothing_has() -> None:
     made = model([node("Neg", "table", "out/line"), GATHER, ADD, node("Abs", "out/line", "seen")], inputs, outputs)
     assert "GatherReduce" in move(made)[0]
     check_bits(made, feed)
-    # Neither has a name of a graph around it.
+    # In If branches, neither node may get a name that the outer graph uses.
     branches = {"then_branch": [GATHER, ADD], "else_branch": [node("Identity", "init", "out")]}
     choice = node("If", "which", "out", **{name: graph(nodes, {}, OUT) for name, nodes in branches.items()})
     nodes = [node("Neg", "table", "out/line"), choice, node("Abs", "out/line", "seen")]

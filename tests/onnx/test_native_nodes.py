@@ -1,4 +1,4 @@
-"""Nodes of a model are handed to the native library, which needs no ONNX Runtime."""
+"""Moving nodes of a model to the native library does not require ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADD = node("ScatterND", "x at new", "out", "collect", reduction="add")
 
 
 def move(made: onnx.ModelProto, **options: int) -> tuple[onnx.ModelProto, ModelPlan]:
-    """A copy of a model with its nodes moved. It runs, and gives the same bits."""
+    """Move the nodes of a copy of a model. Check that it runs and gives the same bits."""
     moved = onnx.ModelProto()
     moved.CopyFrom(made)
     plan = move_nodes(moved, **options)
@@ -67,7 +67,7 @@ def test_with_one_thread_onnxruntime_adds_up_rightly() -> None:
 
 
 def test_a_node_with_attributes_that_the_version_lacks_is_left() -> None:
-    """ONNX Runtime says what is wrong with it."""
+    """ONNX Runtime reports what is wrong with it."""
     for bad in (
         node("ScatterND", "x at new", "out", reduction="add", axis=1),
         node("ScatterND", "x at", "out", reduction="add"),
@@ -78,7 +78,7 @@ def test_a_node_with_attributes_that_the_version_lacks_is_left() -> None:
 
 
 def test_bodies() -> None:
-    """Also of a node in a graph that is changed itself."""
+    """Nodes in bodies are moved, even if the graph around a body also changes."""
     body, other = graph([ADD], {}, OUT), graph([node("Neg", "x", "z")], {}, {"z": (F32, ["n"])})
     collect = function("ours", "Collect", "a b c", "d", [node("ScatterND", "a b c", "d", reduction="add")])
     nodes = [
@@ -101,7 +101,7 @@ def test_bodies() -> None:
 
 
 def make_old_function(*inputs: tuple[str, type]) -> onnx.ModelProto:
-    """A model whose function of opset 13 gathers slices of each input."""
+    """Return a model whose function of opset 13 gathers slices of each input."""
     old = function("ours", "Pick", "a b", "d", [node("Gather", "a b", "d")], opset=13)
     calls = [node("Pick", f"{name} at", f"{name}_out", domain="ours") for name, _ in inputs]
     declared = {name: (np.dtype(element), ["n", 2]) for name, element in inputs}
@@ -125,13 +125,13 @@ def test_a_function_of_an_old_opset_for_two_types_is_left_with_a_note() -> None:
     plan = move_nodes(made)
     assert not list_own(made)
     assert "Gather (1/1) of function ours.Pick" in plan.kept
-    assert plan.notes[0].startswith("Gather (1/1) of function ours.Pick stays with ONNX Runtime: its function is of")
+    assert plan.notes[0].startswith("Gather (1/1) of function ours.Pick stays with ONNX Runtime: its function has")
     assert plan.notes[0] in str(plan)
 
 
 @pytest.mark.parametrize("limit", [10**6, 0])
 def test_what_the_calls_of_a_function_say_counts(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If there are too many calls to follow them, nothing is known of the types and shapes."""
+    """If there are too many calls to follow, types and shapes stay unknown."""
     monkeypatch.setattr("gatherscatter.onnx.value_info.MOST_READ", limit)
     sized = {"x": (F32, [3]), "at": (I64, [3, 1]), "new": (F32, [3])}
     collect = function("ours", "Collect", "a b c", "d", [node("ScatterND", "a b c", "d", reduction="add")])
@@ -144,7 +144,7 @@ def test_what_the_calls_of_a_function_say_counts(limit: int, monkeypatch: pytest
 @pytest.mark.parametrize(("count", "moved"), [(1023, 0), (1024, 1)])
 @pytest.mark.parametrize("op_type", ["Gather", "GatherND", "ScatterElements"])
 def test_many_single_elements_are_moved(op_type: str, count: int, moved: int) -> None:
-    """ONNX Runtime is right, but slower."""
+    """ONNX Runtime's result is right, but slower."""
     inputs = {"x": (F32, ["n"]), "at": (I64, [count, 1] if op_type == "GatherND" else [count]), "new": (F32, [count])}
     given = "x at new" if op_type == "ScatterElements" else "x at"
     plan = move_nodes(model([node(op_type, given, "out")], inputs, {"out": (F32, None)}))

@@ -1,4 +1,4 @@
-"""The node tests that the onnx package carries, through `gatherscatter.onnx.backend`."""
+"""The node tests of the onnx package, run through `gatherscatter.onnx.backend`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.recording import record_versions
 
 FAMILY = {row.op_type for row in gs.ops() if row.domain == "onnx"}
 
-# docs/specification.md, section 5.1, by file.
+# Names of docs/specification.md, section 5.1, by file.
 NAMES = {
     *("gather_0", "gather_1", "gather_2d_indices", "gather_negative_indices"),
     *("gather_elements_0", "gather_elements_1", "gather_elements_negative_indices"),
@@ -74,7 +74,7 @@ def test_exactly_the_29_node_tests_of_the_family_exist() -> None:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the op versions that run."""
+    """Record the names of the op versions that run."""
     return record_versions(monkeypatch)
 
 
@@ -191,7 +191,7 @@ def test_inputs_of_a_prepared_model_are_a_mapping_a_sequence_or_the_one_array(tm
 @pytest.mark.parametrize("device", ["CUDA", "CUDA:1", "GPU", "cpu", ""])
 def test_there_is_only_the_cpu(device: str) -> None:
     assert not backend.supports_device(device)
-    with pytest.raises(RuntimeError, match="there is only 'CPU'"):
+    with pytest.raises(RuntimeError, match="the only device is 'CPU'"):
         backend.prepare(CASES[0].model, device)
 
 
@@ -203,7 +203,7 @@ def test_the_module_has_all_that_the_interface_of_a_backend_has() -> None:
 
 
 def test_the_runner_of_the_onnx_package_takes_it() -> None:
-    """As backends are tested: its cases for operators whose name begins with scatternd."""
+    """This is the usual way to test a backend. The cases are those of operators whose name begins with scatternd."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         runner = BackendTest(backend, __name__).include(r"^test_scatternd.*_cpu$")
@@ -222,7 +222,7 @@ def test_run_node_with_an_optional_input_left_out() -> None:
 
 def test_what_is_not_supported_is_not_compatible() -> None:
     node = onnx.helper.make_node("NoSuchOp", ["x"], ["y"])
-    with pytest.raises(ModelError, match=r"NoSuchOp \(1/1\): there is no such operator"):
+    with pytest.raises(ModelError, match=r"NoSuchOp \(1/1\): ONNX defines no such operator"):
         backend.run_node(node, [np.zeros(2)])
     case = next(case for case in OURS if case.name == "test_scatternd")
     assert not backend.is_compatible(case.model, device="CUDA")

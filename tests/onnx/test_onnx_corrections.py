@@ -1,4 +1,4 @@
-"""Operators that the reference evaluator has wrong, and this package right: all against ONNX Runtime."""
+"""Operators that the reference evaluator gets wrong and this package gets right, compared with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_resize_before_it_had_regions(op_type: str, opset: int, mode: str, scale
 
 
 def test_upsample_with_an_attribute() -> None:
-    x = floats(*FOUR)  # ONNX Runtime has none of it
+    x = floats(*FOUR)  # ONNX Runtime does not have any of these
     made = one_node(node("Upsample", "x", "y", scales=[1.0, 1.0, 2.0, 3.0]), x, {}, 8)
     np.testing.assert_array_equal(gs.run(made, [x])["y"], x.repeat(2, axis=2).repeat(3, axis=3))
 
@@ -229,7 +229,7 @@ def test_recurrent_operators(op_type: str, direction: str, lengths: list[int], s
 
 @pytest.mark.parametrize("op_type", GATES)
 def test_recurrent_operators_with_the_batch_first(op_type: str) -> None:
-    """ONNX Runtime has no such layout: the other one, transposed, is as good."""
+    """ONNX Runtime lacks this layout, so the results are compared with the transposed other layout."""
     lengths, x = np.array([2, 6, 3], np.int32), floats(STEPS, BATCH, WIDTH)
     constants = {**recurrent(op_type, 2), "lengths": lengths}
     results = []

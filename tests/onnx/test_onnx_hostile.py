@@ -1,4 +1,4 @@
-"""Bad ONNX files: one clear line, at once, and no memory that the file doesn't account for."""
+"""Invalid ONNX files give a clear one-line error, fast, and only take memory in proportion to the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEGABYTE = 1 << 20
 
 @pytest.fixture(autouse=True)
 def modest() -> Iterator[None]:
-    """Every test here stays within 32 MB of Python and NumPy memory, and a time that a slow machine has too."""
+    """Limit each test to 32 MB of Python and NumPy memory, and to a time that a slow machine can meet."""
     tracemalloc.start()
     start = time.monotonic()
     yield
@@ -36,7 +36,7 @@ def modest() -> Iterator[None]:
 
 
 def refusal(made: onnx.ModelProto | Path) -> str:
-    """The one line with which a model is refused."""
+    """Return the single line with which a model is refused."""
     with pytest.raises(ModelError) as caught:
         load(made)
     text = str(caught.value)
@@ -50,7 +50,7 @@ def refused(made: onnx.ModelProto | Path, reason: str) -> None:
 
 
 def small() -> onnx.ModelProto:
-    """A good model with a bit of everything, to be spoilt."""
+    """Return a small valid model with many features, for tests to damage."""
     then = graph([node("ScatterND", "x at u", "t", "set")], {}, {"t": (F32, [3])}, {"u": np.array([1], F32)})
     otherwise = graph([node("Put", "x", "e", "put", domain="my")], {}, {"e": (F32, [3])})
     put = function(
@@ -81,7 +81,7 @@ def small() -> onnx.ModelProto:
     return made
 
 
-# Files that are no models
+# Files that are not models
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x00" * 50, b"\xff" * 50, b'{"ir_version": 8}', b"\x08\x0a"])
@@ -100,7 +100,7 @@ def test_every_truncation(tmp_path: Path) -> None:
 
 
 def test_random_damage() -> None:
-    """Whatever is in the bytes, it loads or is refused in one line."""
+    """Files with any bytes are loaded or refused with one line."""
     content = small().SerializeToString()
     rng = random.Random(3)
     refusals: list[str] = []
@@ -111,7 +111,7 @@ def test_random_damage() -> None:
         made = onnx.ModelProto()
         try:
             made.ParseFromString(bytes(damaged))
-        except Exception:  # refused by protobuf already
+        except Exception:  # protobuf already refuses these
             continue
         try:
             load(made)
@@ -139,7 +139,7 @@ def test_a_file_too_large_for_protobuf_isnt_read(tmp_path: Path) -> None:
     refused(path, "3221225472 bytes are more than an ONNX file can have")
 
 
-# Tensors that lie, wherever they are
+# Tensors with false descriptions, anywhere in a model
 
 
 def _initializer(made: onnx.ModelProto) -> TensorProto:
@@ -178,8 +178,8 @@ LIES = {
     "complex": (tensor(TensorProto.COMPLEX64, float_data=[1, 2, 3]), "needs 6 values in float_data; it has 3"),
     "wrong field": (tensor(int32_data=[1, 2, 3]), "float32 data must be in float_data, not in int32_data"),
     "two fields": (tensor(raw_data=b"\0" * 12, float_data=[1, 2, 3]), "data in raw_data and in float_data"),
-    "undefined": (tensor(TensorProto.UNDEFINED, raw_data=b"\0" * 12), "0 is no element type"),
-    "unknown type": (tensor(999, raw_data=b"\0" * 12), "999 is no element type"),
+    "undefined": (tensor(TensorProto.UNDEFINED, raw_data=b"\0" * 12), "0 is not an element type"),
+    "unknown type": (tensor(999, raw_data=b"\0" * 12), "999 is not an element type"),
     "raw strings": (tensor(TensorProto.STRING, raw_data=b"abc"), "strings can't be in raw_data"),
     "few strings": (tensor(TensorProto.STRING, string_data=[b"a"]), "needs 3 values in string_data; it has 1"),
     "segment": (tensor(segment=TensorProto.Segment(begin=0, end=3), raw_data=b"\0" * 12), "segments aren't supported"),
@@ -208,7 +208,7 @@ def test_the_place_of_a_bad_tensor_is_named() -> None:
 
 
 def test_strings_that_would_be_padded_to_gigabytes() -> None:
-    """Ten thousand short ones and one of 100 kB: 1 GB as fixed-width characters, before it is refused or not."""
+    """Ten thousand short strings and one of 100 kB would take 1 GB as fixed-width characters."""
     texts = [b"a"] * 10_000 + [b"b" * 100_000]
     made = small()
     _constant(made).CopyFrom(tensor(TensorProto.STRING, (len(texts),), string_data=texts))
@@ -255,7 +255,7 @@ def test_a_default_must_fit_the_input_it_is_for() -> None:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """The folder of a model, beside a file that is none of its business."""
+    """Return the folder of a model, next to a file that does not belong to the model."""
     (tmp_path / "secret").write_bytes(b"\0" * 64)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "good.bin").write_bytes(b"\0" * 64)
@@ -263,7 +263,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 def stored(folder: Path, place: Callable[[onnx.ModelProto], TensorProto], **entries: str) -> Path:
-    """A model with one external tensor of 3 floats."""
+    """Return a model with one external tensor of 3 floats."""
     made = small()
     target = place(made)
     name = target.name
@@ -282,17 +282,20 @@ EXTERNAL_LIES = {
     "absolute": ({"location": "/etc/hostname"}, "is outside of the model's folder"),
     "drive": ({"location": "C:\\secret"}, "is outside of the model's folder"),
     "share": ({"location": "\\\\server\\share"}, "is outside of the model's folder"),
-    "missing": ({"location": "none.bin"}, "there is no external data file 'none.bin'"),
-    "long name": ({"location": "x" * 5000}, "there is no external data file"),
+    "missing": ({"location": "none.bin"}, "external data file 'none.bin' does not exist"),
+    "long name": ({"location": "x" * 5000}, "external data file"),
     "nameless": ({}, "external data without a file name"),
     "empty name": ({"location": ""}, "external data without a file name"),
     "null in name": ({"location": "good.bin\0"}, "external data without a file name"),
     "folder": ({"location": "."}, "is not a regular file"),
     "offset": ({"location": "good.bin", "offset": "64"}, "bytes 64 to 76 are outside of 'good.bin', which has 64"),
     "huge offset": ({"location": "good.bin", "offset": "9" * 19}, "are outside of 'good.bin'"),
-    "huger offset": ({"location": "good.bin", "offset": "9" * 40}, "of its external data is no byte count"),
-    "negative offset": ({"location": "good.bin", "offset": "-4"}, "offset '-4' of its external data is no byte count"),
-    "word offset": ({"location": "good.bin", "offset": "four"}, "is no byte count"),
+    "huger offset": ({"location": "good.bin", "offset": "9" * 40}, "of its external data is not a byte count"),
+    "negative offset": (
+        {"location": "good.bin", "offset": "-4"},
+        "offset '-4' of its external data is not a byte count",
+    ),
+    "word offset": ({"location": "good.bin", "offset": "four"}, "is not a byte count"),
     "length": ({"location": "good.bin", "length": "16"}, "shape [3] takes 12 bytes; length says 16"),
     "huge length": ({"location": "good.bin", "length": "9" * 18}, "shape [3] takes 12 bytes; length says"),
     "end": ({"location": "good.bin", "offset": "60", "length": "12"}, "bytes 60 to 72 are outside of 'good.bin'"),
@@ -317,8 +320,8 @@ def test_links_out_of_the_folder(outside: Path, place: Callable[[onnx.ModelProto
     (outside / "inside.bin").symlink_to("good.bin")
     refused(stored(outside, place, location="link.bin"), "'link.bin' is outside of the model's folder")
     refused(stored(outside, place, location="up/secret"), "'up/secret' is outside of the model's folder")
-    refused(stored(outside, place, location="circle.bin"), "there is no external data file 'circle.bin'")
-    if place is not _initializer:  # the shape of `at` must be what it was for the model to run, not to load
+    refused(stored(outside, place, location="circle.bin"), "external data file 'circle.bin' does not exist")
+    if place is not _initializer:  # with `at`, the model would need the original shape to load
         load(stored(outside, place, location="inside.bin"))
 
 
@@ -345,7 +348,7 @@ def test_external_data_of_strings(outside: Path) -> None:
 
 
 def test_external_data_of_a_model_in_memory(outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the process happens to stand is no model's folder."""
+    """The working directory of the process is not the folder of the model."""
     monkeypatch.chdir(outside)
     for place in (_initializer, _constant, _in_branch, _in_function):
         made = onnx.load(stored(outside, place, location="good.bin"), load_external_data=False)
@@ -363,31 +366,37 @@ NO_STATE = graph([node("Identity", "go", "on")], {"i": (I64, []), "go": (np.bool
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        ([node("Neg", "y", "y")], "Neg (1/1): its input 'y' is made by a later node, or needs its own output"),
-        ([node("Neg", "z", "y"), node("Neg", "y", "z")], "Neg (1/2): its input 'z' is made by a later node"),
-        ([node("Neg", "b", "y"), node("Neg", "x", "b")], "Neg (1/2): its input 'b' is made by a later node"),
+        ([node("Neg", "y", "y")], "Neg (1/1): its input 'y' is the output of a later node, or part of a cycle"),
+        ([node("Neg", "z", "y"), node("Neg", "y", "z")], "Neg (1/2): its input 'z' is the output of a later node"),
+        ([node("Neg", "b", "y"), node("Neg", "x", "b")], "Neg (1/2): its input 'b' is the output of a later node"),
         ([node("Neg", "none", "y")], "Neg (1/1): its input 'none' isn't defined anywhere"),
         ([node("Neg", "x", "y"), node("Neg", "x", "y")], "output 'y' of Neg (2/2): there is a value of that name"),
         ([node("Neg", "x", "x"), node("Neg", "x", "y")], "output 'x' of Neg (1/2): there is a value of that name"),
-        ([node("Neg", "x", "z")], "output 'y' is no output of any node"),
-        ([], "output 'y' is no output of any node"),
+        ([node("Neg", "x", "z")], "output 'y' is not an output of any node"),
+        ([], "output 'y' is not an output of any node"),
         ([node("Gather", "x", "y")], "Gather (1/1): Node with schema(::Gather:13) has input size 1"),
         ([node("Gather", "x x x", "y")], "has input size 3 not in range [min=2, max=2]"),
         ([node("Gather", "x x", "y", axis="one")], "Gather (1/1): Mismatched attribute type"),
         ([node("Gather", "x x", "y", "look", axes=1)], "Gather 'look' (1/1): Unrecognized attribute: axes"),
-        ([node("Gahter", "x x", "y", "look")], "Gahter 'look' (1/1): there is no such operator and no function"),
+        (
+            [node("Gahter", "x x", "y", "look")],
+            "Gahter 'look' (1/1): ONNX defines no such operator, and the model has no function",
+        ),
         (
             [node("Thing", "x", "y", domain="far.away")],
             "far.away.Thing (1/1): no opset of domain",
         ),
-        ([node("Thing", "x", "y", domain="near")], "near.Thing (1/1): there is no such operator and no function"),
+        (
+            [node("Thing", "x", "y", domain="near")],
+            "near.Thing (1/1): ONNX defines no such operator, and the model has no function",
+        ),
         ([node("TensorScatter", "x x", "y")], "No Op registered for TensorScatter with domain_version of 18"),
         ([node("If", "x", "y")], "If (1/1): Required attribute 'else_branch' is missing"),
         ([referring(node("Gather", "x x", "y"), "axis", "a", 2)], "refers to an attribute of a function"),
         ([node("Loop", "- - x", "y", body=graph([], {}, {}))], "the body of Loop takes iteration and condition"),
         ([node("Loop", "- - x", "y", body=NO_STATE)], "Loop has 1 carried values; its body takes 0"),
-        ([node("Long\n\x1b[31m" * 999, "x", "y")], "Long (1/1): there is no such operator"),
-        ([node("Red\x1b[31m" * 999, "x", "y")], "(1/1): there is no such operator"),
+        ([node("Long\n\x1b[31m" * 999, "x", "y")], "Long (1/1): ONNX defines no such operator"),
+        ([node("Red\x1b[31m" * 999, "x", "y")], "(1/1): ONNX defines no such operator"),
     ],
 )
 def test_bad_nodes(nodes: list[onnx.NodeProto], reason: str) -> None:
@@ -479,7 +488,7 @@ def test_functions_called_wrongly() -> None:
 
 
 def nested(depth: int) -> onnx.ModelProto:
-    """Graphs inside each other."""
+    """Return nested graphs."""
     made = model([], {**X, "flag": (np.bool_, [])}, {"t0": (F32, [3])})
     inner = made.graph
     for level in range(depth):
@@ -494,7 +503,7 @@ def nested(depth: int) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("depth", [60, 400])
 def test_graphs_inside_each_other(depth: int) -> None:
-    """Deeper than a file can be: protobuf refuses to parse more than a hundred messages inside each other."""
+    """The depth exceeds that of any file: protobuf refuses to parse more than a hundred nested messages."""
     refused(nested(depth), "a part of it can't be read")
 
 

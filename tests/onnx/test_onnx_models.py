@@ -1,4 +1,4 @@
-"""Whole ONNX models: our kernels in the graph, everything else from the onnx package."""
+"""Complete ONNX models: nodes of the family run on the package's kernels, all others in the onnx package."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(5)
 
 
 def onnxruntime_run(made: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """One thread: its ScatterND adds duplicates in a race with more."""
+    """Use one thread, because with more, ScatterND adds duplicates in a race."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -49,12 +49,12 @@ def assert_same(results: dict[str, np.ndarray], expected: dict[str, np.ndarray])
 
 @pytest.fixture
 def versions_called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the op versions that run."""
+    """Return the names of the op versions that run."""
     return record_versions(monkeypatch)
 
 
 def message_passing() -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    """Two rounds of a graph network and a read-out: 15 nodes, 6 of the family."""
+    """Return two rounds of a graph network and a read-out: 15 nodes, 6 of them in the family."""
     made = model(
         [
             node("Gather", "embedding kinds", "x", "look_up"),
@@ -135,10 +135,19 @@ def test_the_model_given_is_not_changed() -> None:
     assert made.SerializeToString() == before
 
 
+def test_bytes_of_a_file_are_a_model() -> None:
+    inputs = {"x": np.arange(6, dtype=F32).reshape(3, 2), "at": np.array([2, 0])}
+    declared = {"x": (F32, [3, 2]), "at": (I64, [2])}
+    content = model([node("Gather", "x at", "y")], declared, {"y": (F32, [2, 2])}).SerializeToString()
+    np.testing.assert_array_equal(gs.run(content, inputs)["y"], inputs["x"][[2, 0]])
+    with pytest.raises(gs.ModelError, match="not an ONNX model, or a truncated one"):
+        gs.run(b"abc", {})
+
+
 def test_inputs_in_order() -> None:
     made, inputs = message_passing()
     assert_same(run(made, list(inputs.values())), run(made, inputs))
-    with pytest.raises(ModelError, match=r"the model has 3 inputs \(kinds, senders, receivers\); 1 arrays were given"):
+    with pytest.raises(ModelError, match=r"the model has 3 inputs \(kinds, senders, receivers\), but got 1"):
         run(made, [inputs["kinds"]])
 
 
@@ -165,7 +174,7 @@ def test_kv_cache_update() -> None:
 
 
 def by_branch() -> onnx.ModelProto:
-    """If, with family nodes in both branches that read values of the main graph."""
+    """Return an If with family nodes in both branches, which read values of the main graph."""
     then = graph(
         [node("ScatterND", "x at new", "then_out", "set", reduction="add")],
         {},
@@ -189,7 +198,7 @@ def test_if(flag: bool, versions_called: list[str]) -> None:
 
 
 def cumulative(trips: str, condition: str) -> onnx.ModelProto:
-    """Loop over a list of positions: adds one row of updates each time, and collects what it sees."""
+    """Return a Loop over a list of positions. Each step adds one row of updates and collects the current values."""
     body = graph(
         [
             node("Gather", "positions i", "position", "which"),
@@ -224,7 +233,7 @@ def cumulative(trips: str, condition: str) -> onnx.ModelProto:
 @pytest.mark.parametrize(("count", "go", "most"), [(5, True, 99), (5, True, 6), (0, True, 99), (5, False, 99)])
 def test_loop(trips: str, condition: str, count: int, go: bool, most: float) -> None:
     if trips == "-":
-        most = min(most, 6)  # or it would never end
+        most = min(most, 6)  # otherwise it would never end
     inputs = {
         "positions": np.array([2, 0, 2, -1, 3, 1, 1]),
         "updates": np.arange(14, dtype=F32).reshape(7, 2) / 4,
@@ -291,7 +300,7 @@ def test_a_subgraphs_own_constant_wins_over_a_name_outside() -> None:
 
 
 def test_functions_have_opsets_of_their_own(versions_called: list[str]) -> None:
-    """The same function body at opset 11 and 18, in a model of opset 16; one calls the other."""
+    """The same function body is used at opsets 11 and 18 in a model of opset 16. One function calls the other."""
     body = [node("ScatterND", "x at u", "y", "set")]
     old = function("my.old", "Put", "x at u", "y", body, opset=11)
     new = function(
@@ -308,7 +317,7 @@ def test_functions_have_opsets_of_their_own(versions_called: list[str]) -> None:
         {"x": (F32, [4]), "at": (I64, [2, 1]), "u": (F32, [2])},
         {"a": (F32, [4]), "b": (F32, [4])},
         opset=16,
-        functions=[new, old],  # callers first: the order doesn't matter
+        functions=[new, old],  # callers first, because the order does not matter
         domains={"my.old": 1, "my.new": 1},
     )
     results = run(made, {"x": np.zeros(4, F32), "at": np.array([[1], [3]]), "u": np.array([5, -2], F32)})
@@ -387,7 +396,7 @@ def test_deprecated_scatter_runs_with_a_warning_o24() -> None:
 
 @pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements"])
 def test_the_opset_decides_what_a_reduction_may_be(op_type: str) -> None:
-    """None before 16; add and mul at 16; max and min from 18 on (O17: others run max at 16 as none)."""
+    """There is none before 16; add and mul at 16; max and min from 18 on (O17: others run max at 16 as none)."""
     for opset in (11, 13):
         assert run(one_node(op_type, opset), given(op_type))["y"].tolist() == [1, 4, 3]
         with pytest.raises(ModelError, match=rf"{op_type} 'it' \(1/1\): Unrecognized attribute: reduction"):
@@ -466,7 +475,7 @@ def test_an_error_names_its_node_and_stays_what_it_is() -> None:
 
 
 def test_a_type_error_isnt_wrapped_and_names_the_way_to_its_node() -> None:
-    """The evaluator wraps every TypeError in another one that doesn't tell what was wrong."""
+    """The evaluator wraps every TypeError in one that does not name the fault."""
     then = graph([node("Put", "x at u", "y", "call", domain="my")], {}, {"y": (np.complex64, [3])})
     otherwise = graph([node("Identity", "x", "z")], {}, {"z": (np.complex64, [3])})
     made = model(
@@ -501,14 +510,14 @@ def test_an_error_of_another_operator_names_its_node_too() -> None:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({}, "no array was given for input 'x', 'at'"),
-        ({"x": np.zeros((2, 3), F32)}, "no array was given for input 'at'"),
+        ({}, "inputs without an array: 'x', 'at'"),
+        ({"x": np.zeros((2, 3), F32)}, "input without an array: 'at'"),
         ({"x": np.zeros((2, 3), F32), "at": [0], "z": 1}, "the model has no input 'z'; its inputs are 'x', 'at', 'w'"),
         ({"x": np.zeros((2, 3)), "at": [0]}, "input 'x' must be float32; got float64"),
         ({"x": np.zeros((2, 3), F32), "at": np.array([0], np.int32)}, "input 'at' must be int64; got int32"),
         ({"x": np.zeros((2, 3), F32), "at": [0.5]}, "input 'at' must be int64; got float64"),
-        ({"x": np.zeros((2, 3), F32), "at": [2**70]}, "input 'at' can't be made a int64 array"),
-        ({"x": [[1, 2], [3]], "at": [0]}, "input 'x' can't be made a float32 array"),
+        ({"x": np.zeros((2, 3), F32), "at": [2**70]}, "input 'at' can't become an array of int64"),
+        ({"x": [[1, 2], [3]], "at": [0]}, "input 'x' can't become an array of float32"),
         ({"x": np.zeros((3, 3), F32), "at": [0]}, r"input 'x' must have shape \[2, n\]; got \[3, 3\]"),
         ({"x": np.zeros((2, 3, 1), F32), "at": [0]}, r"input 'x' must have shape \[2, n\]; got \[2, 3, 1\]"),
         ({"x": np.zeros((2, 3), F32), "at": [0], "w": np.zeros(3, F32)}, r"input 'w' must have shape \[2\]; got \[3\]"),
@@ -568,7 +577,7 @@ def test_negative_declared_dims_are_unknown_ones() -> None:
 
 @pytest.fixture
 def stored(tmp_path: Path) -> tuple[Path, dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """A model with external data, its inputs, and the results it should have."""
+    """Return a model with external data, its inputs, and the expected results."""
     made, inputs = message_passing()
     path = tmp_path / "model.onnx"
     expected = run(made, inputs)
@@ -600,7 +609,7 @@ def test_external_data_in_a_subfolder(stored: Stored) -> None:
 
 
 def test_external_data_behind_the_links_of_a_model_cache(stored: Stored, tmp_path: Path) -> None:
-    """snapshots/model.onnx and snapshots/weights.bin link to files in blobs/, as download caches have it."""
+    """snapshots/model.onnx and snapshots/weights.bin link to files in blobs/, as in download caches."""
     path, inputs, expected = stored
     (tmp_path / "blobs").mkdir()
     (tmp_path / "snapshots").mkdir()
@@ -611,7 +620,7 @@ def test_external_data_behind_the_links_of_a_model_cache(stored: Stored, tmp_pat
 
 
 def test_external_data_of_every_kind(tmp_path: Path) -> None:
-    """In the main graph, in a constant, in a subgraph; packed types; without offset and length."""
+    """The data is in the main graph, a constant or a subgraph; with packed types; without offset and length."""
     int4 = np.dtype(ml_dtypes.int4)
     (tmp_path / "floats.bin").write_bytes(np.arange(4, dtype="<f4").tobytes())
     (tmp_path / "packed.bin").write_bytes(bytes([0xFF, 0x21, 0x03]))

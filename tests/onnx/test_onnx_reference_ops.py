@@ -1,4 +1,4 @@
-"""Our operators in the onnx package's own reference evaluator."""
+"""The package's operators in the reference evaluator of the onnx package."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_there_are_classes_for_the_operators_that_an_opset_has(opset: int) -> No
 
 
 def test_the_evaluator_runs_our_kernels() -> None:
-    """The onnx package's own operator takes an index that is out of range for one that wraps around."""
+    """The onnx package's operator wraps around indices that are out of range."""
     made = model(
         [node("GatherElements", "x at", "out")],
         {"x": (np.float32, [4]), "at": (np.int64, [1])},

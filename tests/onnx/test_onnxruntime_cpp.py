@@ -1,4 +1,4 @@
-"""The example in C++: compiled, and run with ONNX Runtime's library on a model that `convert` wrote."""
+"""The C++ example is compiled, and runs with ONNX Runtime's library on a model that `convert` wrote."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INSTALLED = ("/usr/include/onnxruntime", "/usr/local/include/onnxruntime")
 
 
 def find_header() -> Path:
-    """The folder of ONNX Runtime's own header, which GATHERSCATTER_ORT_INCLUDE may name."""
+    """Find the folder of ONNX Runtime's header. GATHERSCATTER_ORT_INCLUDE can name it."""
     for folder in (os.environ.get("GATHERSCATTER_ORT_INCLUDE"), *INSTALLED):
         if folder and (Path(folder) / "onnxruntime_cxx_api.h").is_file():
             return Path(folder)
@@ -30,7 +30,7 @@ def find_header() -> Path:
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Path:
-    """A link to ONNX Runtime's library in the wheel, under the name that programs look for."""
+    """Link to ONNX Runtime's library in the wheel, under the name that programs search for."""
     found = sorted((Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so.*"))
     if not found:
         pytest.skip("the onnxruntime package has no shared library of its own")

@@ -1,4 +1,4 @@
-"""The operators of the domain in Python and in the native library: the same bits, and the same errors."""
+"""The operators of the domain have the same bits and errors in Python and in the native library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = ("raise", "wrap", "clip", "fill", "drop")
 
 
 def bags(**inputs: Any) -> dict[str, Any]:
-    """Inputs of GatherReduce."""
+    """Return inputs of GatherReduce."""
     return {"x": X, "rows": ROWS, "ends": None, "ids": None, "w": None, "init": None} | inputs
 
 

@@ -1,7 +1,7 @@
-"""What is said of a model's values before it runs holds when it runs, for every operator of ONNX's own tests.
+"""Inferred facts about a model's values hold when it runs, for every operator in ONNX's backend tests.
 
-ONNX's backend tests give a model, its inputs and its outputs. Each is asked twice: with declared inputs, and with
-inputs as initializers, so that shapes and values are computed too.
+ONNX's backend tests contain a model, its inputs and its outputs. Each is examined twice: with declared inputs, and with
+inputs as initializers, so that shapes and values are computed as well.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def infer(made: onnx.ModelProto) -> Scope:
 
 
 def bare(example: Example) -> onnx.ModelProto:
-    """The model without what it says of later values."""
+    """Return the model without its value_info."""
     made = onnx.ModelProto()
     made.CopyFrom(example.model)
     del made.graph.value_info[:]
@@ -57,7 +57,7 @@ def bare(example: Example) -> onnx.ModelProto:
 
 
 def with_constants(example: Example) -> onnx.ModelProto:
-    """The model with its inputs as initializers."""
+    """Return the model with its inputs as initializers."""
     made = bare(example)
     declared = list(made.graph.input)
     del made.graph.input[:]
@@ -76,7 +76,7 @@ def as_tensor(value: Any) -> TensorProto:
 
 
 def wrong(info: ValueInfo, tensor: TensorProto) -> str:
-    """What is said of a value and does not hold; empty if all holds."""
+    """Return a description of the first false fact about a value, or an empty text."""
     dims = tuple(tensor.dims)
     if info.elem_type not in (0, tensor.data_type):
         return f"type {info.elem_type}, not {tensor.data_type}"
@@ -95,7 +95,7 @@ def wrong(info: ValueInfo, tensor: TensorProto) -> str:
 
 @cache
 def all_said() -> list[tuple[str, ValueInfo, TensorProto]]:
-    """What is said of the outputs of all examples, and the outputs."""
+    """Return the inferred facts about the outputs of all examples, and the outputs."""
     found = []
     for example in examples():
         for made in (bare(example), with_constants(example)):
@@ -112,7 +112,7 @@ def test_what_is_said_holds_for_all_examples_of_onnx() -> None:
 
 
 def test_most_is_known() -> None:
-    """Types of nearly all operators, and shapes of most."""
+    """Types are known for nearly all operators, and shapes for most."""
     found = [info for _, info, _ in all_said()]
     assert len(found) > 4000
     assert sum(info.elem_type != 0 for info in found) > 0.95 * len(found)
@@ -121,7 +121,7 @@ def test_most_is_known() -> None:
 
 
 def test_examples_that_are_changed_raise_nothing() -> None:
-    """Attributes and inputs that do not fit leave outputs unknown; they never end the process or raise."""
+    """Invalid attributes and inputs make outputs unknown. They never crash the process or raise."""
     rng = np.random.default_rng(0)
     for example in examples():
         made = with_constants(example)
@@ -140,7 +140,7 @@ def test_examples_that_are_changed_raise_nothing() -> None:
 
 
 SIZES = [
-    # Computed shapes, as exporters write them: of x[n, 2, 3].
+    # Shapes that exporters compute: here for x[n, 2, 3].
     ([node("Shape", "x", "y")], "int64", (3,), (None, 2, 3)),
     ([node("Shape", "x", "y", start=1, end=-1)], "int64", (1,), (2,)),
     ([node("Size", "x", "y")], "int64", (), (None,)),
@@ -157,7 +157,7 @@ SIZES = [
     ([node("Add", "x x", "y")], "float32", ("n", 2, 3), None),
     ([node("Transpose", "x", "y", perm=[2, 0, 1])], "float32", (3, "n", 2), None),
     ([node("Split", "x", "y z", axis=2, num_outputs=2)], "float32", ("n", 2, 2), None),
-    ([node("Split", "x", "y z w", axis=2, num_outputs=2)], None, None, None),  # aborted onnx.shape_inference
+    ([node("Split", "x", "y z w", axis=2, num_outputs=2)], None, None, None),  # these crashed onnx.shape_inference
     ([node("Range", "big big big", "y")], "int64", (0,), ()),
     ([node("Shape", "x", "s", start=1), node("ReduceProd", "s", "y", noop_with_empty_axes=1)], "int64", (2,), None),
     ([node("Shape", "x", "s", start=1), node("ReduceProd", "s", "y")], "int64", (1,), (6,)),
@@ -194,7 +194,7 @@ def test_declared_sizes_cost_nothing() -> None:
     constants = {"a": 0, "b": huge, "c": 1, "s2": [huge, huge]}
     scope = infer(model(nodes, {"x": (F32, [huge, huge])}, {}, constants))
     assert scope.find("y").shape == (huge, huge)
-    assert scope.find("t").shape is None  # too large to be a size
+    assert scope.find("t").shape is None  # too large for a size
     assert scope.find("r").shape == (huge,)
 
 
@@ -209,7 +209,7 @@ def test_later_declarations_give_types_only() -> None:
 
 
 def test_scopes() -> None:
-    """A subgraph sees the values around it; its own hide them."""
+    """A subgraph sees the outer values. Its own values hide them."""
     inner = graph([node("Neg", "a", "b")], {"a": (F32, None)}, {"b": (F32, None)}, {"hidden": np.ones(5, F32)})
     body = graph(
         [node("Identity", "go", "still"), node("Add", "state x", "next"), node("Gather", "table at", "row")],
@@ -224,7 +224,7 @@ def test_scopes() -> None:
         {"n": 2, "hidden": 1},
     )
     scope = infer(made)
-    assert scope.find("last") == ValueInfo(TensorProto.FLOAT)  # its shape may change from turn to turn
+    assert scope.find("last") == ValueInfo(TensorProto.FLOAT)  # its shape can change in each iteration
     assert scope.find("rows").shape == (None, 2, 4)
     assert scope.inner[0, "body"].find("table").shape == (9, 4)
     assert scope.inner[1, "then_branch"].find("hidden").shape == (5,)

@@ -18,7 +18,7 @@ from tests.support.openvino_package import assert_same, run_in_openvino
 
 
 def small_model(path: Path) -> Path:
-    """data [?, 3] and a table: ScatterUpdate of row 1, plus one."""
+    """Return a model with data [?, 3] and a table: ScatterUpdate of row 1, plus one."""
     writer = IRWriter()
     data = writer.parameter("data", "f32", [None, 3])
     row = writer.parameter("row", "i64", ["1..4"])
@@ -39,7 +39,7 @@ def test_inputs_outputs_and_progress(tmp_path: Path) -> None:
     model = load_ir(str(small_model(tmp_path / "small.xml")))
     assert model.inputs == (TensorInfo("data", "float32", (None, 3)), TensorInfo("row", "int64", ("1..4",)))
     assert [info.name for info in model.outputs] == ["scattered", "plus_one"]
-    assert {info[1:] for info in model.outputs} == {("float32", None)}  # the writer declares no shapes here
+    assert {info[1:] for info in model.outputs} == {("float32", None)}  # the writer does not declare shapes here
     seen: list[str] = []
     data = np.zeros((3, 3), np.float32)
     result = model.run({"data": data, "row": [1]}, seen.append)
@@ -100,7 +100,7 @@ def test_results_share_no_memory(tmp_path: Path) -> None:
 
 
 def test_input_forms(tmp_path: Path) -> None:
-    """Byte-swapped arrays and lists are taken; the tensor's own name works as well as the Parameter's."""
+    """Byte-swapped arrays and lists are accepted. Inputs can be named by their tensor or by their Parameter."""
     writer = IRWriter()
     data = writer.parameter("data", "i32", None)
     writer.result("out", data)
@@ -143,7 +143,7 @@ def test_output_names_as_openvino_shows_them(tmp_path: Path) -> None:
     nameless = re.sub(' names="[^"]*"', "", old)
     for content, ours, theirs in (
         (text, ["b,1", "a"], ["b,1", "a"]),
-        (old, ["a", "b,1"], ["a", "a"]),  # two outputs of one tensor: we need two names
+        (old, ["a", "b,1"], ["a", "a"]),  # two outputs share a tensor, but need two names
         (nameless, ["b,1", "a"], [None, None]),  # the names of the Result layers
     ):
         path.write_text(content)
@@ -159,7 +159,7 @@ def openvino_names(path: Path) -> list[str | None]:
 
 
 def test_only_what_results_need_is_run(tmp_path: Path) -> None:
-    """As in OpenVINO, a layer that feeds no result is not looked at, however unknown."""
+    """As in OpenVINO, a layer that feeds no result is ignored, even if its type is unknown."""
     writer = IRWriter()
     data = writer.parameter("data", "f32", [2])
     writer.layer("NoSuchLayer", "opset1", [data])

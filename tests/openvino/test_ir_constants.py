@@ -1,4 +1,4 @@
-"""Constants: every element type, odd offsets, packed strings; strings as inputs."""
+"""Constants: Constants of every element type, at odd offsets, and as packed strings. Also strings as inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gatherscatter.openvino.ir_write import IRWriter
     ids=lambda dtype: np.dtype(dtype).name,
 )
 def test_constants_of_every_type(dtype: type, tmp_path: Path) -> None:
-    """Written after a string constant, as OpenVINO does, so that they start at an odd offset."""
+    """As in OpenVINO's files, a string constant comes first, so that the others start at an odd offset."""
     values = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
     writer = IRWriter()
     writer.result("text", writer.constant(np.array(["é", "", "xyz"], object)))

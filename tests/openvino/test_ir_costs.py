@@ -25,7 +25,7 @@ X = (
 
 
 def net(layers: str, edges: str, names: str = "", dims: str = "<dim>1</dim>") -> str:
-    """A network with one input, layer 0."""
+    """Return a network with one input, layer 0."""
     x = X.format(names=names, dims=dims)
     return f'<net name="m" version="11"><layers>{x}{layers}</layers><edges>{edges}</edges></net>'
 
@@ -48,7 +48,7 @@ def edge(start: int, port: int, end: int, to: int = 0) -> str:
 
 
 def one(names: str = "", dims: str = "", extra: str = "", data: str = "", layers: str = "") -> str:
-    """Relu between input and result."""
+    """Return a Relu between input and result."""
     relu = layer(1, "Relu", extra=extra, data=data)
     return net(relu + result(2) + layers, edge(0, 0, 1) + edge(1, 1, 2), names, dims)
 
@@ -159,7 +159,7 @@ def runtime_information(n: int) -> str:
 
 
 def bodies(n: int) -> str:
-    """Graphs within layers, as loops have them."""
+    """Return graphs inside layers, as loops have them."""
     inner = "".join(layer(number, "Relu") for number in range(n))
     return one(data=f"<body><layers>{inner}</layers></body>")
 
@@ -197,11 +197,11 @@ KINDS: tuple[Callable[[int], str], ...] = (
     *(names_of_nothing, names_with_backslashes, names_of_a_result, runtime_information, bodies, bodies_within_bodies),
     *(elements_that_mean_nothing, text_of_many_lines, text_within_a_dim, references, a_comment),
 )
-ENOUGH = 0.3  # seconds; what takes less has no cost that matters
+ENOUGH = 0.3  # seconds; the cost of a faster file does not matter
 
 
 def seconds(path: Path) -> float:
-    """The processor time of reading a file, the least of some."""
+    """Return the processor time of reading a file, the shortest of several."""
     taken = []
     for _ in range(3):
         gc.collect()
@@ -219,7 +219,7 @@ def test_twice_the_file_costs_twice_the_time(kind: Callable[[int], str], tmp_pat
     path = tmp_path / "m.xml"
     count = 3000
     ratios = []
-    for _ in range(3):  # other programs may disturb
+    for _ in range(3):  # repeated, because other programs may interfere
         path.write_text(kind(2 * count))
         double = seconds(path)
         if double < ENOUGH:

@@ -1,4 +1,4 @@
-"""Models that OpenVINO itself writes, from its Python API and from ONNX files, compared output by output."""
+"""Models that OpenVINO writes, from its Python API and from ONNX files, compared output by output."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def const(values: Any, dtype: Any = np.int64) -> Node:
 
 
 def size_of(node: Node, axis: int) -> Node:
-    """A dimension as a 1-D tensor, the way exports take it."""
+    """Return a dimension as a 1-D tensor, as exports do."""
     return ops.gather(ops.shape_of(node, output_type="i64"), const([axis]), const(0))
 
 
 def gather_nd_of_flattened(at: dict[str, Node]) -> list[Node]:
-    """GatherND over rows made by ShapeOf, Concat and Reshape; then back."""
+    """Return a GatherND over rows made by ShapeOf, Concat and Reshape, and a reshape of its result."""
     data, indices = at["data"], at["indices"]
     rows = ops.reshape(data, ops.concat([const([-1]), size_of(data, 2)], 0), special_zero=False)
     picked = ops.gather_nd(rows, ops.unsqueeze(indices, const(-1)), 0)
@@ -89,7 +89,7 @@ def scatter_update_along(at: dict[str, Node]) -> list[Node]:
 
 
 def select_negative_indices(at: dict[str, Node]) -> list[Node]:
-    """What the ONNX importer once put before operators that refuse negative indices."""
+    """Return the layers that the ONNX importer formerly put before operators that refuse negative indices."""
     rows = ops.subtract(at["rows"], const(2, np.int32))
     size = ops.convert(ops.squeeze(size_of(at["data"], 1), const([0])), "i32")
     positive = ops.select(ops.less(rows, const(0, np.int32)), ops.add(rows, size), rows)
@@ -163,7 +163,7 @@ ONNX_NODES = [
 def test_model_imported_from_onnx(
     op_type: str, attributes: dict[str, Any], arrays: list[np.ndarray], tmp_path: Path
 ) -> None:
-    """The IR of an ONNX model runs under the names of the ONNX model."""
+    """The IR of an ONNX model uses the names of the ONNX model."""
     path, inputs = imported(op_type, attributes, arrays, tmp_path)
     ours = load_ir(path).run(inputs)
     assert list(ours) == ["y"]
@@ -172,7 +172,7 @@ def test_model_imported_from_onnx(
 
 
 def test_imported_gather_elements_keeps_refusing_negative_indices(tmp_path: Path) -> None:
-    """OpenVINO's importer hands ONNX's negative indices on to GatherElements-6, whose text forbids them (ruling V7)."""
+    """OpenVINO's importer passes ONNX's negative indices to GatherElements-6, whose text forbids them (ruling V7)."""
     path, inputs = imported("GatherElements", {"axis": 1}, [DATA, np.full((4, 1, 3), -1)], tmp_path)
     with pytest.raises(IndexError, match=r"openvino\.GatherElements-6: .* negative indices do not count from the end"):
         load_ir(path).run(inputs)
@@ -181,7 +181,7 @@ def test_imported_gather_elements_keeps_refusing_negative_indices(tmp_path: Path
 def imported(
     op_type: str, attributes: dict[str, Any], arrays: list[np.ndarray], folder: Path
 ) -> tuple[Path, dict[str, np.ndarray]]:
-    """One ONNX node as an ONNX model, and that as an IR; returns its path and inputs."""
+    """Convert one ONNX node to an ONNX model and an IR. Return the path of the IR and its inputs."""
     onnx = pytest.importorskip("onnx")
     names = [f"x{i}" for i in range(len(arrays))]
     infos = [

@@ -1,4 +1,4 @@
-"""Damaged and hostile IR files: one clear line, soon, and no memory that the file does not justify."""
+"""Damaged and hostile IR files give a clear one-line error, fast, and only take memory in proportion to the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIB = 2**20
 
 
 def refused(path: str | Path, *, memory: int = MIB) -> str:
-    """The message of the ModelError that loading must end in."""
+    """Return the message of the ModelError that loading must raise."""
     tracemalloc.start()
     start = time.perf_counter()
     try:
@@ -44,7 +44,10 @@ def refused_text(folder: Path, text: str | bytes, *, memory: int = MIB) -> str:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """x [2, 3] plus a constant, rows 1 and 0 of the sum; layer ids x 0, ones 1, add 2, rows 3, axis 4, pick 5, y 6."""
+    """Return a model with x [2, 3] plus a constant, and rows 1 and 0 of the sum.
+
+    Layer ids: x 0, ones 1, add 2, rows 3, axis 4, pick 5, y 6.
+    """
     writer = IRWriter()
     x = writer.parameter("x", "f32", [2, 3])
     total = writer.layer("Add", "opset1", [x, writer.constant(np.ones((2, 3), np.float32), "ones")], name="add")
@@ -56,7 +59,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def damaged(model: Path, old: str, new: str) -> str:
-    """What loading says after ``old``, which must be there, was replaced once."""
+    """Return the error of loading a model in which ``old``, which must occur, was replaced once."""
     text = model.read_text()
     assert old in text
     return refused_text(model.parent, text.replace(old, new, 1))
@@ -120,9 +123,9 @@ def test_every_truncation_of_the_bin(model: Path) -> None:
         weights.write_bytes(content[:end])
         assert f"lie outside 'm.bin', which has {end} bytes" in refused(model)
     weights.unlink()
-    assert "layer 1 'ones' (Const): its values are in 'm.bin', which is not there" in refused(model)
+    assert "layer 1 'ones' (Const): its values are in 'm.bin', which does not exist" in refused(model)
     weights.mkdir()
-    assert "'m.bin', which is not there" in refused(model)
+    assert "'m.bin', which does not exist" in refused(model)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def test_constants_that_lie(model: Path, old: str, new: str, message: str) -> No
     if "string" in new:
         text = model.read_text().replace(old, new, 1)
         model.write_text(text)
-        with pytest.raises(ModelError) as error:  # strings are unpacked when they are used
+        with pytest.raises(ModelError) as error:  # strings are unpacked at their first use
             load_ir(model).run({"x": np.zeros((2, 3), np.float32)})
         assert message in str(error.value)
         return
@@ -167,9 +170,13 @@ def test_constants_that_lie(model: Path, old: str, new: str, message: str) -> No
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('id="2" name="add"', 'id="5" name="add"', "layer 5 'pick' (Gather): its id is taken by layer 5 'add' (Add)"),
+        (
+            'id="2" name="add"',
+            'id="5" name="add"',
+            "layer 5 'pick' (Gather): its id is already that of layer 5 'add' (Add)",
+        ),
         ('id="2" name="add"', 'id="two" name="add"', "<layer>: id is 'two', not an integer"),
-        ('id="2" name="add"', 'id="-2" name="add"', "<layer>: id is -2, below zero"),
+        ('id="2" name="add"', 'id="-2" name="add"', "<layer>: id is negative: -2"),
         ('id="2" name="add"', 'id="1_0" name="add"', "<layer>: id is '1_0', not an integer"),
         ('id="2" name="add"', 'id="\u0662" name="add"', "not an integer"),
         ('id="2" name="add"', 'name="add"', "<layer> lacks the attribute 'id'"),
@@ -241,7 +248,7 @@ DATA = '<data element_type="{0}" shape="{1}" offset="0" size="{1}"/><output><por
 
 
 def test_constants_that_overlap_are_not_copied(tmp_path: Path) -> None:
-    """A thousand layers over one megabyte are a megabyte."""
+    """A thousand layers over the same megabyte take one megabyte."""
     (tmp_path / "m.bin").write_bytes(bytes(MIB))
     count, port = 1000, '<input><port id="0"/></input>'
     layers = "".join(LAYER.format(i, "Const", DATA.format("boolean" if i % 2 else "u8", MIB)) for i in range(count))
@@ -273,7 +280,7 @@ def test_paths_that_lead_nowhere(name: str, tmp_path: Path) -> None:
 def test_paths_that_are_no_files(tmp_path: Path) -> None:
     assert "there is no such file" in refused(tmp_path)
     if hasattr(os, "mkfifo"):
-        os.mkfifo(tmp_path / "pipe.xml")  # opening it would wait for ever
+        os.mkfifo(tmp_path / "pipe.xml")  # opening it would wait forever
         assert "there is no such file" in refused(tmp_path / "pipe.xml")
 
 
@@ -310,7 +317,7 @@ def test_a_result_too_large_for_memory(tmp_path: Path) -> None:
 
 
 def test_random_damage_never_surprises(model: Path) -> None:
-    """Whatever a few wrong bytes do: a model that runs, or one of our own errors."""
+    """A few wrong bytes lead to a model that runs, or to an error of this package."""
     rng = np.random.default_rng(4)
     text, weights = model.read_bytes(), model.with_suffix(".bin").read_bytes()
     pieces = [b"0", b"9", b"-1", b'"', b"<", b"/", b"u8", b"i64", b"", b"3", b"4294967296", b" ", b"opset3", b"2,3"]

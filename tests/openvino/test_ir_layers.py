@@ -1,4 +1,4 @@
-"""Every layer around the operator family, once or more, against the openvino package on the same file."""
+"""Every layer around the operator family, at least once, compared with the openvino package on the same file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.openvino_package import assert_same, run_in_openvino
 
 
 class Case(NamedTuple):
-    """One layer: ``data`` become model inputs, ``constants`` follow them as inputs of the layer."""
+    """One layer. ``data`` become inputs of the model. ``constants`` follow them as inputs of the layer."""
 
     kind: str
     version: str
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 def f32(*shape: int) -> np.ndarray:
-    """Values of both signs with fractions, no ties."""
+    """Return values of both signs with fractions and without ties."""
     size = int(np.prod(shape))
     return (((np.arange(size) * 37) % 101 - 50) / 8).astype(np.float32).reshape(shape)
 
@@ -153,7 +153,7 @@ CASES = [
     ),
 ]
 
-# OpenVINO wants the masks of one layer equally long.
+# OpenVINO requires the masks of one layer to have the same length.
 SLICES: list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], dict[str, list[int]]]] = [
     ((1, 0, 1), (2, 3, 4), (1, 2, 1), {}),
     ((0, -1, 0), (2, 0, -1), (1, -1, 2), {}),
@@ -180,7 +180,7 @@ CASES += [
 
 
 def write(case: Case, path: Path) -> dict[str, np.ndarray]:
-    """The case as a model file; returns its inputs."""
+    """Write the case as a model file and return its inputs."""
     writer = IRWriter(case.kind)
     names = [f"in{i}" for i in range(len(case.data))]
     inputs = [
@@ -204,7 +204,7 @@ def test_layer_equals_openvino(case: Case, tmp_path: Path) -> None:
 
 
 def test_every_layer_of_the_table_has_a_case() -> None:
-    assert set(LAYERS) - {case.kind for case in CASES} == {"Identity"}  # OpenVINO's CPU plugin has no Identity
+    assert set(LAYERS) - {case.kind for case in CASES} == {"Identity"}  # OpenVINO's CPU plugin does not have Identity
 
 
 def result(case: Case, tmp_path: Path) -> np.ndarray:
@@ -213,7 +213,7 @@ def result(case: Case, tmp_path: Path) -> np.ndarray:
 
 
 def test_integer_division_floors_by_default(tmp_path: Path) -> None:
-    """The specification's rule; the CPU plugin cuts towards zero with either value of m_pythondiv."""
+    """The specification requires this. The CPU plugin rounds towards zero for either value of m_pythondiv."""
     a, divisor = i32(7, -7, 7, -7, -6), i32(2, 2, -2, -2, 3)
     assert result(Case("Divide", "opset1", [a, divisor]), tmp_path).tolist() == [3, -4, -4, 3, -2]
     cut = Case("Divide", "opset1", [a, divisor], [], {"m_pythondiv": False})
@@ -221,7 +221,7 @@ def test_integer_division_floors_by_default(tmp_path: Path) -> None:
 
 
 def test_integers_wrap_in_their_own_type(tmp_path: Path) -> None:
-    """The CPU plugin saturates small integers and computes 64-bit ones in 32 bits."""
+    """The CPU plugin saturates small integers, and computes 64-bit integers in 32 bits."""
     total = result(Case("ReduceSum", "opset1", [np.array([100, 100], np.int8)], [i64(0)]), tmp_path)
     assert (total.dtype, total.tolist()) == (np.int8, -56)
     product = result(Case("Multiply", "opset1", [i64(2**40), i64(3)]), tmp_path)
@@ -229,7 +229,7 @@ def test_integers_wrap_in_their_own_type(tmp_path: Path) -> None:
 
 
 def test_a_range_of_integers_cuts_its_inputs_first(tmp_path: Path) -> None:
-    """The specification: values are cast to the output type, towards zero, before counting."""
+    """The specification requires that values are cast to the output type, towards zero, before counting."""
     ends = [np.float32(1.7), np.float32(5.9), np.float32(1.5)]
     assert result(Case("Range", "opset4", ends, [], {"output_type": "i32"}, ["i32"]), tmp_path).tolist() == [1, 2, 3, 4]
     empty = Case("Range", "opset4", [i64(5)[0], i64(7)[0], i64(-2)[0]], [], {"output_type": "i64"})
@@ -237,7 +237,7 @@ def test_a_range_of_integers_cuts_its_inputs_first(tmp_path: Path) -> None:
 
 
 def test_half_types_stay_and_round_once(tmp_path: Path) -> None:
-    """257 is no bfloat16: adding one at a time would stay at 256."""
+    """257 is not a bfloat16: adding one at a time would stay at 256."""
     for kind, constant in (("ReduceSum", i64(0)), ("CumSum", np.int64(0))):
         total = result(Case(kind, "opset1", [np.ones(300, bfloat16)], [constant]), tmp_path)
         assert (total.dtype, float(total.ravel()[-1])) == (bfloat16, 300.0)
@@ -251,7 +251,7 @@ def test_half_types_stay_and_round_once(tmp_path: Path) -> None:
 
 
 def test_reduction_over_no_axes_changes_nothing(tmp_path: Path) -> None:
-    """The specification's rule; the CPU plugin refuses the model."""
+    """The specification requires this. The CPU plugin refuses the model."""
     assert result(Case("ReduceSum", "opset1", [i32(1, 2)], [np.zeros(0, np.int64)]), tmp_path).tolist() == [1, 2]
 
 

@@ -53,7 +53,7 @@ def dims(shape: tuple[int, ...]) -> str:
 
 
 def complete(layer: str, inputs: dict[str, np.ndarray], out_port: int) -> str:
-    """A documentation snippet as a whole model: a Parameter for every input port, a Result, and the edges."""
+    """Complete a snippet to a model: a Parameter for every input port, a Result, and the edges."""
     types = {
         np.dtype(np.float32): ("f32", "FP32"),
         np.dtype(np.int32): ("i32", "I32"),
@@ -75,7 +75,7 @@ def complete(layer: str, inputs: dict[str, np.ndarray], out_port: int) -> str:
 def write_snippet(folder: Path, text: str) -> Path:
     path = folder / "snippet.xml"
     path.write_text(text, encoding="utf-8")
-    path.with_suffix(".bin").touch()  # the openvino package wants one even for no constants
+    path.with_suffix(".bin").touch()  # the openvino package requires this file even without constants
     return path
 
 
@@ -93,7 +93,7 @@ def test_seed_scatter_update_example_2(tmp_path: Path) -> None:
 
 
 def test_seed_scatter_update_example_1(tmp_path: Path) -> None:
-    """The document's ranks at a hundredth of its size; the sizes its ports declare are not believed."""
+    """The ranks are those of the document, at a hundredth of its size. The declared sizes of its ports are ignored."""
     rng = np.random.default_rng(1)
     inputs = {
         "data": rng.random((10, 256, 2, 3), np.float32),
@@ -110,7 +110,7 @@ def test_seed_scatter_update_example_1(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("batch_dims", "data", "indices", "output"),
     [
-        (0, (100, 26, 10, 15), (25, 125, 3), (25, 125, 15)),  # the document has 1000 and 256 in front
+        (0, (100, 26, 10, 15), (25, 125, 3), (25, 125, 15)),  # in the document, the first sizes are 1000 and 256
         (2, (30, 2, 100, 35), (30, 2, 3, 1), (30, 2, 3, 35)),
         (3, (1, 64, 64, 320), (1, 64, 64, 1, 1), (1, 64, 64, 1)),
     ],

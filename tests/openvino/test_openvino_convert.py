@@ -1,4 +1,4 @@
-"""`gatherscatter.openvino.convert`: models between ONNX and IR mean the same, node by node and there and back."""
+"""`gatherscatter.openvino.convert`: conversions between ONNX and IR keep the meaning, in both directions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ERRORS = (TypeError, ValueError, IndexError)
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """The array as a model takes it: native, contiguous, text as objects."""
+    """Return the array in the form that models take: native, contiguous, text as objects."""
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")
     if array.dtype.kind in "UT":
@@ -47,7 +47,7 @@ def declared(array: np.ndarray, static: bool) -> list[int | None]:
 
 
 def onnx_model(op_type: str, opset: int, inputs: Sequence[Any], attributes: dict, static: bool, constants: set) -> Any:
-    """One node as a model, whose inputs are x0, x1, ...; those of some positions are initializers."""
+    """Return a model of one node with inputs x0, x1, .... Inputs at some positions are initializers."""
     names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
     infos, initializers = [], []
     for i, (name, array) in enumerate(zip(names, inputs, strict=True)):
@@ -68,7 +68,7 @@ def onnx_model(op_type: str, opset: int, inputs: Sequence[Any], attributes: dict
 def ir_model(
     op_type: str, opset: int, inputs: Sequence[Any], attributes: dict, static: bool, constants: set, path: Path
 ) -> Path:
-    """The same as an IR."""
+    """Return the same model as an IR."""
     writer = IRWriter()
     feeding = [
         array if i in constants else writer.parameter(f"x{i}", from_dtype(array.dtype).name, declared(array, static))
@@ -88,8 +88,11 @@ def run_one(model: Any, inputs: dict[str, np.ndarray]) -> Any:
 
 
 def relaxed(row: oracle.OracleRow, inputs: Sequence[Any]) -> bool:
-    """Faults of shapes that the other format does not know: one-element updates of a rank that is found at run time
-    (V13), where to write an update that is empty, indices of no elements that are longer than data off the axis."""
+    """Check for faults of shapes that the other format does not have.
+
+    These are one-element updates of a rank that is only known at run time (V13), the position of an empty update, and
+    empty indices that are longer than data off the axis.
+    """
     if row.kernel == "gather_elements":
         return inputs[1].size == 0
     if row.kernel == "scatter_nd":
@@ -98,7 +101,7 @@ def relaxed(row: oracle.OracleRow, inputs: Sequence[Any]) -> bool:
 
 
 def check(result: Any, expected: Any, data: np.ndarray, reduction: str) -> None:
-    """The oracle's array, bit by bit, or an error where it has one."""
+    """Check that the result is the oracle's, bit by bit, or an error where the oracle has one."""
     if isinstance(expected, Exception):
         assert isinstance(result, ERRORS), f"expected {expected!r}, got\n{result}"
     else:
@@ -110,7 +113,7 @@ def check(result: Any, expected: Any, data: np.ndarray, reduction: str) -> None:
 
 
 def onnx_refusal(row: oracle.OracleRow, inputs: Sequence[Any], attributes: dict) -> bool:
-    """What has no exact counterpart in an IR."""
+    """Check that a call has no exact counterpart in an IR."""
     data = inputs[0]
     half = data.dtype.name in ("float16", "bfloat16")
     return (
@@ -123,7 +126,7 @@ def onnx_refusal(row: oracle.OracleRow, inputs: Sequence[Any], attributes: dict)
 
 
 def ir_refusal(row: oracle.OracleRow, inputs: Sequence[Any], attributes: dict, constants: set) -> bool:
-    """What has no exact counterpart in ONNX."""
+    """Check that a call has no exact counterpart in ONNX."""
     data = inputs[0]
     return (
         row.kernel in ("gather_tree", "gather_reduce")
@@ -139,12 +142,12 @@ IR_ROWS = [row for row in oracle.ROWS.values() if row.name.startswith("openvino.
 
 def parts(row: oracle.OracleRow) -> tuple[str, int]:
     family, _, version = row.name.rpartition("-")
-    opset = 4 if row.name == "openvino.ScatterNDUpdate-3" else int(version)  # where OpenVINO has it
+    opset = 4 if row.name == "openvino.ScatterNDUpdate-3" else int(version)  # if OpenVINO has it
     return family.partition(".")[2], opset
 
 
 def random_call(c: Choices, row: oracle.OracleRow) -> tuple[list, dict, bool, set]:
-    """A call of the op version, whether its shapes are declared, and which of its inputs are constants."""
+    """Return a call of the op version, whether its shapes are declared, and which of its inputs are constants."""
     inputs, attributes = random_calls.version_call(c, row)
     inputs = [None if array is None else plain(np.asarray(array)) for array in inputs]
     if row.kernel == "gather_reduce":
@@ -163,10 +166,10 @@ def loads(source: Any) -> bool:
 
 
 def check_from_onnx(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
-    """ONNX to IR, and that to ONNX: the oracle's result, or a refusal for a reason."""
+    """Convert ONNX to IR and back. Both must give the oracle's result, or refuse for a valid reason."""
     inputs, attributes, static, constants = random_call(c, row)
     if attributes.keys() - row.attributes.keys():
-        return  # files may hold attributes that nobody knows
+        return  # files may contain unknown attributes
     op_type, version = parts(row)
     try:
         model = onnx_model(op_type, version, inputs, attributes, static, constants)
@@ -190,10 +193,10 @@ def check_from_onnx(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
 
 
 def check_from_ir(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
-    """The same beginning with an IR."""
+    """Convert an IR to ONNX. It must give the oracle's result, or refuse for a valid reason."""
     inputs, attributes, static, constants = random_call(c, row)
     if attributes.keys() - row.attributes.keys():
-        return  # files may hold attributes that nobody knows
+        return  # files may contain unknown attributes
     op_type, version = parts(row)
     if "axis" in row.inputs and c.pick((True, True, True, False)):
         constants.add(len(inputs) - 1)
@@ -211,7 +214,7 @@ def check_from_ir(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
         return
     result = run_one(model, feed(inputs, constants))
     if row.name == "openvino.Gather-8" and 0 in inputs[0].shape and isinstance(result, IndexError):
-        return  # an axis that turns out to be empty: ONNX can't give zeros
+        return  # the axis is empty at run time: ONNX cannot give zeros
     check(result, expected, inputs[0], reduction)
     back = outcome(lambda: gs.openvino.convert(model, folder / "back.xml"))
     result = back if isinstance(back, ModelError) else run_one(folder / "back.xml", feed(inputs, constants))
@@ -235,7 +238,7 @@ def test_ir_to_onnx_and_back(row: oracle.OracleRow, data: Any) -> None:
 
 @pytest.mark.parametrize("updates", [np.array(5.0), np.array([5.0]), np.array([[5.0]])])
 def test_one_update_of_any_rank(updates: np.ndarray, tmp_path: Path) -> None:
-    """Ruling V13, where ranks are not declared and only the run tells them."""
+    """Ruling V13, where ranks are not declared and only known at run time."""
     inputs = [np.array([1.0, 2.0], np.float32), np.array([1]), updates.astype(np.float32)]
     source = ir_model("ScatterNDUpdate", 15, inputs, {"reduction": "none"}, False, set(), tmp_path / "m.xml")
     result = run_one(gs.openvino.convert(source).model, feed(inputs, set()))
@@ -246,14 +249,14 @@ def test_one_update_of_any_rank(updates: np.ndarray, tmp_path: Path) -> None:
 
 
 def repeats(data: np.ndarray, tuples: np.ndarray) -> bool:
-    """Whether two index tuples name one target."""
+    """Check whether two index tuples name the same target."""
     rows = (tuples % np.array(data.shape[: tuples.shape[-1]])).reshape(-1, tuples.shape[-1])
     return len(np.unique(rows, axis=0)) < len(rows)
 
 
-# What OpenVINO's CPU plugin keeps as it is; 64-bit data it computes in 32 bits.
+# The types that OpenVINO's CPU plugin keeps. It computes 64-bit data in 32 bits.
 NOT_NARROWED = ("float32", "int32", "int8", "uint8", "bool")
-# Where it differs from its own specification (docs/openvino.md lists the same), and cases are left out.
+# Calls in which it differs from its specification (docs/openvino.md lists the same). They are skipped.
 FAULTS_OF_OPENVINO = {
     "empty tensors and index tuples of length 0": lambda row, inputs, attributes: any(0 in x.shape for x in inputs),
     "scalar indices of ScatterUpdate": lambda row, inputs, attributes: (
@@ -287,14 +290,14 @@ FAULTS_OF_OPENVINO = {
 
 
 def runs_in_openvino(row: oracle.OracleRow, inputs: Sequence[Any], attributes: dict, expected: Any) -> bool:
-    """Calls that OpenVINO computes by its specification; a bad index may make it read or write anywhere."""
+    """Select calls that OpenVINO computes as specified. After a bad index, it may read or write anywhere."""
     if isinstance(expected, Exception) or any(x is None for x in inputs) or inputs[0].dtype.name not in NOT_NARROWED:
         return False
     return not any(fault(row, inputs, attributes) for fault in FAULTS_OF_OPENVINO.values())
 
 
 def close(ours: Any, theirs: np.ndarray, attributes: dict) -> None:
-    """OpenVINO adds floats in an order of its own."""
+    """Compare with a tolerance, because OpenVINO adds floats in a different order."""
     assert not isinstance(ours, Exception), ours
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
     if ours.dtype.kind == "f" and attributes.get("reduction", "none") in ("sum", "prod", "add", "mul", "mean", "sub"):
@@ -304,7 +307,7 @@ def close(ours: Any, theirs: np.ndarray, attributes: dict) -> None:
 
 
 def check_our_ir_in_openvino(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
-    """An ONNX node converted by us runs in OpenVINO."""
+    """An ONNX node that this package converted runs in OpenVINO."""
     inputs, attributes, static, constants = random_call(c, row)
     if attributes.keys() - row.attributes.keys():
         return
@@ -312,7 +315,7 @@ def check_our_ir_in_openvino(c: Choices, row: oracle.OracleRow, folder: Path) ->
     if not runs_in_openvino(row, inputs, attributes, expected):
         return
     if row.kernel == "gather_nd" and not static and 1 not in constants:
-        return  # the length of the tuples is open, and so is the rank: the CPU plugin has no GatherND of that
+        return  # the length of the tuples and the rank are open: the CPU plugin does not support such a GatherND
     model = onnx_model(*parts(row), inputs, attributes, static, constants)
     knowledge = "valid" if row.kernel == "gather" and c.pick((True, False)) else "any"
     path = gs.openvino.convert(model, indices=knowledge).save(folder / "m.xml")
@@ -337,7 +340,7 @@ def check_their_ir(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
     if row.kernel in ("gather_tree", "gather_reduce"):
         return
     model = gs.openvino.convert(folder / "theirs.xml").model
-    if model.graph.output[0].type.tensor_type.HasField("shape"):  # the checker knows no open ranks
+    if model.graph.output[0].type.tensor_type.HasField("shape"):  # the checker does not support open ranks
         onnx.checker.check_model(model, full_check=True)
     check(run_one(model, given), expected, inputs[0], reduction)
     if runs_in_onnx_runtime(inputs, attributes):
@@ -345,13 +348,13 @@ def check_their_ir(c: Choices, row: oracle.OracleRow, folder: Path) -> None:
 
 
 def runs_in_onnx_runtime(inputs: Sequence[Any], attributes: dict) -> bool:
-    """Its CPU kernels lack many types; NaN is lost in min and max."""
+    """Select calls that ONNX Runtime supports. Its CPU kernels lack many types, and lose NaN in min and max."""
     nan = inputs[0].dtype.kind == "f" and any(np.isnan(x).any() for x in inputs if x.dtype.kind == "f")
     return inputs[0].dtype.name in ("float32", "int32") and not (nan and attributes.get("reduction") in ("min", "max"))
 
 
 def run_in_onnx_runtime(model: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """On one thread: with more, its ScatterND loses updates."""
+    """Use one thread, because with more, its ScatterND loses updates."""
     runtime = pytest.importorskip("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -385,7 +388,7 @@ def graph_model(text: str, opset: int = 18) -> Any:
 
 
 def layer_types(model: Any, folder: Path, **options: str) -> list[str]:
-    """The layers of the converted model, without constants."""
+    """Return the layers of the converted model, without constants."""
     text = gs.openvino.convert(model, **options).save(folder / "m.xml").read_text()
     return [name for name in re.findall(r' type="(\w+)"', text) if name not in ("Const", "Parameter", "Result")]
 
@@ -416,7 +419,7 @@ def test_constant_indices_need_no_layers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [4, -5])
 def test_an_index_out_of_range_stays_an_error(bad: int, tmp_path: Path) -> None:
-    """Gather-8 would give zeros."""
+    """Gather-8 would give zeros for this index."""
     path = gs.openvino.convert(graph_model(GATHER.format(op="Gather", kind="int64"))).save(tmp_path / "m.xml")
     with pytest.raises(IndexError, match="out of range"):
         gs.run(path, [np.zeros(4, np.float32), np.array([0, bad])])
@@ -463,7 +466,8 @@ REFUSED = [
     ),
     (
         "(float[n] data) => (float[n] out) { out = Erf (data) }",
-        "Erf (1/1): convert knows gathers, scatters, and what computes shapes and indices, but no nodes of this type",
+        "Erf (1/1): convert supports gathers, scatters, and nodes that compute shapes and indices, "
+        "but no nodes of this type",
     ),
     (
         "(float[n] data, int64[k] ids) => (float[k] out) { out = Gather <axis = 3> (data, ids) }",
@@ -488,20 +492,22 @@ def test_refused_layers(tmp_path: Path) -> None:
     data, ids = writer.parameter("data", "f32", [None]), writer.parameter("ids", "i32", [None])
     axis = writer.parameter("axis", "i32", [])
     writer.result("rows", writer.layer("Gather", "opset8", [data, ids, axis], name="pick"))
-    with pytest.raises(ModelError, match=r"^m\.xml: layer 3 'pick' \(Gather\): its axis is made at run time, and an "):
+    with pytest.raises(
+        ModelError, match=r"^m\.xml: layer 3 'pick' \(Gather\): its axis is computed at run time, but is an "
+    ):
         gs.openvino.convert(writer.save(tmp_path / "m.xml"))
     writer = IRWriter()
     writer.result("y", writer.layer("Sqrt", "opset1", [writer.parameter("x", "f32", [2])], name="root"))
-    with pytest.raises(ModelError, match=r"'root' \(Sqrt\): convert knows gathers, .* but no layers of this type"):
+    with pytest.raises(ModelError, match=r"'root' \(Sqrt\): convert supports gathers, .* but no layers of this type"):
         gs.openvino.convert(writer.save(tmp_path / "m.xml"))
 
 
 def test_a_default_of_an_input_is_refused() -> None:
     model = graph_model("(float[2] data, int64[1] ids) => (float[1] out) { out = Gather (data, ids) }")
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1]), "ids"))
-    with pytest.raises(ModelError, match="input 'ids' has a default, and an IR has none"):
+    with pytest.raises(ModelError, match="input 'ids' has a default, and inputs of an IR can't have one"):
         gs.openvino.convert(model)
-    model.ir_version = 3  # where every constant had to be an input
+    model.ir_version = 3  # in this version, every constant had to be an input
     assert gs.openvino.convert(model).model is not None
 
 
@@ -531,7 +537,7 @@ def test_what_convert_takes_and_gives(tmp_path: Path) -> None:
 
 
 def test_a_graph_of_shapes_and_indices(tmp_path: Path) -> None:
-    """What exporters put around a gather: shapes taken apart, indices made positive, results put back into shape."""
+    """Exporters put such graphs around a gather: they split shapes, make indices positive, and reshape results."""
     model = graph_model(
         """(float[b, n, 2] data, int64[b, k] ids) => (float[b, k, 2] out, int64[1] count)
         <int64[1] one = {1}, int64[1] last = {-1}, int64[1] two = {2}, int64 zero = {0}> {
@@ -581,7 +587,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def layer_in_onnx(op: str, version: int, inputs: Sequence[np.ndarray], attributes: dict, folder: Path) -> Any:
-    """A layer of open shapes and a constant axis, run as ONNX."""
+    """Return a layer of open shapes and a constant axis, converted to ONNX and run."""
     constants = {3} if len(inputs) == 4 else set()
     path = ir_model(op, version, inputs, attributes, False, constants, folder / "m.xml")
     return run_one(gs.openvino.convert(path).model, feed(inputs, constants))

@@ -1,4 +1,4 @@
-"""The nodes and layers around gathers and scatters: every one that `convert` knows, in both directions."""
+"""The nodes and layers around gathers and scatters: all that `convert` supports, in both directions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N = np.array([[7, -7, 3], [-1, 0, 6]])
 D = np.array([[2, 3, -2], [5, -4, 4]])
 T = np.array([[True, False, True], [False, False, True]])
 
-# What each node gives, from NumPy.
+# The result of each node, computed with NumPy.
 NODES: dict[str, tuple[str, list[np.ndarray], Any]] = {
     "Abs": ("y = Abs (n)", [N], np.abs(N)),
     "Add": ("y = Add (n, d)", [N, D], N + D),
@@ -88,7 +88,7 @@ NAMES = {"float32": "xw", "int64": "nd", "bool": "tu"}
 
 
 def onnx_model(text: str, arrays: list[np.ndarray], expected: Any) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    """The nodes as a model whose inputs are named by their types."""
+    """Return the nodes as a model whose inputs are named by their types."""
     left = {kind: list(names) for kind, names in NAMES.items()}
     inputs = {left[array.dtype.name].pop(0): array for array in arrays}
     declared = [f"{KINDS[array.dtype.name]}[{','.join(map(str, array.shape))}] {name}"
@@ -118,7 +118,7 @@ def test_a_node_as_a_layer_and_back(name: str, tmp_path: Path) -> None:
 
 
 def layer(kind: str, version: str, *more: Any, attributes: dict | None = None, outputs: list[str] | None = None) -> Any:
-    """A layer of x and constants."""
+    """Return a layer of x and constants."""
 
     def add(writer: IRWriter, x: Output) -> Output:
         return writer.layer(kind, version, [x, *more], attributes=attributes, outputs=outputs)
@@ -203,7 +203,7 @@ def test_a_layer_as_nodes_and_back(name: str, tmp_path: Path) -> None:
 
 
 def test_every_layer_is_tried() -> None:
-    """Here, or on the way back of a node."""
+    """Each layer is tested here, or on the way back of a node."""
     from gatherscatter.openvino.conversion.mapping import ELEMENTWISE, REDUCTIONS_OF_AXES
 
     of_nodes = {theirs for theirs, _ in ELEMENTWISE.values()} | {*REDUCTIONS_OF_AXES}

@@ -1,4 +1,4 @@
-"""Errors of our operations in OpenVINO reach the caller, also where OpenVINO drops them: on one thread."""
+"""Errors of the package's operations in OpenVINO reach the caller, even on one thread, where OpenVINO drops them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = r"onnx\.GatherND-13: indices\[1, 0\] = 7 is out of range for axis 0 of da
 
 
 def compiled(dtype: Any, config: dict[str, Any], shape: Any = (3, 2)) -> Any:
-    """GatherND of data with three rows."""
+    """Compile a GatherND of data with three rows."""
     data, indices = opset.parameter(shape, dtype), opset.parameter([2, 1], np.int64)
     rows = gs.openvino.op_class("onnx.GatherND-13")([data, indices])
     return openvino.Core().compile_model(openvino.Model([rows.output(0)], [data, indices]), "CPU", config)
@@ -80,7 +80,7 @@ def test_errors_of_other_threads_are_theirs(rows: np.ndarray) -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "expected"),
-    [(np.float32, np.nan), (np.int32, 0), (np.uint8, 0)],  # no conversion follows the operation
+    [(np.float32, np.nan), (np.int32, 0), (np.uint8, 0)],  # no conversion after the operation
 )
 def test_where_nothing_raises_the_output_is_filled(dtype: Any, expected: float) -> None:
     request = compiled(dtype, ONE_THREAD).create_infer_request()
@@ -94,7 +94,7 @@ def test_where_nothing_raises_the_output_is_filled(dtype: Any, expected: float) 
 
 @pytest.mark.parametrize("config", [ONE_THREAD, TWO_THREADS])
 def test_errors_of_shapes_are_raised(config: dict[str, Any], rows: np.ndarray) -> None:
-    """Where shapes are dynamic, OpenVINO infers them in every call."""
+    """If shapes are dynamic, OpenVINO infers them in every call."""
     data, ids, axis = (
         opset.parameter([-1, -1], np.float32),
         opset.parameter([-1], np.int64),
@@ -109,7 +109,7 @@ def test_errors_of_shapes_are_raised(config: dict[str, Any], rows: np.ndarray) -
 
 
 def test_constants_with_a_bad_index_do_not_compile() -> None:
-    """OpenVINO computes operations of constants when it compiles a model."""
+    """OpenVINO computes operations on constants when it compiles a model."""
     constants = [opset.constant(each) for each in (np.zeros((3, 2), np.float32), BAD)]
     made = gs.openvino.op_class("onnx.GatherND-13")(constants)
     x = opset.parameter([2, 2], np.float32)
@@ -140,7 +140,7 @@ def test_ctrl_c(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process can't choose its processors there")
 def test_one_cpu(tmp_path: Path) -> None:
-    """The whole of it, in a process that has one."""
+    """Run all of this in a process with one CPU."""
     script = tmp_path / "script.py"
     script.write_text("""
 import os, warnings

@@ -1,4 +1,4 @@
-"""``engine="openvino"``: the whole model in the openvino package."""
+"""``engine="openvino"`` runs the whole model in the openvino package."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_values_it_would_change_are_refused(element_type: str, value: int, tmp_p
 
 @pytest.mark.usefixtures("needs_openvino")
 def test_a_kernels_exception_is_not_swallowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one thread OpenVINO's synchronous call would return uninitialised memory instead."""
+    """With one thread, OpenVINO's synchronous call would instead return uninitialised memory."""
     monkeypatch.setitem(engine._CONFIG, "INFERENCE_NUM_THREADS", "1")
     writer = IRWriter()
     data, indices = writer.parameter("data", "f32", [3]), writer.parameter("indices", "i32", [1])

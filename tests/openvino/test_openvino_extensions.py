@@ -1,4 +1,4 @@
-"""`gatherscatter.openvino.extensions`: our operators in OpenVINO: graphs made in Python, files, ONNX models."""
+"""`gatherscatter.openvino.extensions`: the package's operators in OpenVINO, in Python graphs, files and ONNX models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ onnx: Any = pytest.importorskip("onnx")
 opset: Any = pytest.importorskip("openvino.opset15")
 
 CONFIG = {"INFERENCE_PRECISION_HINT": "f32"}
-# The oracle's types that OpenVINO has and its CPU plugin gives to extensions.
+# The oracle's types that OpenVINO has and that its CPU plugin passes to extensions.
 TYPES = ("bool", *oracle.INTEGERS, *oracle.FLOATS)
 
 
@@ -40,7 +40,7 @@ def core_with_extensions() -> Any:
 
 
 def graph(name: str, inputs: Sequence[np.ndarray], attributes: dict, static: bool, axis_constant: bool = True) -> Any:
-    """A Model of one of our operations, whose inputs are parameters; an axis is a constant."""
+    """Return a Model of one operation, whose inputs are parameters. An axis is a constant."""
     row = gs.op(name)
     nodes, parameters = [], []
     for known, array in zip(row.inputs, inputs, strict=False):
@@ -55,7 +55,7 @@ def graph(name: str, inputs: Sequence[np.ndarray], attributes: dict, static: boo
 
 
 def run(core: Any, model: Any, inputs: Sequence[np.ndarray]) -> np.ndarray:
-    """By the asynchronous call, which lets errors through whatever the number of threads."""
+    """Run with the asynchronous call, which reports errors for any number of threads."""
     request = core.compile_model(model, "CPU", CONFIG).create_infer_request()
     request.start_async({i: tensor(array) for i, array in enumerate(inputs)})
     request.wait()
@@ -73,8 +73,10 @@ def tensor(array: np.ndarray) -> Any:
 
 
 def fits(array: np.ndarray) -> bool:
-    """Whether the CPU plugin's 32 bits hold it; it takes the smallest floats for zero, and a wide infinity for the
-    largest number."""
+    """Check that the CPU plugin's 32 bits can hold the values.
+
+    The plugin flushes the smallest floats to zero, and turns a 64-bit infinity into the largest number.
+    """
     if array.dtype.kind in "iu" and array.dtype.itemsize > 2:
         return bool((array == array.astype(np.int32)).all())
     if array.dtype.kind == "b" or array.dtype.kind in "iu":
@@ -90,7 +92,7 @@ ROWS = [row for row in oracle.ROWS.values() if not row.deprecated]
 
 
 def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
-    """A call of an op version in OpenVINO: the oracle's result, or an error where it has one."""
+    """Check a call of an op version in OpenVINO: the oracle's result, or an error where the oracle has one."""
     inputs, attributes = random_calls.version_call(c, row)
     if row.kernel == "gather_reduce":
         inputs = as_ports(inputs)
@@ -101,7 +103,7 @@ def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
     expected = outcome(oracle.call, row.name, *inputs, **attributes)
     result_fits = isinstance(expected, Exception) or (expected.size > 0 and fits(expected))
     if not result_fits or any(array.size == 0 for array in inputs):
-        return  # the CPU plugin does not call an operation for nothing
+        return  # the CPU plugin does not call an operation with empty tensors
     inputs = [np.array(array.astype(array.dtype.newbyteorder("=")), order="C") for array in inputs]
     parameters = inputs[:-1] if "axis" in row.inputs else inputs
     try:
@@ -109,7 +111,7 @@ def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
     except (RuntimeError, ValueError, TypeError) as error:
         result = error
     if "with dynamic rank" in str(result):
-        return  # the length of the tuples is open, and the CPU plugin knows no open ranks
+        return  # the length of the tuples is open, and the CPU plugin does not support open ranks
     if isinstance(expected, Exception):
         assert isinstance(result, Exception), result
     else:
@@ -118,7 +120,7 @@ def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-@pytest.mark.filterwarnings("ignore:.*hands .* data to extensions in 32 bits:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*passes .* data to extensions in 32 bits:RuntimeWarning")
 @given(data=st.data())
 def test_an_operation_gives_what_the_specification_says(row: oracle.OracleRow, data: Any, core: Any) -> None:
     check_operation(HypothesisChoices(data.draw), row, core)
@@ -180,7 +182,7 @@ def test_an_onnx_model_runs_on_our_kernels(
     path = onnx_file(op_type, attributes, inputs, tmp_path)
     model = core.read_model(path)
     name = gs.op(f"onnx.{op_type}").name
-    if op_type != "GatherND":  # of an open rank without the length of the tuples
+    if op_type != "GatherND":  # open rank, because the length of the tuples is not known
         result = run(core, model, inputs)
         expected = oracle.call(name, *inputs, **attributes)
         np.testing.assert_array_equal(result, expected)
@@ -189,7 +191,7 @@ def test_an_onnx_model_runs_on_our_kernels(
 
 
 def test_a_half_sum_is_that_of_onnx(core: Any, tmp_path: Path) -> None:
-    """The plugin computes in float32; ONNX rounds after every step."""
+    """The plugin computes in float32. ONNX rounds after every step."""
     inputs = [np.float16([2048]), np.array([0, 0]), np.float16([1, 1])]
     path = onnx_file("ScatterElements", {"reduction": "add"}, inputs, tmp_path)
     assert run(core, core.read_model(path), inputs).tolist() == [2048]
@@ -215,17 +217,17 @@ def test_our_text_reaches_the_user(core: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint32, np.float64])
 def test_wide_data_is_announced(dtype: type) -> None:
     inputs = [np.zeros(3, dtype), np.array([[1]]), np.ones(1, dtype)]
-    with pytest.warns(RuntimeWarning, match=r"onnx\.ScatterND-18: OpenVINO's CPU plugin hands .64 data|u32 data"):
+    with pytest.warns(RuntimeWarning, match=r"onnx\.ScatterND-18: OpenVINO's CPU plugin passes .64 data|u32 data"):
         graph("onnx.ScatterND-18", inputs, {}, static=True)
     assert from_dtype(np.dtype(dtype)).name in LOSSY
 
 
 def test_a_result_that_does_not_fit_is_an_error(core: Any) -> None:
-    """Sums of 2**30 leave 32 bits, though the data does not."""
+    """Sums of 2**30 exceed 32 bits, although the data does not."""
     inputs = [np.array([2**30]), np.array([[0], [0]]), np.array([2**30, 2**30])]
     with pytest.warns(RuntimeWarning, match="32 bits"):
         model = graph("onnx.ScatterND-18", inputs, {"reduction": "add"}, static=True)
-    with pytest.raises(RuntimeError, match="the result holds int64 values that OpenVINO would keep in int32"):
+    with pytest.raises(RuntimeError, match="the result holds int64 values that do not fit OpenVINO's int32"):
         run(core, model, inputs)
 
 

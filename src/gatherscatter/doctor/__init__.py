@@ -1,6 +1,6 @@
-"""What runtimes do with the gather and scatter nodes of a model, and models rewritten so that all do the same.
+"""Find out what runtimes do with the gather and scatter nodes of a model, and rewrite it so that they agree.
 
-``examine`` looks, ``fix`` rewrites; on the command line both are ``gatherscatter doctor``.
+``examine`` reports on a model, and ``fix`` rewrites it. The command ``gatherscatter doctor`` does both.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ __all__ = ["STATUSES", "Diagnosis", "Fixed", "NodeReport", "Reason", "Verdict", 
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Fixed", "fix"):  # which need the onnx package; to examine an IR does not
+    if name in ("Fixed", "fix"):  # loaded late: they need the onnx package, and examining an IR does not
         from gatherscatter.doctor import fixes
 
         return getattr(fixes, name)

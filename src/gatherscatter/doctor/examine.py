@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 class NodeSource(Protocol):
-    """A model that is looked at: ``sites`` are its nodes of the family, ``notes`` what could not be looked at."""
+    """A model to examine: ``sites`` are its gather and scatter nodes, ``notes`` name the parts not examined."""
 
     name: str
     sites: list[Site]
     notes: list[str]
 
     def load(self, observe: Observer) -> Model:
-        """The model, ready to run; every node of the family is shown to ``observe``."""
+        """Return the model, ready to run. ``observe`` is called for every gather and scatter node."""
         ...
 
 
@@ -55,7 +55,7 @@ SHOWN = ("negative", "out of range", "repeated", "nan", "wide values", "wide ind
 
 @dataclass(frozen=True)
 class NodeReport:
-    """One node: ``told`` is what the file tells, ``seen`` what reached it when the model ran, None if nothing did."""
+    """One node: ``told`` has the facts of the file, ``seen`` those of the run; None if the node did not run."""
 
     site: Site
     told: Record
@@ -64,17 +64,17 @@ class NodeReport:
 
     @property
     def record(self) -> Record:
-        """The best that is known."""
+        """The best facts known: those of the run, else those of the file."""
         return self.seen or self.told
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Worst first."""
+        """Sort key: worst first."""
         return min(verdict.rank for verdict in self.verdicts.values())
 
     @property
     def facts(self) -> str:
-        """The noteworthy about the values, in a few words.
+        """A one-line summary of the index values.
 
         >>> from gatherscatter.doctor import examine
         >>> import numpy as np, onnx
@@ -97,30 +97,30 @@ class NodeReport:
             count = record.counts[name]
             if count:
                 parts.append(name if name in ("empty indices", "k=0") else f"{count} {_WORDS.get(name, name)}")
-        return ", ".join(parts) or "made at run time"
+        return ", ".join(parts) or "computed at run time"
 
 
 _WORDS = {"nan": "NaN", "wide values": "beyond 32 bits", "wide indices": "indices beyond 32 bits"}
 
 
 class HasData(Protocol):
-    """What `gatherscatter.doctor.fix` did, in what JSON has."""
+    """The result of `gatherscatter.doctor.fix`, which can be written as JSON."""
 
     def data(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is known of a model's gathers and scatters, and what runtimes do with them; `examine` makes it.
+    """The facts about a model's gathers and scatters, and what runtimes do with them. `examine` returns it.
 
     Attributes
     ----------
-    model : its file name
-    targets : the runtimes that were asked about
+    model : file name of the model
+    targets : the runtimes judged
     nodes : a `NodeReport` for each node, the worst first
     ran : whether the model ran, so that actual values were seen
-    error : why it stopped, or could not run; empty if it ran to its end or was not to run
-    notes : what could not be looked at
+    error : why the run stopped or was not possible; empty if it finished or was not requested
+    notes : parts of the model that could not be examined
     """
 
     model: str
@@ -132,7 +132,7 @@ class Diagnosis:
 
     @property
     def worst(self) -> str:
-        """The worst status of any node that is certain: a key of `verdicts.STATUSES`; "supported" where none is."""
+        """The worst certain status of any node: a key of `verdicts.STATUSES`. "supported" if none is certain."""
         certain = [v.status for node in self.nodes for v in node.verdicts.values() if v.certain]
         return min(certain, key=list(STATUSES).index, default="supported")
 
@@ -147,23 +147,23 @@ class Diagnosis:
 
     @property
     def advice(self) -> list[str]:
-        """A line for each way to run the nodes that a target gets wrong or has not."""
+        """A line for each way to run the nodes that a target gets wrong or lacks."""
         lines = []
         ours = any(node.site.row.domain == DOMAIN for node in self.nodes)
         verdicts = [node.verdicts[OWN_RUNTIME] for node in self.nodes if OWN_RUNTIME in node.verdicts]
         if any(verdict.status in DEPARTURES for verdict in verdicts):
             lines += [
-                f"{OWN_RUNTIME}: in Python, gatherscatter.onnx.InferenceSession(MODEL) runs these nodes rightly",
+                f"{OWN_RUNTIME}: in Python, gatherscatter.onnx.InferenceSession(MODEL) runs these nodes correctly",
                 f"{OWN_RUNTIME}: for any language, gatherscatter convert MODEL FIXED.onnx --for {OWN_RUNTIME} writes a "
-                "model that does",
+                "model with correct results",
             ]
         if ours and OWN_RUNTIME in self.targets:
             lines.append(
-                f"{OWN_RUNTIME}: nodes of the domain {DOMAIN} need this package's library; "
+                f"{OWN_RUNTIME}: nodes of the domain {DOMAIN} need gatherscatter's library; "
                 "gatherscatter library prints its path"
             )
         if others := [name for name in self.targets if ours and name != OWN_RUNTIME]:
-            lines.append(f"{', '.join(others)}: there is no library with the domain {DOMAIN}; use the model without it")
+            lines.append(f"{', '.join(others)}: no library has the domain {DOMAIN}; use the model without this domain")
         return lines
 
     def _tally(self, target: str, counts: Counter[tuple[int, bool]]) -> str:
@@ -172,7 +172,7 @@ class Diagnosis:
         return ", ".join(f"{counts[rank]} of {total} {texts[rank]}" for rank in sorted(counts))
 
     def data(self) -> dict[str, Any]:
-        """Everything, in what JSON has."""
+        """Return everything as JSON values."""
         return {
             "format": 1,
             "model": self.model,
@@ -186,12 +186,12 @@ class Diagnosis:
         }
 
     def save_json(self, path: str | os.PathLike[str], fixed: HasData | None = None) -> None:
-        """Write `data` into a file, and that of a rewriting."""
+        """Write `data` to a JSON file, with the data of ``fixed`` if given."""
         content = self.data() | ({"fix": fixed.data()} if fixed else {})
         write_text(path, json.dumps(content, indent=1) + "\n")
 
     def save_html(self, path: str | os.PathLike[str], fixed: HasData | None = None) -> None:
-        """Write a page that needs no network."""
+        """Write the report as one HTML page that needs no network."""
         write_text(path, load(__name__, "page")(self, fixed))
 
 
@@ -224,7 +224,7 @@ def _node(node: NodeReport) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute in what JSON has: a tensor or a graph, which no operator of the family has, as text."""
+    """Return an attribute as JSON values. A tensor or a graph, which no gather or scatter has, becomes text."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     known = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
@@ -256,15 +256,15 @@ def _reason(reason: Reason) -> dict[str, Any]:
 
 
 def evidence(reason: Reason) -> str:
-    """Where a finding is from: our own run of a release, or a public thread."""
+    """Return the source of a finding: this package's test of a release, or a public thread."""
     finding = reason.finding
     if finding.evidence == "run":
-        return f"our run of {finding.runtime} {finding.releases}".rstrip()
-    return f"as a public thread has it, not run by us{f' (release {finding.releases})' if finding.releases else ''}"
+        return f"tested with {finding.runtime} {finding.releases}".rstrip()
+    return f"from a public thread, not tested{f' (release {finding.releases})' if finding.releases else ''}"
 
 
 def collect_reasons(diagnosis: Diagnosis) -> Iterator[tuple[str, Reason, list[NodeReport]]]:
-    """Each finding that plays a part, with its target and the nodes it concerns, in order of severity."""
+    """Yield each finding that applies, with its target and its nodes, the most severe first."""
     found: dict[tuple[str, str], tuple[str, Reason, list[NodeReport]]] = {}
     for node in diagnosis.nodes:
         for target, verdict in node.verdicts.items():
@@ -284,10 +284,11 @@ def examine(
     targets: Sequence[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Diagnosis:
-    """Say what runtimes do with the gather and scatter nodes of a model, by what is known of these runtimes.
+    """Report what runtimes do with the gather and scatter nodes of a model, judged by known findings.
 
-    Without inputs, types, shapes and constants of the file decide, and what depends on other values is "possible".
-    With inputs, the model runs here, and the values that reach each node decide; so they do for these inputs only.
+    Without inputs, only the types, shapes and constants of the file are known. A verdict that depends on other values
+    is not certain: its text begins with "may". With inputs, gatherscatter runs the model and checks the values at each
+    node. The verdicts are then about these inputs only.
 
     Parameters
     ----------
@@ -296,23 +297,23 @@ def examine(
     inputs : mapping of str to array, or sequence of arrays, optional
         The inputs of one run, as for `gatherscatter.run`.
     targets : sequence of str, optional
-        Runtimes to judge by; by default ONNX Runtime and OpenVINO. `gatherscatter.doctor.names` gives all; what is
-        known of most of them is from public threads, and marked so.
+        Runtimes to judge. Default: ONNX Runtime and OpenVINO. `gatherscatter.doctor.names` lists all. The findings
+        about most of the others come from public threads. Such verdicts are marked "reported".
     progress : callable, optional
         Called with a description before every node of the main graph.
 
     Returns
     -------
     Diagnosis
-        ``nodes`` has a report for each node, the worst first; ``summary`` a line for each target; ``advice`` says how
-        to run what ONNX Runtime gets wrong or refuses.
+        ``nodes`` has a report for each node, the worst first. ``summary`` has a line for each target. ``advice`` says
+        how to run nodes that ONNX Runtime gets wrong or refuses.
 
     Raises
     ------
     ModelError
         The file can't be read, or the inputs don't fit the model.
     ValueError
-        There is no such target.
+        A target is unknown.
 
     >>> import numpy as np, onnx
     >>> from gatherscatter.doctor import examine
@@ -320,7 +321,7 @@ def examine(
     ...     pick (float[n] data, int64[k, 1] places) => (float[k] out) { out = GatherND (data, places) }''')
     >>> for line in examine(model).summary:                                 # the file alone
     ...     print(line)
-    openvino: 1 of 1 possibly crash or read out-of-bounds memory
+    openvino: 1 of 1 may crash or read out-of-bounds memory
     onnxruntime: 1 of 1 supported
     >>> examine(model, [np.zeros(9, np.float32), np.array([[3], [-1]])]).summary
     ['onnxruntime: 1 of 1 supported', 'openvino: 1 of 1 supported']
@@ -335,7 +336,7 @@ def examine(
 
 
 def read_source(model: ModelSource) -> NodeSource:
-    """The model, taken apart."""
+    """Return the nodes of a model, from an IR or from ONNX."""
     if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
         from gatherscatter.doctor.ir_nodes import IrSource
 
@@ -346,15 +347,15 @@ def read_source(model: ModelSource) -> NodeSource:
 
 
 def check_targets(targets: Sequence[str] | None) -> tuple[str, ...]:
-    """The targets, each once."""
+    """Return the targets, each once."""
     for target in targets or ():
         if target not in names():
-            raise ValueError(f"nothing is known of a target {target!r}; there are {', '.join(names())}")
+            raise ValueError(f"there is no target {target!r}; there are {', '.join(names())}")
     return tuple(dict.fromkeys(targets or DEFAULT))
 
 
 def _run(source: NodeSource, inputs: Inputs, seen: dict[Key, Record], progress: Callable[[str], None] | None) -> str:
-    """Run the model and note what reaches its nodes; why it stopped, if it did."""
+    """Run the model and record the values at its nodes. Return the reason if it stopped, else ''."""
     sites = {site.key: site for site in source.sites}
 
     def observe(key: Key, row: OpVersion, arrays: tuple[Any, ...], attributes: dict[str, Any]) -> None:
@@ -369,7 +370,7 @@ def _run(source: NodeSource, inputs: Inputs, seen: dict[Key, Record], progress: 
     try:
         model.run(given, progress)
     except (OpError, TypeError, ValueError, IndexError, NotImplementedError, RuntimeError) as error:
-        notes = getattr(error, "__notes__", ())  # say which node it was
+        notes = getattr(error, "__notes__", ())  # they name the node
         if isinstance(error, ModelError) and not (seen or notes):
             raise  # the inputs are wrong
         return "; ".join([f"the model stopped: {error}", *notes])

@@ -1,4 +1,4 @@
-"""An OpenVINO IR taken apart: its gather and scatter layers, with the types and shapes that the file declares."""
+"""The gather and scatter layers of an OpenVINO IR, with the types and shapes that the file declares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITH_BODIES = ("If", "Loop", "TensorIterator")
 
 
 class IrSource:
-    """An OpenVINO IR that is looked at."""
+    """An OpenVINO IR to examine."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -36,7 +36,7 @@ class IrSource:
             raise ModelError(f"{quote_if_needed(self.name)}: {error}") from None
 
     def load(self, observe: Observer) -> Model:
-        """The model, ready to run; every layer of the family is shown to ``observe``."""
+        """Return the model, ready to run. ``observe`` is called for every gather and scatter layer."""
         try:
             model = IrModel(self._graph, self._weights)
         except ModelError as error:
@@ -53,7 +53,7 @@ class IrSource:
         for position in graph.order:
             layer = graph.layers[position]
             if layer.type in WITH_BODIES:
-                self.notes.append(f"{layer}: what is in its body is not looked at; the ONNX source would show it")
+                self.notes.append(f"{layer}: its body is not examined; examine the ONNX model it was made from")
             if layer.type not in FAMILY or layer.opset is None:
                 continue
             call = bind(layer)
@@ -74,7 +74,7 @@ class IrSource:
             value = constant()
             return Operand(role, layer.name, element_types.from_dtype(value.dtype).numpy_name, value.shape, constant)
         kind = element_types.from_precision(port.precision)
-        # A port without dims is a scalar or of unknown rank. Only the attribute of a Parameter tells which.
+        # A port without dims is a scalar or has unknown rank. Only the attribute of a Parameter distinguishes them.
         shape = () if _is_scalar_parameter(layer) else tuple(port.dims) or None
         return Operand(role, layer.name, kind and kind.numpy_name, shape, None, layer.type == "ShapeOf")
 
@@ -84,7 +84,7 @@ def _is_scalar_parameter(layer: Layer) -> bool:
 
 
 class _ObservedCall(NamedTuple):
-    """A call that shows its inputs first; it has the fields of `LayerCall`."""
+    """A call that passes its inputs to an observer first. It has the fields of `LayerCall`."""
 
     call: LayerCall
     key: Key

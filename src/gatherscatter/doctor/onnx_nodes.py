@@ -1,4 +1,4 @@
-"""An ONNX model taken apart: every body (graph, function, subgraph) with what is known of its values."""
+"""The gather and scatter nodes of an ONNX model, with the facts about values in every graph, function and subgraph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatherscatter.onnx.value_info import Body, find_inner_bodies, infer_functio
 
 
 class OnnxSource:
-    """An ONNX model that is looked at; ``proto`` is its own copy."""
+    """An ONNX model to examine. ``proto`` is a copy."""
 
     def __init__(self, model: str | os.PathLike[str] | onnx.ModelProto) -> None:
         self.path = None if isinstance(model, onnx.ModelProto) else Path(model)
@@ -34,14 +34,14 @@ class OnnxSource:
             self.sites = [site for body in self.bodies for site in self._sites(body)]
 
     def load(self, observe: Observer) -> Model:
-        """The model, ready to run; every node of the family is shown to ``observe``."""
+        """Return the model, ready to run. ``observe`` is called for every gather and scatter node."""
 
         loaded = load_onnx(self.path or self.proto)
         watch_evaluator(loaded._evaluator, (), observe, set())
         return loaded
 
     def embed(self) -> None:
-        """Move all data that lies in other files into the model."""
+        """Move all external data into the model."""
         for body in self.bodies:
             tensors = [
                 attribute.t for node in body.proto.node for attribute in node.attribute if attribute.HasField("t")
@@ -71,8 +71,8 @@ class OnnxSource:
 
 
 def watch_evaluator(evaluator: Evaluator, key: Key, observe: Observer, seen: set[int]) -> None:
-    """Let the nodes of an evaluator, of its subgraphs and of the functions it calls show their inputs."""
-    if id(evaluator) in seen:  # functions are shared by those who call them
+    """Make the nodes of an evaluator, its subgraphs and its functions call ``observe`` before they run."""
+    if id(evaluator) in seen:  # callers of a function share its evaluator
         return
     seen.add(id(evaluator))
     for position, labelled in enumerate(evaluator.rt_nodes_):

@@ -6,38 +6,49 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gatherscatter.doctor.examine import Diagnosis, NodeReport, collect_reasons, evidence
-from gatherscatter.doctor.page import condition_text, operator_text, proof_text
-from gatherscatter.text import shape_text
+from gatherscatter.doctor.page import LOOKS, condition_text, operator_text, proof_text
+from gatherscatter.text import Marked, shape_text
 
 if TYPE_CHECKING:
     from gatherscatter.doctor.fixes import Change, Fixed
 
-NAMED = 3  # nodes that a line about several of them names
+NAMED = 3  # the most nodes that one line names
 
 
-def table(diagnosis: Diagnosis) -> tuple[list[str], list[list[str]]]:
-    """Headers, and a row for each node."""
+def table(diagnosis: Diagnosis) -> tuple[list[str], list[list[str | Marked]]]:
+    """Return the headers, and a row for each node."""
     headers = ["node", "operator", "data", "values", *diagnosis.targets]
     return headers, [_row(node) for node in diagnosis.nodes]
 
 
-def _row(node: NodeReport) -> list[str]:
+def _row(node: NodeReport) -> list[str | Marked]:
     role = node.site.row.inputs[0].name
     data = f"{node.record.types.get(role) or 'unknown type'} {shape_text(node.record.shapes.get(role))}"
-    verdicts = [str(verdict) for verdict in node.verdicts.values()]
+    verdicts = [Marked(str(verdict), LOOKS[verdict.status]) for verdict in node.verdicts.values()]
     return [node_text(node), operator_text(node), data, node.facts, *verdicts]
 
 
 def node_text(node: NodeReport) -> str:
-    """The name of a node, and a hint where it is not in the main graph."""
+    """Return the name of a node. A hint follows if the node is not in the main graph."""
     site = node.site
     if not site.place:
         return site.name
     return f"{site.name} (in a function)" if site.key[0] == "function" else f"{site.name} (in a body)"
 
 
+def summary(diagnosis: Diagnosis) -> Iterator[str | Marked]:
+    """Yield a line for each target, in the look of its worst verdict."""
+    worst = {
+        target: min((node.verdicts[target] for node in diagnosis.nodes), key=lambda verdict: verdict.rank)
+        for target in (diagnosis.targets if diagnosis.nodes else ())
+    }
+    for line in diagnosis.summary:
+        verdict = worst.get(line.partition(": ")[0])
+        yield Marked(line, LOOKS[verdict.status]) if verdict else line
+
+
 def explanations(diagnosis: Diagnosis) -> Iterator[str]:
-    """Why: a paragraph for each finding that plays a part."""
+    """Yield the lines that explain each finding that applies."""
     for target, reason, nodes in collect_reasons(diagnosis):
         finding = reason.finding
         yield f"{target}: {finding.title}"
@@ -48,8 +59,8 @@ def explanations(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def fix_lines(fixed: Fixed) -> Iterator[str]:
-    """What was rewritten, what was left, what it costs, and what shows that the model means the same."""
-    for title, changes in (("rewritten", fixed.made), ("left as it is", fixed.left)):
+    """Yield the lines about a rewritten model: changes, nodes left unchanged, costs, and the proof that it is equal."""
+    for title, changes in (("rewritten", fixed.made), ("not rewritten", fixed.left)):
         grouped: dict[tuple[tuple[str, ...], str], list[Change]] = {}
         for change in changes:
             grouped.setdefault((change.conditions, change.text), []).append(change)

@@ -1,4 +1,4 @@
-"""Model files to results: one front door for ONNX and OpenVINO IR."""
+"""Load and run models: ONNX files and OpenVINO IR."""
 
 from __future__ import annotations
 
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 ENGINES = ("gatherscatter", "openvino")
 
 
-def load(model: ModelSource, *, engine: str = "gatherscatter", node_time_limit: float | None = None) -> Model:
-    """Load a model from a path (``.onnx``, or ``.xml`` of an OpenVINO IR) or from an ``onnx.ModelProto``.
+def load(model: ModelSource | bytes, *, engine: str = "gatherscatter", node_time_limit: float | None = None) -> Model:
+    """Load a model from a path (``.onnx``, or ``.xml`` of an OpenVINO IR), bytes or an ``onnx.ModelProto``.
 
-    ``engine="gatherscatter"`` runs the gather and scatter nodes on this package's kernels;
-    ``engine="openvino"`` runs the whole model in the ``openvino`` package. ``node_time_limit`` is as in `run`.
-    ``plan`` of a loaded ONNX model says which nodes run as one step.
-    Raises `ModelError` when the model can't be used.
+    ``engine="gatherscatter"`` runs the gather and scatter nodes on this package's kernels. ``engine="openvino"`` runs
+    the whole model in the ``openvino`` package. ``node_time_limit`` is as in `run`. ``plan`` of a loaded ONNX model
+    shows the nodes that run as one step.
+
+    Raises
+    ------
+    ModelError
+        The model can't be used.
+    ValueError
+        ``engine`` or ``node_time_limit`` is not valid.
     """
     if node_time_limit is not None and not node_time_limit > 0:
         raise ValueError(f"node_time_limit must be a positive number of seconds, not {node_time_limit!r}")
@@ -34,6 +40,10 @@ def load(model: ModelSource, *, engine: str = "gatherscatter", node_time_limit: 
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     if isinstance(model, str | os.PathLike):
         model = _existing_file(model)
+    elif isinstance(model, bytes):
+        from gatherscatter.onnx.model import parse_bytes
+
+        model = parse_bytes(model)
     xml = isinstance(model, Path) and _is_xml(model)
     if node_time_limit is not None and (xml or engine == "openvino"):
         raise ValueError("node_time_limit is for ONNX models that run with engine='gatherscatter'")
@@ -51,7 +61,7 @@ def load(model: ModelSource, *, engine: str = "gatherscatter", node_time_limit: 
 
 
 def run(
-    model: ModelSource,
+    model: ModelSource | bytes,
     inputs: Mapping[str, ArrayLike] | Sequence[ArrayLike],
     *,
     engine: str = "gatherscatter",
@@ -59,22 +69,23 @@ def run(
 ) -> dict[str, np.ndarray]:
     """Load a model, run it once, and return its outputs by name.
 
-    In an ONNX model, a Gather and the ScatterND, ScatterElements, ReduceSum or ReduceMean that alone reads its rows run
-    as one step where that is faster. The result has the same bits. ``load(model).plan`` has a line for each step.
+    In an ONNX model, a Gather can run as one step with the node that reads its rows, if that is faster. This node must
+    be the only reader, and a ScatterND, ScatterElements, ReduceSum or ReduceMean. The result is the same, bit for bit.
+    ``load(model).plan`` has a line for each step.
 
     Parameters
     ----------
-    model : path or onnx.ModelProto
-        An ``.onnx`` file, with external data if it has any; an ``.xml`` file of OpenVINO IR with its ``.bin``; or a
-        ModelProto. ONNX models need the extra ``onnx``.
+    model : path, bytes or onnx.ModelProto
+        The path of an ``.onnx`` file, with its external data if it has any, or of an ``.xml`` file of OpenVINO IR, with
+        its ``.bin`` file. Or the bytes of an ``.onnx`` file, or a ModelProto. ONNX models need the extra ``onnx``.
     inputs : mapping of str to array, or sequence of arrays
-        The model's inputs by name, or in its own order. Types and known dims must be those that the model declares.
+        The model's inputs by name, or in the order of the model. Types and known dims must be as the model declares.
     engine : {'gatherscatter', 'openvino'}
-        'gatherscatter': our kernels run the gather and scatter nodes; 'openvino': the ``openvino`` package runs all.
+        'gatherscatter': this package's kernels run the gather and scatter nodes. 'openvino': the ``openvino`` package
+        runs all nodes.
     node_time_limit : float, optional
-        Seconds that each node of an ONNX model may take, with the nodes of its subgraphs. By default only
-        RegexFullMatch has a limit (2 s, and 1 s for every million characters), because a short expression can take
-        forever.
+        The time limit in seconds for each node of an ONNX model, including its subgraphs. By default, only
+        RegexFullMatch has a limit: 2 s, and 1 s for every million characters. A short expression can run forever.
 
     Returns
     -------
@@ -83,13 +94,13 @@ def run(
     Raises
     ------
     ModelError
-        The file or the inputs can't be used; one clear line says why.
+        The file or the inputs can't be used. The message gives the reason in one line.
     TimeoutError
-        A node took longer than ``node_time_limit``; the error is a ModelError, too.
+        A node took longer than ``node_time_limit``. This error is also a ModelError.
     IndexError, ValueError, TypeError
-        From a gather or scatter node; a note names the node.
+        An error of a gather or scatter node. A note names the node.
     ImportError
-        The format or the engine needs an extra that is not installed; the message names it.
+        The format or the engine needs an extra that is not installed. The message names it.
 
     >>> import numpy as np, gatherscatter as gs
     >>> from onnx import TensorProto, helper
@@ -114,7 +125,7 @@ def _existing_file(model: str | os.PathLike[str]) -> Path:
 
 
 def _is_xml(path: Path) -> bool:
-    """The suffix decides; a file with neither suffix is XML if it looks like a tag (no ONNX file begins with ``<``)."""
+    """Whether a file is XML, by its suffix. Other files are XML if they begin with ``<``, as no ONNX file does."""
     suffix = path.suffix.lower()
     if suffix in (".xml", ".onnx"):
         return suffix == ".xml"

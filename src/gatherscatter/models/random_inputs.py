@@ -1,7 +1,7 @@
 """Random arrays that fit the declared inputs of a model.
 
-What an integer input is for can't be seen from its type: it may index an axis of any size. Zero is in range
-for every axis that has elements, so integers are all zero unless the caller knows a larger bound.
+An integer input may index an axis of any size, and its type does not show it. Zero is in range for every axis that has
+elements. Integers are therefore all zero, unless the caller gives a larger bound.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.text import shape_text
 
-LARGEST = 4 << 30  # bytes in all: a shape in a model file must not be able to fill the memory
+LARGEST = 4 << 30  # bytes in total, so that a shape in a model file can't fill the memory
 STRING_LENGTH = 4
-UNNAMED = "?"  # what --dim calls a size that the model leaves open without naming it
+UNNAMED = "?"  # the name in --dim of unknown sizes without a name
 
 
 def make_inputs(
@@ -27,14 +27,14 @@ def make_inputs(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     below: int = 1,
 ) -> dict[str, np.ndarray]:
-    """One array per declared input: floats from [0, 1), integers from 0 .. below - 1, random bools and letters."""
+    """Make an array for each declared input: floats in [0, 1), integers in 0 .. below - 1, random bools and letters."""
     generator = np.random.default_rng(seed)
     wanted = {info.name: _shape(info, sizes or {}, shapes or {}) for info in declared}
     total = sum(math.prod(shape) * _item_size(info) for info, shape in zip(declared, wanted.values(), strict=True))
     if total > LARGEST:
         raise ModelError(
             f"random inputs would take {total / 2**30:.1f} GiB, more than {LARGEST >> 30} GiB: "
-            "choose smaller shapes or give the inputs as files"
+            "choose smaller shapes or pass the inputs as files"
         )
     return {info.name: _random(generator, info, wanted[info.name], below) for info in declared}
 
@@ -54,13 +54,13 @@ def _check_shape(info: TensorInfo, shape: tuple[int, ...]) -> tuple[int, ...]:
     )
     if not fits:
         raise ModelError(
-            f"input {info.name!r} is declared as {shape_text(info.shape)}; {shape_text(shape)} can't be it"
+            f"input {info.name!r} has the declared shape {shape_text(info.shape)}, not {shape_text(shape)}"
         )
     return shape
 
 
 def numpy_type(info: TensorInfo) -> np.dtype:
-    """The NumPy type of an element type name."""
+    """Return the NumPy type of an element type name."""
     import ml_dtypes  # noqa: F401  registers bfloat16 and the narrow types with NumPy
 
     if info.element_type == "string":
@@ -91,4 +91,4 @@ def _random(generator: np.random.Generator, info: TensorInfo, shape: tuple[int, 
 def _largest(dtype: np.dtype) -> int:
     if dtype.kind in "iu":
         return min(int(np.iinfo(dtype).max), 2**62)
-    return 15 if dtype.name.startswith("u") else 7  # int4, uint4, and too much for int2
+    return 15 if dtype.name.startswith("u") else 7  # right for int4 and uint4; too large for int2

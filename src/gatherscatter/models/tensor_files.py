@@ -1,8 +1,8 @@
-"""Arrays from and to files: ``.npy``, ``.npz`` and ``.pb`` (an ONNX TensorProto).
+"""Read and write arrays in files: ``.npy``, ``.npz`` and ``.pb`` (an ONNX TensorProto).
 
-Files are checked before memory is taken: a header can claim any shape. Nothing is ever unpickled. The element types
-that NumPy's format doesn't know (bfloat16, float8, int4, ...) are stored under their names, as a structure of one
-field, so that they come back as what they were; ``np.load(file).view(ml_dtypes.bfloat16)`` reads them elsewhere.
+Files are checked before memory is allocated, because a header can claim any shape. Nothing is ever unpickled. Element
+types that NumPy's format does not support (bfloat16, float8, int4, ...) are stored as a structure of one field with
+their name. `read_tensors` restores the type. Elsewhere, ``np.load(file).view(ml_dtypes.bfloat16)`` reads them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PIECE = 1 << 20  # bytes that are read at a time
 
 
 def read_tensors(path: str | os.PathLike[str]) -> Arrays:
-    """All arrays in a file by name; an array without a name of its own gets the file's (without the suffix)."""
+    """Read all arrays in a file, by name. An array without a name gets the file's name without the suffix."""
     path = Path(path)
     read = _choose_by_suffix(path, {".npy": _read_npy, ".npz": _read_npz, ".pb": _read_pb})
     try:
@@ -48,7 +48,7 @@ def read_tensors(path: str | os.PathLike[str]) -> Arrays:
 
 
 def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to a file: any number of them to a ``.npz``, exactly one to a ``.npy`` or ``.pb``."""
+    """Write arrays to a file: any number to a ``.npz``, exactly one to a ``.npy`` or ``.pb``."""
     path = Path(path)
     write = _choose_by_suffix(path, {".npy": _write_npy, ".npz": _write_npz, ".pb": _write_pb})
     try:
@@ -63,7 +63,7 @@ def write_tensors(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray
 def _choose_by_suffix(path: Path, by_suffix: dict[str, F]) -> F:
     chosen = by_suffix.get(path.suffix.lower())
     if chosen is None:
-        raise ModelError(f"{path}: arrays are kept in files whose names end in {', '.join(by_suffix)}")
+        raise ModelError(f"{path}: the suffix of a file with arrays must be one of {', '.join(by_suffix)}")
     return chosen
 
 
@@ -79,13 +79,13 @@ def _read_npz(path: Path) -> Arrays:
     except (ModelError, OSError, MemoryError):
         raise
     except Exception as error:  # zipfile and the decompressors raise many types
-        raise ModelError(f"not a .npz file, or a damaged one ({_reason(error)})") from None
+        raise ModelError(f"not a valid .npz file ({_reason(error)})") from None
 
 
 def _members(archive: zipfile.ZipFile, archive_size: int) -> Arrays:
     infos = archive.infolist()
     if sum(info.compress_size for info in infos) > archive_size:
-        raise ModelError("not a .npz file, or a damaged one (its members overlap)")
+        raise ModelError("not a valid .npz file (its members overlap)")
     arrays: Arrays = {}
     for info in infos:
         name = info.filename.removesuffix(".npy")
@@ -113,13 +113,13 @@ def _shorten_name(name: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """What an error says, on one short line."""
+    """The text of an error, in one short line."""
     text = " ".join((str(error) or type(error).__name__).split())[:200]
     return text if text.isprintable() else ascii(text)
 
 
 def _array(file: IO[bytes], size: int) -> np.ndarray:
-    """The array in ``.npy`` form of ``size`` bytes that the file has from here on."""
+    """Read an array in ``.npy`` form. The file has ``size`` more bytes."""
     shape, fortran_order, dtype = _header(file)
     if dtype.itemsize == 0:
         raise ModelError(f"elements of {_type_text(dtype)} have no size")
@@ -136,7 +136,7 @@ def _array(file: IO[bytes], size: int) -> np.ndarray:
 
 
 def _fill(file: IO[bytes], buffer: memoryview) -> int:
-    """Read into a buffer until it is full or the file ends: how many bytes there were."""
+    """Read into a buffer until it is full or the file ends. Return the number of bytes."""
     found = 0
     while found < len(buffer) and (count := file.readinto(buffer[found : found + PIECE])):  # type: ignore[attr-defined]
         found += count
@@ -149,9 +149,9 @@ def _type_text(dtype: np.dtype[Any]) -> str:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type from the header of a ``.npy`` file.
+    """Read shape, order and type from the header of a ``.npy`` file.
 
-    Like NumPy's reader, but it ends in a ModelError whatever the header holds, and it warns of nothing.
+    Unlike NumPy's reader, it raises a ModelError for every invalid header, and it gives no warnings.
     """
     magic = file.read(8)
     if len(magic) < 8 or not magic.startswith(np.lib.format.MAGIC_PREFIX):
@@ -164,12 +164,12 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         raise ModelError(f"not an array in .npy form (its header has {length} bytes)")
     text = file.read(length)
     if len(text) < length:
-        raise ModelError("not an array in .npy form (its header is cut off)")
+        raise ModelError("not an array in .npy form (its header is truncated)")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of backslashes in strings, and of old names of types
+            warnings.simplefilter("ignore")  # about backslashes in strings, and old names of types
             return _parse_header(text.decode("utf-8" if major == 3 else "latin-1").strip())
-    except Exception as error:  # whatever Python's parser and NumPy have against it
+    except Exception as error:  # Python's parser and NumPy raise many types
         raise ModelError(f"not an array in .npy form (its header can't be read: {_reason(error)})") from None
 
 
@@ -177,7 +177,7 @@ def _parse_header(text: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         fields = ast.literal_eval(text)
     except SyntaxError:
-        fields = ast.literal_eval(re.sub(r"(?<=\d)L\b", "", text))  # Python 2 wrote sizes so
+        fields = ast.literal_eval(re.sub(r"(?<=\d)L\b", "", text))  # sizes as Python 2 wrote them
     shape, order, descr = fields["shape"], fields["fortran_order"], fields["descr"]
     if not isinstance(shape, tuple) or not all(type(dim) is int for dim in shape) or type(order) is not bool:
         raise ValueError("wrong types")
@@ -186,14 +186,14 @@ def _parse_header(text: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 def _length(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     if len(shape) > 64 or any(dim < 0 for dim in shape):
-        raise ModelError(f"{str(shape)[:200]} is no shape")
+        raise ModelError(f"{str(shape)[:200]} is not a valid shape")
     if math.prod(dim for dim in shape if dim) * dtype.itemsize >= 2**63:
         raise ModelError(f"the product of shape {shape} overflows")
     return math.prod(shape) * dtype.itemsize
 
 
 def _named_type(array: np.ndarray) -> np.ndarray:
-    """The array as the type that its only field is named after, if `_to_storable` made it."""
+    """Convert an array made by `_to_storable` to the type that its only field is named after."""
     names = array.dtype.names or ()
     named = getattr(ml_dtypes, names[0], None) if len(names) == 1 else None
     if isinstance(named, type) and issubclass(named, np.generic) and array.dtype == _one_field(np.dtype(named)):
@@ -206,7 +206,7 @@ def _one_field(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _to_storable(name: str, array: np.ndarray) -> np.ndarray:
-    """The array in a type that NumPy's format can hold and `_array` turns back."""
+    """Convert an array to a type that NumPy's format supports. `_array` converts it back."""
     if array.dtype.isbuiltin == 2:  # registered by another package: ml_dtypes
         return np.ascontiguousarray(array).reshape(array.shape).view(_one_field(array.dtype))
     if array.dtype.kind not in "OT":
@@ -235,7 +235,7 @@ def _write_npz(path: Path, tensors: Arrays) -> None:
 
 def _require_single(tensors: Arrays) -> tuple[str, np.ndarray]:
     if len(tensors) != 1:
-        raise ModelError(f"{len(tensors)} arrays need a .npz file; this holds one")
+        raise ModelError(f"a file of this kind holds one array, not {len(tensors)}; use a .npz file")
     return next(iter(tensors.items()))
 
 

@@ -1,4 +1,4 @@
-"""Members of .npz files, decompressed piece by piece: a few bytes never become more than are asked for."""
+"""Members of .npz files, decompressed piece by piece. A few bytes never become more bytes than requested."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-# How many times each method shrinks data at most. A directory that claims more is wrong.
+# The largest compression factor of each method. A directory that claims more is wrong.
 MOST = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032, zipfile.ZIP_BZIP2: 1_300_000, zipfile.ZIP_LZMA: 8192}
 PIECE = 1 << 14  # compressed bytes that are read at a time
 
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """A member as a file.
+    """Open a member as a file.
 
-    `zipfile` decompresses bzip2 and LZMA without a limit: 4 KB can become 4 GB in one step. So for these
-    methods it gives the compressed bytes here.
+    `zipfile` decompresses bzip2 and LZMA without a limit: 4 KB can become 4 GB in one step. For these methods, it
+    therefore only reads the compressed bytes here.
     """
     if info.compress_type not in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         with archive.open(info) as file:
@@ -46,14 +46,14 @@ class _Decompressed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """The next bytes, at most as many as the buffer holds; 0 at the end."""
+        """Read the next bytes into the buffer. Return their number, which is 0 at the end."""
         view = memoryview(buffer).cast("B")
         most = min(len(view), self._left)
         data = b""
         while most and not data:
             piece = self._source.read(PIECE) if self._decompressor.needs_input else b""
             if self._decompressor.eof or (self._decompressor.needs_input and not piece):
-                raise EOFError("its data is cut off")
+                raise EOFError("its data is truncated")
             data = self._decompressor.decompress(piece, most)
         view[: len(data)] = data
         self._left -= len(data)
@@ -64,7 +64,7 @@ class _Decompressed(io.RawIOBase):
 
 
 def _lzma_decompressor(source: IO[bytes], size: int) -> lzma.LZMADecompressor:
-    """A decompressor for what follows the header: two bytes for a version, two for the size of the properties."""
+    """Read the header: two bytes for a version, two for the size of the properties. Return a decompressor."""
     length = struct.unpack("<2xH", source.read(4))[0]
     bits, dictionary = struct.unpack("<BI", source.read(length))
     settings = {"lc": bits % 9, "lp": bits // 9 % 5, "pb": bits // 45, "dict_size": min(dictionary, max(size, 4096))}

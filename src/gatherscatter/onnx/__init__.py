@@ -1,13 +1,13 @@
-"""The operators of ONNX, as their specification has them: ``ScatterND(data, indices, updates, opset=18)``.
+"""The operators of ONNX, as its specification defines them: ``ScatterND(data, indices, updates, opset=18)``.
 
-Needs nothing but NumPy. The modules that work on model files are beside it and need the ``onnx`` extra. Loaded when
-first used: `reference_ops`, our operators in ONNX's reference evaluator, and `InferenceSession`, ONNX Runtime with our
-kernels.
+The operators need NumPy only. `reference_ops` is for ONNX's reference evaluator, and `InferenceSession` for ONNX
+Runtime: both run models with gatherscatter's kernels. They are loaded when first used. They and the modules for model
+files need the ``onnx`` extra.
 """
 
 from typing import Any
 
-from gatherscatter.lazy_modules import load
+from gatherscatter.lazy_modules import load, public_names
 from gatherscatter.specs.calls import make_domain_functions
 
 _functions = make_domain_functions("onnx")
@@ -17,3 +17,7 @@ __all__ = list(_functions)
 
 def __getattr__(name: str) -> Any:
     return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

@@ -1,4 +1,4 @@
-"""An ONNX backend: ``gatherscatter.onnx.backend.run_model(model, inputs)``, as ``onnx.backend.base`` describes it."""
+"""An ONNX backend: ``gatherscatter.onnx.backend.run_model(model, inputs)``. See ``onnx.backend.base``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gatherscatter.onnx.model import OnnxModel, load_onnx
 from onnx.backend.base import Backend as BackendBase
 from onnx.backend.base import BackendRep, namedtupledict
 
-# What a caller of run_node may say about outputs: element type and shape of each.
+# The element type and shape of each output, which a caller of run_node may give.
 OutputsInfo = Sequence[tuple[Any, tuple[int, ...]]]
 Model = onnx.ModelProto | str | os.PathLike[str]
 
@@ -31,7 +31,10 @@ class PreparedModel(BackendRep):
         self.model = model
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
-        """Outputs in the model's order (and by name); inputs a mapping, a sequence, or the one array."""
+        """Run the model. Return the outputs in the model's order, as a named tuple.
+
+        ``inputs`` is a mapping, a sequence, or the only array.
+        """
         results = self.model.run(name_inputs(self.model.inputs, _to_sequence(inputs)))
         return namedtupledict("Outputs", list(results))(*results.values())
 
@@ -50,9 +53,9 @@ class Backend(BackendBase):
 
     @classmethod
     def prepare(cls, model: Model, device: str = "CPU", **_: Any) -> PreparedModel:
-        """Load a model for repeated runs; RuntimeError if the device isn't a CPU."""
+        """Load a model for repeated runs; RuntimeError if the device is not the CPU."""
         if not cls.supports_device(device):
-            raise RuntimeError(f"device {device!r} isn't supported; there is only 'CPU'")
+            raise RuntimeError(f"device {device!r} isn't supported; the only device is 'CPU'")
         return PreparedModel(load_onnx(model, fuse=True))
 
     @classmethod
@@ -69,9 +72,9 @@ class Backend(BackendBase):
         outputs_info: OutputsInfo | None = None,
         **options: Any,
     ) -> tuple[Any, ...]:
-        """Run one node; ``opset_version=`` picks the version of its operator (default: the newest).
+        """Run one node. ``opset_version=`` selects the version of its operator (default: the newest).
 
-        ``outputs_info``: element type and shape of each output; ModelError where a result has others.
+        ``outputs_info`` has the element type and shape of each output. A ModelError is raised if a result differs.
         """
         names = [name for name in node.input if name]
         arrays = inputs if isinstance(inputs, Mapping) else _pair_with_names(names, _to_sequence(inputs))
@@ -88,7 +91,7 @@ class Backend(BackendBase):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Only the CPU."""
+        """Whether the device is the CPU, the only one supported."""
         return device.split(":")[0] == "CPU"
 
 
@@ -103,7 +106,7 @@ def _pair_with_names(names: list[str], inputs: Sequence[Any]) -> dict[str, Any]:
 
 
 def _newest(domain: str) -> int:
-    """The newest opset of a domain that the onnx package has."""
+    """Return the newest opset of a domain in the onnx package."""
     if domain in ("", "ai.onnx"):
         return onnx.defs.onnx_opset_version()
     return max((schema.since_version for schema in onnx.defs.get_all_schemas() if schema.domain == domain), default=1)

@@ -1,4 +1,4 @@
-"""ONNX graphs under construction: nodes with names that are free, types inferred as they are added."""
+"""Build ONNX graphs. Nodes get unused names, and types are inferred as nodes are added."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gatherscatter.onnx.value_info import Scope, ValueInfo, read_declared
 
 
 class BuiltTensor(NamedTuple):
-    """A tensor of the graph and what is known of it."""
+    """A tensor of the graph, and the facts known about it."""
 
     name: str
     info: ValueInfo
@@ -24,27 +24,27 @@ class BuiltTensor(NamedTuple):
 
     @property
     def element_type(self) -> str | None:
-        """Our name of the element type; None where it is unknown."""
+        """The name of the element type, such as ``float32``; None if unknown."""
         return self.info.element_type
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type; ModelError where it is unknown."""
+        """The NumPy type; ModelError if unknown."""
         return self.info.dtype
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
-        """The sizes as far as they are known; None if not even the rank is."""
+        """The shape, with None for unknown sizes; None if the rank is unknown."""
         return self.info.sizes
 
     @property
     def rank(self) -> int | None:
-        """Number of dims, if known."""
+        """The number of dims; None if unknown."""
         return None if self.info.shape is None else len(self.info.shape)
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no element is known to be negative."""
+        """Whether it is known that no element is negative."""
         return self.info.is_size or (self.value is not None and bool(np.all(self.value >= 0)))
 
 
@@ -52,13 +52,13 @@ NodeInput = BuiltTensor | NDArray[Any] | np.generic | None
 
 
 class FreeNames:
-    """Makes names that nothing has yet."""
+    """Makes unused names."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
 
     def __call__(self, wanted: str) -> str:
-        """The name that is wanted, with a number if it is taken."""
+        """Return the wanted name, with a number if it is taken."""
         name, number = wanted, 1
         while name in self.taken:
             number += 1
@@ -89,15 +89,15 @@ class OnnxBuilder:
         self._prefix = ""
 
     def reserve(self, names: Sequence[str]) -> None:
-        """Names that no tensor made here may have: those of the outputs."""
+        """Reserve the names of outputs, so that no other tensor gets them."""
         self._free.taken.update(names)
 
     def name_nodes(self, prefix: str) -> None:
-        """Nodes that follow are called after a layer."""
+        """Set the prefix for the names of the nodes that follow."""
         self._prefix = prefix
 
     def input(self, name: str, dtype: np.dtype[Any], shape: Sequence[int | None] | None) -> BuiltTensor:
-        """An input of the model."""
+        """Add an input of the model."""
         self.reserve([name])
         kind = onnx.helper.np_dtype_to_tensor_dtype(dtype)
         self._graph.input.append(onnx.helper.make_tensor_value_info(name, kind, shape))
@@ -105,7 +105,7 @@ class OnnxBuilder:
         return self._tensor(name)
 
     def constant(self, value: ArrayLike) -> BuiltTensor:
-        """An initializer; plain numbers become int64."""
+        """Add an initializer. Plain numbers become int64."""
         array = np.asarray(value, None if isinstance(value, np.ndarray | np.generic) else np.int64)
         name = self._add_constant(array)
         self.scope.add_constant(name, array)
@@ -117,11 +117,11 @@ class OnnxBuilder:
         return name
 
     def node(self, op_type: str, *inputs: NodeInput, **attributes: Any) -> BuiltTensor:
-        """A node with one output."""
+        """Add a node with one output."""
         return self.nodes(op_type, *inputs, **attributes)[0]
 
     def nodes(self, op_type: str, *inputs: NodeInput, count: int = 1, **attributes: Any) -> list[BuiltTensor]:
-        """A node with ``count`` outputs."""
+        """Add a node with ``count`` outputs."""
         feeding = [self.constant(one) if isinstance(one, np.ndarray | np.generic) else one for one in inputs]
         names = ["" if one is None else one.name for one in feeding]
         outputs = [self._free(self._wanted_name(op_type)) for _ in range(count)]
@@ -140,7 +140,7 @@ class OnnxBuilder:
         return BuiltTensor(name, self.scope.find(name), self.scope.value(name))
 
     def output(self, name: str, tensor: BuiltTensor) -> None:
-        """An output of the model; its name was reserved, so a node of its own gives it."""
+        """Add an output of the model. Its name was reserved, so an Identity node produces it."""
         if name != tensor.name:
             if any(name == one.name for one in self._graph.input):
                 raise ModelError(f"an input and an output are called {name!r}")
@@ -149,7 +149,7 @@ class OnnxBuilder:
         self._graph.output.append(onnx.helper.make_tensor_value_info(name, kind, tensor.shape))
 
     def model(self, name: str) -> onnx.ModelProto:
-        """The whole model, with the constants that are used."""
+        """Return the whole model, with the constants that are used."""
         self._graph.name = name
         self._graph.node.extend(self.made)
         opset = onnx.helper.make_opsetid("", self.scope.opset)
@@ -160,10 +160,10 @@ class OnnxBuilder:
         drop_unused(made)
         return made
 
-    # What conversions and rewritings insert again and again.
+    # Nodes that conversions and rewritings often insert.
 
     def shape(self, data: BuiltTensor, axes: Sequence[int] | int | None = None, dtype: Any = np.int64) -> BuiltTensor:
-        """The sizes of some axes, all by default, or of one as a scalar; a constant where they are known."""
+        """Return the sizes of some axes, by default all, or of one axis as a scalar; a constant if they are known."""
         if data.shape is not None:
             at = range(len(data.shape)) if axes is None else np.ravel(axes).tolist()
             sizes = [data.shape[axis] for axis in at]
@@ -174,7 +174,7 @@ class OnnxBuilder:
         return self.cast(some, dtype)
 
     def cast(self, data: BuiltTensor, dtype: Any) -> BuiltTensor:
-        """In another type; a constant at once."""
+        """Convert to another type. Constants are converted immediately."""
         wanted: np.dtype[Any] = np.dtype(dtype)
         kind = onnx.helper.np_dtype_to_tensor_dtype(wanted)
         if data.info.elem_type == kind:
@@ -184,12 +184,12 @@ class OnnxBuilder:
         return self.node("Cast", data, to=kind)
 
     def transpose(self, data: BuiltTensor, perm: list[int]) -> BuiltTensor:
-        """With the axes in this order."""
+        """Permute the axes."""
         return data if perm == sorted(perm) else self.node("Transpose", data, perm=perm)
 
 
 def names_of(model: onnx.ModelProto) -> set[str]:
-    """All names of values and nodes of a model."""
+    """Return all names of values and nodes of a model."""
     bodies = (model.graph, *model.functions)
     names = {name for body in bodies for node in walk(body.node) for name in (*node.input, *node.output, node.name)}
     for graph in _graphs(model):
@@ -198,7 +198,7 @@ def names_of(model: onnx.ModelProto) -> set[str]:
 
 
 def drop_unused(model: onnx.ModelProto) -> None:
-    """Take away initializers and Constant nodes of the main graph that nothing reads."""
+    """Remove initializers and Constant nodes of the main graph that nothing reads."""
     graph = model.graph
     read = {name for body in (graph, *model.functions) for node in walk(body.node) for name in node.input}
     read |= {value.name for each in _graphs(model) for value in each.output}

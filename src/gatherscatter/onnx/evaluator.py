@@ -1,7 +1,7 @@
-"""The onnx package's reference evaluator, with the gather and scatter operators on this package's kernels.
+"""The onnx package's reference evaluator, with gathers and scatters on this package's kernels.
 
-Which version of an operator runs is decided by the opset of the model or function that the node is in. Subgraphs and
-functions get the same classes.
+The opset of the model or function around a node decides which version of its operator runs. Subgraphs and functions use
+the same classes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from onnx.reference.op_run import OpRun
 
 
 class EvaluatorOp(OpRun):
-    """A node of the family: looks its version up when it is loaded, and calls it when it runs."""
+    """A gather or scatter node. It finds its op version when it is loaded, and calls it when it runs."""
 
     op_domain = ""
-    opset: ClassVar[int | None] = None  # decides the version; None: that of the model or function the node is in
+    opset: ClassVar[int | None] = None  # decides the version; None: the opset of the model or function around the node
 
     def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
-        # False, not None: no defaults from the newest schema. What the node leaves out is up to the row.
+        # False, not None: no defaults from the newest schema. The op version supplies the defaults.
         super().__init__(onnx_node, run_params, schema=False)
         opset = run_params["opsets"][""] if self.opset is None else self.opset
         self.row = table.find("onnx", onnx_node.op_type, opset)
@@ -59,16 +59,16 @@ class OwnDomainOp(EvaluatorOp):
 
 
 def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
-    """Classes for ``onnx.reference.ReferenceEvaluator(model, new_ops=...)`` that run on this package's kernels.
+    """Return classes for ``onnx.reference.ReferenceEvaluator(model, new_ops=...)`` that run on this package's kernels.
 
-    They are for the operators of ONNX, and for those of the domain ``gatherscatter`` (docs/onnx.md). The evaluator
-    takes them for the nodes of the main graph and of subgraphs, but not for those of functions. `gatherscatter.run`
-    does both.
+    They implement the gathers and scatters of ONNX and those of the domain ``gatherscatter`` (docs/onnx.md). The
+    evaluator uses them for nodes of the main graph and of subgraphs, but not for nodes in functions.
+    `gatherscatter.run` uses them for all nodes.
 
     Parameters
     ----------
     opset : int, optional
-        The nodes of ONNX's domain run as the newest version not above this opset. Default: each by the opset of its
+        Run the nodes of ONNX's domain with the newest versions that are not above this opset. Default: the opset of the
         model.
 
     Returns
@@ -78,7 +78,7 @@ def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
     Raises
     ------
     TypeError, ValueError
-        ``opset`` is no integer, or none that the installed onnx package has.
+        ``opset`` is not an integer, or the installed onnx package does not have this opset.
 
     Source: ``onnx.reference.op_run.OpRun``.
 
@@ -105,18 +105,18 @@ def _check_opset(opset: int) -> None:
         integer_fault("reference_ops", "opset", opset)
     newest = onnx.defs.onnx_opset_version()
     if not 1 <= opset <= newest:
-        text = f"reference_ops: opset must be one of the installed onnx package's, 1 to {newest}, not {opset}"
+        text = f"reference_ops: opset must be 1 to {newest}, the opsets of the installed onnx package, not {opset}"
         raise OpValueError(text, op="reference_ops", input="opset")
 
 
 class Evaluator(ReferenceEvaluator):
-    """Evaluates a graph or function; its errors say in which node they arose.
+    """Evaluates a graph or function. Its errors name the node that failed.
 
-    The parent class makes evaluators of this class for the subgraphs and functions it meets.
+    The parent class makes evaluators of this class for subgraphs and functions.
     """
 
     def __init__(self, proto: Any, **options: Any) -> None:
-        # Given here because the parent passes its new_ops on to subgraphs, but not to functions.
+        # Set here because the parent class passes new_ops to subgraphs, but not to functions.
         options["new_ops"] = _operators(_opset(proto, **options))
         super().__init__(proto, **options)
         nodes = self.rt_nodes_
@@ -124,25 +124,25 @@ class Evaluator(ReferenceEvaluator):
             LabelledNode(node, node_label(node.onnx_node, position, len(nodes)))
             for position, node in enumerate(nodes, 1)
         ]
-        for node in nodes:  # what they hold may be an output, and then it is in the caller's hands
+        for node in nodes:  # their constants may be outputs, which the caller could change
             if isinstance(constant := getattr(node, "cst", None), np.ndarray):
                 constant.flags.writeable = False
         self._constants = set(self.rt_inits_).difference(self.input_names)
 
     def run(self, output_names: Any, feed_inputs: dict[str, Any], *args: Any, **options: Any) -> Any:
-        """Run all nodes; a graph's own initializers win over values of the enclosing graph."""
+        """Run all nodes. Initializers of a graph override values of the enclosing graph."""
         if not self._constants.isdisjoint(feed_inputs):
             feed_inputs = {name: value for name, value in feed_inputs.items() if name not in self._constants}
         return super().run(output_names, feed_inputs, *args, **options)
 
     def reporting(self, progress: Callable[[str], None]) -> Evaluator:
-        """A copy that calls ``progress`` with a description before every node."""
+        """Return a copy that calls ``progress`` with a description before every node."""
         reporter = copy(self)
         reporter.rt_nodes_ = [type(node)(node.node, node.label, progress) for node in self.rt_nodes_]
         return reporter
 
     def describe_steps(self) -> Iterator[str]:
-        """A line for each step of a run, and indented below it those of the subgraphs and the function that it runs."""
+        """Yield a line for each step of a run. The steps of subgraphs and functions follow, indented."""
         for number, node in enumerate(self.rt_nodes_, 1):
             yield f"{number:2} {node.label}"
             named = {attribute.name: getattr(node, attribute.name, None) for attribute in node.onnx_node.attribute}
@@ -158,18 +158,18 @@ def _operators(opset: int) -> list[type[OpRun]]:
 
 
 def _opset(proto: Any, opsets: Mapping[str, int] | None = None, **_: Any) -> int:
-    """The opset of the default domain: a function says its own, a graph is told."""
+    """Return the opset of the default domain. A function has its own; a graph gets that of its model."""
     if opsets is None:
         opsets = {entry.domain: entry.version for entry in proto.opset_import}
     return opsets.get("", onnx.defs.onnx_opset_version())
 
 
-# What running a model may raise: errors of operators, and what has nothing to do with the model.
+# The documented errors of a run: errors of operators, and errors that do not come from the model.
 _DOCUMENTED = (TypeError, ValueError, IndexError, NotImplementedError, MemoryError, RecursionError, OSError)
 
 
 class LabelledNode:
-    """A node of the evaluator that announces itself and puts its name on the errors it raises."""
+    """A node of the evaluator that reports its progress and adds its name to errors."""
 
     def __init__(self, node: Any, label: str, progress: Callable[[str], None] | None = None) -> None:
         self.node = node
@@ -190,7 +190,7 @@ class LabelledNode:
             return call_within(seconds, self.node.run, *args, **options)
         except Exception as error:
             original = _unwrap_error(error)
-            if not isinstance(original, _DOCUMENTED):  # the onnx package met what it had not thought of
+            if not isinstance(original, _DOCUMENTED):  # an unexpected error inside the onnx package
                 original = ModelError(one_line(f"{type(original).__name__}: {original}"))
             original.add_note(f"in node {self.label}")
             if original is error:
@@ -199,7 +199,7 @@ class LabelledNode:
 
 
 def _unwrap_error(error: Exception) -> Exception:
-    """The onnx package wraps what an operator raises in a vaguer TypeError; what it wrapped tells more."""
+    """Return the original error of an operator. The onnx package wraps it in a vaguer TypeError."""
     while type(error) is TypeError and isinstance(error.__cause__, TypeError | ValueError | AttributeError):
         error = error.__cause__
     return error

@@ -1,6 +1,7 @@
-"""Pairs of nodes that run as one step: Gather, and the ScatterND, ScatterElements, ReduceSum or ReduceMean after it.
+"""Run pairs of nodes as one step: Gather, and the ScatterND, ScatterElements, ReduceSum or ReduceMean after it.
 
-The gathered rows are reduced while they are read, so they are not stored. The result has the bits of the two nodes.
+The gathered rows are reduced while they are read, so they are not stored. The result is bit-for-bit identical to that
+of the two nodes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gatherscatter.onnx.graph import find_reads
 from gatherscatter.pieces import PIECE, pieces
 from gatherscatter.specs.calls import check_inputs, default_accumulate, normalise_reduction
 
-# Two steps are as fast for fewer bytes of gathered rows, and for a scatter of narrower rows.
+# With fewer bytes of gathered rows, or a scatter of narrower rows, two steps are as fast.
 LEAST_BYTES = 1 << 17
 LEAST_ROW_BYTES = 32
 
@@ -33,10 +34,10 @@ class FusingEvaluator(Evaluator):
 
 
 class FusedNode(LabelledNode):
-    """A pair of nodes: runs as one step if types, shapes and values allow it, else as two."""
+    """A pair of nodes. It runs as one step if types, shapes and values allow it, else as two."""
 
     def run(self, *inputs: Any, **options: Any) -> Any:
-        """Run the pair; errors are those of the two nodes. Progress counts both."""
+        """Run the pair. Errors are those of the two nodes, and progress counts both."""
         if self.progress is not None:
             self.progress(self.node.gather.label)
         (result,) = super().run(*inputs, **options)
@@ -44,9 +45,10 @@ class FusedNode(LabelledNode):
 
 
 class Pair:
-    """A Gather and the only node that reads its result. Its inputs are those of Gather, then the others of the reader.
+    """A Gather and the only node that reads its result (the reader).
 
-    It has what the reference evaluator expects of a node.
+    The inputs are those of the Gather, then the other inputs of the reader. The class has the interface of a node of
+    the reference evaluator.
     """
 
     has_linked_attribute = False
@@ -58,26 +60,26 @@ class Pair:
         self.input = [*gather.input, *reader.input[: self.place], *reader.input[self.place + 1 :]]
 
     def need_context(self) -> bool:
-        """Neither of the nodes has a subgraph."""
+        """Return False: neither node has a subgraph."""
         return False
 
     def run(self, *inputs: Any) -> tuple[np.ndarray | None]:
-        """The result as one step; None: the two nodes are to run, and to raise their errors."""
+        """Return the result of one step. None means that the two nodes must run, and raise their errors."""
         try:
             return (_run_at_once(self.gather.node, self.reader.node, *inputs),)
         except (TypeError, ValueError, IndexError):
             return (None,)
 
     def run_separately(self, data: Any, indices: Any, *others: Any) -> Any:
-        """The result of one node after the other."""
+        """Return the result of the two nodes, run one after the other."""
         (rows,) = self.gather.run(data, indices)
         return self.reader.run(*others[: self.place], rows, *others[self.place :])
 
 
 class ViewingExpand:
-    """An Expand whose result only the kernels read, as indices. It repeats elements without storing them again.
+    """An Expand whose result only the kernels read, as indices. It repeats elements without copying them.
 
-    The kernels take an index that repeats in this way for one of rows.
+    The kernels treat indices that repeat in this way as indices of rows.
     """
 
     def __init__(self, node: Any) -> None:
@@ -87,7 +89,7 @@ class ViewingExpand:
         return getattr(self.node, name)
 
     def run(self, data: Any, shape: Any) -> Any:
-        """The data with this shape; errors are those of the node."""
+        """Return the data with this shape. Errors are those of the node."""
         try:
             return (np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape.tolist()))),)
         except (TypeError, ValueError):
@@ -95,7 +97,7 @@ class ViewingExpand:
 
 
 def _fuse(nodes: Sequence[LabelledNode], outputs: Iterable[str]) -> list[LabelledNode]:
-    """The nodes, with a `FusedNode` in place of the second of each pair, and views of expanded indices."""
+    """Return the nodes, with a `FusedNode` instead of the second node of each pair, and views of expanded indices."""
     gathers = {node.output[0]: place for place, node in enumerate(nodes) if _is_row_gather(node)}
     expanded = {node.output[0]: place for place, node in enumerate(nodes) if _is_expand(node)}
     if not gathers and not expanded:
@@ -124,7 +126,7 @@ def _is_expand(node: LabelledNode) -> bool:
 
 
 def _name_of_rows(node: LabelledNode) -> str:
-    """The input of a node that may be gathered rows; empty: none."""
+    """Return the name of the input that may hold gathered rows; empty if there is none."""
     place = 0
     if _is_family(node, "ScatterND", "ScatterElements"):
         place = 2
@@ -141,7 +143,7 @@ def _is_family(node: LabelledNode, *op_types: str) -> bool:
 
 
 def _run_at_once(gather: EvaluatorOp, reader: Any, data: Any, indices: Any, *others: Any) -> np.ndarray | None:
-    """The result of the two nodes; None: two steps are as fast, or their bits may be others."""
+    """Return the result of the two nodes; None if two steps are as fast, or may give other bits."""
     if indices.size * data[:1].nbytes < LEAST_BYTES or not data.dtype.isnative:
         return None
     (data, indices), _ = check_inputs(gather.row, (data, indices), _attributes(gather))
@@ -156,7 +158,7 @@ def _run_at_once(gather: EvaluatorOp, reader: Any, data: Any, indices: Any, *oth
 def _scatter(
     node: EvaluatorOp, data: np.ndarray, rows: np.ndarray, members: tuple[int, ...], init: Any, indices: Any
 ) -> np.ndarray | None:
-    """What ScatterND or ScatterElements makes of ``init`` and these rows of data; ``members`` is their shape."""
+    """Return ScatterND or ScatterElements of ``init`` and these rows of data. ``members`` is their shape."""
     updates = np.broadcast_to(np.zeros((), data.dtype), members + data.shape[1:])  # takes no memory
     (init, indices, _), values = check_inputs(node.row, (init, indices, updates), _attributes(node))
     reduction, accumulate = normalise_reduction(node.row, values), default_accumulate(node.row, data)
@@ -178,10 +180,11 @@ def _scatter(
 def _reduce(
     node: Any, data: np.ndarray, rows: np.ndarray, members: tuple[int, ...], axes: Any = None
 ) -> np.ndarray | None:
-    """What ReduceSum or ReduceMean makes of these rows of data, if each bag is the last dimension of ``members``.
+    """Return the result of ReduceSum or ReduceMean of these rows of data.
 
-    NumPy, which has the bits to match, adds row to row, beginning with 0. It adds single elements in another order.
-    Means of integers are rounded in a way of their own.
+    This holds only if each bag is the last dimension of ``members``. The result must match NumPy's bit for bit. NumPy
+    adds row by row, starting with 0. It adds single elements in another order, and rounds means of integers
+    differently.
     """
     axes = getattr(node, "axes", None) if axes is None else axes
     reduction = {"ReduceSum": "add", "ReduceMean": "mean"}[node.op_type]
@@ -203,13 +206,13 @@ def _attributes(node: EvaluatorOp) -> dict[str, Any]:
 
 
 def _resolve(node: EvaluatorOp, indices: np.ndarray, size: int) -> np.ndarray | None:
-    """Indices as a line of numbers in [0, size-1]; None: one is out of range for the node."""
+    """Return the indices as a vector of numbers in [0, size-1]; None if one is out of range for the node."""
     negative = node.row.index_range != "nonnegative"
     return _core.resolve_indices(indices.reshape(-1, 1), (size,), "raise", negative)
 
 
 def _find_line(box: np.ndarray) -> np.ndarray | None:
-    """The index of each row of a box; None: a row has indices that differ."""
+    """Return the index of each row of a box; None if the indices of a row differ."""
     line = box[(slice(None), *[slice(1)] * (box.ndim - 1))]
     if any(box.strides[1:]):
         for part in pieces(len(box), max(PIECE * len(box) // box.size, 1)):

@@ -1,7 +1,7 @@
 """Nodes of a graph: their names in messages, walks over them, and rewrites that the reference evaluator needs.
 
-The evaluator accepts no ``ai.onnx`` for the default domain, no default attributes of functions, no call of a function
-with trailing inputs left out, and wants every function after those it calls.
+The evaluator does not accept the name ``ai.onnx`` for the default domain, default attributes of functions, or calls of
+a function without its trailing inputs. It requires every function to come after those it calls.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def is_family(node: onnx.NodeProto) -> bool:
 
 
 def is_own(node: onnx.NodeProto) -> bool:
-    """Whether the node is an operator of this package's domain."""
+    """Whether the node is an operator of the domain ``gatherscatter``."""
     return node.domain == DOMAIN and node.op_type in OWN_OPERATORS
 
 
 def node_label(node: onnx.NodeProto, position: int, count: int) -> str:
-    """Type, name and position (counted from 1) of a node of a graph with ``count`` nodes."""
+    """Return the type, name and position (counted from 1) of a node in a graph with ``count`` nodes."""
     op_type = one_line(".".join(filter(None, (node.domain, node.op_type))), LONGEST_NAME)
     name = f" {one_line(node.name, LONGEST_NAME)!r}" if node.name else ""
     return f"{op_type}{name} ({position}/{count})"
 
 
 def one_line(text: object, longest: int = LONGEST_LINE) -> str:
-    """The first line of a text, escaped where it isn't printable, and cut where it is too long."""
+    """Return the first line of a text. Unprintable characters are escaped, and a long line is cut."""
     line = next(iter(str(text).strip().splitlines()), "")
     line = line if len(line) <= longest else f"{line[:longest]}..."
     return line if line.isprintable() else line.encode("unicode_escape").decode()
@@ -49,12 +49,12 @@ def one_line(text: object, longest: int = LONGEST_LINE) -> str:
 
 FunctionKey = tuple[str, str]
 DEEPEST = 64  # calls of functions within functions
-MOST_NODES = 100_000  # with all functions expanded: few bytes can say very many
-MOST_BYTES = 32 << 20  # by which a model may grow when its functions are expanded
+MOST_NODES = 100_000  # with all functions expanded: a few bytes can describe very many
+MOST_BYTES = 32 << 20  # the growth of a model when its functions are expanded
 
 
 def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of the model but for the initializers of its main graph, which may be most of its bytes."""
+    """Return a copy of the model without the initializers of its main graph, which may be most of its bytes."""
     copy = onnx.ModelProto()
     _copy_fields(model, copy, leave="graph")
     _copy_fields(model.graph, copy.graph, leave="initializer")
@@ -62,7 +62,7 @@ def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def normalise(model: onnx.ModelProto) -> None:
-    """Rewrite the model in place: one name of the default domain, and complete calls of functions."""
+    """Rewrite the model in place: use one name for the default domain, and complete calls of functions."""
     for imports in (model.opset_import, *(function.opset_import for function in model.functions)):
         for entry in imports:
             entry.domain = _domain(entry.domain)
@@ -78,19 +78,20 @@ def normalise(model: onnx.ModelProto) -> None:
 
 
 def expand_functions(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without its functions; those of other opsets are converted if they can be, else they stay.
+    """Return the model with its functions expanded.
 
-    Raises `ModelError` where the functions would make the model much larger than it is.
+    Functions of other opsets are converted if possible; otherwise they stay. Raises `ModelError` if the functions would
+    make the model much larger.
     """
     callees_first(model.functions, model.graph.node, most_bytes=MOST_BYTES + model.ByteSize())
     try:
         return onnx.inliner.inline_local_functions(model, convert_version=True)
-    except Exception:  # the converter of versions doesn't know all operators, and says so in many ways
+    except Exception:  # the version converter lacks some operators, and raises many types of errors
         return onnx.inliner.inline_local_functions(model)
 
 
 def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """All nodes, those of their subgraphs included."""
+    """Yield all nodes, including those of subgraphs."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
@@ -99,7 +100,7 @@ def walk(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
 
 
 def find_reads(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node and its subgraphs read."""
+    """Yield the names that a node and its subgraphs read."""
     yield from node.input
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
@@ -119,10 +120,10 @@ class Extent(NamedTuple):
 def callees_first(
     functions: Sequence[onnx.FunctionProto], nodes: Collection[onnx.NodeProto], *, most_bytes: float = math.inf
 ) -> dict[FunctionKey, onnx.FunctionProto]:
-    """The functions in an order in which each comes after those it calls.
+    """Return the functions in an order in which each one comes after those it calls.
 
-    Raises `ModelError` where running the nodes of the graph would never end or take too long, and where they would take
-    more than ``most_bytes`` with all functions expanded.
+    Raises `ModelError` if a run of the graph would never end or take too long, or if its nodes would take more than
+    ``most_bytes`` with all functions expanded.
     """
     by_key = {(function.domain, function.name): function for function in functions}
     extents: dict[FunctionKey, Extent] = {}
@@ -156,7 +157,7 @@ def callees_first(
 
 
 def find_called(nodes: Iterable[onnx.NodeProto], functions: Mapping[FunctionKey, Any]) -> list[FunctionKey]:
-    """The functions that the nodes call themselves, each once."""
+    """Return the functions that the nodes call directly, each once."""
     return list(dict.fromkeys(key for node in walk(nodes) if (key := (node.domain, node.op_type)) in functions))
 
 

@@ -1,4 +1,4 @@
-"""ONNX models: read, checked, and run on the reference evaluator with this package's kernels in it."""
+"""ONNX models: read and check them, and run them on the reference evaluator with this package's kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_BYTES = 2**31 - 1  # of one protobuf message
 
 
 class OnnxModel:
-    """A loaded ONNX model. Running it changes nothing in it, so threads may share it."""
+    """A loaded ONNX model. A run does not change it, so threads may share it."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class OnnxModel:
     def run(
         self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
     ) -> dict[str, np.ndarray]:
-        """Run the graph; an input with a default may be left out. A node's error carries a note with its name."""
+        """Run the graph. Inputs with a default are optional. The error of a node has a note with its name."""
         given = check_inputs(self.inputs, inputs, optional=self._defaults)
         evaluator = self._evaluator if progress is None else self._evaluator.reporting(progress)
         limit = node_time_limit.set(self._node_time_limit)
@@ -75,7 +75,7 @@ class OnnxModel:
 
     @property
     def plan(self) -> str:
-        """The steps of a run: a line for each, with the nodes that it runs."""
+        """The steps of a run: one line for each, with the nodes that it runs."""
         return "\n".join(self._evaluator.describe_steps())
 
 
@@ -84,8 +84,8 @@ def load_onnx(
 ) -> OnnxModel:
     """Load a model from a file, external data included, or from a ``ModelProto``; raise `ModelError` if it is bad.
 
-    ``time_limit`` is how many seconds a node may take. With ``fuse``, pairs of nodes run as one step. Who observes
-    single nodes needs a model without.
+    ``time_limit`` is the number of seconds that a node may take. With ``fuse``, pairs of nodes run as one step. To
+    observe single nodes, load the model without it.
     """
     with name_model_in_errors(model):
         checked, initializers = read_onnx(model)
@@ -95,7 +95,7 @@ def load_onnx(
 
 @contextmanager
 def name_model_in_errors(model: str | os.PathLike[str] | onnx.ModelProto) -> Iterator[None]:
-    """Make all errors ModelErrors that name the model."""
+    """Turn all errors in a block into ModelErrors that name the model."""
     source = "ModelProto" if isinstance(model, onnx.ModelProto) else str(os.fspath(model))
     try:
         yield
@@ -103,13 +103,13 @@ def name_model_in_errors(model: str | os.PathLike[str] | onnx.ModelProto) -> Ite
         raise ModelError(f"{source}: {one_line(error)}") from error.__cause__
     except OSError as error:
         raise ModelError(f"{source}: {error.strerror or error}") from error
-    except Exception as error:  # names that aren't UTF-8 (protobuf returns bytes), and damage nobody thought of
+    except Exception as error:  # names that aren't UTF-8 (protobuf returns bytes), and unforeseen damage
         reason = one_line(f"{type(error).__name__}: {error}")
         raise ModelError(f"{source}: a part of it can't be read ({reason})") from error
 
 
 def read_onnx(source: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    """A model without the initializers of its main graph, and these; checked and normalised, as if it were to run."""
+    """Read a model, check it as for a run, and normalise it. Return it without its main initializers, and these."""
     if isinstance(source, onnx.ModelProto):
         model, files = source, ExternalData()
     else:
@@ -122,7 +122,7 @@ def read_onnx(source: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.Mo
         if not tensor.name or tensor.name in initializers:
             raise ModelError(f"{where}: there is one of that name already" if tensor.name else "a nameless initializer")
         array = files.load(tensor, where)
-        array.flags.writeable = False  # it may be an output too, and then it is in the caller's hands
+        array.flags.writeable = False  # it may also be an output, which the caller could change
         initializers[tensor.name] = array
     model = without_initializers(model)
     normalise(model)
@@ -140,18 +140,23 @@ def _evaluator(model: onnx.ModelProto, kind: type[Evaluator]) -> Evaluator:
         return kind(model.graph, opsets=opset_versions(model), functions=functions)
     except (ModelError, RecursionError):
         raise
-    except Exception as error:  # whatever the onnx package finds wrong with an operator, in its many types
+    except Exception as error:  # the onnx package raises many types of errors about operators
         raise ModelError(one_line(error) or type(error).__name__) from error
 
 
 def parse_onnx(path: Path) -> onnx.ModelProto:
-    """The model in a file, without its external data and unchecked; ModelError if it is not an ONNX model."""
+    """Return the model in a file, unchecked and without its external data; ModelError if it is not an ONNX model."""
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise ModelError(f"{size} bytes are more than an ONNX file can have; large tensors go into external data")
+        raise ModelError(f"{size} bytes are more than an ONNX file can have; store large tensors as external data")
+    return parse_bytes(path.read_bytes())
+
+
+def parse_bytes(content: bytes) -> onnx.ModelProto:
+    """Return the model in the bytes of a file, unchecked; ModelError if they are not an ONNX model."""
     model = onnx.ModelProto()
     try:
-        model.ParseFromString(path.read_bytes())
+        model.ParseFromString(content)
     except DecodeError as error:
         raise ModelError(f"not an ONNX model, or a truncated one ({one_line(error)})") from error
     return model
@@ -163,7 +168,7 @@ def _check_defaults(inputs: Iterable[onnx.ValueInfoProto], initializers: Mapping
 
 
 def tensor_info(value: onnx.ValueInfoProto) -> TensorInfo:
-    """What a graph says about an input or output; a negative dimension counts as unknown, as it does elsewhere."""
+    """Return the declaration of an input or output. A negative dimension counts as unknown."""
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         return TensorInfo(value.name, (kind or "undefined").removesuffix("_type"), None)
@@ -177,7 +182,7 @@ _SPARSE = (onnx.AttributeProto.SPARSE_TENSOR, onnx.AttributeProto.SPARSE_TENSORS
 
 @dataclass(frozen=True)
 class NameScope:
-    """What the nodes of a graph or function may use."""
+    """The opsets, functions and values that the nodes of a graph or function may use."""
 
     opsets: dict[str, int]
     functions: dict[FunctionKey, onnx.FunctionProto]
@@ -189,18 +194,18 @@ class NameScope:
     names: set[str] = field(default_factory=set)  # of this graph, as far as they are defined
 
     def knows(self, name: str) -> bool:
-        """Whether a value of that name can be read here."""
+        """Whether a value of this name can be read here."""
         return name in self.names or any(name in names for names in self.outer)
 
     def define(self, name: str, what: str) -> None:
-        """Add a name; every name has one definition."""
+        """Add a name; ModelError if it is defined already."""
         if name in self.names:
             raise ModelError(f"{what}{self.place}: there is a value of that name already")
         self.names.add(name)
 
 
 def check_model(model: onnx.ModelProto, initializers: Collection[str], files: ExternalData) -> None:
-    """Raise `ModelError` if the model can't run; ``initializers`` are those of its main graph, checked before."""
+    """Raise `ModelError` if the model can't run. ``initializers`` are those of its main graph, already checked."""
     if model.ir_version > onnx.IR_VERSION:
         raise ModelError(f"IR version {model.ir_version} is newer than the installed onnx package ({onnx.IR_VERSION})")
     functions = {(function.domain, function.name): function for function in model.functions}
@@ -217,13 +222,13 @@ def check_model(model: onnx.ModelProto, initializers: Collection[str], files: Ex
 
 
 def opset_versions(proto: onnx.ModelProto | onnx.FunctionProto, place: str = "") -> dict[str, int]:
-    """The opset imports as a mapping of domains to versions."""
+    """Return the opset imports as a mapping of domains to versions."""
     opsets: dict[str, int] = {}
     for entry in proto.opset_import:
         if opsets.setdefault(entry.domain, entry.version) != entry.version:
             raise ModelError(f"two opsets of domain {entry.domain or 'ai.onnx'!r} are imported{place}")
     if not opsets and isinstance(proto, onnx.ModelProto) and proto.ir_version < 3:
-        opsets[""] = 1  # before IR version 3 there was nothing to import
+        opsets[""] = 1  # before IR version 3 there were no opset imports
     newest = onnx.defs.onnx_opset_version()
     if "" in opsets and not 1 <= opsets[""] <= newest:
         raise ModelError(f"opset {opsets['']}{place} isn't supported; the installed onnx package has 1 to {newest}")
@@ -270,12 +275,12 @@ def _check_body(
             scope.define(name, f"output {name!r} of {label}")
     for name in outputs:
         if not scope.knows(name):
-            raise ModelError(f"output {name!r}{scope.place} is no output of any node")
+            raise ModelError(f"output {name!r}{scope.place} is not an output of any node")
 
 
 def _undefined(name: str, label: str, nodes: Iterable[onnx.NodeProto]) -> ModelError:
     if any(name in node.output for node in nodes):
-        return ModelError(f"{label}: its input {name!r} is made by a later node, or needs its own output (a cycle)")
+        return ModelError(f"{label}: its input {name!r} is the output of a later node, or part of a cycle")
     return ModelError(f"{label}: its input {name!r} isn't defined anywhere")
 
 
@@ -294,7 +299,7 @@ def _check_node(node: onnx.NodeProto, label: str, scope: NameScope) -> None:
 
 
 def _is_retired(node: onnx.NodeProto, scope: NameScope) -> bool:
-    """A deprecated operator that this package still runs (Scatter); its row warns, the checker would refuse it."""
+    """Whether the operator is deprecated but still runs here (Scatter). It warns; the onnx checker would refuse it."""
     if node.domain:
         return False
     try:
@@ -322,7 +327,10 @@ def _check_operator(node: onnx.NodeProto, label: str, scope: NameScope) -> None:
         _check_own_operator(node, label, scope)
         return
     if not onnx.defs.has(node.op_type, node.domain):
-        raise ModelError(f"{label}: there is no such operator and no function of that name")
+        advice = ""
+        if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
+            advice = "; for the operators of ONNX Runtime use gatherscatter.onnx.InferenceSession"
+        raise ModelError(f"{label}: ONNX defines no such operator, and the model has no function of that name{advice}")
     try:
         onnx.checker.check_node(_strip_contents(node), scope.checker)
     except onnx.checker.ValidationError as error:
@@ -377,7 +385,7 @@ def _graphs(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
 
 
 def _strip_contents(node: onnx.NodeProto) -> onnx.NodeProto:
-    """The node with empty tensors and graphs: what the checker needs for everything else."""
+    """Return the node with empty tensors and graphs, so that the onnx checker looks at the rest only."""
     copy = onnx.NodeProto(op_type=node.op_type, domain=node.domain, name=node.name, input=node.input)
     copy.output.extend(node.output)
     for attribute in node.attribute:
@@ -394,7 +402,7 @@ def _strip_contents(node: onnx.NodeProto) -> onnx.NodeProto:
 
 
 NOT_TENSORS = ("sequence", "optional", "map", "sparse_tensor", "undefined")
-_KINDS = "bifc"  # of Python's numbers; each holds those before it
+_KINDS = "bifc"  # the kinds of Python's numbers; each can represent those before it
 
 
 def check_inputs(
@@ -407,7 +415,7 @@ def check_inputs(
         raise ModelError(f"the model has no input {_quote_names(unknown)}; its inputs are {_quote_names(known)}")
     missing = [info.name for info in expected if info.name not in given]
     if missing:
-        raise ModelError(f"no array was given for input {_quote_names(missing)}")
+        raise ModelError(f"{'inputs' if len(missing) > 1 else 'input'} without an array: {_quote_names(missing)}")
     return {name: check_input(known[name], value) for name, value in given.items()}
 
 
@@ -429,26 +437,28 @@ def _to_numbers(info: TensorInfo, value: Any) -> np.ndarray:
         return _from_lists(info, value, dtype)
     array = np.asarray(value)
     if array.dtype == np.dtype(f"V{dtype.itemsize}") and dtype.isbuiltin == 2:
-        array = array.view(dtype)  # what np.save and np.load make of bfloat16, float8 and int4
+        array = array.view(dtype)  # np.load returns bfloat16, float8 and int4 as raw bytes
     if _type_name(array.dtype) != info.element_type:
         raise _wrong_type_error(info, _type_name(array.dtype))
     return array if array.dtype.isnative else array.astype(dtype)
 
 
 def _from_lists(info: TensorInfo, value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """Python numbers carry no element type: they take the declared one, unless that would change their kind."""
+    """Convert Python numbers to the declared element type, unless that would change their kind."""
     try:
         natural = np.asarray(value)
         array = np.asarray(value, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ModelError(f"input {_quote_name(info.name)} can't be made a {info.element_type} array: {error}") from None
+        raise ModelError(
+            f"input {_quote_name(info.name)} can't become an array of {info.element_type}: {error}"
+        ) from None
     if natural.size and _KINDS.find(natural.dtype.kind) > _kind(info.element_type):
         raise _wrong_type_error(info, _type_name(natural.dtype))
     return array
 
 
 def _kind(element_type: str) -> int:
-    """Position in `_KINDS`."""
+    """Return the position of an element type in `_KINDS`."""
     if element_type == "bool":
         return 0
     if element_type.startswith(("int", "uint")):

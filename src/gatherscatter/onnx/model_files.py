@@ -1,4 +1,4 @@
-"""The files of models: which a model is read from, and which are made when it is written."""
+"""The files of a model: those that it is read from, and those written when it is saved."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gatherscatter.model_interface import ModelError
 
 
 def model_outputs(path: Path) -> list[Path]:
-    """The files that writing a model may make: an .xml has a .bin beside it, a large .onnx its tensors."""
+    """Return the files that saving a model may write: an .xml has a .bin next to it, a large .onnx a tensor file."""
     suffix = path.suffix.lower()
     beside = {".xml": [path.with_suffix(".bin")], ".onnx": [path.with_name(f"{path.name}.data")]}
     return [path, *beside.get(suffix, [])]
 
 
 def model_inputs(path: Path) -> list[Path]:
-    """The files that a model is read from: its own, the .bin beside an .xml, and external data of an .onnx."""
+    """Return the files that a model is read from: its own, the .bin of an .xml, and external data of an .onnx."""
     suffix = path.suffix.lower()
     weights = [path.with_suffix(".bin")] if suffix != ".onnx" else []
     return [path, *weights, *(_external_data(path) if suffix != ".xml" else ())]
@@ -31,13 +31,13 @@ def _external_data(path: Path) -> list[Path]:
 
         tensors = list(external_tensors(parse_onnx(path)))
     except (ImportError, OSError, ModelError):
-        return []  # a model that can't be read has no data to lose
+        return []  # a model that can't be read has no data to protect
     values = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
     return [path.parent / value for value in values if isinstance(value, str) and "\0" not in value]
 
 
 def external_tensors(message: Any) -> Iterator[Any]:
-    """The tensors in a message of ONNX, however deep, whose data is in another file."""
+    """Yield the tensors in a message of ONNX, at any depth, whose data is in another file."""
     for field, value in message.ListFields():
         if field.name == "external_data":
             yield message
@@ -51,7 +51,7 @@ def _is_repeated(value: Any) -> bool:
 
 
 def refuse_own_input(out: str | os.PathLike[str], model: Any) -> None:
-    """ModelError if writing a model to ``out`` would overwrite the model that it is made from."""
+    """Raise ModelError if writing a model to ``out`` would overwrite the model that it is made from."""
     if not isinstance(model, str | os.PathLike):
         return
     if (found := find_overwritten_input(model_outputs(Path(out)), model_inputs(Path(model)))) is not None:

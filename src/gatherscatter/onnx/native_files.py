@@ -1,4 +1,4 @@
-"""Model files for ONNX Runtime with the native library."""
+"""Write model files for ONNX Runtime with the native library."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from gatherscatter.onnx.tensors import ExternalData
 def convert_for_onnxruntime(
     model: str | os.PathLike[str], to: str | os.PathLike[str], *, fuse: bool = True
 ) -> ModelPlan:
-    """Write a model whose gathers and scatters ONNX Runtime runs rightly, with this package's library.
+    """Write a model for ONNX Runtime with gatherscatter's native library.
 
-    The nodes that ONNX Runtime gets wrong, refuses or runs slower become operators of the domain ``gatherscatter``.
+    The nodes that ONNX Runtime gets wrong, refuses or runs slower become operators of the domain ``gatherscatter``. The
+    library runs them correctly.
 
     Parameters
     ----------
     model : path of an ``.onnx`` file
     to : path
-        Where to write. External data goes into ``<to>.data``.
+        Where to write. External data is written to ``<to>.data``.
     fuse : bool
-        Whether a Gather and the reduction that alone reads its rows become one node.
+        Whether a Gather and the reduction after it become one node, if nothing else reads the gathered rows.
 
     Returns
     -------
     ModelPlan
-        ``moved`` has the nodes that the library runs, and why.
+        ``moved`` lists the nodes that the library runs, with the reasons.
 
     Raises
     ------
@@ -60,13 +61,13 @@ def convert_for_onnxruntime(
             raise ModelError("not an ONNX model (it has no graph)")
         plan = move_nodes(proto, source, fuse=fuse)
         if not plan.moved:
-            proto = parse_onnx(source)  # just as it was
+            proto = parse_onnx(source)  # the unchanged model
         _save(proto, ExternalData(source), target)
     return plan
 
 
 def _save(model: onnx.ModelProto, files: ExternalData, path: Path) -> None:
-    """Write a model, and its external data into a file beside it."""
+    """Write a model, and its external data to a file next to it."""
     _, beside = model_outputs(path)
     tensors = list(external_tensors(model))
     with ExitStack() as stack:

@@ -1,7 +1,7 @@
-"""Pairs of nodes that become one GatherReduce: Gather, and the scatter, ReduceSum or ReduceMean after it.
+"""Fuse pairs of nodes into one GatherReduce: Gather, and the scatter, ReduceSum or ReduceMean after it.
 
 The gathered rows are reduced while they are read, so they are not stored. A pair is fused only if types and ranks are
-known, and if each call that the two nodes take is one that GatherReduce takes.
+known, and if GatherReduce accepts every call that the two nodes accept.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from gatherscatter.specs import table
 from gatherscatter.specs.own_operators import DOMAIN
 from gatherscatter.specs.table import INTEGERS
 
-# Two nodes are as fast for narrower rows, and for fewer bytes of gathered rows where their number is known.
+# With narrower rows, or with fewer bytes of gathered rows (if known), two nodes are as fast.
 LEAST_ROW_BYTES = 32
 LEAST_BYTES = 1 << 17
-_SUMMED = ("float32", "float64")  # by ReduceSum and ReduceMean in the order of the rows, and in their own type
+_SUMMED = ("float32", "float64")  # ReduceSum and ReduceMean add these types in the order of the rows, without widening
 _REDUCED = (*INTEGERS, "float16", "bfloat16", *_SUMMED)
 
 
 class RowPair(NamedTuple):
     """Two nodes of a body by position.
 
-    ``nodes`` take the place of the reader. ``dropped`` are the Gather and the nodes that nobody reads then. ``remark``
-    says how results differ from those of ONNX Runtime.
+    ``nodes`` replace the reader. ``dropped`` are the Gather and other nodes whose results are no longer read.
+    ``remark`` tells how results differ from those of ONNX Runtime.
     """
 
     gather: int
@@ -41,9 +41,9 @@ class RowPair(NamedTuple):
 
 
 def find_pairs(body: Body, free: FreeNames) -> list[RowPair]:
-    """The pairs of a graph that can be fused; ``free`` names new values.
+    """Return the pairs of a graph that can be fused. ``free`` names new values.
 
-    Functions have none: their types are those of each call.
+    Functions have none, because their types depend on the call.
     """
     if body.in_function:
         return []
@@ -72,7 +72,7 @@ def find_pairs(body: Body, free: FreeNames) -> list[RowPair]:
 def _find_unread(
     name: str, nodes: Sequence[onnx.NodeProto], makers: Mapping[str, int], reads: Counter[str]
 ) -> Iterator[int]:
-    """The nodes that only made the indices of a scatter which is no more."""
+    """Return the nodes that only computed the indices of a scatter that was removed."""
     while name in makers and not reads[name]:
         maker = nodes[makers[name]]
         if maker.domain or maker.op_type not in ("Expand", "Unsqueeze"):
@@ -83,7 +83,7 @@ def _find_unread(
 
 
 def _gathers_rows(node: onnx.NodeProto, scope: Scope) -> bool:
-    """Whether a node gathers rows of numbers, wide enough and as far as is known enough of them."""
+    """Whether a node gathers rows of numbers that are wide enough, and enough of them (if the number is known)."""
     if node.op_type != "Gather" or not is_family(node) or _attributes(node).get("axis", 0) != 0:
         return False
     data, indices = (scope.find(name) for name in node.input)
@@ -110,8 +110,8 @@ class _RowReader:
         self.data, self.indices = (scope.find(name) for name in gather.input)
 
     def fuse(self) -> list[onnx.NodeProto]:
-        """The nodes in place of the pair; none if it stays."""
-        if None in self.attributes.values() or len(self.node.output) != 1:  # taken from the caller of a function
+        """Return the nodes that replace the pair; none if it stays."""
+        if None in self.attributes.values() or len(self.node.output) != 1:  # None: the caller of a function gives it
             return []
         if not self.node.domain and self.node.op_type in ("ReduceSum", "ReduceMean"):
             return self._fuse_reduction()
@@ -120,7 +120,10 @@ class _RowReader:
         return []
 
     def _fuse_reduction(self) -> list[onnx.NodeProto]:
-        """If each bag is the last dimension of the indices. GatherReduce does not give NaN for the mean of no rows."""
+        """Fuse a reduction if each bag is the last dimension of the indices.
+
+        GatherReduce does not give NaN for the mean of no rows.
+        """
         members, width = self.indices.sizes or (), self.data.sizes or ()
         last, rank = len(members) - 1, len(members) + len(width) - 1
         axes = self.attributes.get("axes", ())
@@ -135,7 +138,7 @@ class _RowReader:
         return [self._make("mean" if is_mean else "add", [], keepdims=keepdims)]
 
     def _fuse_scatter(self) -> list[onnx.NodeProto]:
-        """If each index of the scatter names a row of data, and each gathered row has one."""
+        """Fuse a scatter if each of its indices names a row of data, and each gathered row has one index."""
         try:
             row = table.find("onnx", self.node.op_type, self.scope.opset)
         except LookupError:
@@ -160,10 +163,10 @@ class _RowReader:
         return [*made, self._make(reduction, ["", name, "", self.node.input[0]])]
 
     def _find_ids(self) -> tuple[str, int] | None:
-        """A value with one index for each gathered row, and its rank; None if there is none.
+        """Return a value with one index for each gathered row, and its rank; None if there is none.
 
-        ScatterND takes only updates whose shape fits its indices. So with tuples of one index, rows of data are rows of
-        the result. ScatterElements takes boxes that are smaller than the result.
+        ScatterND requires updates whose shape fits its indices. So with tuples of one index, rows of data are rows of
+        the result. ScatterElements accepts boxes that are smaller than the result.
         """
         init, name = self.node.input[:2]
         shape = self.scope.find(name).shape
@@ -181,7 +184,7 @@ class _RowReader:
         return self._without_last_dim(expand.input[0]) if on_rows and same_width else None
 
     def _without_last_dim(self, name: str) -> tuple[str, int]:
-        """The line of indices that a column was made of by Unsqueeze, or the column itself."""
+        """Return the vector of indices from which Unsqueeze made a column, or the column itself."""
         maker = self.makers.get(name)
         if maker is not None and not maker.domain and maker.op_type == "Unsqueeze":
             shape = self.scope.find(maker.input[0]).shape
@@ -197,7 +200,7 @@ class _RowReader:
 
 
 def _row_bytes(data: ValueInfo) -> int | None:
-    """The bytes of a row of numbers; None where unknown."""
+    """Return the bytes of a row of numbers; None if unknown."""
     sizes, name = data.sizes, data.element_type
     if not sizes or len(sizes) < 2 or None in sizes[1:] or name in (None, "string"):
         return None
@@ -205,5 +208,5 @@ def _row_bytes(data: ValueInfo) -> int | None:
 
 
 def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    """The attributes that a node has; None for those that the caller of a function gives."""
+    """Return the attributes of a node, with None for those that the caller of a function gives."""
     return {each.name: None if each.ref_attr_name else onnx.helper.get_attribute_value(each) for each in node.attribute}

@@ -1,8 +1,8 @@
-"""Nodes of a model that are handed to the native library: those that ONNX Runtime gets wrong, refuses or runs slower.
+"""Move nodes of a model to the native library: those that ONNX Runtime gets wrong, refuses or runs slower.
 
-What ONNX Runtime gets wrong or refuses is in the findings. What it does right and fast stays with it. Where shapes or
-values are unknown, a finding may apply, and the node is moved. Data of unknown type counts as float32. Speed is a
-reason only where sizes are known.
+The findings list the nodes that ONNX Runtime gets wrong or refuses. Nodes that it runs correctly and fast stay there.
+If shapes or values are unknown, a finding may apply, and the node is moved. Data of unknown type counts as float32.
+Nodes are moved for speed only if sizes are known.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from gatherscatter.onnx.value_info import Body, find_bodies, read_site
 from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION
 from gatherscatter.specs.table import REQUIRED, OpVersion
 
-# Measured with ONNX Runtime 1.32.0 on the CPU: from this number of elements on, our kernels are faster. A GatherND of
-# 1000 takes 5 us instead of 10, a Gather of 10,000 takes 10 instead of 33.
+# Measured with ONNX Runtime 1.32.0 on the CPU: from this number of elements on, gatherscatter's kernels are faster. A
+# GatherND of 1000 takes 5 us instead of 10 us, a Gather of 10,000 takes 10 us instead of 33 us.
 MANY = 1024
 _CAST_LIKE = 15  # the first opset with this operator
-_CAST_TO_NUMBER = 6  # the first whose Cast takes the number of a type
+_CAST_TO_NUMBER = 6  # the first opset in which Cast takes the number of a type
 
 
 @dataclass(frozen=True)
 class MovedNode:
-    """A node of the native library: its name, what messages call it, and why it is there."""
+    """A node moved to the native library: its name, its label in messages, and the reason."""
 
     name: str
     label: str
@@ -42,9 +42,9 @@ class MovedNode:
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """Which nodes of a model the native library runs; ``kept`` are the others, which ONNX Runtime runs.
+    """The nodes of a model that the native library runs (``moved``), and those that ONNX Runtime runs (``kept``).
 
-    ``notes`` say what could not be done.
+    ``notes`` name nodes that should be moved but could not be.
     """
 
     moved: tuple[MovedNode, ...] = ()
@@ -62,19 +62,19 @@ class ModelPlan:
 
 
 def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int = 0, fuse: bool = True) -> ModelPlan:
-    """Hand nodes of a model to the native library, in place: in the main graph, in functions and in subgraphs.
+    """Move nodes of a model to the native library, in place: in the main graph, in functions and in subgraphs.
 
     Parameters
     ----------
     model : the model; without nodes to move, only names of the default domain and calls of functions are completed
-    path : where the model is, for its external data
-    threads : how many threads ONNX Runtime will have; 0 if it chooses
+    path : the path of the model, for its external data
+    threads : number of threads that ONNX Runtime will have; 0 if it chooses
     fuse : whether pairs of nodes, such as Gather and ScatterND, become one GatherReduce
 
     Raises
     ------
     Any exception
-        The model is damaged, or an unusual one. It may have been changed in part.
+        The model is damaged or unusual. It may be partly changed.
 
     >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
     ...     g (float[n] data, int64[m, 1] indices, float[m] x) => (float[n] out)
@@ -96,7 +96,7 @@ def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int
         for position, node in enumerate(body.proto.node):
             change = changed.get(position)
             if change is None and is_own(node):
-                moved.append(MovedNode(node.name, body.label(position), "the model has it in this domain already"))
+                moved.append(MovedNode(node.name, body.label(position), "it is already in this domain in the model"))
             elif change is None or change.note:
                 kept.append(body.label(position))
             elif change.moved is not None:
@@ -110,7 +110,7 @@ def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int
 
 
 class _Change(NamedTuple):
-    """What takes the place of a node. ``moved`` and ``note`` are for the plan."""
+    """The nodes that replace a node. ``moved`` and ``note`` are for the plan."""
 
     nodes: list[onnx.NodeProto]
     moved: MovedNode | None = None
@@ -118,7 +118,7 @@ class _Change(NamedTuple):
 
 
 def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict[int, _Change]:
-    """The changes of a body, by the position of the node; ``free`` names new values."""
+    """Return the changes of a body, by the position of the node. ``free`` names new values."""
     changes = {}
     names = {node.name for node in body.proto.node}
     constants = _find_constants(body.proto)
@@ -132,9 +132,7 @@ def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict
         nodes = _say_type(moved, body, free) if body.in_function else [moved]
         if not nodes:
             opset = body.scopes[0].opset
-            note = (
-                f"{label} stays with ONNX Runtime: its function is of opset {opset}, and its type is unknown; {reason}"
-            )
+            note = f"{label} stays with ONNX Runtime: its function has opset {opset}, and its type is unknown; {reason}"
             changes[position] = _Change([node], note=note)
             continue
         changes[position] = _Change(nodes, MovedNode(moved.name, label, reason))
@@ -151,7 +149,7 @@ def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict
 
 
 def _find_name(node: onnx.NodeProto, names: set[str]) -> str:
-    """The name of a node. A node without one gets the name of its output, or one like it that no other node has."""
+    """Return the name of a node. A node without one gets the name of its output, or a similar unused name."""
     name = node.name or node.output[0]
     while not node.name and name in names:
         name += "_"
@@ -160,7 +158,7 @@ def _find_name(node: onnx.NodeProto, names: set[str]) -> str:
 
 
 def _find_constants(proto: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
-    """The values that ONNX Runtime computes when it loads a model: those that depend on no input."""
+    """Return the values that depend on no input. ONNX Runtime computes them when it loads a model."""
     known = {""} if isinstance(proto, onnx.FunctionProto) else {"", *(tensor.name for tensor in proto.initializer)}
     for node in proto.node:
         if known.issuperset(find_reads(node)):
@@ -169,7 +167,7 @@ def _find_constants(proto: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
 
 
 def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> tuple[OpVersion, str] | None:
-    """The version of a node of the family and why it is moved; None if it stays with ONNX Runtime."""
+    """Return the op version of a gather or scatter and the reason to move it; None if it stays with ONNX Runtime."""
     node = body.proto.node[position]
     for scope in body.scopes:
         try:
@@ -189,7 +187,7 @@ def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> 
 
 
 def _is_whole(node: onnx.NodeProto, site: Site) -> bool:
-    """Whether ONNX Runtime takes the number of inputs and the names of the attributes. It says best what is wrong."""
+    """Whether the number of inputs and the names of attributes are valid. If not, ONNX Runtime reports the error."""
     row = site.row
     linked = {attribute.name for attribute in node.attribute if attribute.ref_attr_name}
     required = sum(not known.optional for known in row.inputs)
@@ -201,7 +199,7 @@ def _is_whole(node: onnx.NodeProto, site: Site) -> bool:
 
 def _find_fault(values: NodeValues, threads: int) -> str | None:
     data = values.row.inputs[0].name
-    if values.types.get(data) is None:  # behind an operator of another domain; such models are seldom of other types
+    if values.types.get(data) is None:  # after an operator of another domain; other types are rare in such models
         values = replace(values, types=values.types | {data: "float32"})
     reasons = judge_before_run("onnxruntime", values, threads=threads).reasons
     return f"ONNX Runtime: {reasons[0].finding.title}" if reasons else None
@@ -216,7 +214,7 @@ def _find_slowness(values: NodeValues) -> str | None:
 
 
 def _move(node: onnx.NodeProto, row: OpVersion, name: str) -> onnx.NodeProto:
-    """A node of the domain in place of one of ONNX."""
+    """Return a node of the domain ``gatherscatter`` that replaces one of ONNX."""
     moved = onnx.NodeProto()
     moved.CopyFrom(node)
     moved.domain, moved.name = DOMAIN, name
@@ -225,7 +223,7 @@ def _move(node: onnx.NodeProto, row: OpVersion, name: str) -> onnx.NodeProto:
 
 
 def _say_type(node: onnx.NodeProto, body: Body, free: FreeNames) -> list[onnx.NodeProto]:
-    """A node of the domain in a function, and one that says which type its result has; none if that can't be said.
+    """Return a moved node in a function, and a cast that declares the type of its result; none if that is impossible.
 
     In functions, ONNX Runtime does not infer the types of nodes of other domains. It removes casts that change nothing.
     """

@@ -1,11 +1,11 @@
-"""The shapes of a node's outputs, and the elements of small integer ones, from what is known of its inputs.
+"""Infer the shapes of a node's outputs, and the elements of small integer outputs, from the facts about its inputs.
 
-`SHAPES` and `VALUES` have a rule for each operator that they know. A rule reads a `Node` and never an array, so its
-cost does not depend on the sizes that a model declares. What a rule cannot tell is unknown (None). A rule raises
-`ValueError` where the operator would refuse its inputs.
+`SHAPES` and `VALUES` have a rule for each supported operator. A rule reads a `Node` and never an array, so its cost
+does not depend on the sizes that a model declares. A rule returns None for unknown facts. It raises `ValueError` if the
+operator would refuse the inputs.
 
-Source: the operators' texts in the ONNX specification. ``onnx.shape_inference`` is not used, because it aborts the
-process on some malformed models and allocates arrays of declared sizes.
+Source: the operators in the ONNX specification. ``onnx.shape_inference`` is not used, because it aborts the process on
+some malformed models and allocates arrays of declared sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Element = int | None
 Values = tuple[Element, ...] | None  # in row-major order
 
 MAX_RANK = 64  # of a NumPy array
-MAX_VALUES = 64  # elements of a tensor whose values may be a shape, axes or the like
+MAX_VALUES = 64  # elements of a tensor whose values may be a shape or axes
 MAX_DIMS = 1 << 20  # of all outputs of a node
 _INT64 = range(-(2**63), 2**63)
 
@@ -37,15 +37,15 @@ class UnknownError(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """A node as the rules see it. An input that is left out has shape and values None, and False in ``present``."""
+    """A node, for the rules. An omitted input has shape and values None, and False in ``present``."""
 
     op_type: str
     opset: int
     present: Sequence[bool]
     shapes: Sequence[Shape]
     values: Sequence[Values]
-    attributes: Mapping[str, Any]  # of a tensor, its Values
-    unknown: frozenset[str]  # names of attributes whose values are not known
+    attributes: Mapping[str, Any]  # a tensor is given by its Values
+    unknown: frozenset[str]  # names of attributes with unknown values
     outputs: int
 
     def has(self, position: int) -> bool:
@@ -53,7 +53,7 @@ class Node:
         return position < len(self.present) and self.present[position]
 
     def shape(self, position: int) -> tuple[Dim, ...]:
-        """The shape of an input."""
+        """Return the shape of an input."""
         shape = self.shapes[position] if self.has(position) else None
         if shape is None:
             raise UnknownError
@@ -63,26 +63,26 @@ class Node:
         return len(self.shape(position))
 
     def known(self, position: int) -> tuple[Element, ...]:
-        """The elements of an input; single ones may be None."""
+        """Return the elements of an input. Unknown ones are None."""
         values = self.values[position] if self.has(position) else None
         if values is None:
             raise UnknownError
         return values
 
     def integers(self, position: int) -> tuple[int, ...]:
-        """The elements of an input, all of them known."""
+        """Return the elements of an input, all of which must be known."""
         found = tuple(value for value in self.known(position) if value is not None)
         if len(found) < len(self.known(position)):
             raise UnknownError
         return found
 
     def element(self, position: int) -> Element:
-        """The only element of an input."""
+        """Return the only element of an input."""
         values = self.values[position] if self.has(position) else None
         return values[0] if values is not None and len(values) == 1 else None
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute of the node; it must have the type of ``default``."""
+        """Return an attribute of the node, which must have the type of ``default``."""
         if name in self.unknown:
             raise UnknownError
         value = self.attributes.get(name, default)
@@ -91,7 +91,7 @@ class Node:
         return value
 
     def given(self, position: int, name: str) -> tuple[int, ...] | None:
-        """Axes or the like: an input in newer versions, an attribute in older ones; None if the node has neither."""
+        """Return axes or similar numbers: an input in newer versions, an attribute in older ones; None if absent."""
         if self.has(position):
             return self.integers(position)
         value = self.attribute(name)
@@ -103,7 +103,7 @@ ValueRule = Callable[[Node], Values]
 
 
 def infer_shapes(node: Node) -> list[Shape]:
-    """A shape for every output of a node; ValueError if the operator would refuse the inputs."""
+    """Return the shape of every output of a node; ValueError if the operator would refuse the inputs."""
     rule = SHAPES.get(node.op_type)
     try:
         found = [] if rule is None else rule(node)
@@ -117,7 +117,7 @@ def infer_shapes(node: Node) -> list[Shape]:
 
 
 def infer_values(node: Node) -> Values:
-    """The elements of the first output where it is a small tensor of integers; None where they are unknown."""
+    """Return the elements of the first output if it is a small tensor of integers; None if they are unknown."""
     rule = VALUES.get(node.op_type)
     if rule is None:
         return None
@@ -163,14 +163,14 @@ def _product(dims: Sequence[Dim]) -> Dim:
 
 
 def _require_equal(a: Dim, b: Dim, what: str) -> Dim:
-    """The size of two axes that must have the same."""
+    """Return the size of two axes whose sizes must be equal."""
     if isinstance(a, int) and isinstance(b, int) and a != b:
         raise ValueError(f"{what} of sizes {a} and {b} do not fit")
     return a if isinstance(a, int) or b is None else b
 
 
 def broadcast(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
-    """The shape to which these are broadcast.
+    """Return the shape to which these shapes are broadcast.
 
     >>> broadcast([(3, 1), ("n",), (None, 2)])
     (3, 2)
@@ -204,7 +204,7 @@ def _keep_shape_twice(node: Node) -> list[Shape]:
 
 def _broadcast(node: Node) -> list[Shape]:
     if node.opset < 7:
-        return [node.shape(0)]  # the second input took the shape of the first
+        return [node.shape(0)]  # in this version, the second input is broadcast to the first
     return [broadcast([node.shape(position) for position in range(len(node.shapes))])]
 
 
@@ -235,7 +235,7 @@ def _gather_or_scatter(node: Node, row: OpVersion) -> list[Shape]:
 
 
 def _gather_reduce(node: Node) -> list[Shape]:
-    """Bags are given by ``offsets``, by ``segment_ids``, or by the indices, whose last dimension is the bag."""
+    """Infer a GatherReduce. Bags come from ``offsets``, ``segment_ids``, or the last dimension of the indices."""
     indices, offsets, segment_ids, init = 1, 2, 3, 5
     bags: tuple[Dim, ...]
     if node.has(segment_ids):
@@ -264,7 +264,7 @@ def _reshape(node: Node) -> list[Shape]:
         else:
             dims.append(None if size is None or size == -1 else size)
     if wanted.count(-1) > 1:
-        raise ValueError("-1 stands twice in the shape")
+        raise ValueError("the shape has more than one -1")
     elements = None if whole is None else _product(whole)
     if -1 in wanted and isinstance(elements, int):
         place = wanted.index(-1)
@@ -325,7 +325,7 @@ def _concat(node: Node) -> list[Shape]:
 
 
 def _drop_repeated(shapes: Sequence[tuple[Dim, ...]]) -> list[tuple[Dim, ...]]:
-    """The shapes, each object once: a node may read a value very often."""
+    """Return the shapes, each object once, because a node may read the same value many times."""
     return list({id(shape): shape for shape in shapes}.values())
 
 
@@ -357,7 +357,8 @@ def _split(node: Node) -> list[Shape]:
         else:
             each = -(-size // count)
             last = size - each * (count - 1)
-            parts = [*[each] * (count - 1), last] if last >= 0 else [None] * count  # the text has no rule for these
+            # The specification has no rule for a negative size of the last part.
+            parts = [*[each] * (count - 1), last] if last >= 0 else [None] * count
     if len(parts) * len(shape) > MAX_DIMS:
         raise UnknownError
     return [(*shape[:axis], part, *shape[axis + 1 :]) for part in parts]
@@ -379,7 +380,7 @@ def _slice(node: Node) -> list[Shape]:
 
 
 def _slice_axes_known(node: Node, shape: tuple[Dim, ...]) -> Shape:
-    """The rank stays; so do the sizes of the axes that are not sliced, where it is known which are."""
+    """Return the shape of a Slice with unknown bounds: the known sizes of axes that are not sliced stay."""
     try:
         axes = node.given(3, "axes")
     except UnknownError:
@@ -398,7 +399,7 @@ def _slices(node: Node, shape: tuple[Dim, ...]) -> list[tuple[int, int, int, int
 
 
 def _clamp_slice(start: int, end: int, step: int, size: int) -> slice:
-    """As the text has it: negative positions count from the end once, then all are clamped to the axis."""
+    """Clamp a slice as the specification says: add the size to negative positions once, then clamp all to the axis."""
     start += size if start < 0 else 0
     end += size if end < 0 else 0
     if step > 0:
@@ -415,7 +416,7 @@ def _expand(node: Node) -> list[Shape]:
 
 
 def _unknown_dims(node: Node, position: int) -> tuple[Dim, ...]:
-    """The shape that an input holds, where only the number of its dims is known."""
+    """Return the shape that an input holds, if only the number of its dims is known."""
     lengths = node.shape(position)
     if len(lengths) != 1 or not isinstance(lengths[0], int) or lengths[0] > MAX_RANK:
         raise UnknownError
@@ -423,7 +424,7 @@ def _unknown_dims(node: Node, position: int) -> tuple[Dim, ...]:
 
 
 def _dims(values: Sequence[Element]) -> tuple[Dim, ...]:
-    """Elements of a shape as dims."""
+    """Return the elements of a shape as dims."""
     if any(value is not None and value < 0 for value in values):
         raise ValueError(f"shape {list(values)} has a negative size")
     return tuple(values)
@@ -560,7 +561,7 @@ def _pad(node: Node) -> list[Shape]:
 
 
 def _non_zero(node: Node) -> list[Shape]:
-    # ONNX Runtime takes a scalar for a tensor with one axis; others do not.
+    # ONNX Runtime treats a scalar as a tensor with one axis; other runtimes do not.
     return [(node.rank(0) or None, None)]
 
 
@@ -595,7 +596,7 @@ def _space_to_depth(node: Node) -> list[Shape]:
 
 def _images(node: Node) -> tuple[Dim, ...]:
     if node.rank(0) != 4 or node.attribute("blocksize", 1) < 1:
-        raise ValueError("it takes images (N, C, H, W) and a positive blocksize")
+        raise ValueError("it needs images (N, C, H, W) and a positive blocksize")
     return node.shape(0)
 
 
@@ -625,7 +626,7 @@ def _conv_of(data: int, weight: int) -> Rule:
 
 
 def _windows(node: Node, dims: Sequence[Dim], kernel: Sequence[Dim]) -> list[Dim]:
-    """How many windows there are along each axis of a convolution or pooling."""
+    """Return the number of windows along each axis of a convolution or pooling."""
     rank, auto = len(dims), node.attribute("auto_pad", b"NOTSET")
     strides = _per_axis(node, "strides", rank, 1)
     dilations = _per_axis(node, "dilations", rank, 1)
@@ -641,7 +642,7 @@ def _windows(node: Node, dims: Sequence[Dim], kernel: Sequence[Dim]) -> list[Dim
         else:
             padding = 0 if auto == b"VALID" else pads[axis] + pads[axis + rank]
             room = dim + padding - (size - 1) * dilations[axis] - 1
-            # Texts and implementations differ on windows that begin in the padding.
+            # Specifications and implementations differ on windows that begin in the padding.
             up = node.attribute("ceil_mode", 0) and room % stride
             windows.append(None if up or room < 0 else room // stride + 1)
     return windows
@@ -847,7 +848,7 @@ def _slice_values(node: Node) -> Values:
 
 
 def _make_elementwise(function: Callable[..., Element]) -> ValueRule:
-    """An element-wise operator on lines of one length, or scalars."""
+    """Return a rule for an element-wise operator on vectors of one length, or on scalars."""
 
     def rule(node: Node) -> Values:
         if len(node.values) > MAX_VALUES or any(node.rank(position) > 1 for position in range(len(node.values))):
@@ -882,7 +883,7 @@ def _range_values(node: Node) -> Values:
 
 
 def _product_value(node: Node) -> Values:
-    if node.rank(0) != 1 or infer_shapes(node)[0] not in ((), (1,)):  # the axis may be kept, or not be reduced
+    if node.rank(0) != 1 or infer_shapes(node)[0] not in ((), (1,)):  # the axis may be kept, or not reduced
         return None
     return (math.prod(node.integers(0)),)
 

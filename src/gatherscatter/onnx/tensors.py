@@ -1,4 +1,4 @@
-"""Tensors of a model: their types, and their values in the file or in another one."""
+"""Tensors of a model: their types, and their values in the model file or in an external file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gatherscatter.onnx.extra import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 MAX_RANK = 64  # of a NumPy array
-_PAGE = 4096  # so that runtimes can map each tensor from its file
+_PAGE = 4096  # alignment with which runtimes can map each tensor from its file
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _BITS = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6}
 
 
 class Layout(NamedTuple):
-    """What a tensor's type and dims say about it."""
+    """The type, shape and size of a tensor, from its type and dims."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 
 
 def type_name(data_type: int) -> str:
-    """Our name of an ONNX element type: ``float32``, ``bfloat16``, ``string``, ..."""
+    """Return the name of an ONNX element type: ``float32``, ``bfloat16``, ``string``, ..."""
     if data_type == onnx.TensorProto.STRING:
         return "string"
     try:
@@ -48,28 +48,28 @@ def type_name(data_type: int) -> str:
 
 
 def number_of_type(name: str) -> int:
-    """The ONNX element type that `type_name` calls so."""
+    """Return the ONNX element type for a name of `type_name`."""
     return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(object if name == "string" else name)))
 
 
 def layout(tensor: onnx.TensorProto, where: str) -> Layout:
-    """Element type, shape and sizes of a tensor, without touching its data."""
+    """Return the element type, shape and sizes of a tensor, without reading its data."""
     if type_name(tensor.data_type) == "undefined":
-        raise ModelError(f"{where}: {tensor.data_type} is no element type")
+        raise ModelError(f"{where}: {tensor.data_type} is not an element type")
     shape = tuple(tensor.dims)
     if len(shape) > MAX_RANK:
         raise ModelError(f"{where}: rank {len(shape)} is more than {MAX_RANK}")
     if any(dim < 0 for dim in shape):
         raise ModelError(f"{where}: shape {list(shape)} has a negative dimension")
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-    # Zeros are left out because NumPy computes strides without them, and those may overflow too.
+    # Zeros are skipped, because NumPy computes strides without them, and strides may overflow as well.
     if math.prod(dim for dim in shape if dim) * dtype.itemsize >= 2**63:
         raise ModelError(f"{where}: the product of shape {list(shape)} overflows")
     return Layout(dtype, shape, math.prod(shape), _bits(tensor.data_type))
 
 
 def check_tensor(tensor: onnx.TensorProto, where: str) -> Layout:
-    """Raise `ModelError` unless the tensor carries exactly the data that its type and shape ask for."""
+    """Raise `ModelError` unless the tensor has exactly the data that its type and shape require."""
     form = layout(tensor, where)
     if tensor.HasField("segment"):
         raise ModelError(f"{where}: tensors in segments aren't supported")
@@ -90,7 +90,7 @@ def check_tensor(tensor: onnx.TensorProto, where: str) -> Layout:
 
 
 def to_array(tensor: onnx.TensorProto, where: str) -> np.ndarray:
-    """The tensor as an array; its own data only, never another file's."""
+    """Return the tensor as an array. External data is not read."""
     form = check_tensor(tensor, where)
     if tensor.data_type == onnx.TensorProto.STRING:
         return _string_array(tensor, form, where)
@@ -98,7 +98,7 @@ def to_array(tensor: onnx.TensorProto, where: str) -> np.ndarray:
 
 
 def parse_tensor(data: bytes) -> onnx.TensorProto:
-    """The TensorProto that these bytes are; not yet checked."""
+    """Parse bytes as a TensorProto, unchecked."""
     tensor = onnx.TensorProto()
     try:
         tensor.ParseFromString(data)
@@ -108,13 +108,13 @@ def parse_tensor(data: bytes) -> onnx.TensorProto:
 
 
 def from_array(array: np.ndarray, name: str) -> onnx.TensorProto:
-    """A TensorProto of that name; strings of any NumPy kind and any byte order are taken."""
+    """Return a TensorProto with this name. Strings of any NumPy kind and any byte order are accepted."""
     if array.dtype.kind in "UT":
         array = array.astype(object)
     try:
         return onnx.numpy_helper.from_array(array.astype(array.dtype.newbyteorder("="), copy=False), name)
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise ModelError(f"{array.dtype} can't be kept in a TensorProto ({error})") from None
+        raise ModelError(f"{array.dtype} can't be stored in a TensorProto ({error})") from None
 
 
 def is_external(tensor: onnx.TensorProto) -> bool:
@@ -123,9 +123,9 @@ def is_external(tensor: onnx.TensorProto) -> bool:
 
 
 def check_strings(tensor: onnx.TensorProto, where: str) -> None:
-    """Refuse strings that the onnx package could only convert by padding them to far more than they take.
+    """Refuse strings that would take far more memory during the conversion by the onnx package.
 
-    Its to_array makes a ``<U`` array first: a thousand short strings and one of a megabyte would take 4 GB.
+    Its to_array makes a padded ``<U`` array first: a thousand short strings and one of a megabyte would take 4 GB.
     """
     lengths = [len(text) for text in tensor.string_data]
     if lengths and 4 * len(lengths) * max(lengths) > (1 << 26) + 256 * sum(lengths):
@@ -152,7 +152,7 @@ def _bits(data_type: int) -> int:
 
 
 def _entries(data_type: int, form: Layout) -> int:
-    """How many entries the typed field has: complex numbers take two, 4-bit and 2-bit ones are packed."""
+    """Return the number of entries in the typed field. Complex numbers take two; 4-bit and 2-bit numbers are packed."""
     if form.dtype.kind == "c":
         return 2 * form.elements
     per_entry = {4: 2, 2: 4}.get(_bits(data_type), 1)
@@ -169,7 +169,7 @@ def _string_array(tensor: onnx.TensorProto, form: Layout, where: str) -> np.ndar
 
 
 def append_data(tensor: onnx.TensorProto, data: bytes | memoryview, file: BinaryIO, name: str) -> None:
-    """Append data to a file of that name, in which the tensor has it from then on."""
+    """Append data to a file with this name, and make it the external data of the tensor."""
     offset = -(-file.tell() // _PAGE) * _PAGE
     file.seek(offset)
     file.write(data)
@@ -180,7 +180,7 @@ def append_data(tensor: onnx.TensorProto, data: bytes | memoryview, file: Binary
 
 
 class FileRegion(NamedTuple):
-    """A stretch of bytes in a file."""
+    """A range of bytes in a file."""
 
     path: Path
     offset: int
@@ -188,50 +188,50 @@ class FileRegion(NamedTuple):
 
 
 class ExternalData:
-    """Reads the external tensors of one model; without a path (a model in memory) it refuses them all."""
+    """Reads the external tensors of one model. Without a path (a model in memory), all of them are refused."""
 
     def __init__(self, model_path: Path | None = None) -> None:
         self._files: dict[Path, np.ndarray] = {}
         self._folder = None if model_path is None else model_path.parent.absolute()
-        # A model cache keeps links to files elsewhere: beside the file that the link leads to is its folder too.
+        # A model cache keeps links to files elsewhere. So the folder of the linked file also counts as the model's.
         self._roots = () if model_path is None else (model_path.parent.resolve(), model_path.resolve().parent)
 
     def load(self, tensor: onnx.TensorProto, where: str) -> np.ndarray:
-        """The tensor's data, wherever it is."""
+        """Return the tensor's data, from the model or from an external file."""
         return self.array(tensor, where) if is_external(tensor) else to_array(tensor, where)
 
     def array(self, tensor: onnx.TensorProto, where: str) -> np.ndarray:
-        """The tensor's data, as a view of the file."""
+        """Return the tensor's external data, as a view of the file."""
         form = layout(tensor, where)
         region = self._region(tensor, form, where)
-        if form.bits % 8:  # packed: the onnx package unpacks
+        if form.bits % 8:  # packed elements; the onnx package unpacks them
             packed = onnx.TensorProto(data_type=tensor.data_type, dims=form.shape, raw_data=_read(region))
             return onnx.numpy_helper.to_array(packed)
         raw = self._map_file(region.path)[region.offset : region.offset + region.length]
         return raw.view(form.dtype.newbyteorder("<")).astype(form.dtype, copy=False).reshape(form.shape)
 
     def _map_file(self, path: Path) -> np.ndarray:
-        """The bytes of a file, read when they are used: tensors may share them, and may be larger than memory."""
+        """Map the bytes of a file. Tensors may share them, and may be larger than memory."""
         if path not in self._files:
-            empty = path.stat().st_size == 0  # which can't be mapped
+            empty = path.stat().st_size == 0  # an empty file can't be mapped
             self._files[path] = np.empty(0, np.uint8) if empty else np.asarray(np.memmap(path, np.uint8, "r"))
         return self._files[path]
 
     def embed(self, tensor: onnx.TensorProto, where: str) -> None:
-        """Move the data into the message (for tensors inside nodes, which only the onnx package reads)."""
+        """Move the data into the message. This is for tensors in nodes, which only the onnx package reads."""
         region = self._region(tensor, layout(tensor, where), where)
         tensor.raw_data = _read(region)
         tensor.ClearField("data_location")
         tensor.ClearField("external_data")
 
     def copy(self, tensor: onnx.TensorProto, where: str, file: BinaryIO, name: str) -> None:
-        """Append the data to another file of that name, in which the tensor has it from then on."""
+        """Append the data to another file with this name, and make that the external data of the tensor."""
         region = self._region(tensor, layout(tensor, where), where)
         data = self._map_file(region.path)[region.offset : region.offset + region.length].data
         append_data(tensor, data, file, name)
 
     def file(self, tensor: onnx.TensorProto, where: str) -> Path:
-        """The file that the data is in, links resolved."""
+        """Return the file with the data, with links resolved."""
         location = "".join(entry.value for entry in tensor.external_data if entry.key == "location")
         return self._locate(location, where)
 
@@ -257,7 +257,7 @@ class ExternalData:
         if not location or "\0" in location:
             raise ModelError(f"{where}: external data without a file name")
         shown = repr(location[:80])
-        windows = PureWindowsPath(location)  # splits at / and \ alike
+        windows = PureWindowsPath(location)  # splits at both / and \
         if windows.drive or windows.root or ".." in windows.parts:
             raise ModelError(f"{where}: external data {shown} is outside of the model's folder")
         assert self._folder is not None
@@ -265,7 +265,7 @@ class ExternalData:
             path = (self._folder / location).resolve(strict=True)
             regular = stat.S_ISREG(path.stat().st_mode)
         except (OSError, RuntimeError):  # missing, unreadable, too long, a circle of links
-            raise ModelError(f"{where}: there is no external data file {shown}") from None
+            raise ModelError(f"{where}: external data file {shown} does not exist") from None
         if not any(path.is_relative_to(root) for root in self._roots):
             raise ModelError(f"{where}: external data {shown} is outside of the model's folder")
         if not regular:
@@ -275,7 +275,7 @@ class ExternalData:
 
 def _number(text: str, key: str, where: str) -> int:
     if not re.fullmatch("[0-9]{1,19}", text):
-        raise ModelError(f"{where}: {key} {text[:40]!r} of its external data is no byte count")
+        raise ModelError(f"{where}: {key} {text[:40]!r} of its external data is not a byte count")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""A limit to the time that a node of the reference evaluator may take."""
+"""A time limit for nodes of the reference evaluator."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 
 from gatherscatter.model_interface import ModelError
 
-LONGEST = 1e6  # seconds; waiting for longer is not possible everywhere
+LONGEST = 1e6  # seconds; some systems can't wait longer
 
-# Seconds for every node of the model that runs, those of its subgraphs included; None for as long as it takes.
+# The time limit, in seconds, for each node of the running model, including its subgraphs; None: no limit.
 node_time_limit: ContextVar[float | None] = ContextVar("node_time_limit", default=None)
-# Whether a node with a limit runs. The nodes of its subgraphs share its time.
+# Whether a node with a limit is running. The nodes of its subgraphs share its time.
 within_limit: ContextVar[bool] = ContextVar("within_limit", default=False)
 
 
 class NodeTimeoutError(ModelError, TimeoutError):
-    """A node took longer than it may."""
+    """A node took longer than its time limit."""
 
 
 class _TimeoutInterrupt(BaseException):
-    """Raised in a thread whose time is up. No operator catches it, as it is not an Exception."""
+    """Raised in a thread whose time is up. No operator catches it, because it is not an Exception."""
 
 
 def call_within(seconds: float, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a function; `NodeTimeoutError` if it takes longer than this.
+    """Call a function; `NodeTimeoutError` if it takes longer than ``seconds``.
 
-    Python code ends at its next instruction. A single call into C, say of NumPy, ends first.
+    Python code stops at its next instruction. A call into C, for example by NumPy, first runs to its end.
     """
     thread, lock = threading.get_ident(), threading.Lock()
     finished = expired = False
@@ -49,7 +49,7 @@ def call_within(seconds: float, function: Callable[..., Any], *arguments: Any, *
             timer.start()
             return function(*arguments, **options)
         finally:
-            # The exception may still come until here, which is why the outer block catches it.
+            # The exception may still arrive until here, so the outer block catches it.
             timer.cancel()
             with lock:
                 finished = True
@@ -62,10 +62,10 @@ def call_within(seconds: float, function: Callable[..., Any], *arguments: Any, *
 
 
 def timeout_text(seconds: float) -> str:
-    """What is said of a node that was ended."""
+    """Return the message about a node that was stopped."""
     return f"the node took longer than {seconds:.3g} s; node_time_limit allows more"
 
 
 def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Have a thread raise an exception, or take back one that it has not raised yet."""
+    """Make a thread raise an exception, or cancel one that it has not raised yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))

@@ -1,10 +1,10 @@
-"""What is known of the values of an ONNX model before it runs: types, shapes, and small constants.
+"""Infer facts about the values of an ONNX model before it runs: types, shapes, and small constants.
 
-Everything comes from the model's inputs, initializers and operators. What a model says of later values may be wrong, so
-nothing but element types is taken from that, and only where the operators leave them open.
+All facts come from the model's inputs, initializers and operators. The declarations of other values in a model may be
+wrong. Only element types are read from them, and only if the operators do not determine them.
 
-The model need not have been checked. The cost depends on the size of the model, not on sizes that it declares. Calls of
-functions are followed until they have read `MOST_READ` dims and values. What cannot be told is unknown.
+The model need not be checked before. The cost depends on the size of the model, not on the sizes that it declares.
+Calls of functions are followed until they have read `MOST_READ` dims and values. All other facts are unknown.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from gatherscatter.specs.own_operators import DOMAIN
 
 Load = Callable[[], np.ndarray]
 
-MOST_READ = 2_000_000  # dims and values that nodes of functions read: few bytes can call very many functions
-NODE = 100  # what a node of a function counts for, beside what it reads
+MOST_READ = 2_000_000  # dims and values that nodes of functions read: a few bytes can call very many functions
+NODE = 100  # the count for a node of a function, in addition to the dims and values that it reads
 
 _T = onnx.TensorProto
 _INTEGERS: dict[int, range] = {
@@ -49,15 +49,15 @@ _INTEGERS: dict[int, range] = {
 
 
 class ValueInfo(NamedTuple):
-    """What is known of one value.
+    """The facts about one value.
 
     Attributes
     ----------
-    elem_type : a TensorProto.DataType; 0 where unknown, and for what is not a tensor
-    shape : sizes, names of sizes, or None; None where the rank is unknown
+    elem_type : a TensorProto.DataType; 0 if unknown or not a tensor
+    shape : sizes, names of sizes, or None for unknown sizes; None if the rank is unknown
     values : elements of a small tensor of integers or booleans, in row-major order
-    other : the type of what is not a tensor: a sequence, an optional value, a map
-    is_size : whether the elements come from sizes of arrays or positions in them, so that none is negative
+    other : the type of a value that is not a tensor: a sequence, an optional value, a map
+    is_size : whether the elements are sizes of arrays or positions in them, so none is negative
     """
 
     elem_type: int = 0
@@ -73,23 +73,23 @@ class ValueInfo(NamedTuple):
 
     @property
     def element_type(self) -> str | None:
-        """Our name of the element type; None where it is unknown."""
+        """The name of the element type, such as ``float32``; None if unknown."""
         return type_name(self.elem_type) if self.elem_type else None
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type, objects for strings; ModelError where it is unknown."""
+        """The NumPy type, objects for strings; ModelError if unknown."""
         if not self.elem_type:
-            raise ModelError("its type is not known, or it is not a tensor")
+            raise ModelError("its type is unknown, or it is not a tensor")
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(self.elem_type))
 
     @property
     def sizes(self) -> tuple[int | None, ...] | None:
-        """The shape without the names of sizes."""
+        """The shape, with None instead of names of sizes."""
         return None if self.shape is None else tuple(dim if isinstance(dim, int) else None for dim in self.shape)
 
     def type_proto(self) -> onnx.TypeProto:
-        """The type as a message."""
+        """Return the type as a protobuf message."""
         if self.other is not None:
             return self.other
         return onnx.helper.make_tensor_type_proto(self.elem_type, self.shape)
@@ -101,7 +101,7 @@ _TYPE_TEXTS = {number: f"tensor({name.lower()})" for name, number in _T.DataType
 
 
 def read_declared(type_proto: onnx.TypeProto) -> ValueInfo:
-    """What a model declares of a value."""
+    """Return the facts that a model declares about a value."""
     kind = type_proto.WhichOneof("value")
     if kind is None:
         return UNKNOWN
@@ -120,20 +120,20 @@ def _to_known_type(elem_type: int) -> int:
 
 
 def declared_dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
-    """A size, its name, or None; a negative size counts as unknown."""
+    """Return a size, its name, or None. A negative size counts as unknown."""
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     return dim.dim_param or None
 
 
 def info_of_tensor(tensor: onnx.TensorProto) -> ValueInfo:
-    """What is known of a tensor of the model."""
+    """Return the facts about a tensor of the model."""
     legal = len(tensor.dims) <= MAX_RANK and all(dim >= 0 for dim in tensor.dims)
     return ValueInfo(_to_known_type(tensor.data_type), tuple(tensor.dims) if legal else None, _small_values(tensor))
 
 
 def info_of_array(array: np.ndarray) -> ValueInfo:
-    """What is known of an array."""
+    """Return the facts about an array."""
     small = array.size <= MAX_VALUES and array.dtype.kind in "iub"
     values = tuple(int(value) for value in array.flat) if small else None
     return ValueInfo(onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape, values)
@@ -151,7 +151,7 @@ def _small_values(tensor: onnx.TensorProto) -> Values:
 
 
 def _read_constant(node: onnx.NodeProto) -> np.ndarray:
-    """The value of a Constant node that has no tensor."""
+    """Return the value of a Constant node that has no tensor."""
     (attribute,) = node.attribute
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.name.startswith("value_string"):
@@ -162,7 +162,7 @@ def _read_constant(node: onnx.NodeProto) -> np.ndarray:
 
 
 def is_constant(node: onnx.NodeProto) -> bool:
-    """Whether the node is a Constant whose value stands in it."""
+    """Whether the node is a Constant that contains its value."""
     whole = len(node.attribute) == 1 and len(node.output) == 1 and not node.attribute[0].ref_attr_name
     return whole and (node.domain, node.op_type) == ("", "Constant")
 
@@ -173,11 +173,11 @@ class Scope:
 
     Attributes
     ----------
-    infos : what is known of the values that the body defines
-    constants : functions that give the arrays of initializers, if no caller can replace them, and of Constant nodes
-    tensors : the messages of these constants, as far as a model has one
+    infos : the facts about the values that the body defines
+    constants : functions that return the arrays of Constant nodes, and of initializers that no caller can replace
+    tensors : the messages of these constants, if the model has them
     inner : the scopes of subgraphs, by position of the node and name of the attribute
-    calls : the scopes of the calls of each function that were followed
+    calls : for each function, the scopes of the calls that were followed
     """
 
     opset: int
@@ -194,17 +194,17 @@ class Scope:
     calls: dict[FunctionKey, list[Scope]] = field(default_factory=dict)  # shared by all scopes of a model
 
     def find(self, name: str) -> ValueInfo:
-        """What is known of a value of this body, or of those around it."""
+        """Return the facts about a value of this body, or of the bodies around it."""
         scope = self._owner(name)
         return UNKNOWN if scope is None else scope.infos[name]
 
     def constant(self, name: str) -> Load | None:
-        """A function that gives the array of a constant; None for other values."""
+        """Return a function that returns the array of a constant; None for other values."""
         scope = self._owner(name)
         return None if scope is None else scope.constants.get(name)
 
     def value(self, name: str) -> np.ndarray | None:
-        """The array of a constant; None for other values."""
+        """Return the array of a constant; None for other values."""
         load = self.constant(name)
         return None if load is None else load()
 
@@ -215,12 +215,12 @@ class Scope:
         return scope
 
     def add_constant(self, name: str, array: np.ndarray) -> None:
-        """Note a constant."""
+        """Add a constant."""
         self.infos[name] = info_of_array(array)
         self.constants[name] = lambda: array
 
     def add_initializers(self, tensors: Iterable[onnx.TensorProto]) -> None:
-        """Note initializers that no caller can replace."""
+        """Add initializers that no caller can replace."""
         for tensor in tensors:
             self.infos[tensor.name] = info_of_tensor(tensor)
             self._add_tensor(tensor.name, tensor, f"initializer {one_line(tensor.name)!r}")
@@ -230,9 +230,9 @@ class Scope:
         self.constants[name] = cache(partial(self.files.load, tensor, where))
 
     def add_graph(self, graph: onnx.GraphProto, inputs: Sequence[ValueInfo] = ()) -> None:
-        """Note all values of a graph; ``inputs`` is what a node knows of the inputs of its subgraph.
+        """Add all values of a graph. ``inputs`` has the facts that a node gives about the inputs of its subgraph.
 
-        A node that its operator would refuse has unknown outputs.
+        A node with inputs that its operator would refuse has unknown outputs.
         """
         for number, value in enumerate(graph.input):
             if value.name not in self.constants:
@@ -243,18 +243,18 @@ class Scope:
         self._add_nodes(graph.node, later)
 
     def add_function(self, function: onnx.FunctionProto, inputs: Sequence[ValueInfo] = ()) -> None:
-        """Note all values of a function's body."""
+        """Add all values of a function's body."""
         for number, name in enumerate(function.input):
             self.infos[name] = inputs[number] if number < len(inputs) else UNKNOWN
         self._add_nodes(function.node, {})
 
     def add_node(self, node: onnx.NodeProto, position: int = 0) -> None:
-        """Note the outputs of a node.
+        """Add the outputs of a node.
 
         Raises
         ------
         ModelError
-            The operator would refuse its inputs; nothing is noted then.
+            The operator would refuse its inputs. Nothing is added then.
         """
         for name, info in zip(node.output, self._outputs(node, position), strict=True):
             if name:
@@ -302,13 +302,13 @@ class Scope:
         return [*made, *[UNKNOWN] * len(node.output)][: len(node.output)]
 
     def _can_read(self, inputs: Sequence[ValueInfo | None]) -> bool:
-        """Whether a node of a function can still be followed; that is counted."""
+        """Count a node of a function. Return whether it is within the limit."""
         facts = (info for info in inputs if info is not None)
         self.budget[0] -= NODE + sum(1 + len(info.shape or ()) + len(info.values or ()) for info in facts)
         return self.budget[0] >= 0
 
     def _read_attributes(self, node: onnx.NodeProto) -> tuple[dict[str, Any], frozenset[str]]:
-        """The attributes of a node by name, and the names of those that are not known."""
+        """Return the attributes of a node by name, and the names of the unknown ones."""
         values: dict[str, Any] = {}
         unknown = set()
         for attribute in node.attribute:
@@ -325,7 +325,7 @@ class Scope:
     def _call(
         self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: Sequence[ValueInfo | None]
     ) -> list[ValueInfo]:
-        """The outputs of a function of the model."""
+        """Return the outputs of a function of the model."""
         if self.budget[0] < 0 or self.depth >= DEEPEST:
             return []
         given = {attribute.name: attribute for attribute in function.attribute_proto}
@@ -340,7 +340,7 @@ class Scope:
         return [scope.find(name) for name in function.output]
 
     def subgraph(self, node: onnx.NodeProto, position: int, name: str, inputs: Sequence[ValueInfo]) -> list[ValueInfo]:
-        """The outputs of a subgraph of a node."""
+        """Return the outputs of a subgraph of a node."""
         graph = next((each.g for each in node.attribute if each.name == name), None)
         if graph is None:
             return []
@@ -355,9 +355,9 @@ class Scope:
 def infer_model(
     model: onnx.ModelProto, files: ExternalData, initializers: Sequence[onnx.TensorProto] | None = None
 ) -> Scope:
-    """What is known of the values of a model's main graph and its subgraphs.
+    """Return the facts about the values of a model's main graph and its subgraphs.
 
-    ``files`` has the external data; ``initializers`` are those of the main graph where ``model`` is without them.
+    ``files`` has the external data. ``initializers`` are those of the main graph, if ``model`` does not contain them.
 
     >>> model = onnx.parser.parse_model('''<ir_version: 10, opset_import: ["": 18]>
     ...     g (float[n, 3] x, int64[k] rows) => (out) { picked = Gather (x, rows)  out = Neg (picked) }''')
@@ -373,7 +373,7 @@ def infer_model(
 
 
 def infer_functions(model: onnx.ModelProto, files: ExternalData) -> list[Scope]:
-    """What is known of the values of each function of a model, whoever calls it."""
+    """Return the facts about the values of each function of a model that hold for all callers."""
     scopes = []
     functions, budget = _functions(model), [MOST_READ]
     for function in model.functions:
@@ -383,9 +383,9 @@ def infer_functions(model: onnx.ModelProto, files: ExternalData) -> list[Scope]:
 
 
 def replaceable_names(model: onnx.ModelProto) -> set[str]:
-    """The names of initializers for which a caller may give another value, and of all inputs.
+    """Return the names of initializers for which a caller may give another value, and of all inputs.
 
-    Before IR version 4 all initializers were inputs, too, and no caller could replace them.
+    Before IR version 4, all initializers had to be inputs as well, and no caller could replace them.
     """
     return {value.name for value in model.graph.input} if model.ir_version >= 4 else set()
 
@@ -407,9 +407,9 @@ class Body:
 
     Attributes
     ----------
-    key : names the body within the model
-    place : says in messages where it is; empty for the main graph
-    scopes : what its nodes can see; one for each call that is known if the body is of a function
+    key : identifies the body within the model
+    place : names its place in messages; empty for the main graph
+    scopes : the values that its nodes can read; for the body of a function, one scope for each known call
     """
 
     key: Key
@@ -419,16 +419,16 @@ class Body:
 
     @property
     def in_function(self) -> bool:
-        """Whether it is the body of a function, or within one."""
+        """Whether it is the body of a function, or inside one."""
         return self.key[:1] == ("function",)
 
     def label(self, position: int) -> str:
-        """A node in messages: its type, its name and where it is."""
+        """Return the label of a node in messages: its type, its name and its place."""
         return node_label(self.proto.node[position], position + 1, len(self.proto.node)) + self.place
 
 
 def find_bodies(model: onnx.ModelProto, files: ExternalData) -> Iterator[Body]:
-    """All bodies of a normalised model, each before those within it; ``files`` has the external data."""
+    """Yield all bodies of a normalised model, each before those inside it. ``files`` has the external data."""
     main = infer_model(model, files)
     yield from find_inner_bodies(Body((), "", model.graph, (main,)))
     all_calls_known = main.budget[0] >= 0
@@ -440,7 +440,7 @@ def find_bodies(model: onnx.ModelProto, files: ExternalData) -> Iterator[Body]:
 
 
 def find_inner_bodies(body: Body) -> Iterator[Body]:
-    """A body and those within it."""
+    """Yield a body and those inside it."""
     yield body
     for position, node in enumerate(body.proto.node):
         for attribute in node.attribute:
@@ -454,17 +454,17 @@ def find_inner_bodies(body: Body) -> Iterator[Body]:
 
 
 def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
-    """A node of the family or of our domain; ``scope`` has what is known of the values of its body.
+    """Return the site of a gather or scatter of ONNX or of gatherscatter's domain. ``scope`` is that of its body.
 
     Raises
     ------
     LookupError
         The opset has no such operator.
     ModelError
-        An attribute has another type than the operator version says.
+        An attribute does not have the type that the op version defines.
     """
     if node.domain == DOMAIN:
-        row = replace(own_operators.find_of_node(node), domain=DOMAIN)  # what is known of ONNX's does not hold
+        row = replace(own_operators.find_of_node(node), domain=DOMAIN)  # findings about ONNX's do not apply
     else:
         row = table.find("onnx", node.op_type, scope.opset)
     operands = tuple(
@@ -480,7 +480,7 @@ def _operand(scope: Scope, role: str, name: str) -> Operand:
 
 
 def _attributes(node: onnx.NodeProto, row: table.OpVersion, label: str) -> dict[str, Any]:
-    """The attributes with their defaults; without those that the caller of a function gives."""
+    """Return the attributes with their defaults, without those that the caller of a function gives."""
     values: dict[str, Any] = {known.name: known.default for known in row.attributes}
     for attribute in node.attribute:
         if attribute.ref_attr_name:
@@ -512,7 +512,7 @@ def _infer_constant(node: onnx.NodeProto) -> ValueInfo:
     return ValueInfo(kind, shape, (tuple(value) if whole else (value,)) if few else None)
 
 
-# Operators whose results are sizes or positions, and those that move elements of their first input.
+# Operators with sizes or positions as results, and those that move elements of their first input.
 _SIZES = frozenset(("Shape", "Size", "NonZero", "ArgMax", "ArgMin"))
 _MOVES = frozenset(("Identity", "Cast", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"))
 
@@ -524,7 +524,7 @@ def _infer_operator(
     attributes: Mapping[str, Any],
     unknown: frozenset[str],
 ) -> list[ValueInfo]:
-    """What is known of the outputs; ``opset`` is None for an operator of our domain that is none of ONNX."""
+    """Return the facts about the outputs. ``opset`` is None for an operator that only gatherscatter's domain has."""
     if opset is None:
         data = inputs[0] if inputs else None
         types = [UNKNOWN if data is None else ValueInfo(data.elem_type)] * len(node.output)
@@ -557,7 +557,7 @@ def _infer_operator(
 
 
 def _fit_values(values: Values, elem_type: int, shape: Shape) -> Values:
-    """The elements as a type holds them; those that it doesn't hold are unknown. None if they do not fit the shape."""
+    """Convert elements to a type. Those that it can't hold become unknown. None if they do not fit the shape."""
     if values is None or shape is None:
         return None
     sizes = [dim for dim in shape if isinstance(dim, int)]
@@ -575,11 +575,11 @@ class _Parameter(NamedTuple):
     """An input or output of a schema: a type, or the name of a type variable."""
 
     type_text: str
-    binds: bool  # whether all that it stands for has one type
+    binds: bool  # whether all its inputs or outputs have the same type
 
 
 class _Signature(NamedTuple):
-    """The inputs and outputs of an operator; the last one of either may stand for any number."""
+    """The inputs and outputs of an operator. The last input or output may stand for any number of them."""
 
     inputs: tuple[_Parameter, ...]
     outputs: tuple[_Parameter, ...]
@@ -600,7 +600,7 @@ def _signature(op_type: str, opset: int) -> _Signature | None:
     return _Signature(inputs, outputs, allowed)
 
 
-# Operators with an attribute for the element type of the result, and its default; None: that of the first input.
+# Operators with an attribute for the element type of the result, and its default. None: the type of the first input.
 _BY_ATTRIBUTE: dict[str, tuple[str, int | None]] = {
     "Bernoulli": ("dtype", None),
     "BitCast": ("to", 0),
@@ -626,7 +626,7 @@ def _types(
     attributes: Mapping[str, Any],
     unknown: frozenset[str],
 ) -> list[ValueInfo]:
-    """The type of each output, by the signature of the operator."""
+    """Return the type of each output, from the signature of the operator."""
     signature = _signature(node.op_type, opset)
     if signature is None:
         return [UNKNOWN] * len(node.output)
@@ -642,7 +642,7 @@ def _types(
 
 
 def _bind(signature: _Signature, inputs: Sequence[ValueInfo | None]) -> dict[str, ValueInfo]:
-    """The types of the type variables; ModelError if the operator does not take an input's type."""
+    """Return the types of the type variables; ModelError if the operator does not take an input's type."""
     bound: dict[str, ValueInfo] = {}
     for number, info in enumerate(inputs):
         if info is None or not info.is_known or not signature.inputs:
@@ -653,7 +653,9 @@ def _bind(signature: _Signature, inputs: Sequence[ValueInfo | None]) -> dict[str
             if own not in signature.allowed.get(text, (text,)):
                 raise ModelError(f"input {number} has type {own}, which the operator does not take")
             if binds and text in bound and bound[text].elem_type not in (0, info.elem_type):
-                raise ModelError(f"input {number} has type {own}, but an earlier one that must be equal has another")
+                raise ModelError(
+                    f"input {number} has type {own}; an earlier input must have the same type, but differs"
+                )
         if binds:
             bound.setdefault(text, ValueInfo(info.elem_type, other=info.other))
     return bound
@@ -672,7 +674,7 @@ _ELEM_TYPES = {text: number for number, text in _TYPE_TEXTS.items()}
 def _special_type(
     op_type: str, inputs: Sequence[ValueInfo], attributes: Mapping[str, Any], unknown: frozenset[str]
 ) -> ValueInfo:
-    """The type of the first output where it is not that of an input."""
+    """Return the type of the first output, if it is not the type of an input."""
     first = inputs[0] if inputs else UNKNOWN
     if op_type in _BY_ATTRIBUTE:
         name, default = _BY_ATTRIBUTE[op_type]
@@ -711,7 +713,7 @@ def _sequence_of(elem_type: Any) -> ValueInfo:
 
 
 def _merge_branches(one: ValueInfo, other: ValueInfo) -> ValueInfo:
-    """What holds of a value that is either of two."""
+    """Return the facts that hold for both of two values."""
     if one.other is not None or other.other is not None or one.elem_type != other.elem_type:
         return one if one.other == other.other and one.elem_type == other.elem_type else UNKNOWN
     if one.shape is None or other.shape is None or len(one.shape) != len(other.shape):
@@ -731,7 +733,7 @@ def _loop(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[Va
     inner = [ValueInfo(info.elem_type, other=info.other) for info in carried]
     made = scope.subgraph(node, position, "body", [ValueInfo(_T.INT64, ()), ValueInfo(_T.BOOL, ()), *inner])[1:]
     final = [_merge_branches(*pair) for pair in zip(carried, made, strict=False)]
-    # A loop without iterations gives the shapes that the body declares, which these need not be.
+    # A loop without iterations gives the shapes that the body declares, which may differ from these.
     return [*final, *(_stack_iterations(info, 0, None) for info in made[len(carried) :])]
 
 
@@ -761,7 +763,7 @@ def _scan(scope: Scope, node: onnx.NodeProto, position: int, inputs: Sequence[Va
 
 
 def _stack_iterations(info: ValueInfo, axis: int, length: Dim) -> ValueInfo:
-    """A value of every iteration, along a new axis."""
+    """Return the facts about the values of all iterations, stacked along a new axis."""
     if info.shape is None or not -len(info.shape) - 1 <= axis <= len(info.shape):
         return ValueInfo(info.elem_type, other=info.other)
     axis += len(info.shape) + 1 if axis < 0 else 0

@@ -1,12 +1,13 @@
-"""The operators of OpenVINO, as their specification has them: ``GatherND(data, indices, batch_dims=1, opset=8)``.
+"""The operators of OpenVINO, as its specification defines them: ``GatherND(data, indices, batch_dims=1, opset=8)``.
 
-Needs nothing but NumPy. Models in OpenVINO's own format are read without the ``openvino`` package, too. Loaded when
-first used: `convert`, between ONNX and that format; `extensions` and `op_class`, our operators in OpenVINO itself.
+The operators need NumPy only. Models in OpenVINO's own format (IR) can also be read without the ``openvino`` package.
+`convert` converts models between ONNX and IR. `extensions` and `op_class` add gatherscatter's operators to OpenVINO.
+These three are loaded when first used.
 """
 
 from typing import Any
 
-from gatherscatter.lazy_modules import load
+from gatherscatter.lazy_modules import load, public_names
 from gatherscatter.specs.calls import make_domain_functions
 
 _functions = make_domain_functions("openvino")
@@ -16,3 +17,7 @@ __all__ = list(_functions)
 
 def __getattr__(name: str) -> Any:
     return load(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(__name__)

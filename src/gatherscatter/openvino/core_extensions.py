@@ -1,4 +1,4 @@
-"""`extensions`: what an `openvino.Core` needs to run our operators, and ONNX models on them."""
+"""`extensions`: run gatherscatter's operators in an `openvino.Core`, and ONNX models with them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gatherscatter.specs.table import OpVersion
 
 
 def extensions() -> list[Any]:
-    """All our operators for an `openvino.Core`: ``core.add_extension(gs.openvino.extensions())``.
+    """Return all operators for an `openvino.Core`: ``core.add_extension(gs.openvino.extensions())``.
 
-    The core then runs the gather and scatter nodes of the ONNX models that it reads on this package's kernels, with
-    their errors, and reads and writes IR files with these operations in them. Their type there is the name of the op
-    version, their version ``extension``. `gatherscatter.openvino.op_class` gives the operations themselves, for graphs
-    made in Python.
+    The core then runs the gather and scatter nodes of ONNX models on this package's kernels, with their errors. It can
+    also read and write IR files with these operations. In a file, the type of an operation is the name of the op
+    version, and its version is ``extension``. To use the operations in graphs made in Python, see
+    `gatherscatter.openvino.op_class`.
 
     Returns
     -------
     list of openvino.Extension
-        An operation for each op version, and a conversion for each ONNX operator. Gather of int64, with which ONNX
-        graphs compute shapes, stays OpenVINO's own: it must see through it to know ranks.
+        An operation for each op version, and a conversion for each ONNX operator. A Gather of int64 stays OpenVINO's
+        own. ONNX graphs compute shapes with it, and OpenVINO must be able to follow these to know ranks.
 
     Raises
     ------
@@ -36,14 +36,12 @@ def extensions() -> list[Any]:
     RuntimeWarning
         The process has one CPU: see the notes.
 
-    Notes
-    -----
-    A bad index is a RuntimeError with our text in it. OpenVINO's synchronous call drops errors of kernels where it
-    runs on one thread, so `op_class` has ``openvino.InferRequest.infer`` raise what OpenVINO would drop. In synchronous
-    calls that do not go through it the operation's output holds NaN or zeros, and a RuntimeWarning has our text.
+    Notes ----- A bad index raises a RuntimeError that contains gatherscatter's message. OpenVINO's synchronous call
+    drops errors of kernels if it runs on one thread. So `op_class` makes ``openvino.InferRequest.infer`` raise these
+    errors. In synchronous calls that do not use ``infer``, the output of the operation holds NaN or zeros, and a
+    RuntimeWarning has the message.
 
-    The CPU plugin hands extensions 64-bit data in 32 bits, and a RuntimeWarning says so. It hands them 64-bit
-    indices in 32 bits, too.
+    The CPU plugin passes 64-bit data and 64-bit indices to extensions in 32 bits. For data, a RuntimeWarning says so.
 
     Source: ONNX operator schemas and OpenVINO operation specifications.
 
@@ -69,7 +67,10 @@ def extensions() -> list[Any]:
 
 
 def _conversion(op_type: str) -> Any:
-    """From a node of an ONNX model to our operation; the newest version means the same for all that older ones take."""
+    """Return the conversion from an ONNX node to an operation.
+
+    It uses the newest op version, which gives the same results for all calls that older versions accept.
+    """
     row = table.op(f"onnx.{op_type}")
     row = table.op("onnx.ScatterElements") if row.deprecated else row
 

@@ -1,10 +1,10 @@
-"""Errors of our operations that OpenVINO drops.
+"""Raise the errors of extension operations that OpenVINO drops.
 
-OpenVINO's synchronous call drops every error of a kernel where it runs on one thread (2026.4: a process with one CPU,
-or ``INFERENCE_NUM_THREADS=1``). It returns what the output's memory holds, and all later calls of the compiled model
-see the inputs of the call that failed. The kernel runs in the calling thread then. So within
-``openvino.InferRequest.infer``, through which all synchronous calls from Python go, an operation raises nothing. It
-notes its error, and ``infer`` raises it afterwards.
+OpenVINO's synchronous call drops every error of a kernel if it runs on one thread (2026.4: a process with one CPU, or
+``INFERENCE_NUM_THREADS=1``). It returns the uninitialised memory of the output. All later calls of the compiled model
+see the inputs of the failed call. On one thread, the kernel runs in the calling thread. All synchronous calls from
+Python use ``openvino.InferRequest.infer``. So within it an operation raises nothing. It notes its error, and ``infer``
+raises the error afterwards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _calls = _CallsInProgress()
 
 
 def note_error(error: BaseException) -> bool:
-    """Keep the error of an operation for the synchronous call in this thread that runs it; False if there is none."""
+    """Keep an operation's error for the synchronous call in this thread. Return False if no such call is running."""
     if _calls.depth == 0:
         return False
     _calls.error = _calls.error or error
@@ -37,12 +37,12 @@ def note_error(error: BaseException) -> bool:
 
 
 def _to_raised_error(error: BaseException) -> BaseException:
-    """What a caller gets for the error of an operation: a RuntimeError, as from OpenVINO; Ctrl-C stays what it is."""
+    """Return the exception for a caller: a RuntimeError, as OpenVINO raises. Ctrl-C is not changed."""
     return RuntimeError(str(error)) if isinstance(error, Exception) else error
 
 
 def raise_dropped_errors() -> None:
-    """Have ``openvino.InferRequest.infer`` raise the errors that OpenVINO drops. A second call changes nothing."""
+    """Make ``openvino.InferRequest.infer`` raise the errors that OpenVINO drops. A second call has no effect."""
     infer = openvino.InferRequest.infer
     if getattr(infer, "_raises_dropped_errors", False):
         return
@@ -70,12 +70,12 @@ def raise_dropped_errors() -> None:
 
 
 def warn_of_one_cpu() -> None:
-    """Say that errors depend on `raise_dropped_errors`, where OpenVINO has one thread only."""
+    """Warn if OpenVINO has one thread only. Errors then depend on `raise_dropped_errors`."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if cpus == 1:
         warnings.warn(
             "this process has one CPU, where OpenVINO's synchronous call drops errors of extensions; calls from Python "
-            "raise them all the same, and calls by other ways get NaN or zeros and a warning",
+            "still raise them, but other calls get NaN or zeros and a warning",
             RuntimeWarning,
             stacklevel=3,
         )

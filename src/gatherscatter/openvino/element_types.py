@@ -18,7 +18,7 @@ class ElementType(NamedTuple):
 
     @property
     def numpy_name(self) -> str:
-        """The name the package uses everywhere else: ``float32``, ``bool``, ``string``."""
+        """The name used everywhere else in this package: ``float32``, ``bool``, ``string``."""
         return "string" if self.dtype.kind == "O" else self.dtype.name
 
 
@@ -48,7 +48,7 @@ _BY_DTYPE = {element_type.dtype: element_type for element_type in ELEMENT_TYPES}
 
 
 def from_name(name: str) -> ElementType:
-    """The element type an attribute names; ValueError for packed (u4, i4, u1, nf4) and 8-bit floating types."""
+    """Return the element type with this name. ValueError for packed (u4, i4, u1, nf4) and 8-bit floating types."""
     try:
         return _BY_NAME[name.lower()]
     except KeyError:
@@ -56,12 +56,12 @@ def from_name(name: str) -> ElementType:
 
 
 def from_precision(precision: str) -> ElementType | None:
-    """The element type a port's ``precision`` names, or None."""
+    """Return the element type for the ``precision`` of a port, or None."""
     return _BY_PRECISION.get(precision.upper())
 
 
 def from_dtype(dtype: np.dtype[Any]) -> ElementType:
-    """The element type that ``dtype`` holds; every text dtype is ``string``."""
+    """Return the element type for ``dtype``. Every text dtype is ``string``."""
     native = dtype.newbyteorder("=") if dtype.kind not in "OUST" else STRING
     try:
         return _BY_DTYPE[native]
@@ -75,5 +75,5 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
-    """Whether ``dtype`` has 16 bits, so that sums over it are taken in float32 and rounded once."""
+    """Whether ``dtype`` is a 16-bit float. Sums of these are computed in float32 and rounded once."""
     return is_float(dtype) and dtype.itemsize == 2

@@ -1,9 +1,12 @@
-"""``--engine openvino``: the whole model in the openvino package, for layers gatherscatter does not run.
+"""``--engine openvino``: run the whole model in the openvino package, for layers that gatherscatter does not run.
 
-Its CPU plugin has habits that matter next to our own results: it computes i64 and u64 in 32 bits and f64 in
-float32 whatever the model declares, so integers that don't fit are refused here instead of coming back changed;
-and with one thread its synchronous call swallows the exceptions of its kernels and returns uninitialised memory,
-so this module only uses the asynchronous one. Bad indices are not checked by every one of its kernels.
+The results may differ from gatherscatter's:
+
+- The CPU plugin computes i64 and u64 in 32 bits and f64 in float32, whatever types the model declares. This module
+  refuses integers that do not fit, because OpenVINO would change them silently.
+- With one thread, the synchronous call drops the exceptions of kernels and returns uninitialised memory. So this module
+  uses the asynchronous call only.
+- Some kernels of the plugin do not check for bad indices.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
 
 
 class OpenVinoModel:
-    """A compiled model behind `gatherscatter.model_interface.Model`; inputs and outputs as in `IrModel`."""
+    """A compiled model with the interface `gatherscatter.model_interface.Model`. Inputs and outputs as in `IrModel`."""
 
     def __init__(self, compiled: Any, node_count: int) -> None:
         self._compiled = compiled
@@ -139,6 +142,6 @@ def _array(tensor: Any) -> Array:
 
 
 def _short(error: Exception) -> str:
-    """The end of OpenVINO's many-line messages, where the reason stands."""
+    """Return the end of OpenVINO's long messages, which contains the reason."""
     text = one_line(error)
     return text if len(text) <= 400 else "..." + text[-397:]

@@ -1,8 +1,9 @@
-"""Our operators as operations of OpenVINO: one class for each op version of the table, made from its row.
+"""gatherscatter's operators as operations of OpenVINO: one class for each op version of the table.
 
-OpenVINO's CPU plugin hands extensions 16-bit floats as float32, float64 as float32, integers of 16 and 64 bits as
-int32, and booleans as bytes. So an operation remembers the types that its graph had: it computes in these, and gives
-the plugin what it asks for. What the plugin lost before is lost: of 64-bit data a warning tells.
+OpenVINO's CPU plugin passes data to extensions in other types: 16-bit floats and float64 as float32, integers of 16 and
+64 bits as int32, and booleans as bytes. So an operation remembers the types of its graph and computes in them. It
+returns results in the types that the plugin expects. Values that the plugin changed before can't be restored. For
+64-bit data, a warning says so.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gatherscatter.openvino.package import openvino
 from gatherscatter.specs import table
 from gatherscatter.specs.table import Dims, OpVersion, result_shape
 
-# What the CPU plugin makes of a type before an extension sees it.
+# The types in which the CPU plugin passes data of a type to extensions.
 PLUGIN_TYPES = {
     **dict.fromkeys(("i16", "u16", "u32", "i64", "u64"), "i32"),
     **dict.fromkeys(("f16", "bf16", "f64"), "f32"),
@@ -46,7 +47,7 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
             self.constructor_validate_and_infer_types()
 
     def validate_and_infer_types(self) -> None:
-        """Set the type and shape of the output: at every change of the graph, and in every call with dynamic shapes."""
+        """Set the type and shape of the output. Called after every change of the graph, and for dynamic shapes."""
         try:
             shape = self._infer()
         except Exception as error:
@@ -56,7 +57,7 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
         self.set_output_type(0, self.get_input_element_type(0), _partial_shape(shape))
 
     def _infer(self) -> Dims | None:
-        """Remember the types of the graph; the shape of the output."""
+        """Remember the types of the graph. Return the shape of the output."""
         count = self.get_input_size()
         names = [self.get_input_element_type(i).get_type_name() for i in range(count)]
         self._remember(names)
@@ -65,7 +66,7 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
         return result_shape(self.row, shapes, values, self._axis())
 
     def clone_with_new_inputs(self, inputs: Sequence[Any]) -> ExtensionOp:
-        """The same operation on other inputs."""
+        """Return the same operation on other inputs."""
         return type(self)(inputs, **self.attributes)
 
     def visit_attributes(self, visitor: Any) -> bool:
@@ -74,11 +75,11 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
         return True
 
     def has_evaluate(self) -> bool:
-        """Yes, on every input."""
+        """Return True: every input can be evaluated."""
         return True
 
     def evaluate(self, outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
-        """Run the kernel. Its error passes through OpenVINO, or `note_error` takes it."""
+        """Run the kernel. An error passes through OpenVINO, or `note_error` keeps it."""
         names = self.attributes["element_types"].split(",")
         values = {name: value for name, value in self.attributes.items() if name != "element_types"}
         arrays: list[np.ndarray] = []
@@ -92,13 +93,13 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
             self._invalidate(outputs[0], arrays, values)
             if note_error(error):
                 return True
-            if isinstance(error, Exception):  # a call that does not go through `infer` may drop it
+            if isinstance(error, Exception):  # a call that does not use `infer` may drop it
                 warnings.warn(f"{error}; the output is filled with NaN or zeros", RuntimeWarning, stacklevel=2)
             raise
         return True
 
     def _invalidate(self, output: Any, arrays: Sequence[np.ndarray], values: dict[str, Any]) -> None:
-        """Fill an output that is not computed with NaN or zeros, as its memory may hold anything."""
+        """Fill an output that was not computed with NaN or zeros, because its memory is uninitialised."""
         kinds = [known.kind for known in self.row.inputs]
         with suppress(ValueError, TypeError, RuntimeError, IndexError):  # the arguments have no result of any shape
             axis = arrays[kinds.index("axis")] if "axis" in kinds else values.get("axis", 0)
@@ -110,21 +111,21 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
             data[...] = 0 if data.dtype.kind in "iub" else np.nan
 
     def _remember(self, names: list[str]) -> None:
-        """Keep the types of the graph where what stands there now is only what the plugin made of them."""
+        """Remember the types of the graph. A type that is only the plugin's replacement is ignored."""
         known = self.attributes["element_types"].split(",") if self.attributes["element_types"] else names
         kept = [old if PLUGIN_TYPES.get(old) == now else now for old, now in zip(known, names, strict=True)]
         fresh = ",".join(kept) != self.attributes["element_types"]
         self.attributes["element_types"] = ",".join(kept)
         if fresh and kept[0] in LOSSY:
             warnings.warn(
-                f"{self.row.name}: OpenVINO's CPU plugin hands {kept[0]} data to extensions in 32 bits; "
-                "what does not fit is changed before it gets here",
+                f"{self.row.name}: OpenVINO's CPU plugin passes {kept[0]} data to extensions in 32 bits; "
+                "it has already changed values that do not fit",
                 RuntimeWarning,
                 stacklevel=2,
             )
 
     def _axis(self) -> int | None:
-        """The attribute, or the constant that feeds the input."""
+        """Return the axis, from the attribute or from the constant that feeds the input."""
         kinds = [known.kind for known in self.row.inputs]
         if "axis" not in kinds:
             return int(self.attributes.get("axis", 0))
@@ -139,9 +140,9 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
 
 @cache
 def op_class(name: str) -> type[ExtensionOp]:
-    """The operation of an op version, such as ``"openvino.GatherND-5"``; without a number, of the newest.
+    """Return the operation of an op version, such as ``"openvino.GatherND-5"``; without a number, the newest version.
 
-    Its type in files is the name of the version, of the version set "extension".
+    In files, its type is the name of the op version, in the version set "extension".
     """
     raise_dropped_errors()
     row = table.op(name)
@@ -149,7 +150,7 @@ def op_class(name: str) -> type[ExtensionOp]:
 
 
 def _dims(shape: Any) -> Dims | None:
-    """Known sizes as numbers; what is open stays what it is to OpenVINO."""
+    """Return known sizes as numbers. Open dims stay objects of OpenVINO."""
     return None if shape.rank.is_dynamic else [dim.get_length() if dim.is_static else dim for dim in shape]
 
 
@@ -160,7 +161,7 @@ def _partial_shape(dims: Dims | None) -> Any:
 
 
 def _array(tensor: Any, name: str) -> np.ndarray:
-    """A tensor of the plugin in the type that the graph has there."""
+    """Return a tensor of the plugin as an array in the type of the graph."""
     array: np.ndarray = tensor.data
     if tensor.element_type.get_type_name() == "bf16":
         array = array.view(BFLOAT16)
@@ -168,11 +169,11 @@ def _array(tensor: Any, name: str) -> np.ndarray:
 
 
 def _fill(output: Any, result: np.ndarray, op: str) -> None:
-    """Give the result in the plugin's type; an integer that does not fit would be another one there."""
+    """Write the result in the plugin's type. Raise OverflowError for an integer that does not fit."""
     if output.element_type.get_type_name() == "bf16":
         output.data.view(np.uint16)[...] = result.astype(BFLOAT16).view(np.uint16)
         return
     narrow = result.astype(output.data.dtype)
     if result.dtype.kind in "iu" and result.dtype != narrow.dtype and not np.array_equal(narrow, result):
-        raise OverflowError(f"{op}: the result holds {result.dtype} values that OpenVINO would keep in {narrow.dtype}")
+        raise OverflowError(f"{op}: the result holds {result.dtype} values that do not fit OpenVINO's {narrow.dtype}")
     output.data[...] = narrow

@@ -1,4 +1,4 @@
-"""OpenVINO IR files (.xml with .bin) run on our own operators, with NumPy for the layers around them."""
+"""Run OpenVINO IR files (.xml with .bin) on gatherscatter's operators, with NumPy for the other layers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONSTANTS = ("Const", "Constant")
 
 
 class LayerStep(NamedTuple):
-    """One layer to run; ``done`` are the tensors nobody reads after it."""
+    """One layer to run. ``done`` are the tensors that no later layer reads."""
 
     layer: Layer
     call: LayerCall
@@ -36,10 +36,10 @@ class LayerStep(NamedTuple):
 
 
 def load_ir(path: str | os.PathLike[str]) -> IrModel:
-    """Read an OpenVINO IR and check it as far as that goes without inputs.
+    """Read an OpenVINO IR, and check everything that does not depend on inputs.
 
-    The constants are taken from the .bin of the same name beside the .xml; no other file is opened. Layers the
-    results don't depend on are not looked at beyond their edges. Every defect is a `ModelError` of one line.
+    The constants come from the .bin file with the same name next to the .xml. No other file is opened. Of layers that
+    no result depends on, only the edges are checked. Every defect raises a `ModelError` with one line of text.
     """
     file = Path(path)
     try:
@@ -53,13 +53,14 @@ def load_ir(path: str | os.PathLike[str]) -> IrModel:
 
 
 class IrModel:
-    """A loaded IR: `inputs`, `outputs`, `node_count` and `run`, the protocol of `gatherscatter.model_interface.Model`.
+    """A loaded IR, with the interface `gatherscatter.model_interface.Model`.
 
-    An input is named as its Parameter layer; the names of its tensor are accepted too. An output has the first,
-    in alphabetical order, of the tensor names that OpenVINO shows for it (`Output.any_name`): those of its Result
-    layer, or, in files of older releases, of the tensor that leads there. If another output has that name already
-    the next one serves, and if there is none the name of the Result layer. Shapes and types of outputs are what the
-    file declares.
+    The name of an input is that of its Parameter layer. The names of its tensor are also accepted.
+
+    The name of an output is the first, in alphabetical order, of the tensor names that OpenVINO shows for it
+    (`Output.any_name`). These are the names on its Result layer or, in files of older releases, on the tensor that
+    feeds this layer. If another output already has the name, the next one is used. If none is left, the name of the
+    Result layer is used. Shapes and types of outputs are those that the file declares.
     """
 
     def __init__(self, graph: Graph, weights: Weights) -> None:
@@ -83,14 +84,14 @@ class IrModel:
     def run(
         self, inputs: Mapping[str, ArrayLike], progress: Callable[[str], None] | None = None
     ) -> dict[str, np.ndarray]:
-        """Run the graph; the arrays returned share no memory with the inputs or the file.
+        """Run the graph. The results share no memory with the inputs or the file.
 
-        A bad index is the operator's own IndexError, with a note that names the layer; anything else that goes
-        wrong in a layer is a ModelError.
+        A bad index raises the operator's IndexError, with a note that names the layer. All other errors in a layer are
+        ModelErrors.
         """
         arrays = accept_inputs(self._parameters, inputs)
         values: dict[OutputPort, Array] = dict(zip(self._parameter_sources, arrays, strict=True))
-        with np.errstate(all="ignore"):  # overflow and NaN are results here, not mistakes
+        with np.errstate(all="ignore"):  # overflow and NaN are valid results
             for step in self._steps:
                 if progress is not None:
                     progress(f"{step.layer.type} {quote(step.layer.name)}")
@@ -101,13 +102,13 @@ class IrModel:
         return _detach_results([self._value(values, source) for source in self._results], self.outputs, arrays)
 
     def _value(self, values: dict[OutputPort, Array], source: OutputPort) -> Array:
-        """A tensor; constants are made anew at each use, so that only the file holds them meanwhile."""
+        """Return a tensor. Constants are read from the file at each use, so they take no memory in between."""
         constant = self._constants.get(source)
         return values[source] if constant is None else constant()
 
 
 def _detach_results(results: list[Array], infos: tuple[TensorInfo, ...], inputs: list[Array]) -> dict[str, np.ndarray]:
-    """The results by name; a copy of what is an input, a view, a constant of the file, or another output too."""
+    """Return the results by name. Inputs, views, constants of the file and repeated outputs are copied."""
     taken = {id(array) for array in inputs}
     named: dict[str, np.ndarray] = {}
     for info, result in zip(infos, results, strict=True):
@@ -134,7 +135,7 @@ def _run_layer(step: LayerStep, inputs: list[Array]) -> tuple[Array, ...]:
 
 
 def _steps(graph: Graph, keep: set[OutputPort]) -> tuple[LayerStep, ...]:
-    """The layers that compute, each with the tensors that may be dropped after it."""
+    """Return the layers that compute, each with the tensors that may be dropped after it."""
     steps: list[LayerStep] = []
     seen = set(keep)
     for position in reversed(graph.order):
@@ -163,7 +164,7 @@ def _check_names(parameters: tuple[Parameter, ...]) -> None:
 def _outputs(graph: Graph, results: list[int]) -> tuple[TensorInfo, ...]:
     infos: list[TensorInfo] = []
     taken: set[str] = set()
-    # The names of a tensor, gone through once however many results read it: a name that is taken stays taken.
+    # One iterator for each tensor, shared by all results that read it: a name that is taken stays taken.
     left: dict[OutputPort, Iterator[str]] = {}
     for position in results:
         layer, source = graph.layers[position], graph.sources[position][0]
@@ -180,6 +181,6 @@ def _outputs(graph: Graph, results: list[int]) -> tuple[TensorInfo, ...]:
         taken.add(name)
         element_type = element_types.from_precision(port.precision)
         shown = port.precision.lower() if element_type is None else element_type.numpy_name
-        # A port without dims is a scalar or of unknown rank; the format does not tell.
+        # A port without dims is a scalar or has unknown rank. The format does not distinguish them.
         infos.append(TensorInfo(name, shown or "unknown", tuple(port.dims) or None))
     return tuple(infos)

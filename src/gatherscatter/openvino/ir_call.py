@@ -1,4 +1,4 @@
-"""A layer of the file to something that can be called: our operators, or a function of the layer table."""
+"""Bind a layer of the file to a function: a gather or scatter operator, or a function of the layer table."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class LayerCall(NamedTuple):
     attributes: dict[str, Any]
 
     def __call__(self, inputs: list[Array]) -> tuple[Array, ...]:
-        """Run it; a 0-d result stays an array."""
+        """Call the function. A 0-d result stays an array."""
         result = self.function(*inputs, **self.attributes)
         return tuple(map(np.asarray, result)) if isinstance(result, tuple) else (np.asarray(result),)
 
 
 def bind(layer: Layer) -> LayerCall:
-    """Find the layer's function and read its attributes; ModelError if either can't be done."""
+    """Find the layer's function and read its attributes; ModelError if either is not possible."""
     if layer.opset is None or layer.opset > NEWEST_OPSET:
         raise _unknown(layer, f" of {quote_if_needed(layer.version)}")
     try:

@@ -1,4 +1,4 @@
-"""From edges to an order of execution: who feeds whom, what is needed, and in which order."""
+"""Connect the layers by their edges, find those that the results need, and order them for execution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OutputPort(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Layers as in the file, the sources of each one's inputs, and the needed layers in order of execution."""
+    """The layers in the order of the file, the sources of their inputs, and the needed layers in order of execution."""
 
     layers: tuple[Layer, ...]
     sources: tuple[tuple[OutputPort, ...], ...]
@@ -26,7 +26,7 @@ class Graph(NamedTuple):
 
 
 def build_graph(net: Net, is_result: Callable[[Layer], bool]) -> Graph:
-    """Connect the layers; ModelError for duplicate ids, dangling or missing edges and cycles."""
+    """Connect the layers; ModelError for duplicate ids, dangling or missing edges, and cycles."""
     layers = tuple(net.layers)
     sources = _connect(layers, net.edges)
     order = _topological_order(layers, sources)
@@ -59,7 +59,7 @@ def _positions(layers: tuple[Layer, ...]) -> dict[int, int]:
     positions: dict[int, int] = {}
     for position, layer in enumerate(layers):
         if layer.id in positions:
-            raise ModelError(f"{layer}: its id is taken by {layers[positions[layer.id]]}")
+            raise ModelError(f"{layer}: its id is already that of {layers[positions[layer.id]]}")
         positions[layer.id] = position
     return positions
 
@@ -67,7 +67,7 @@ def _positions(layers: tuple[Layer, ...]) -> dict[int, int]:
 def _number_ports(ports: list[int], layer: Layer, what: str) -> dict[int, int]:
     numbers = {port: number for number, port in enumerate(ports)}
     if len(numbers) != len(ports):
-        raise ModelError(f"{layer} has two {what} ports with one id")
+        raise ModelError(f"{layer} has two {what} ports with the same id")
     return numbers
 
 
@@ -79,7 +79,7 @@ def _complete(layer: Layer, slots: list[OutputPort | None]) -> tuple[OutputPort,
 
 
 def _topological_order(layers: tuple[Layer, ...], sources: tuple[tuple[OutputPort, ...], ...]) -> list[int]:
-    """Kahn's algorithm with a heap, so that layers keep the order of the file where the edges leave a choice."""
+    """Order the layers with Kahn's algorithm. A heap keeps the order of the file where the edges leave a choice."""
     consumers: list[list[int]] = [[] for _ in layers]
     missing = [len(feeding) for feeding in sources]
     for layer, feeding in enumerate(sources):
@@ -100,7 +100,7 @@ def _topological_order(layers: tuple[Layer, ...], sources: tuple[tuple[OutputPor
 
 
 def _find_cycle_layer(missing: list[int], sources: tuple[tuple[OutputPort, ...], ...]) -> int:
-    """A layer of a cycle: walk against the edges among what is left until a layer comes up again."""
+    """Return a layer of a cycle: walk against the edges among the remaining layers until one is repeated."""
     layer = next(layer for layer, count in enumerate(missing) if count)
     seen: set[int] = set()
     while layer not in seen:
@@ -110,7 +110,7 @@ def _find_cycle_layer(missing: list[int], sources: tuple[tuple[OutputPort, ...],
 
 
 def _find_needed(results: Iterable[int], sources: tuple[tuple[OutputPort, ...], ...]) -> set[int]:
-    """Everything a result depends on; the rest of the file is never run."""
+    """Return all layers that a result depends on. The others never run."""
     open_layers = list(results)
     needed: set[int] = set()
     while open_layers:

@@ -1,4 +1,4 @@
-"""Parameters: what a model asks for, and whether the given arrays are that."""
+"""Parameters: the inputs of a model, and checks of the given arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gatherscatter.openvino.ir_read import Layer, integer, one_line, quote
 
 
 class Range(NamedTuple):
-    """The sizes a dimension may have; ``high`` None is "any"."""
+    """The sizes that a dimension may have. ``high`` None means any size."""
 
     low: int
     high: int | None
 
     @property
     def shown(self) -> int | str | None:
-        """5 for a fixed size, None for any, and OpenVINO's ``2..8`` for a range."""
+        """5 for a fixed size, None for any size, and OpenVINO's ``2..8`` for a range."""
         if self.low == self.high:
             return self.low
         if self.low == 0 and self.high is None:
@@ -32,7 +32,7 @@ class Range(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A model input; ``dims`` None is "any rank"."""
+    """A model input. ``dims`` None means any rank."""
 
     name: str
     tensor_names: tuple[str, ...]
@@ -41,13 +41,13 @@ class Parameter(NamedTuple):
 
     @property
     def info(self) -> TensorInfo:
-        """The input as `Model.inputs` shows it."""
+        """The input in the form of `Model.inputs`."""
         shape = None if self.dims is None else tuple(dim.shown for dim in self.dims)
         return TensorInfo(self.name, self.element_type.numpy_name, shape)
 
 
 def read_parameter(layer: Layer) -> Parameter:
-    """A Parameter layer's name, tensor names, element type and shape."""
+    """Read the name, tensor names, element type and shape of a Parameter layer."""
     for name in ("element_type", "shape"):
         if name not in layer.attributes:
             raise ModelError(f"{layer}: its <data> lacks the attribute {name!r}")
@@ -70,7 +70,7 @@ def _dims(layer: Layer) -> tuple[Range, ...] | None:
 
 
 def _range(text: str, layer: Layer) -> Range:
-    """OpenVINO's ``7``, ``?`` or ``-1``, ``2..8``, ``2..`` and ``..8``."""
+    """Parse OpenVINO's ``7``, ``?`` or ``-1``, ``2..8``, ``2..`` and ``..8``."""
     if text in ("?", "-1"):
         return Range(0, None)
     match = re.fullmatch(r"([0-9]*)\.\.([0-9]*)", text, re.ASCII)
@@ -83,7 +83,7 @@ def _range(text: str, layer: Layer) -> Range:
 
 
 def accept_inputs(parameters: tuple[Parameter, ...], inputs: Mapping[str, ArrayLike]) -> list[NDArray[Any]]:
-    """The arrays in the order of the parameters; keys may be names of parameters or of their tensors."""
+    """Return the arrays in the order of the parameters. Keys may be names of parameters or of their tensors."""
     positions = {name: i for i, parameter in enumerate(parameters) for name in parameter.tensor_names}
     positions |= {parameter.name: i for i, parameter in enumerate(parameters)}
     given: dict[int, ArrayLike] = {}
@@ -101,7 +101,7 @@ def accept_inputs(parameters: tuple[Parameter, ...], inputs: Mapping[str, ArrayL
 
 
 def accept_input(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
-    """The value as a native array of exactly the parameter's type and of a shape it allows."""
+    """Return the value as a native array with exactly the parameter's type and a shape that it allows."""
     array = _convert_type(parameter, value)
     dims = parameter.dims
     if dims is not None and not _allows(dims, array.shape):
@@ -123,7 +123,7 @@ def _convert_type(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
         if wanted == element_types.STRING:
             return _text(parameter, array)
         if isinstance(value, list | tuple | int | float) and _numbers_fit(array.dtype, wanted):
-            return np.asarray(value, wanted)  # Python numbers have no width to insist on
+            return np.asarray(value, wanted)  # Python numbers have no width that could differ
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelError(f"input {quote(parameter.name)}: {one_line(error)}") from None
     if array.dtype.newbyteorder("=") != wanted:
@@ -132,7 +132,7 @@ def _convert_type(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
 
 
 def _numbers_fit(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Integers become any number, floats any float."""
+    """Whether Python numbers may be converted: integers to any number, floats to any float."""
     if element_types.is_float(wanted):
         return given.kind in "iuf"
     return given.kind in "iu" and wanted.kind in "iu"

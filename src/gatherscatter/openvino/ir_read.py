@@ -1,7 +1,7 @@
-"""The .xml of an OpenVINO IR as plain records: layers, ports and edges, nothing interpreted yet.
+"""Read the .xml of an OpenVINO IR into plain records: layers, ports and edges. Nothing is interpreted yet.
 
-A SAX pass keeps what the graph needs and forgets the rest, so that a file made of a million empty elements
-costs no memory; DTDs, entities and external references are refused by defusedxml.
+A SAX pass keeps only the parts that the graph needs, so a file with a million empty elements takes no memory.
+defusedxml refuses DTDs, entities and external references.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gatherscatter.model_interface import ModelError
 _VERSIONS = (10, 11)
 _MAX_DEPTH = 256
 _PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22  # bytes
-_LONGEST = 1 << 25  # bytes of a tag or a comment
+_LONGEST = 1 << 25  # bytes of a tag or a comment, at most
 _MAX_RANK = 64
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _LAYER = ("net", "layers", "layer")
@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True)
 class Port:
-    """An output port: its id, its tensor's names, and the type and shape the file declares (and may get wrong)."""
+    """An output port: its id, its tensor's names, and the type and shape that the file declares, perhaps wrongly."""
 
     id: int
     names: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Port:
 
 @dataclass(slots=True)
 class Layer:
-    """One ``<layer>`` as written; ``inputs`` are port ids."""
+    """One ``<layer>`` of the file. ``inputs`` are port ids."""
 
     id: int
     name: str
@@ -83,9 +83,9 @@ class Net:
 
 
 def read_net(path: Path) -> Net:
-    """Read the .xml file; ModelError with one line for anything that is not an IR of version 10 or 11.
+    """Read the .xml file; ModelError with one line of text if it is not an IR of version 10 or 11.
 
-    A tag or a comment may have 32 MB.
+    A tag or a comment may have up to 32 MB.
     """
     handler = _NetHandler()
     try:
@@ -106,7 +106,7 @@ def read_net(path: Path) -> Net:
 
 
 class _Parser(DefusedExpatParser):  # type: ignore[misc]
-    """Reads twice as much at a time while a tag is unfinished: Expat before 2.6 begins it again with each piece."""
+    """Doubles the size of the pieces while a tag is unfinished: Expat before 2.6 parses it again with each piece."""
 
     _bufsize: int
 
@@ -134,29 +134,29 @@ _REFUSED = {
 
 
 def integer(text: str, what: str) -> int:
-    """A plain decimal number of at most 19 digits; Python's int() would take underscores and other digits too."""
+    """Parse a plain decimal number of at most 19 digits. Python's int() also accepts underscores and other digits."""
     if not _INTEGER.fullmatch(text):
         raise ModelError(f"{what} is {quote(text)}, not an integer")
     return int(text)
 
 
 def quote(text: str) -> str:
-    """The text in quotes, control characters escaped, long text cut."""
+    """Return the text in quotes. Control characters are escaped, and long text is cut."""
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
 def quote_if_needed(text: str) -> str:
-    """The text without quotes when it needs none."""
+    """Return the text, with quotes only if it needs them."""
     return text if re.fullmatch(r"[\w.-]{1,80}", text) else quote(text)
 
 
 def one_line(message: object) -> str:
-    """Whatever an exception says, on one line."""
+    """Return the message of an exception on one line."""
     return " ".join(str(message).split())
 
 
 class _NetHandler(ContentHandler):
-    """Follows the path of open elements and picks up the seven kinds that matter."""
+    """Follows the path of open elements and reads the seven kinds that matter."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class _NetHandler(ContentHandler):
         self._path.pop()
 
     def characters(self, content: str) -> None:
-        if self._dim is not None and len(self._dim) < 32:  # a number comes in one piece, or in a few
+        if self._dim is not None and len(self._dim) < 32:  # the parser delivers a number in one or more pieces
             self._dim.append(content[:32])
 
     def _net(self, attrs: AttributesImpl) -> None:
@@ -237,7 +237,7 @@ class _NetHandler(ContentHandler):
         self._dim = None
         dims = self.net.layers[-1].outputs[-1].dims
         if len(dims) < _MAX_RANK:
-            # Declared shapes are only ever shown, so nonsense is as good as "unknown".
+            # Declared shapes are only shown, so a bad one counts as unknown.
             dims.append(int(text) if _INTEGER.fullmatch(text) and not text.startswith("-") else None)
 
     def _line(self) -> str:
@@ -252,12 +252,12 @@ class _NetHandler(ContentHandler):
     def _integer(self, attrs: AttributesImpl, name: str, where: str) -> int:
         value = integer(self._text(attrs, name, where), f"{where}: {name}")
         if value < 0:
-            raise ModelError(f"{where}: {name} is {value}, below zero")
+            raise ModelError(f"{where}: {name} is negative: {value}")
         return value
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Tensor names are separated by commas; a comma inside a name is written with a backslash."""
+    """Split tensor names at commas. A comma inside a name is written with a backslash."""
     return tuple(_split_names(text)) if text else ()
 
 

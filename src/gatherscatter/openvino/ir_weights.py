@@ -1,4 +1,4 @@
-"""The .bin beside an .xml: constants as read-only views of the mapped file, checked before they are made."""
+"""The .bin of an IR: constants are read-only views of the mapped file, checked before they are made."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MAX_BYTES = 2**63 - 1
 
 
 class Weights:
-    """Opened at the first constant, so that a model without constants needs no .bin."""
+    """The constants of an IR. The .bin is opened for the first constant, so a model without constants needs none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._bytes: NDArray[np.uint8] | None = None
 
     def constant(self, layer: Layer) -> Callable[[], NDArray[Any]]:
-        """Check a Const layer against the file; the array itself is made when the returned function is called."""
+        """Check a Const layer against the file. Return a function that makes the array."""
         try:
             element_type = element_types.from_name(_require_attribute(layer, "element_type"))
         except ValueError as error:
@@ -40,7 +40,7 @@ class Weights:
             return lambda: _strings(layer, raw, shape)
         expected = math.prod(shape) * element_type.dtype.itemsize
         if expected == 0 and raw.size == 1:
-            raw = raw[:0]  # OpenVINO gives a constant without elements one byte of its own
+            raw = raw[:0]  # OpenVINO writes one byte for a constant without elements
         if raw.size != expected:
             raise ModelError(
                 f"{layer}: size is {raw.size}, but {element_type.name} of shape {shape} takes {expected} bytes"
@@ -66,10 +66,10 @@ class Weights:
 def _map(path: Path, layer: Layer) -> NDArray[np.uint8]:
     try:
         if not path.is_file():
-            raise ModelError(f"{layer}: its values are in {quote(path.name)}, which is not there")
+            raise ModelError(f"{layer}: its values are in {quote(path.name)}, which does not exist")
         # A model cache keeps links to files elsewhere, but then to both.
         if path.resolve().parent not in (path.parent.resolve(), path.with_suffix(".xml").resolve().parent):
-            raise ModelError(f"{layer}: {quote(path.name)} is a link out of the model's folder")
+            raise ModelError(f"{layer}: {quote(path.name)} is a link to a file outside the model's folder")
         if path.stat().st_size == 0:
             return np.empty(0, np.uint8)
         with path.open("rb") as file:
@@ -92,7 +92,7 @@ def _shape(layer: Layer, itemsize: int) -> tuple[int, ...]:
     shape = tuple(integer(part.strip(), f"{layer}: a dimension of shape") for part in parts)
     if any(dim < 0 for dim in shape):
         raise ModelError(f"{layer}: shape {shape} has a negative dimension")
-    # Zeros are left out of the product: NumPy refuses (0, 2**62, 2**62) although it has no elements.
+    # Zeros are skipped in the product: NumPy refuses (0, 2**62, 2**62), although it has no elements.
     if math.prod(dim for dim in shape if dim) * itemsize > _MAX_BYTES:
         raise ModelError(f"{layer}: shape {quote(text)} has more elements than memory can hold")
     return shape
@@ -102,12 +102,12 @@ def _array(raw: NDArray[np.uint8], dtype: np.dtype[Any], shape: tuple[int, ...])
     array = raw.view(dtype).reshape(shape)
     if sys.byteorder == "big":
         array = array.byteswap()
-    # OpenVINO puts constants at odd offsets after a string; kernels want them aligned.
+    # After a string, OpenVINO writes constants at odd offsets; the kernels need aligned ones.
     return array if array.flags.aligned else array.copy()
 
 
 def _strings(layer: Layer, raw: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
-    """OpenVINO packs strings as int32 count, int32 0, count int32 end offsets, then the UTF-8 bytes."""
+    """Unpack strings: int32 count, int32 0, count int32 end offsets, then the UTF-8 bytes."""
     count = math.prod(shape)
     header = 4 * (count + 2)
     if raw.size < header:

@@ -1,4 +1,4 @@
-"""Write an OpenVINO IR from Python: small models for tests, examples and bug reports, without the openvino package."""
+"""Write OpenVINO IRs without the openvino package: small models for tests, examples and bug reports."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Dim = int | str | None
 
 
 class Output(NamedTuple):
-    """A tensor of the model being written: output ``port`` of layer number ``layer``."""
+    """A tensor of the model that is written: output ``port`` of layer number ``layer``."""
 
     layer: int
     port: int
     element_type: ElementType
 
     def output(self, port: int, element_type: str | None = None) -> Output:
-        """Another output of the same layer, as written with ``outputs=`` of `IRWriter.layer`."""
+        """Return another output of the same layer, made with ``outputs=`` of `IRWriter.layer`."""
         chosen = self.element_type if element_type is None else element_types.from_name(element_type)
         return Output(self.layer, port, chosen)
 
 
 class IRWriter:
-    """Collects layers and writes ``model.xml`` and ``model.bin``, which this package and OpenVINO both read.
+    """Collects layers and writes ``model.xml`` and ``model.bin``, which gatherscatter and OpenVINO can read.
 
     >>> import numpy as np
     >>> from gatherscatter.openvino.ir_write import IRWriter
@@ -58,14 +58,17 @@ class IRWriter:
         self._result_names: dict[ElementTree.Element, list[str]] = {}  # by the port that the results read
 
     def parameter(self, name: str, element_type: str, shape: Sequence[Dim] | None) -> Output:
-        """A model input. A dimension is a size, None for any, or a range such as ``"1..8"``; shape None is any rank."""
+        """Add a model input.
+
+        A dimension is a size, None for any size, or a range such as ``"1..8"``. Shape None means any rank.
+        """
         kind = element_types.from_name(element_type)
         dims = "..." if shape is None else ",".join("?" if dim is None else str(dim) for dim in shape)
         data = {"shape": dims, "element_type": kind.name}
         return self._add("Parameter", "opset1", name, [], data, [kind], None if shape is None else _sizes(shape), name)
 
     def constant(self, value: ArrayLike, name: str | None = None) -> Output:
-        """A constant; its bytes go to the .bin."""
+        """Add a constant. Its bytes are stored in the .bin."""
         array: NDArray[Any] = np.asarray(value)
         kind = element_types.from_dtype(array.dtype)
         content = _pack_strings(array) if kind.dtype == element_types.STRING else _little_endian(array)
@@ -89,24 +92,24 @@ class IRWriter:
         attributes: Mapping[str, object] | None = None,
         outputs: Sequence[str] | None = None,
     ) -> Output:
-        """Any layer, e.g. ``layer("GatherND", "opset8", [data, indices], attributes={"batch_dims": 1})``.
+        """Add any layer, e.g. ``layer("GatherND", "opset8", [data, indices], attributes={"batch_dims": 1})``.
 
-        Arrays among the inputs become constants. ``outputs`` names the element types of the outputs, by default one
-        of the first input's type; the first output is returned, `Output.output` gives the others.
+        Arrays among the inputs become constants. ``outputs`` has the element types of the outputs. By default there is
+        one output with the type of the first input. The first output is returned; `Output.output` returns the others.
         """
         feeding = [one if isinstance(one, Output) else self.constant(one) for one in inputs]
         kinds = [feeding[0].element_type] if outputs is None else [element_types.from_name(one) for one in outputs]
         return self._add(kind, version, name, feeding, dict(attributes or {}), kinds, None)
 
     def result(self, name: str, source: Output) -> None:
-        """A model output."""
+        """Add a model output."""
         port = self._layers[source.layer].find("output")[source.port]  # type: ignore[index]
         self._result_names.setdefault(port, []).append(_escape_commas(name))
         self._add("Result", "opset1", name, [source], {}, [], None)
         self._layers[-1].set("output_names", _escape_commas(name))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write ``path`` (.xml) and the .bin beside it; return the path."""
+        """Write ``path`` (.xml) and the .bin next to it; return the path."""
         file = Path(path)
         if file.suffix != ".xml":
             raise ValueError(f"an IR is an .xml file, not {file.name!r}")
@@ -148,7 +151,7 @@ class IRWriter:
         return Output(number, 0, outputs[0] if outputs else inputs[0].element_type)
 
     def _edge(self, source: Output, layer: int, port: int) -> None:
-        # OpenVINO numbers the ports of a layer through: outputs follow inputs.
+        # OpenVINO numbers all ports of a layer consecutively: outputs follow inputs.
         inputs = self._layers[source.layer].find("input")
         start = source.port + (0 if inputs is None else len(inputs))
         ends = {"from-layer": source.layer, "from-port": start, "to-layer": layer, "to-port": port}
@@ -166,7 +169,7 @@ def _output_port(
 
 
 def _sizes(shape: Sequence[Dim]) -> list[int]:
-    """Ports write -1 for whatever is not one size."""
+    """Return the sizes for a port, with -1 for each dimension that is not a fixed size."""
     return [dim if isinstance(dim, int) else -1 for dim in shape]
 
 
@@ -188,7 +191,7 @@ def _little_endian(array: NDArray[Any]) -> bytes:
 
 
 def _pack_strings(array: NDArray[Any]) -> bytes:
-    """The layout that `ir_weights` reads: count, 0, end offsets, UTF-8 bytes."""
+    """Pack strings in the layout that `ir_weights` reads: count, 0, end offsets, UTF-8 bytes."""
     encoded = [str(item).encode() for item in array.ravel().tolist()]
     header = np.cumsum([0, *map(len, encoded)]).astype("<i4")
     return np.array(len(encoded), "<i4").tobytes() + header.tobytes() + b"".join(encoded)

@@ -1,4 +1,4 @@
-"""The ``openvino`` package, or an ImportError that names the extra which brings it."""
+"""The ``openvino`` package, or an ImportError that names the extra to install."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ from gatherscatter.native_library import library_path
 from gatherscatter.specs.table import INTEGERS
 
 DOMAIN = "gatherscatter"
-LIBRARY = os.environ.get("GATHERSCATTER_LIBRARY") or str(library_path())  # the variable: a build with sanitizers
+LIBRARY = os.environ.get("GATHERSCATTER_LIBRARY") or str(library_path())  # the variable is for a build with sanitizers
 
-# What its Python API takes and gives. The others are constants of a model, and are read from the memory of the result.
+# The types that its Python API accepts and returns. Others are constants of a model, and are read from the memory of
+# the result.
 PLAIN = {"bool", *INTEGERS, "float16", "float32", "float64", "object"}
 FOUR_BITS = {"int4", "uint4", "float4_e2m1fn"}
 MINOR = int(onnxruntime.__version__.split(".")[1])
@@ -29,12 +30,12 @@ ABSENT_TYPES = {"complex64", "complex128", "float8_e8m0fnu", *(["float4_e2m1fn"]
 
 
 def has_type(array: Any) -> bool:
-    """Whether ONNX Runtime has tensors of the type of an array."""
+    """Check whether ONNX Runtime has tensors with the type of an array."""
     return array is None or array.dtype.name not in ABSENT_TYPES
 
 
 def options(**fields: Any) -> onnxruntime.SessionOptions:
-    """Options with the library; fields are those of `SessionOptions`."""
+    """Return options with the library. The keywords are fields of `SessionOptions`."""
     made = onnxruntime.SessionOptions()
     made.register_custom_ops_library(LIBRARY)
     made.log_severity_level = 4
@@ -44,14 +45,14 @@ def options(**fields: Any) -> onnxruntime.SessionOptions:
 
 
 def session(model: onnx.ModelProto, made: onnxruntime.SessionOptions | None = None) -> onnxruntime.InferenceSession:
-    """A session with the library."""
+    """Return a session with the library."""
     return onnxruntime.InferenceSession(
         model.SerializeToString(), made or options(), providers=["CPUExecutionProvider"]
     )
 
 
 def node(op_type: str, inputs: Sequence[str], output: str = "y", name: str = "", **attributes: Any) -> onnx.NodeProto:
-    """A node of the domain."""
+    """Return a node of the domain."""
     return helper.make_node(op_type, inputs, [output], name=name, domain=DOMAIN, **attributes)
 
 
@@ -62,7 +63,7 @@ def model(
     constants: Mapping[str, np.ndarray] | None = None,
     **others: Any,
 ) -> onnx.ModelProto:
-    """A model of opset 18; inputs and outputs are (type, shape) by name."""
+    """Return a model of opset 18. Inputs and outputs are (type, shape) by name."""
     infos = [
         [helper.make_tensor_value_info(name, tensor_type(dtype), shape) for name, (dtype, shape) in declared.items()]
         for declared in (inputs, outputs)
@@ -74,7 +75,7 @@ def model(
 
 
 def tensor_type(dtype: Any) -> int:
-    """The number of an element type in ONNX."""
+    """Return the number of an element type in ONNX."""
     dtype = np.dtype(dtype)
     return onnx.TensorProto.STRING if dtype.kind == "O" else helper.np_dtype_to_tensor_dtype(dtype)
 
@@ -121,7 +122,7 @@ def run_node(
 
 
 def plain(array: np.ndarray) -> np.ndarray:
-    """The array as ONNX has it: contiguous, in the byte order of the machine, text as objects."""
+    """Return the array in ONNX's form: contiguous, in native byte order, text as objects."""
     if array.dtype.kind in "UST":
         texts = [text.decode() if isinstance(text, bytes) else str(text) for text in array.flat]
         return np.array([*texts, None], object)[:-1].reshape(array.shape)
@@ -129,7 +130,7 @@ def plain(array: np.ndarray) -> np.ndarray:
 
 
 def read_value(value: onnxruntime.OrtValue, dtype: np.dtype[Any]) -> np.ndarray:
-    """The elements of a result of any type."""
+    """Read the elements of a result of any type."""
     if dtype.name in PLAIN:
         return value.numpy()
     shape = value.shape()
@@ -151,7 +152,7 @@ _PLACE = re.compile(r": \w+(?:\[([\d, ]*)\])? = -?\d+ is out of range")
 
 
 def op_error(error: Exception) -> Exception:
-    """The error of the library that one of ONNX Runtime holds; else that one."""
+    """Return the library's error inside an error of ONNX Runtime, or else that error."""
     found = _SENTENCE.search(str(error))
     if not isinstance(error, onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) or not found:
         return error

@@ -1,4 +1,4 @@
-"""The operators in ONNX Runtime against the oracle: random calls of all versions, and of this package's own."""
+"""The operators in ONNX Runtime against the oracle: random calls of all versions, and of this package's operators."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ OP_TYPES = {
     "scatter_elements": "ScatterElements",
     "scatter_nd": "ScatterND",
 }
-KNOWN = ("axis", "batch_dims", "reduction", "mode")  # the library can't list the names of other attributes
+KNOWN = ("axis", "batch_dims", "reduction", "mode")  # the library cannot list the names of other attributes
 
 
 def choices(seed: int) -> Choices:
-    """Random decisions."""
+    """Make random decisions."""
     return ByteChoices(np.random.default_rng(seed).bytes(4000))
 
 
 def make_plain(call: RandomCall) -> RandomCall:
-    """The call with arrays as ONNX has them."""
+    """Return the call with arrays in ONNX's form."""
     return RandomCall([array if array is None else plain(array) for array in call.inputs], call.attributes)
 
 

@@ -1,4 +1,4 @@
-"""The library's own declarations of ONNX Runtime's C interface, compared with a real header where there is one."""
+"""The library's declarations of ONNX Runtime's C interface, compared with a real header if there is one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = (os.environ.get("GATHERSCATTER_ORT_INCLUDE", ""), "/usr/include/onnxrun
 
 
 def find_header() -> Path | None:
-    """The folder of a real header: set GATHERSCATTER_ORT_INCLUDE, or install libonnxruntime-dev."""
+    """Find the folder of a real header: set GATHERSCATTER_ORT_INCLUDE, or install libonnxruntime-dev."""
     return next((Path(place) for place in PLACES if place and (Path(place) / "onnxruntime_c_api.h").exists()), None)
 
 

@@ -30,7 +30,7 @@ TWICE = {
     "d": np.zeros(3, F32),
     "i": np.array([[1], [1], [2]]),
     "u": np.array([1, 2, 4], F32),
-}  # ONNX Runtime's own node may lose one of the two additions
+}  # ONNX Runtime's node may lose one of the two additions
 
 
 def sums(**attributes: Any) -> onnx.NodeProto:
@@ -62,7 +62,7 @@ def test_node_of_onnx_in_the_domain(case: NodeCase) -> None:
     for each in moved.graph.node:
         each.domain = DOMAIN
         each.attribute.append(helper.make_attribute("opset", moved.opset_import[0].version))
-    moved.opset_import[0].version = min(moved.opset_import[0].version, 18)  # which no node needs any more
+    moved.opset_import[0].version = min(moved.opset_import[0].version, 18)  # no node needs a later one
     moved.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     moved.ir_version = min(moved.ir_version, 10)
     ready = session(moved)
@@ -93,7 +93,7 @@ def test_bodies_of_if() -> None:
 
 
 def loop_model() -> onnx.ModelProto:
-    """y = d with the updates added 5 times."""
+    """Return a model with y = d plus the updates, added 5 times."""
     info = helper.make_tensor_value_info
     body = helper.make_graph(
         [
@@ -135,7 +135,7 @@ def test_constant_inputs_are_folded() -> None:
 
 
 def in_place_model(op_type: str, reduction: str, *behind: onnx.NodeProto, dtype: Any = F32) -> onnx.ModelProto:
-    """A scatter behind a node whose result nobody else reads, so that ONNX Runtime hands it over to be written to."""
+    """Return a scatter that is the only reader of a node's result, so that ONNX Runtime lets it overwrite that."""
     first = helper.make_node("Identity" if dtype == TEXT else "Neg", ["d"], ["own"])
     scatter = node(op_type, ["own", "i", "u"], reduction=reduction)
     inputs = {"d": (dtype, [None]), "i": (I64, None), "u": (dtype, [None])}
@@ -254,7 +254,7 @@ def test_subnormal_numbers_stay_where_the_session_flushes_them(count: int) -> No
 
 
 def test_run_async() -> None:
-    """Both ends of a call on a thread of ONNX Runtime: the result, and the sentence of an error."""
+    """Check a result and an error on a thread of ONNX Runtime."""
     ready = session(model([sums()], SCATTER_ND, {"y": (F32, None)}), options(intra_op_num_threads=2))
     for feeds, expected in ((TWICE, [0, 3, 4]), ({**TWICE, "i": np.array([[0], [7], [1]])}, "indices[1, 0] = 7")):
         done, got = threading.Event(), []
@@ -282,7 +282,7 @@ def test_io_binding() -> None:
 
 
 def inferred(nodes: list[onnx.NodeProto], inputs: dict[str, Any], **constants: np.ndarray) -> list[Any] | None:
-    """The shape of y that ONNX Runtime works out."""
+    """Return the shape of y that ONNX Runtime infers."""
     ready = session(model(nodes, inputs, {"y": (F32, None)}, constants))
     return [dim if not isinstance(dim, str) or not dim.startswith("gatherscatter_") else "?"
             for dim in ready.get_outputs()[0].shape]  # fmt: skip
@@ -322,7 +322,7 @@ def test_shapes_that_are_known_before_a_run(made: onnx.NodeProto, shapes: dict[s
 
 
 def test_a_size_that_is_not_known_is_not_taken_for_minus_one() -> None:
-    """ONNX Runtime folds Shape where it takes sizes for known."""
+    """ONNX Runtime folds Shape if it considers sizes known."""
     nodes = [
         node("Gather", ["d", "i"], "g"),
         helper.make_node("Shape", ["g"], ["s"]),
@@ -344,7 +344,7 @@ def test_scalar_indices_of_known_and_unknown_rank() -> None:
 
 
 def test_types_are_known_to_the_nodes_behind() -> None:
-    """The type of the data, also where ranks are not known."""
+    """The type is that of the data, even if ranks are unknown."""
     for dtype in (np.float64, np.int32, np.uint8):
         nodes = [node("Gather", ["d", "i"], "g"), helper.make_node("Mul", ["g", "g"], ["y"])]
         made = model(nodes, {"d": (dtype, None), "i": (I64, None)}, {"y": (dtype, None)})
@@ -369,8 +369,8 @@ def test_an_error_names_the_node_and_the_place() -> None:
 @pytest.mark.parametrize(
     ("inputs", "attributes", "sentence"),
     [
-        ("d i u", {"opset": 5}, "onnx.ScatterND is not in opset 5; it came with 11"),
-        ("d i u", {"opset": -(2**63)}, f"onnx.ScatterND is not in opset {-(2**63)}; it came with 11"),
+        ("d i u", {"opset": 5}, "onnx.ScatterND does not exist in opset 5; opset 11 introduced it"),
+        ("d i u", {"opset": -(2**63)}, f"onnx.ScatterND does not exist in opset {-(2**63)}; opset 11 introduced it"),
         ("d i u", {"opset": 2**63 - 1, "reduction": "mean"}, "reduction must be one of 'none', 'add', 'mul', 'max'"),
         ("d i u", {"opset": "18"}, "gatherscatter.ScatterND: opset must be of type int, not str"),
         ("d i u", {"reduction": 7}, "gatherscatter.ScatterND: reduction must be of type string, not int"),
@@ -384,7 +384,7 @@ def test_an_error_names_the_node_and_the_place() -> None:
         ("d i u", {"keepdims": 1, "opset": 18}, "onnx.ScatterND-18 has no attribute 'keepdims' (attributes:"),
         ("d i d", {}, "updates has shape (3,), but must have (2,)"),
         ("d u u", {}, "indices must be integers, not float32"),
-        ("d i i", {}, "updates is of type int64, but data of type float32"),
+        ("d i i", {}, "updates must have the same type as data (float32), not int64"),
         ("s i u", {}, "data must have at least one dimension"),
         ("d s u", {}, "indices must be integers"),
     ],
@@ -429,7 +429,7 @@ def test_empty_tensors(size: int) -> None:
     assert run_node("Gather", [texts, indices], {}).shape == (0, size)
 
 
-# Index tuples without an index take no memory, but each gives all of the data.
+# Empty index tuples take no memory, but each gathers all of the data.
 
 
 def test_results_that_overflow_are_refused() -> None:
@@ -438,7 +438,7 @@ def test_results_that_overflow_are_refused() -> None:
 
 
 def test_results_that_no_memory_holds_are_refused() -> None:
-    with pytest.raises(Exception, match="running GatherND node"):  # by ONNX Runtime
+    with pytest.raises(Exception, match="running GatherND node"):  # the error comes from ONNX Runtime
         run_node("GatherND", [np.zeros(64, F32), np.zeros((2**44, 0), I64)], {})
 
 
@@ -488,7 +488,7 @@ def test_bags_have_numbers_only() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the memory of a process, from Linux")
 def test_errors_keep_no_memory() -> None:
-    """Twenty thousand bad indices, and sessions of a wrong node, take no more memory than those before."""
+    """Twenty thousand bad indices, and sessions with an invalid node, do not increase the memory of the process."""
     bad = {**TWICE, "i": np.array([[0], [7], [1]])}
     ready = session(model([sums()], SCATTER_ND, {"y": (F32, None)}))
     wrong = model([sums(opset=5)], SCATTER_ND, {"y": (F32, None)})
@@ -525,7 +525,7 @@ def test_options_may_be_registered_twice_and_used_for_several_sessions() -> None
 
 
 def test_a_copy_of_options_is_registered_anew() -> None:
-    """A session gives a copy that has the entries of its options, but no operators."""
+    """A session returns a copy with the entries of its options, but without operators."""
     made = model([sums()], SCATTER_ND, {"y": (F32, None)})
     copy = session(made).get_session_options()
     copy.register_custom_ops_library(LIBRARY)

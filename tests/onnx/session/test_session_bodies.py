@@ -1,4 +1,4 @@
-"""Nodes in functions and in the bodies of If, Loop and Scan run in the native library, too."""
+"""Nodes in functions and in the bodies of If, Loop and Scan also run in the native library."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOP = """<ir_version: 10, opset_import: ["": 18]>
 
 
 def test_sums_are_right_in_100_of_100_runs() -> None:
-    """In the main graph and in the body of a Loop, with the default threads, where ONNX Runtime loses updates."""
+    """Sums in the main graph and in the body of a Loop, with the default threads. ONNX Runtime loses updates there."""
     rng = np.random.default_rng(5)
     updates = rng.integers(0, 9, (20_000, 8)).astype(F32)
     index = rng.integers(0, 4, (20_000, 1))
@@ -134,7 +134,7 @@ def test_a_bad_index_in_a_body_names_the_node(name: str) -> None:
 
 
 def test_what_a_function_is_called_with_decides() -> None:
-    """Gather of strings goes wrong where slices have several elements."""
+    """ONNX Runtime's Gather of strings is wrong if slices have several elements."""
     text = """<ir_version: 10, opset_import: ["": 18, "my": 1]>
         g (string[%s] x, int64[k] i) => (out) { out = my.f (x, i) }
         <domain: "my", opset_import: ["": 18]> f (a, b) => (r) { r = Gather (a, b) }"""

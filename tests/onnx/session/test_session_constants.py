@@ -1,4 +1,4 @@
-"""Initializers and external data reach a model whose nodes were moved, and each session has its own."""
+"""A model whose nodes were moved keeps its initializers and external data, and each session has separate ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_external_data_beside_the_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_external_data_that_links_lead_to(tmp_path: Path) -> None:
-    """The cache of a model hub is like this: a folder of links to files of other names."""
+    """Caches of model hubs have this form: a folder of links to files with other names."""
     if sys.platform == "win32":
         pytest.skip("links need a privilege there")
     made = make_scatter_model(
@@ -74,7 +74,7 @@ def test_external_data_that_links_lead_to(tmp_path: Path) -> None:
 
 
 def test_options_can_be_used_twice() -> None:
-    """Two models may have tensors of the same name."""
+    """Two models may have tensors with the same name."""
     options = onnxruntime.SessionOptions()
     for factor in (2, 3):
         made = make_scatter_model(

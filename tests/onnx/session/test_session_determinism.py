@@ -68,7 +68,7 @@ def test_threads_share_a_session() -> None:
 
 def test_a_random_node_runs_once() -> None:
     made = make_scatter_model(
-        node("Abs", "x", "y"),  # the seed follows from the node's position
+        node("Abs", "x", "y"),  # the seed depends on the node's position
         node("RandomUniformLike", "like", "noise"),
         node("Add", "y noise", "a"),
         node("ScatterND", "a at new", "b", reduction="add"),

@@ -1,4 +1,4 @@
-"""Wrong inputs, bad indices and broken models end in the error that says what is wrong."""
+"""Wrong inputs, bad indices and invalid models raise an error that names the fault."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_attribute_that_the_version_has_not_gets_the_error_of_onnxruntime() -
 
 @pytest.mark.parametrize(("reduction", "opset"), [("median", 18), ("mean", 18), ("max", 16)])
 def test_a_reduction_that_the_version_has_not_is_an_error(reduction: str, opset: int) -> None:
-    """ONNX Runtime loads such a model, and runs it."""
+    """ONNX Runtime loads and runs such a model."""
     session = InferenceSession(
         make_scatter_model(node("ScatterND", "x at new", "out", reduction=reduction), opset=opset)
     )

@@ -1,4 +1,4 @@
-"""A session runs a Gather and what reads its rows as one node, with the bits of the two."""
+"""A session runs a Gather and the reader of its rows as one node, with the bits of two nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def load(made: onnx.ModelProto) -> InferenceSession:
 @pytest.mark.parametrize("zeros", [False, True], ids=["any init", "zeros"])
 def test_a_scatter_of_gathered_rows(reduction: str, bags: int, zeros: bool) -> None:
     made, feed = make_model(reduction), make_feed(bags=bags)
-    feed["ids"] -= bags // 2  # negative ones count from the end
+    feed["ids"] -= bags // 2  # negative ids count from the end
     feed["init"] *= not zeros
     feed["table"][:, :8] = -0.0
     expected = load_onnxruntime(made).run(None, feed)
@@ -37,7 +37,7 @@ def test_a_scatter_of_gathered_rows(reduction: str, bags: int, zeros: bool) -> N
 
 
 def test_a_table_that_is_its_own_init() -> None:
-    """As in a layer that adds messages to its nodes. The sums must not be written into the rows that are read."""
+    """A layer that adds messages to its nodes does this. Sums must not be written into the rows that are read."""
     nodes = [node("Abs", "x", "table"), GATHER, TUPLES, node("ScatterND", "table tuples some", "out", reduction="add")]
     made = model(nodes, {"x": INPUTS["table"], "rows": (I64, ["m"]), "ids": (I64, ["m"])}, OUT, AXIS)
     feed = {name: make_feed()[name] for name in ("rows", "ids")} | {"x": make_feed()["table"]}
@@ -46,7 +46,7 @@ def test_a_table_that_is_its_own_init() -> None:
 
 @pytest.mark.parametrize("op_type", ["ReduceSum", "ReduceMean"])
 def test_sums_of_gathered_rows(op_type: str) -> None:
-    """ONNX Runtime adds in another order."""
+    """ONNX Runtime adds in a different order."""
     made = model(
         [GATHER, node(op_type, "some axis", "out", keepdims=0)],
         {"table": INPUTS["table"], "rows": (I64, ["m", 20])},

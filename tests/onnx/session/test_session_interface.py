@@ -1,4 +1,4 @@
-"""InferenceSession is an ordinary session: its methods return what those of ONNX Runtime's return."""
+"""InferenceSession is an ordinary session: its methods return the same as those of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_profiling(tmp_path: Path) -> None:
 
 
 def test_other_providers_are_asked_for_the_other_nodes() -> None:
-    """This onnxruntime has the CPU only, and says so."""
+    """This onnxruntime only has the CPU provider, and its warning names the others."""
     with pytest.warns(UserWarning, match="'CUDAExecutionProvider' is not in available provider names"):
         session = InferenceSession(BETWEEN, None, [("CUDAExecutionProvider", {"device_id": 1}), "CPUExecutionProvider"])
     assert session.get_providers() == ["CPUExecutionProvider"]
@@ -137,7 +137,7 @@ def test_other_providers_are_asked_for_the_other_nodes() -> None:
 
 
 def test_options_stay_as_they_were() -> None:
-    """The library is registered with them, once. Other sessions that are made with them are what they were."""
+    """The library is registered with the options once. Other sessions with these options do not change."""
     options = make_quiet_options()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     plain = make_scatter_model(node("Add", "x x", "out"))
@@ -152,7 +152,7 @@ def test_options_stay_as_they_were() -> None:
 
 
 def test_options_that_a_session_returns() -> None:
-    """They are a copy."""
+    """A session returns a copy of its options."""
     options = InferenceSession(BETWEEN, make_quiet_options()).get_session_options()
     for _ in range(2):
         session = InferenceSession(BETWEEN, options)

@@ -1,4 +1,4 @@
-"""Models whose tensors are larger than a message can be."""
+"""Models whose tensors are larger than a protobuf message can be."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gatherscatter.onnx.session import InferenceSession
 from tests.support.session_graphs import F32, list_moved
 
 ROOT = Path(__file__).parents[3]
-LARGE = (1 << 31) + (1 << 26)  # bytes: more than one message can have
+LARGE = (1 << 31) + (1 << 26)  # bytes: more than a message can have
 
 
 def make_large_model() -> onnx.ModelProto:
-    """Sums onto rows of a table that is not there yet: float32 [LARGE / 256, 64]."""
+    """Return a model with sums onto rows of a table whose file does not exist yet: float32 [LARGE / 256, 64]."""
     return onnx.parser.parse_model(
         f"""<ir_version: 10, opset_import: ["": 18]>
         g (int64[k] rows, int64[m, 1] at, float[m, 64] new) => (float[k, 64] out)
@@ -37,7 +37,7 @@ LARGE_FEED = {
 
 
 def test_external_data_larger_than_a_message(tmp_path: Path) -> None:
-    """The file has a hole, so it takes no space on most file systems."""
+    """The file is sparse, so it takes no space on most file systems."""
     with (tmp_path / "weights").open("wb") as file:
         file.truncate(LARGE)
         file.seek(LARGE - 256)
@@ -55,7 +55,7 @@ def test_external_data_larger_than_a_message(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["large.onnx", "weights"]
 
 
-def test_a_message_in_memory_that_is_too_large_to_be_written() -> None:
+def test_a_message_in_memory_that_is_too_large_to_be_written(tmp_path: Path) -> None:
     code = (
         "import gc, glob, tempfile, numpy as np, gatherscatter as gs\n"
         "from tests.onnx.session.test_session_large import LARGE, LARGE_FEED, make_large_model\n"
@@ -74,5 +74,6 @@ def test_a_message_in_memory_that_is_too_large_to_be_written() -> None:
     )
     if sys.platform != "linux":
         pytest.skip("needs about 7 GB of memory")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    own = {**os.environ, "TMPDIR": str(tmp_path)}  # other processes may make such folders in the usual place
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=own, check=False)
     assert done.stdout.split() == ["1", "0", "1", "0"], done.stderr

@@ -1,4 +1,4 @@
-"""Nothing that a caller holds is overwritten, and a model of any size can be loaded."""
+"""No array that a caller holds is overwritten, and a model of any size can be loaded."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_arrays_of_ort_values_outlive_them() -> None:
 
 
 def test_the_bytes_of_a_model_from_a_file_are_not_kept(tmp_path: Path) -> None:
-    """ONNX Runtime has its own copy of the tensors. Another set of providers reads the file again."""
+    """ONNX Runtime has a separate copy of the tensors. Another set of providers reads the file again."""
     made = make_scatter_model(ADD, node("Add", "sum table", "out"), constants={"table": SCATTER["x"]})
     onnx.save(made, tmp_path / "model.onnx")
     session = InferenceSession(tmp_path / "model.onnx")
@@ -106,7 +106,7 @@ def test_the_bytes_of_a_model_from_a_file_are_not_kept(tmp_path: Path) -> None:
 
 
 def test_a_model_in_memory_that_is_too_large_for_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tensors go into a temporary file, which is gone with the session."""
+    """Its tensors are stored in a temporary file, which is deleted with the session."""
     monkeypatch.setattr(model_data, "_MOST_BYTES", 4000)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     table, small = np.arange(2000, dtype=F32).reshape(1000, 2), np.array([999, 3, 0, 0])

@@ -1,4 +1,4 @@
-"""The plan says which nodes the native library runs, and why. All others stay with ONNX Runtime."""
+"""The plan lists the nodes that the native library runs, with reasons. All others stay with ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ def test_a_model_without_nodes_to_move_reaches_onnxruntime_as_it_is(monkeypatch:
 
 
 def test_a_model_that_cannot_be_read_is_onnxruntime_s_with_a_note(tmp_path: Path) -> None:
-    """ONNX Runtime has a format of its own."""
+    """ONNX Runtime has a separate format."""
     path, options = tmp_path / "model.ort", make_one_thread_options()
     options.optimized_model_filepath = str(path)
     options.add_session_config_entry("session.save_model_format", "ORT")
     expected = onnxruntime.InferenceSession(BETWEEN.SerializeToString(), options).run(None, SCATTER)
-    with pytest.warns(UserWarning, match="ONNX Runtime has the whole model: "):
+    with pytest.warns(UserWarning, match="ONNX Runtime runs the whole model: "):
         session = InferenceSession(path)
-    assert str(session.plan).startswith("note: ONNX Runtime has the whole model: ")
+    assert str(session.plan).startswith("note: ONNX Runtime runs the whole model: ")
     assert_same_bits(session.run(None, SCATTER), expected)
 
 

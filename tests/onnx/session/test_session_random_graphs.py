@@ -1,4 +1,4 @@
-"""Random graphs of 5 to 15 nodes give what ONNX Runtime gives with one thread."""
+"""Random graphs of 5 to 15 nodes give the results of ONNX Runtime with one thread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = ["Add", "Sub", "Max", "Relu", "Split", "Gather", "GatherElements", "If",
 
 @st.composite
 def draw_graph(draw: Callable[[Any], Any]) -> onnx.ModelProto:
-    """5 to 15 nodes on tensors of the shape [n, 2]; small integers, so that every sum is exact in any order."""
+    """Return 5 to 15 nodes on tensors of shape [n, 2]. Integers are small, so that every sum is exact in any order."""
     known, nodes = ["x", "y", "table"], []
     for number in range(draw(st.integers(5, 15))):
         kind, a, b = draw(st.sampled_from(KINDS)), draw(st.sampled_from(known)), draw(st.sampled_from(known))

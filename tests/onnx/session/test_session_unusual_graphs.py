@@ -1,4 +1,4 @@
-"""Unusual graphs give what ONNX Runtime gives: subgraphs, functions, sequences, outputs of any kind."""
+"""Unusual graphs give the results of ONNX Runtime: subgraphs, functions, sequences, outputs of any kind."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_graph_of_ours_alone() -> None:
 
 
 def test_what_a_model_says_wrongly_of_its_values_is_not_believed() -> None:
-    """ONNX Runtime only warns of a wrong value_info."""
+    """ONNX Runtime only warns about a wrong value_info."""
     made = make_scatter_model(ADD, node("Abs", "sum", "a"), node("ScatterND", "a at new", "b", reduction="add"))
     made.graph.node.append(node("Neg", "b", "out"))
     made.graph.value_info.append(helper.make_tensor_value_info("b", TensorProto.FLOAT, [7, 2]))

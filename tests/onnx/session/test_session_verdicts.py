@@ -1,4 +1,4 @@
-"""We run the nodes that ONNX Runtime lacks or gets wrong; those left to it have our results."""
+"""The session runs the nodes that ONNX Runtime lacks or gets wrong. The nodes that stay there have equal results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.session_graphs import (
 @pytest.mark.parametrize("reduction", ["add", "mul", "max"])
 @pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements"])
 def test_halves_have_reductions(op_type: str, reduction: str, dtype: Any) -> None:
-    """ONNX Runtime casts before and after."""
+    """ONNX Runtime casts before and after these reductions."""
     to = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     shape = ["m", 1] if op_type == "ScatterND" else ["m"]
     made = model(
@@ -64,7 +64,7 @@ def test_bfloat16_goes_in_and_comes_out() -> None:
 
 
 def to_ort_value(array: np.ndarray) -> Any:
-    """NumPy has no bfloat16 of its own, so ONNX Runtime takes the bits."""
+    """Convert to an OrtValue. NumPy does not have bfloat16, so ONNX Runtime gets the bits."""
     if array.dtype != ml_dtypes.bfloat16:
         return onnxruntime.OrtValue.ortvalue_from_numpy(array)
     return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), TensorProto.BFLOAT16)
@@ -129,7 +129,7 @@ def test_a_negative_write_index_of_a_circular_cache_counts_from_the_end() -> Non
 
 
 def test_a_cache_of_elements_of_four_bits() -> None:
-    """Two of them are in one byte."""
+    """One byte holds two elements."""
     made = model(
         [
             node("Cast", "x", "cache", to=TensorProto.INT4),
@@ -172,7 +172,7 @@ def test_what_is_left_to_onnxruntime_it_does_as_we_do(op_type: str, reduction: s
 
 
 def test_data_of_unknown_type_counts_as_float32() -> None:
-    """Behind an operator of another domain nothing is known, and a Gather stays with ONNX Runtime."""
+    """After an operator of another domain, types are unknown. A Gather there stays with ONNX Runtime."""
     nodes = [helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft"), node("Gather", "y at", "out", axis=1)]
     made = model(nodes, {"x": (F32, [2, 8]), "at": (I64, [3])}, {"out": (F32, None)})
     made.opset_import.append(helper.make_opsetid("com.microsoft", 1))

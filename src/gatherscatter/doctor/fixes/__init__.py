@@ -1,4 +1,4 @@
-"""`fix`: a model rewritten so that runtimes agree about its gathers and scatters, proven equal, and written."""
+"""`fix`: rewrite a model so that runtimes agree about its gathers and scatters, prove it equal, and write it."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Cost", "Fixed", "Proof", "fix"]
 
-# What runtimes may take differently, whether or not a finding about a target says so.
+# The conditions about which any two runtimes may differ, whether or not a finding about a target has them.
 EVERYWHERE = tuple({name: None for each in REWRITINGS for name in each.conditions})
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """What `fix` did.
+    """The result of `fix`.
 
     Attributes
     ----------
     path : the file that was written; None if there was nothing to rewrite
-    made, left : what was rewritten, and what could not be, with the reason
+    made, left : the changes made, and those that were not possible, with the reason
     proof : the runs that showed both models equal; None if nothing was written
-    on_targets : how the written model did on the runtimes that are installed
-    after : the diagnosis of what became of the nodes, judged by what the original was judged by
-    risks : what the targets may do with nodes that were added
-    nodes : how many nodes the original has, and the written model; functions that were expanded count as expanded
-    costs : what a run takes on the targets that are installed, a `Cost` for each
+    on_targets : how the results of the written model compare on the runtimes that are installed
+    after : the diagnosis of the rewritten nodes, with the inputs given for the original
+    risks : the problems that targets may have with nodes that were added
+    nodes : the numbers of nodes of the original (with its functions expanded) and of the written model
+    costs : for each target that is installed, the `Cost` of a run
     source : the file of the original, if it has one
     """
 
@@ -69,21 +69,21 @@ class Fixed:
 
     @property
     def cost_summary(self) -> list[str]:
-        """A line about nodes, and for each target about what a run takes, unless the times hardly differ."""
+        """A line with the numbers of nodes, and a line for each target with run times that differ clearly."""
         if self.nodes is None or self.proof is None:
             return []
         before, after = self.nodes
-        inputs = "your inputs" if self.proof.given else "inputs made up"
+        inputs = "your inputs" if self.proof.given else "generated inputs"
         lines = (line for target, cost in self.costs.items() for line in cost_lines(target, cost))
         return [f"nodes: {after} instead of {before}", *(f"with {inputs}, {line}" for line in lines)]
 
     @property
     def advice(self) -> list[str]:
-        """A line for each target on which the session of this package is better than the written model."""
+        """A line for each target on which `gatherscatter.onnx.InferenceSession` is better than the written model."""
         return [line for cost in self.costs.values() if (line := advise(cost, self.source))]
 
     def data(self) -> dict[str, Any]:
-        """Everything, in what JSON has."""
+        """Return everything as JSON values."""
         changes = {"made": self.made, "left": self.left}
         return {
             "written": None if self.path is None else str(self.path),
@@ -115,10 +115,10 @@ def fix(
 ) -> Fixed:
     """Rewrite a model so that runtimes agree about its gathers and scatters, prove it equal, and write it.
 
-    What depends on values that are made at run time is rewritten too, as the model must mean the same for all inputs.
-    Both models are run here, with the inputs given and with some that are made up, and all bits of the results
-    compared. Functions that hold such nodes are expanded; an IR is converted to ONNX first, and back if ``out`` is an
-    ``.xml``.
+    The rewritten model must give the same results for all inputs. So a node is also rewritten if runtimes differ for
+    some values only. To prove both models equal, gatherscatter runs them with the inputs given and with generated
+    inputs, and compares the results bit for bit. Functions that contain such nodes are expanded. An IR is converted to
+    ONNX first, and back if ``out`` is an ``.xml``.
 
     Parameters
     ----------
@@ -127,22 +127,22 @@ def fix(
     out : path
         Where to write the model: ``.onnx``, or ``.xml`` with its ``.bin``.
     inputs : mapping of str to array, or sequence of arrays, optional
-        Inputs of one run; those made up have their shapes.
+        Inputs of one run. Generated inputs have the same shapes.
     targets : sequence of str, optional
-        Rewrite only what these runtimes take differently. By default, all that any runtime may; what is left is then
-        said of ONNX Runtime and OpenVINO.
+        Rewrite only the nodes that these runtimes get wrong or refuse. By default, all nodes about which runtimes may
+        differ are rewritten, and the nodes left are judged for ONNX Runtime and OpenVINO.
     leave : names of conditions, optional
-        Those not to rewrite for, such as "nan" where you know that there are none.
+        Conditions to ignore, such as "nan" if you know that there are no NaN.
     run_on : sequence of str, optional
-        The runtimes on which to run the result, to see how they do and what it costs; by default the targets, if they
-        are installed. With ``()`` nothing is run or timed there.
+        The runtimes on which to run and time the rewritten model. Default: the targets that are installed. With ``()``,
+        nothing is run or timed there.
     seed : int
-        Of the inputs that are made up.
+        Seed of the generated inputs.
 
     Returns
     -------
     Fixed
-        ``made`` and ``left`` say what was rewritten, and what was not and why; ``costs`` how many seconds a run takes.
+        ``made`` lists the changes, ``left`` those that were not possible and why. ``costs`` has the seconds of a run.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def fix(
         The model can't be read or run here, ``out`` would overwrite it, or the rewritten model is not proven equal.
         Nothing is written then.
     FileNotFoundError
-        There is no folder to write into.
+        The folder of ``out`` does not exist.
 
     >>> import numpy as np, onnx
     >>> from gatherscatter.doctor import fix
@@ -159,7 +159,7 @@ def fix(
     ...     { out = ScatterND (data, places, updates) }''')
     >>> fixed = fix(model, "fixed.onnx")
     >>> [change.text for change in fixed.made]
-    ['of repeated indices the last was kept']
+    ['for repeated indices, only the last update was kept']
     >>> import gatherscatter as gs
     >>> gs.run("fixed.onnx", [np.zeros(4, np.float32), np.array([1, 2, 4], np.float32)])
     {'out': array([2., 0., 0., 4.], dtype=float32)}
@@ -178,7 +178,7 @@ def fix(
     baseline = OnnxSource(repaired.proto)
     diagnosis = examine(baseline.proto, inputs, targets=chosen)
     if diagnosis.error:
-        raise ModelError(f"a rewritten model can't be proven: {diagnosis.error}")
+        raise ModelError(f"a rewritten model can't be proven equal: {diagnosis.error}")
     fixed = OnnxSource(baseline.proto)
     needs = _needs(diagnosis.nodes, () if targets else EVERYWHERE, left_alone)
     outcome = rewrite(fixed, diagnosis.nodes, needs, REWRITINGS)
@@ -192,7 +192,7 @@ def fix(
         tried = [each for each in (chosen if run_on is None else run_on) if each in RUNNERS]
         compared = {each: compare_on(each, draft, proof.inputs, proof.results) for each in tried}
         costs = _measure_costs([each for each in tried if not why_not_run(each, draft)], model, draft, proof)
-        # Judged by what the original was judged by: values that were made up here say nothing about others.
+        # With the inputs given for the original only: generated values say nothing about others.
         after = examine(fixed.proto, None if inputs is None else proof.inputs, targets=chosen)
     own = [_settle_conditions(node, outcome.settled) for node in after.nodes if node.site.name not in outcome.added]
     own.sort(key=lambda node: node.rank)
@@ -212,14 +212,14 @@ def fix(
 
 
 def _measure_costs(targets: Sequence[str], original: ModelSource, rewritten: Path, proof: Proof) -> dict[str, Cost]:
-    if not targets:  # a model in memory, which may be large, need not be written then
+    if not targets:  # `as_file` would write a model in memory, which may be large
         return {}
     with as_file(original) as file:
         return {each: measure_cost(each, file, rewritten, proof.inputs, proof.results) for each in targets}
 
 
 def _settle_conditions(node: NodeReport, settled: Mapping[str, set[str]]) -> NodeReport:
-    """What holds at a rewritten node, known from how it was made: the file alone does not show it."""
+    """Return the report without the conditions that the rewriting excludes. The file alone does not show this."""
     never: dict[str, int | None] = dict.fromkeys(settled.get(node.site.name, ()), 0)
     told = replace(node.told, counts=node.told.counts | never)
     seen = node.seen and replace(node.seen, counts=node.seen.counts | never)
@@ -228,12 +228,12 @@ def _settle_conditions(node: NodeReport, settled: Mapping[str, set[str]]) -> Nod
 
 
 def _risks(added: Iterable[NodeReport]) -> Iterator[str]:
-    """What runtimes may do with nodes that a rewriting added; those that look up sizes are right by their making."""
+    """Yield a line for each added node that a target may get wrong. Nodes that look up sizes are safe."""
     for node in added:
         data = node.site.operand("data")
         for target, verdict in node.verdicts.items():
             if verdict.status in DEPARTURES and not (data and data.is_size):
-                yield f"{target}: {node.site.label}, which was added: {verdict}"
+                yield f"{target}: added node {node.site.label}: {verdict}"
 
 
 def _check_conditions(leave: Iterable[str]) -> frozenset[str]:
@@ -244,7 +244,7 @@ def _check_conditions(leave: Iterable[str]) -> frozenset[str]:
 
 
 def _needs(nodes: Iterable[NodeReport], welcome: Sequence[str], leave: frozenset[str]) -> dict[Key, Needs]:
-    """The conditions that hold with these inputs, and those that may with others."""
+    """Return for each node the conditions that hold with these inputs, and those that may hold with others."""
     needs = {}
     for node in nodes:
         with_others = [judge(target, node.site.row, node.told) for target in node.verdicts]

@@ -1,4 +1,4 @@
-"""What a run of the rewritten model takes, beside the original and beside the original on this package's operators."""
+"""The time of a run of the rewritten model, compared with the original and with gatherscatter's session."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from gatherscatter.doctor.fixes.on_targets import same_results, write_inputs
 from gatherscatter.findings.verdicts import OWN_RUNTIME
 from gatherscatter.text import seconds_text
 
-ROUNDS = 12  # at most, in which each model has a turn
-SECONDS = 3.0  # of turns, after which no round is begun
-NOISE = 1.2  # a ratio of times; nothing is said of smaller ones
+ROUNDS = 12  # at most; each model has a turn in a round
+SECONDS = 3.0  # total time of turns after which no further round begins
+NOISE = 1.2  # a ratio of times; smaller ones are not reported
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run takes on one target.
+    """The cost of a run on one target.
 
     Attributes
     ----------
-    original, rewritten, session : the least seconds of a run of the two models, and of the original in
-        ``gatherscatter.onnx.InferenceSession``; None where it failed or was not tried
-    errors : what happened instead of a result, by these names
-    right : those of them that have the results of this package. Other layers may be rounded in another way on the
-        target; then the session and the rewritten model are right if they agree
+    original, rewritten, session : the fewest seconds of a run of the two models, and of the original in
+        ``gatherscatter.onnx.InferenceSession``; None if it failed or was not tried
+    errors : the errors of those that failed, by these names
+    right : the names of those with the results of gatherscatter. The target may round other layers in another way.
+        Then the session and the rewritten model are right if they agree
     """
 
     original: float | None = None
@@ -43,13 +43,13 @@ class Cost:
 
     @property
     def is_session_better(self) -> bool:
-        """Whether the session is right, and faster than the rewritten model or right where that is not."""
+        """Whether the session is right, and the rewritten model is slower or not right."""
         if self.session is None or "session" not in self.right:
             return False
         return self.rewritten is None or "rewritten" not in self.right or self.rewritten > NOISE * self.session
 
     def data(self) -> dict[str, Any]:
-        """Everything, in what JSON has."""
+        """Return everything as JSON values."""
         return {
             "original": self.original,
             "rewritten": self.rewritten,
@@ -62,9 +62,9 @@ class Cost:
 def measure_cost(
     target: str, original: Path, rewritten: Path, inputs: Mapping[str, Any], expected: Mapping[str, np.ndarray]
 ) -> Cost:
-    """Run both models on an installed target, and the original in our session if the target is ONNX Runtime.
+    """Time both models on an installed target. For ONNX Runtime, also time the original in gatherscatter's session.
 
-    Each has a process of its own, as the original may die there. They take turns, so that a busy machine slows all.
+    Each runs in a separate process, because the original may crash. They take turns, so a busy machine slows all alike.
     """
     models = {"original": (target, original), "rewritten": (target, rewritten)}
     if target == OWN_RUNTIME:
@@ -86,7 +86,7 @@ def measure_cost(
 
 
 def _take_turns(processes: Mapping[str, ModelProcess], errors: dict[str, str]) -> dict[str, float]:
-    """The least seconds of each that did not fail; ``errors`` gets why others did."""
+    """Return the fewest seconds of each that did not fail. The errors of the others go into ``errors``."""
     least = dict.fromkeys(processes, float("inf"))
     spent = 0.0
     for _ in range(ROUNDS):
@@ -105,7 +105,7 @@ def _take_turns(processes: Mapping[str, ModelProcess], errors: dict[str, str]) -
 
 
 def cost_lines(target: str, cost: Cost) -> Iterator[str]:
-    """What a run takes, in sentences; none where the times hardly differ."""
+    """Yield sentences about the time of a run; none if the times hardly differ."""
     if "original" in cost.errors:
         yield f"the original fails in {target}: {cost.errors['original']}"
     if cost.rewritten is None:
@@ -124,12 +124,12 @@ def cost_lines(target: str, cost: Cost) -> Iterator[str]:
 
 
 def advise(cost: Cost, source: Path | None) -> str:
-    """The sentence that recommends the session; empty where it is not better. ``source`` is the original's file."""
+    """Return the advice to use the session; empty if it is not better. ``source`` is the original's file."""
     if not cost.is_session_better or cost.session is None:
         return ""
     session, file = ("model", "MODEL") if source is None else (repr(str(source)), shlex.quote(str(source)))
     if cost.rewritten is None or "rewritten" not in cost.right:
-        why = "its results are right"
+        why = "its results are correct"
     else:
         why = f"it is {cost.rewritten / cost.session:.2g} times as fast"
     return (

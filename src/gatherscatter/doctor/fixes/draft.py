@@ -1,4 +1,4 @@
-"""A node being rewritten: what goes before it, itself, and what comes after."""
+"""A node being rewritten, with the nodes added before and after it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.tensors import from_array, number_of_type
 from gatherscatter.onnx.value_info import UNKNOWN, Scope
 
-OLDEST = 11  # of the opsets that have what rewritings are made of
+OLDEST = 11  # the oldest opset with all operators that rewritings insert
 
 
 class UnfixableError(Exception):
-    """A rewriting that is not possible at this node; the text says why."""
+    """A rewriting is not possible at this node. The text gives the reason."""
 
 
 class DraftTensor(BuiltTensor):
@@ -31,26 +31,27 @@ class DraftTensor(BuiltTensor):
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type."""
         if not self.info.elem_type:
-            raise UnfixableError(f"the element type of {self.name!r} is not known: give inputs")
+            raise UnfixableError(f"the element type of {self.name!r} is unknown; give inputs")
         return self.info.dtype
 
     @property
     def rank(self) -> int:
         """Number of dims."""
         if self.info.shape is None:
-            raise UnfixableError(f"the rank of {self.name!r} is not known")
+            raise UnfixableError(f"the rank of {self.name!r} is unknown")
         return len(self.info.shape)
 
 
 class ModelDraft(OnnxBuilder):
-    """Rewritings change ``op_type``, ``inputs`` and ``attributes``, add nodes before, and wrap what comes after.
+    """A node that rewritings change.
 
-    Constants are nodes, as a function has no initializers.
+    They change ``op_type``, ``inputs`` and ``attributes``, add nodes before it, and wrap its result. Constants are
+    nodes, because a function has no initializers.
     """
 
     def __init__(self, site: Site, told: Record, seen: Record | None, free: FreeNames, body: Scope) -> None:
         if body.opset < OLDEST:
-            raise UnfixableError(f"opset {body.opset} is too old; {OLDEST} is needed")
+            raise UnfixableError(f"opset {body.opset} is too old; the rewriting needs opset {OLDEST} or newer")
         for wanted in site.row.inputs:
             if not wanted.optional and site.operand(wanted.name) is None:
                 raise UnfixableError(f"its input {wanted.name!r} is missing")
@@ -60,9 +61,9 @@ class ModelDraft(OnnxBuilder):
         self.op_type = site.row.op_type
         self.attributes = dict(site.attributes)
         self.reduction = site.reduction
-        self.unique = told.counts["repeated"] == 0  # whether it is known that no two indices name one place
-        self.settled: set[str] = set()  # conditions that can't be any more, or do no harm now, as it is made
-        self.main = onnx.NodeProto()  # the node that replaces this one, once it is finished
+        self.unique = told.counts["repeated"] == 0  # whether no two indices are known to name the same place
+        self.settled: set[str] = set()  # conditions that the rewriting excludes or makes harmless
+        self.main = onnx.NodeProto()  # the node that replaces this one, set by `finish`
         self._after: list[Callable[[BuiltTensor], BuiltTensor]] = []
         self.inputs = {operand.role: self._input(operand, seen) for operand in filter(None, site.operands)}
 
@@ -75,7 +76,7 @@ class ModelDraft(OnnxBuilder):
         return BuiltTensor(operand.tensor, info, value)
 
     def tensor(self, role: str) -> DraftTensor:
-        """An input of the node as it stands."""
+        """Return an input of the node, with the changes made so far."""
         return DraftTensor(*self.inputs[role])
 
     @property
@@ -87,14 +88,14 @@ class ModelDraft(OnnxBuilder):
         return self.tensor("indices")
 
     def replace_indices(self, tensor: BuiltTensor) -> None:
-        """Replace the indices by others without negative values."""
+        """Replace the indices with others that have no negative values."""
         self.inputs["indices"] = tensor._replace(info=tensor.info._replace(is_size=True))
 
     @property
     def axis(self) -> int:
         """The axis counted from the front."""
         if "axis" not in self.attributes:
-            raise UnfixableError("its axis is given by the caller of a function")
+            raise UnfixableError("its axis is an attribute that the caller of a function gives")
         return int(self.attributes["axis"]) % self.data.rank
 
     @property
@@ -102,7 +103,7 @@ class ModelDraft(OnnxBuilder):
         """The length of index tuples."""
         shape = self.indices.shape
         if not shape or shape[-1] is None:
-            raise UnfixableError("the length of its index tuples is not known")
+            raise UnfixableError("the length of its index tuples is unknown")
         return shape[-1]
 
     def _add_constant(self, array: NDArray[Any]) -> str:
@@ -114,28 +115,30 @@ class ModelDraft(OnnxBuilder):
         return f"{self.site.name or self.op_type}_{op_type}"
 
     def _infer(self, node: onnx.NodeProto) -> None:
-        """If the operator refuses the inputs, the outputs are unknown: the new model must fail as the original does."""
+        """Infer the outputs. They stay unknown if the operator refuses the inputs: then both models must fail."""
         try:
             super()._infer(node)
         except ModelError:
             self.scope.infos.update(dict.fromkeys(node.output, UNKNOWN))
 
     def matrix(self, tensor: DraftTensor, axis: int) -> BuiltTensor:
-        """A tensor with two axes: those before ``axis`` as one, and the others. (Flatten is not for empty tensors: the
-        reference evaluator has none of them.)"""
+        """Merge the axes before ``axis`` into one, and the others into a second one.
+
+        The reference evaluator's Flatten fails on empty tensors, so this uses Reshape.
+        """
         if tensor.rank == 2 and axis == 1:
             return tensor
         return self.reshape(tensor, self.products((tensor, 0, axis), (tensor, axis, tensor.rank)))
 
     def products(self, *parts: tuple[BuiltTensor, int, int]) -> BuiltTensor:
-        """How many elements some axes have together, for each part; a constant where all are known."""
+        """Return, for each part, the product of the sizes of some axes; a constant if all are known."""
         known = [(tensor.shape or ())[start:end] for tensor, start, end in parts]
         if all(None not in dims for dims in known):
             return self.constant([math.prod(dim for dim in dims if dim is not None) for dims in known])
         return self.node("Concat", *(self.product(*part) for part in parts), axis=0)
 
     def product(self, tensor: BuiltTensor, start: int, end: int) -> BuiltTensor:
-        """How many elements some axes have together, as (1,)."""
+        """Return the product of the sizes of some axes, with shape (1,)."""
         dims = (tensor.shape or ())[start:end]
         if None not in dims:
             return self.constant([math.prod(dim for dim in dims if dim is not None)])
@@ -145,23 +148,23 @@ class ModelDraft(OnnxBuilder):
         return self.node("ReduceProd", part, self.constant([0]), keepdims=1)
 
     def reshape(self, tensor: BuiltTensor, shape: BuiltTensor) -> BuiltTensor:
-        """In another shape, whose zeros are zeros."""
+        """Reshape a tensor. A 0 in ``shape`` means size 0."""
         if self.scope.opset >= 14:
             return self.node("Reshape", tensor, shape, allowzero=1)
         if shape.value is None or not np.all(shape.value):
             # A zero means the size of the same axis here. So an empty tensor first gets zeros at these axes.
             if not shape.shape or shape.shape[0] is None:
-                raise UnfixableError(f"the rank of what is made of {tensor.name!r} is not known")
+                raise UnfixableError(f"the rank after reshaping {tensor.name!r} is unknown")
             column = self.node("Reshape", tensor, self.constant([-1] + [1] * (shape.shape[0] - 1)))
             tensor = self.node("Expand", column, self.node("Sign", shape))
         return self.node("Reshape", tensor, shape)
 
     def wrap(self, step: Callable[[BuiltTensor], BuiltTensor]) -> None:
-        """Do something with the result of the node as it stands, before all that is done with it already."""
+        """Add a step after the node. It runs before the steps that were added earlier."""
         self._after.insert(0, step)
 
     def finish(self, original: onnx.NodeProto) -> list[onnx.NodeProto]:
-        """The nodes in the stead of the original one."""
+        """Return the nodes that replace the original one."""
         defaults = {known.name: known.default for known in self.site.row.attributes if known.name != "axis"}
         kept = {name: value for name, value in self.attributes.items() if defaults.get(name) != value}
         result = self.node(self.op_type, *self.inputs.values(), **kept)

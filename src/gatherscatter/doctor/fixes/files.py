@@ -1,4 +1,4 @@
-"""Models to rewrite, and models that were: read and written, as ONNX or as IR."""
+"""Read models to rewrite, and write rewritten models, as ONNX or as IR."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gatherscatter.onnx.graph import expand_functions, walk
 if TYPE_CHECKING:
     from gatherscatter.models import ModelSource
 
-LARGEST = 1 << 30  # bytes of a file; beyond, tensors go into a file beside it
+LARGEST = 1 << 30  # bytes of a file; the tensors of larger models go into a separate file
 
 
 def as_onnx(model: ModelSource, out: Path) -> OnnxSource:
-    """The model as ONNX, all tensors in memory."""
+    """Return the model as ONNX, with all tensors in memory."""
     if isinstance(model, str | os.PathLike) and Path(model).suffix.lower() == ".xml":
         from gatherscatter.openvino import convert
 
@@ -44,7 +44,7 @@ def as_onnx(model: ModelSource, out: Path) -> OnnxSource:
 
 @contextmanager
 def as_file(model: ModelSource) -> Iterator[Path]:
-    """The file of a model; one that is in memory is written into a file, which goes at the end."""
+    """Yield the file of a model. A model in memory is written to a temporary file."""
     if isinstance(model, str | os.PathLike):
         yield Path(model)
         return
@@ -55,20 +55,20 @@ def as_file(model: ModelSource) -> Iterator[Path]:
 
 
 def count_nodes(model: onnx.ModelProto) -> int:
-    """How many nodes there are in all bodies. Constants are none, as they cost nothing in a run."""
+    """Count the nodes in all bodies, without Constant nodes, which cost nothing in a run."""
     nodes = (node for body in (model.graph, *model.functions) for node in walk(body.node))
     return sum(node.op_type != "Constant" for node in nodes)
 
 
 def expand_family_functions(source: OnnxSource) -> OnnxSource:
-    """The model with its functions expanded, if they hold nodes of the family: within them, shapes are not known."""
+    """Expand the functions of a model if they contain gathers or scatters. Within functions, shapes are unknown."""
     held = any(site.key[0] == "function" for site in source.sites)
     return OnnxSource(expand_functions(source.proto)) if held else source
 
 
 @contextmanager
 def write_model(model: onnx.ModelProto, path: Path) -> Iterator[Path]:
-    """Write the model under the same name in a folder beside ``path``, and move it to ``path`` if all goes well."""
+    """Write the model under the same name in a folder next to ``path``. Move it to ``path`` if the block succeeds."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         draft = Path(folder) / path.name
         _write(model, draft)
@@ -91,16 +91,16 @@ def _write(model: onnx.ModelProto, path: Path) -> None:
 
 
 def check_converted(ir: Path, written: Path, inputs: Arrays) -> None:
-    """Run the IR and the rewritten model, which was converted to ONNX on the way; ModelError if they differ."""
+    """Run the IR and the rewritten model, which was made by way of ONNX; ModelError if their results differ."""
     models = (load(each) for each in (ir, written))
     mine, theirs = (model.run(name_inputs(model.inputs, list(inputs.values()))) for model in models)
-    # By position, as each format has names of its own.
+    # By position, because each format has its own names.
     if not all(same_bits(*pair) for pair in zip(mine.values(), theirs.values(), strict=True)):
-        raise ModelError("the rewritten model gives other results than the IR, so it is not written")
+        raise ModelError("the rewritten model gives other results than the IR, so it was not written")
 
 
 def _replace_is_nan(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with a comparison in the place of IsNaN, which `convert` does not know."""
+    """Return the model with a comparison instead of IsNaN, which `convert` does not support."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     del copy.graph.node[:]

@@ -1,7 +1,7 @@
-"""``python -m gatherscatter.doctor.fixes.in_runtime RUNTIME MODEL INPUTS RESULTS``: runs of a model by a runtime.
+"""``python -m gatherscatter.doctor.fixes.in_runtime RUNTIME MODEL INPUTS RESULTS``: runs a model in a runtime.
 
-For each line of its standard input it runs the model, and prints the least seconds of a run. The first time it runs the
-model once and writes the results. It has a process of its own, because a model may end it.
+For each line of its standard input, the program runs the model and prints the fewest seconds of a run. The first time
+it runs the model once and writes the results. It is a separate process, because a model may crash it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(runtime: str, model: str, inputs: str, results: str) -> None:
 
 
 def _time(run: Run) -> float:
-    """The least seconds of the runs of a turn."""
+    """Return the fewest seconds of a run in this turn."""
     least, end = float("inf"), perf_counter() + TURN
     while perf_counter() < end:
         start = perf_counter()
@@ -88,7 +88,7 @@ def _load_openvino(model: Path, inputs: Arrays) -> Run:
     from gatherscatter.openvino.engine import load_openvino
 
     loaded = load_openvino(model)
-    # By position in an IR, as each format has names of its own.
+    # By position in an IR, because each format has its own names.
     given = name_inputs(loaded.inputs, list(inputs.values())) if model.suffix.lower() == ".xml" else inputs
     return lambda: loaded.run(given)
 
@@ -103,5 +103,5 @@ LOADERS: dict[str, Callable[[Path, Arrays], Run]] = {
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except Exception as error:  # whatever the runtime raises is its answer
+    except Exception as error:  # any error of the runtime is its answer
         sys.exit(str(error))

@@ -9,7 +9,7 @@ from gatherscatter.findings.nodes import BY_TUPLE
 
 
 def make_nonnegative(draft: ModelDraft) -> None:
-    """Add the size to negative indices. One below -size becomes the size, so that it stays an error."""
+    """Add the size to negative indices. An index below -size becomes the size, so it stays an error."""
     indices = draft.indices
     draft.settled |= {"negative", "too negative"}
     if indices.nonnegative:
@@ -33,23 +33,23 @@ def _indexed_axes(draft: ModelDraft) -> list[int] | int:
     if draft.site.row.kernel in BY_TUPLE:
         first = int(draft.attributes.get("batch_dims", 0))
         if first < 0 or first + draft.k > draft.data.rank:
-            raise UnfixableError("its index tuples are for other axes than data has")
+            raise UnfixableError("batch_dims and the length of its index tuples do not fit the rank of data")
         return list(range(first, first + draft.k))
     return draft.axis
 
 
 def widen(draft: ModelDraft) -> None:
-    """Indices of a type that the version does not take become int64."""
+    """Convert indices of a type that the version does not take to int64."""
     draft.inputs["indices"] = draft.cast(draft.indices, np.int64)
 
 
 def pad_gathered(draft: ModelDraft) -> None:
-    """Make indices as long as data off the axis, by zeros, and cut the result."""
+    """Pad indices with zeros to the size of data off the axis, and cut the result."""
     indices, rank = draft.indices, draft.data.rank
     wanted = draft.node("Shape", indices)
     lacking = draft.node("Sub", draft.node("Shape", draft.data), wanted)
     zero = draft.constant(0)
-    lacking = draft.node("Where", draft.node("Less", lacking, zero), zero, lacking)  # longer ones are to stay an error
+    lacking = draft.node("Where", draft.node("Less", lacking, zero), zero, lacking)  # longer ones must stay an error
     off = draft.constant([0 if axis == draft.axis else 1 for axis in range(rank)])
     pads = draft.node("Concat", draft.constant([0] * rank), draft.node("Mul", lacking, off), axis=0)
     padded = draft.node("Pad", indices, pads, np.zeros((), indices.dtype))
@@ -59,7 +59,7 @@ def pad_gathered(draft: ModelDraft) -> None:
 
 
 def copy_whole(draft: ModelDraft) -> None:
-    """A GatherND by empty tuples is a copy of data for each."""
+    """Replace a GatherND by empty tuples, which gives a copy of data for each tuple."""
     if draft.attributes.get("batch_dims", 0) != 0:
         raise UnfixableError("GatherND with batch_dims and index tuples of length 0")
     rank = draft.indices.rank
@@ -71,6 +71,6 @@ def copy_whole(draft: ModelDraft) -> None:
 
 
 def pass_data_through(draft: ModelDraft) -> None:
-    """A scatter with no indices gives data."""
+    """Replace a scatter without indices, which gives data, by Identity."""
     draft.op_type, draft.attributes = "Identity", {}
     draft.inputs = {"data": draft.data}

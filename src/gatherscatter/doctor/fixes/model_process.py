@@ -1,4 +1,4 @@
-"""A process of its own for a model in a runtime, which the model may end."""
+"""Run a model in a runtime in a separate process, because the model may crash it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from gatherscatter.models.tensor_files import read_tensors
 
 TIME_LIMIT = 300.0  # seconds of a process
-TURN = 0.02  # seconds in which a short model runs again and again
+TURN = 0.02  # seconds for which a short model runs repeatedly
 LONGEST = 300  # characters of a message
 
 
 class RunError(Exception):
-    """What a runtime did instead of giving a result."""
+    """A runtime gave no result. The text says what happened instead."""
 
 
 class ModelProcess:
@@ -30,7 +30,7 @@ class ModelProcess:
     ----------
     runtime : a key of `in_runtime.LOADERS`
     model, inputs : the files of a model and of its inputs
-    results : the file for the results of the first run; what the runtime prints goes into a ``.txt`` beside it
+    results : the file for the results of the first run; the output of the runtime goes into a ``.txt`` next to it
     """
 
     def __init__(self, runtime: str, model: Path, inputs: Path, results: Path) -> None:
@@ -40,7 +40,7 @@ class ModelProcess:
         with self._messages.open("wb") as messages:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, runtime, str(model), str(inputs), str(results)],
-                bufsize=0,  # so that nothing is left to write when the process has ended
+                bufsize=0,  # then nothing remains to be written when the process has ended
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=messages,
@@ -61,7 +61,7 @@ class ModelProcess:
         self._process.__exit__(kind, error, traceback)
 
     def run(self) -> float:
-        """Run the model: once when called first, and for a short while later. The least seconds of a run.
+        """Run the model and return the fewest seconds of a run. The first call runs it once, later calls repeatedly.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class ModelProcess:
         return float(answer)
 
     def read_results(self) -> Mapping[str, np.ndarray]:
-        """The results of the first run."""
+        """Return the results of the first run."""
         tensors = read_tensors(self._results)
         return {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in tensors.items()}
 

@@ -1,4 +1,4 @@
-"""A rewritten model on the runtimes it is for, as far as they are installed."""
+"""Run a rewritten model on its targets, if they are installed, and compare the results."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ RUNNERS = ("onnxruntime", "openvino")
 
 
 def why_not_run(target: str, path: Path) -> str:
-    """Why one of `RUNNERS` can't run a model here; empty if it can."""
+    """Return why one of `RUNNERS` can't run a model here; empty if it can."""
     if find_missing([target]):
         return "it is not installed"
     if target == OWN_RUNTIME and path.suffix.lower() == ".xml":
-        return "it takes no IR"
+        return "it does not read IRs"
     return ""
 
 
 def compare_on(target: str, path: Path, inputs: Mapping[str, Any], expected: Mapping[str, np.ndarray]) -> str:
-    """How the results of one of `RUNNERS` compare with those expected, in a few words."""
+    """Describe how the results of one of `RUNNERS` compare with those expected."""
     if reason := why_not_run(target, path):
         return f"not run: {reason}"
     try:
@@ -36,10 +36,10 @@ def compare_on(target: str, path: Path, inputs: Mapping[str, Any], expected: Map
         differing = [
             (name, mine, theirs) for name, mine, theirs in _pairs(expected, results) if not same_bits(mine, theirs)
         ]
-    except Exception as error:  # whatever a runtime raises is its answer
+    except Exception as error:  # any error of a runtime is its answer
         return f"fails: {' '.join(str(error).split())[:LONGEST]}"
     if not differing:
-        return "the same bits"
+        return "bit-for-bit identical"
     return "; ".join(f"output {name!r} {_distance(mine, theirs)}" for name, mine, theirs in differing)
 
 
@@ -59,14 +59,14 @@ def write_inputs(folder: Path, inputs: Mapping[str, Any]) -> Path:
 
 
 def same_results(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
-    """Whether two runs gave the same bits."""
+    """Whether the results of two runs are bit-for-bit identical."""
     return len(one) == len(other) and all(same_bits(mine, theirs) for _, mine, theirs in _pairs(one, other))
 
 
 def _pairs(
     expected: Mapping[str, np.ndarray], results: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """By position: some runtimes have names of their own for outputs."""
+    """Pair the results by position: some runtimes have their own names for outputs."""
     for (name, mine), theirs in zip(expected.items(), results.values(), strict=True):
         yield name, mine, theirs
 
@@ -78,9 +78,9 @@ def _distance(expected: np.ndarray, result: Any) -> str:
         return "differs"
     finite = np.isfinite(expected) & np.isfinite(result)
     if not np.array_equal(np.where(finite, 0, expected), np.where(finite, 0, result), equal_nan=True):
-        return "differs in what is infinite or NaN"
+        return "differs in infinite or NaN elements"
     apart = np.abs(expected[finite].astype(np.float64) - result[finite].astype(np.float64)).max(initial=0)
     if apart == 0:
         return "differs in the sign of zeros only"
     largest = np.abs(expected[finite].astype(np.float64)).max(initial=0)
-    return f"differs by {apart:.2g} at most, where the largest value is {largest:.2g}"
+    return f"differs by at most {apart:.2g} (largest value: {largest:.2g})"

@@ -1,4 +1,4 @@
-"""The proof that a rewritten model means the same: both run, and every bit of every result is compared."""
+"""The proof that a rewritten model equals the original: both run, and every bit of every result is compared."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from gatherscatter.onnx.model import load_onnx
 from gatherscatter.specs.table import OpVersion
 
 RANDOM = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli")
-RUNS = 12  # with inputs made up
-SECONDS = 30.0  # after which no more of these are begun
+RUNS = 12  # with generated inputs
+SECONDS = 30.0  # after which no more of these begin
 
 Outcome = dict[str, np.ndarray] | type[Exception]
 
 
 @dataclass(frozen=True)
 class Proof:
-    """How often both models ran: with the inputs given, with such as were made up, and how often both refused.
+    """The numbers of runs of both models: with the inputs given, with random inputs, and those that both refused.
 
     ``inputs`` and ``results`` are those of the first run that succeeded.
     """
@@ -42,12 +42,12 @@ class Proof:
 
 
 def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: int) -> Proof:
-    """Run both models with the inputs given and with others; ModelError where they differ, or none could be run."""
+    """Run both models with the inputs given and with random ones; ModelError if results differ or no run succeeds."""
     limits: Limits = {}
     source = OnnxSource(_fix_seeds(original.proto))
     model, fixed = source.load(_make_limit_observer(source, limits)), load_onnx(_fix_seeds(rewritten.proto))
     named = {} if given is None else name_inputs(model.inputs, given)
-    # In the model's order, as an IR gets its inputs by position.
+    # In the model's order, because an IR gets its inputs by position.
     first = {info.name: named[info.name] for info in model.inputs} if named else {}
     good: list[tuple[Arrays, dict[str, np.ndarray]]] = []
     refused = 0
@@ -55,19 +55,19 @@ def prove(original: OnnxSource, rewritten: OnnxSource, given: Any | None, seed: 
         mine, theirs = _try_model(model, inputs), _try_model(fixed, inputs)
         difference = _difference(mine, theirs)
         if difference:
-            raise ModelError(f"the rewritten model gives other results, so it is not written: {difference}")
+            raise ModelError(f"the rewritten model gives other results, so it was not written: {difference}")
         if isinstance(mine, dict):
             good.append((inputs, mine))
         else:
             refused += 1
     if not good:
-        raise ModelError("no inputs could be made up that the model takes: give some, to prove a rewritten model by")
+        raise ModelError("no generated inputs fit the model; give inputs to prove the rewritten model equal")
     shown = 0 if given is None else 1
     return Proof(shown, len(good) - shown, refused, *good[0])
 
 
 def _fix_seeds(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy whose random numbers are the same in each run, and in the other model, which has these nodes, too."""
+    """Return a copy with fixed seeds. Its random numbers are the same in each run and in the other model."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     nodes = (node for body in (copy.graph, *copy.functions) for node in walk(body.node))
@@ -78,7 +78,7 @@ def _fix_seeds(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _inputs(model: Model, given: Arrays | None, limits: Limits, seed: int) -> Iterator[Arrays]:
-    """Those given, which the model is known to take, and others of the same shapes; or such as the model takes."""
+    """Yield the inputs given, and random ones of the same shapes. Without inputs, find shapes that the model takes."""
     if given is not None:
         yield given
         shapes = {info.name: np.shape(given[info.name]) for info in model.inputs}
@@ -96,7 +96,7 @@ def _inputs(model: Model, given: Arrays | None, limits: Limits, seed: int) -> It
 
 
 def _empty_inputs(model: Model, shapes: Shapes, seed: int) -> Iterator[Arrays]:
-    """Inputs without elements that the model takes."""
+    """Yield inputs without elements that the model takes."""
     for empty in islice(empty_shapes(model.inputs, shapes), RUNS):
         inputs = make_inputs(model.inputs, seed=seed, shapes=dict(empty))
         if isinstance(_try_model(model, inputs), dict):
@@ -104,8 +104,10 @@ def _empty_inputs(model: Model, shapes: Shapes, seed: int) -> Iterator[Arrays]:
 
 
 def _make_limit_observer(source: OnnxSource, limits: Limits) -> Callable[..., None]:
-    """An observer that notes which inputs of the model gathers and scatters read, and in which range their
-    values are as indices; see `TrialInputs`."""
+    """Return an observer of gathers and scatters, for `TrialInputs`.
+
+    It records which inputs of the model they read as indices, and the ranges of these.
+    """
     sites = {site.key: site for site in source.sites}
     inputs = {value.name for value in source.proto.graph.input}
 
@@ -124,7 +126,7 @@ def _make_limit_observer(source: OnnxSource, limits: Limits) -> Callable[..., No
 
 
 def _try_model(model: Model, inputs: Arrays) -> Outcome:
-    """The results, or what kind of error there is."""
+    """Return the results, or the class of the error."""
     try:
         return model.run(inputs)
     except (TypeError, ValueError, IndexError, NotImplementedError, RuntimeError, MemoryError) as error:
@@ -132,7 +134,7 @@ def _try_model(model: Model, inputs: Arrays) -> Outcome:
 
 
 def _difference(mine: Outcome, theirs: Outcome) -> str:
-    """Where two outcomes differ; empty if nowhere."""
+    """Describe the difference between two outcomes; empty if there is none."""
     if not isinstance(mine, dict) or not isinstance(theirs, dict):
         if mine is theirs:
             return ""
@@ -148,7 +150,7 @@ def _outcome_text(outcome: Outcome) -> str:
 
 
 def same_bits(one: Any, other: Any) -> bool:
-    """Whether two results are the same, the sign of zero included; NaN is NaN, whatever its payload."""
+    """Whether two results are equal bit for bit, with the sign of zero. Any NaN equals any other NaN."""
     if isinstance(one, list):
         return isinstance(other, list) and len(one) == len(other) and all(map(same_bits, one, other))
     if one is None or other is None:
@@ -165,5 +167,5 @@ def same_bits(one: Any, other: Any) -> bool:
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:
-    """The bytes of each element."""
+    """Return the bytes of each element."""
     return np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)

@@ -1,4 +1,4 @@
-"""Rewritings made in a model."""
+"""Apply rewritings to a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatherscatter.specs.own_operators import DOMAIN
 
 @dataclass(frozen=True)
 class Change:
-    """What was done at a node, or why something was not."""
+    """A change made at a node, or the reason why it was not possible."""
 
     label: str
     conditions: tuple[str, ...]
@@ -27,7 +27,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Needs:
-    """The conditions that a node is to be rewritten for: where a finding asks for it, and where it does no harm."""
+    """The conditions to rewrite a node for: those of findings that apply, and those that may matter elsewhere."""
 
     asked: tuple[str, ...]
     welcome: tuple[str, ...] = ()
@@ -35,8 +35,10 @@ class Needs:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done in a model, what was left, the names of the nodes that were added, and by the names of those
-    that were rewritten, which conditions are settled by it."""
+    """The changes made in a model, those not possible, and the names of added nodes.
+
+    ``settled`` has, by the name of a rewritten node, the conditions that no longer matter.
+    """
 
     made: list[Change]
     left: list[Change]
@@ -47,14 +49,14 @@ class Outcome:
 def rewrite(
     source: OnnxSource, nodes: Iterable[NodeReport], needs: Mapping[Key, Needs], table: Iterable[Rewriting]
 ) -> Outcome:
-    """Rewrite the nodes of ``source.proto`` in place, for the conditions that each needs an answer to.
+    """Rewrite the nodes of ``source.proto`` in place, for the conditions in the needs of each node.
 
-    Nodes of our domain stay as they are.
+    Nodes of gatherscatter's domain do not change.
     """
     reports = {report.site.key: report for report in nodes if report.site.row.domain != DOMAIN}
     outcome = Outcome([], [], set(), {})
     free = FreeNames(names_of(source.proto))
-    for body in reversed(source.bodies):  # those within a body before the body, which is made anew
+    for body in reversed(source.bodies):  # inner bodies first: the body around them is built again
         own = Outcome([], [], outcome.added, outcome.settled)
         made = [node for each in _rewrite_nodes(body, reports, needs, tuple(table), free, own) for node in each]
         outcome.made[:0], outcome.left[:0] = own.made, own.left
@@ -98,7 +100,7 @@ def _rewrite_nodes(
 
 
 def _apply(draft: ModelDraft, needs: Needs, table: tuple[Rewriting, ...], outcome: Outcome) -> bool:
-    """Whether anything was rewritten."""
+    """Apply the rewritings to a node. Return whether it changed."""
     label, done, reasons = draft.site.label, set[str](), dict[str, str]()
     for rewriting in table:
         answered = tuple(name for name in rewriting.conditions if name in (*needs.asked, *needs.welcome))

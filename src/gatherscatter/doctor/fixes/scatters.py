@@ -1,4 +1,4 @@
-"""Rewritings of scatters: repeated places, and reductions that runtimes lack or get wrong."""
+"""Rewritings of scatters: repeated indices, and reductions that runtimes lack or get wrong."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gatherscatter.onnx.tensors import from_array
 
 
 def keep_last(draft: ModelDraft) -> None:
-    """Of constant indices that name one place, without a reduction, keep the last."""
+    """Keep the last of constant indices that name the same place, in a scatter without a reduction."""
     make_nonnegative(draft)
     indices, updates = draft.indices.value, draft.tensor("updates")
     if indices is None:
-        raise UnfixableError("the size of an axis is not known, which its negative indices need")
+        raise UnfixableError("it has negative indices along an axis of unknown size")
     if draft.op_type == "ScatterND":
         rows = indices.reshape(-1, draft.k)
         whole = draft.product(draft.data, draft.k, draft.data.rank)
@@ -42,14 +42,16 @@ def keep_last(draft: ModelDraft) -> None:
 
 
 def _last_of_each(rows: np.ndarray) -> np.ndarray:
-    """The positions of rows that do not come again later."""
+    """Return the positions of rows that are not repeated later."""
     _, from_end = np.unique(rows[::-1], axis=0, return_index=True)
     return np.sort(len(rows) - 1 - from_end)
 
 
 def apply_one_by_one(draft: ModelDraft) -> None:
-    """A ScatterND becomes a ScatterElements over two axes: the rows that tuples name, and what is in a row. Runtimes
-    take its updates one after the other."""
+    """Replace a ScatterND by a ScatterElements over two axes: the rows that tuples name, and the elements of a row.
+
+    Runtimes apply the updates of a ScatterElements one after the other.
+    """
     data, indices, updates, k = draft.data, draft.indices, draft.tensor("updates"), draft.k
     if k:  # a runtime that checks tuples may read and write before the start of the table
         make_nonnegative(draft)
@@ -72,7 +74,7 @@ def apply_one_by_one(draft: ModelDraft) -> None:
 
 
 def has_wide_rows(draft: ModelDraft) -> bool:
-    """Whether a tuple may name more or fewer elements than one."""
+    """Whether a tuple may name a number of elements other than one."""
     shape, k = draft.data.shape, (draft.indices.shape or (None,))[-1]
     return shape is None or k is None or math.prod(dim or 0 for dim in shape[k:]) != 1
 
@@ -80,7 +82,7 @@ def has_wide_rows(draft: ModelDraft) -> bool:
 def repeat_last(draft: ModelDraft) -> None:
     """Give each update of a ScatterND the values of the last one for the same row. Then their order does not matter.
 
-    Rows are copied as a whole. A ScatterElements would take them apart.
+    Rows are copied as a whole. A ScatterElements would copy single elements.
     """
     make_nonnegative(draft)
     data, indices, updates, k = draft.data, draft.indices, draft.tensor("updates"), draft.k
@@ -98,7 +100,7 @@ def repeat_last(draft: ModelDraft) -> None:
 
 
 def _row_numbers(draft: ModelDraft, tuples: BuiltTensor, k: int) -> BuiltTensor:
-    """The row of the flattened data that each tuple names, as (n, 1); bad tuples name a row that there is not."""
+    """Return the row of the flattened data that each tuple names, as (n, 1). Bad tuples get a row out of range."""
     if k == 0:
         return draft.constant([[0]])
     if k == 1:
@@ -114,11 +116,11 @@ def _row_numbers(draft: ModelDraft, tuples: BuiltTensor, k: int) -> BuiltTensor:
 
 
 def keep_nan(draft: ModelDraft) -> None:
-    """Put NaN where data or an update is NaN, after a min or max."""
+    """After a min or max, put NaN wherever data or an update is NaN."""
     data, indices, updates = draft.data, draft.indices, draft.tensor("updates")
     op_type, attributes = draft.op_type, draft.attributes | {"reduction": "max"}
     if draft.scope.opset < 18:
-        raise UnfixableError("opset 18 is needed")
+        raise UnfixableError("the rewriting needs opset 18 or newer")
 
     def step(result: BuiltTensor) -> BuiltTensor:
         held, marks = (draft.cast(draft.node("IsNaN", each), np.int32) for each in (data, updates))
@@ -130,8 +132,11 @@ def keep_nan(draft: ModelDraft) -> None:
 
 
 def reduce_in_wider_type(draft: ModelDraft) -> None:
-    """Reduce in float32 or int32 and go back: the same values for min and max, and where each place of data gets one
-    update only, as halves are then rounded once in either way."""
+    """Reduce in float32 or int32, and convert the result back.
+
+    For min and max this is exact. So it is where each place of data gets one update only: a half is then rounded once
+    in either type.
+    """
     data = draft.data
     wider = np.dtype(np.int32 if data.element_type == "bool" else np.float32)
     own = data.dtype
@@ -141,21 +146,21 @@ def reduce_in_wider_type(draft: ModelDraft) -> None:
 
 
 def rename(draft: ModelDraft) -> None:
-    """Scatter is the old name of ScatterElements."""
+    """Rename Scatter, the old name of ScatterElements."""
     draft.op_type = "ScatterElements"
 
 
 def scatter_by_element(draft: ModelDraft) -> None:
-    """A TensorScatter becomes a ScatterElements, its positions counted on from the write indices."""
+    """Replace a TensorScatter by a ScatterElements at the positions that follow the write indices."""
     past, update, axis = draft.data, draft.tensor("update"), draft.axis
     if past.element_type is None or past.element_type.startswith(("float8", "float4", "int4", "uint4")):
-        raise UnfixableError(f"ScatterElements has no {past.element_type or 'type that is not known'}")
+        raise UnfixableError(f"ScatterElements does not take {past.element_type or 'data of unknown type'}")
     size = draft.shape(past, axis)
     steps = draft.node("Range", draft.constant(0), draft.shape(update, axis), draft.constant(1))
     places = draft.node("Reshape", steps, draft.constant([-1 if each == axis else 1 for each in range(past.rank)]))
     if start := draft.inputs.pop("write_indices", None):
         first = start
-        if draft.attributes["mode"] == "linear":  # there a negative start is an error
+        if draft.attributes["mode"] == "linear":  # in this mode, a negative start is an error
             first = draft.node("Where", draft.node("Less", first, draft.constant(0)), size, first)
         column = draft.node("Reshape", first, draft.constant([-1] + [1] * (past.rank - 1)))
         places = draft.node("Add", column, places)

@@ -1,4 +1,4 @@
-"""The rewritings: which condition of a finding each is an answer to, and at which nodes it can be made."""
+"""The rewritings: the conditions of findings that each one resolves, and the nodes to which it applies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HALVES = ("float16", "bfloat16")
 
 @dataclass(frozen=True)
 class Rewriting:
-    """An answer to findings with one of these conditions, at nodes where ``applies``.
+    """A rewriting for findings with one of these conditions, at nodes where ``applies`` is true.
 
     ``conditions`` are keys of `gatherscatter.findings.catalog.CONDITIONS`.
     """
@@ -33,7 +33,7 @@ def _has_floats(draft: ModelDraft) -> bool:
 
 
 def _may_have_rows_of_strings(draft: ModelDraft) -> bool:
-    """Then no Gather may take updates: ONNX Runtime copies only the first string of a row."""
+    """Whether rows may hold several strings. ONNX Runtime's Gather copies only the first string of a row."""
     return draft.data.element_type in (None, "string") and scatters.has_wide_rows(draft)
 
 
@@ -45,11 +45,11 @@ def _repeats_constants(draft: ModelDraft) -> bool:
     return draft.indices.value is not None and not draft.unique and draft.told.counts["k=0"] == 0
 
 
-# What makes a model legal; done first, and what is left is compared with the result of this.
+# Rewritings that make a model legal. They come first. The proof compares the final model with their result.
 REPAIRS = (
     Rewriting(
         ("always",),
-        "indices made int64, which the operator takes",
+        "indices were converted to int64, which the operator takes",
         lambda draft: (
             "indices" in draft.inputs
             and draft.indices.element_type in ("int8", "int16", "int32", "uint8", "uint16", "uint32")
@@ -59,7 +59,7 @@ REPAIRS = (
     ),
 )
 
-# In the order in which they are made: each sees the node as those before have left it.
+# In the order in which they are applied: each one gets the node with the changes of those before it.
 REWRITINGS = (
     Rewriting(
         ("always",),
@@ -81,20 +81,22 @@ REWRITINGS = (
     ),
     Rewriting(
         ("always",),
-        "min and max of halves and bools are taken in float32 and int32",
+        "min and max of halves and bools are computed in float32 and int32",
         lambda draft: _is_min_or_max(draft) and draft.data.element_type in (*HALVES, "bool"),
         scatters.reduce_in_wider_type,
     ),
     Rewriting(
         ("always",),
-        "halves are added or multiplied in float32, which is exact where no place is repeated",
+        "halves are added or multiplied in float32, which is exact because no index is repeated",
         lambda draft: draft.reduction in ("add", "mul") and draft.data.element_type in HALVES and draft.unique,
         scatters.reduce_in_wider_type,
     ),
-    Rewriting(("repeated",), "of repeated indices the last was kept", _repeats_constants, scatters.keep_last),
+    Rewriting(
+        ("repeated",), "for repeated indices, only the last update was kept", _repeats_constants, scatters.keep_last
+    ),
     Rewriting(
         ("negative",),
-        "negative indices were made positive",
+        "the size of the axis was added to negative indices",
         lambda draft: (
             draft.site.row.index_range == "negative"
             and "indices" in draft.inputs
@@ -118,7 +120,7 @@ REWRITINGS = (
     ),
     Rewriting(
         ("repeated", "k=0"),
-        "ScatterND became ScatterElements, whose updates are made one after the other",
+        "ScatterND became ScatterElements, which applies updates one after the other",
         lambda draft: draft.op_type == "ScatterND" and (not draft.unique or draft.told.counts["k=0"] == 1),
         scatters.apply_one_by_one,
     ),
@@ -136,21 +138,23 @@ REWRITINGS = (
     ),
     Rewriting(
         ("shorter indices",),
-        "indices of GatherElements were made as long as data off the axis, and the result cut",
+        "indices of GatherElements were padded to the size of data off the axis, and the result was cut",
         lambda draft: draft.op_type == "GatherElements",
         indices.pad_gathered,
     ),
 )
 
-# Why a condition is left as it is, where no rewriting is an answer to it.
+# The reasons why no rewriting resolves a condition.
 LEFT = {
-    "wide values": "the runtime holds 64-bit numbers in 32 bits from the model's inputs on, so nothing within the "
-    "graph saves them: make the values fit, or run this model elsewhere",
-    "wide indices": "the runtime holds 64-bit numbers in 32 bits from the model's inputs on: make the indices fit",
-    "out of range": "a bad index is an error by the specification, and no operator raises one: check indices before",
-    "too negative": "a bad index is an error by the specification, and no operator raises one: check indices before",
-    "empty indices": "whether indices are empty is known at run time only: don't call the model with none",
-    "empty axis": "the specification has an error here, and no operator raises one",
-    "always": "no rewriting gives just the same results (halves computed in float32 would be rounded otherwise)",
+    "wide values": "the runtime converts 64-bit inputs of the model to 32 bits, so no change of the graph helps; "
+    "use values that fit in 32 bits, or another runtime",
+    "wide indices": "the runtime converts 64-bit inputs of the model to 32 bits; use indices that fit in 32 bits",
+    "out of range": "the specification demands an error for a bad index, and no operator raises one; check indices "
+    "before you run the model",
+    "too negative": "the specification demands an error for a bad index, and no operator raises one; check indices "
+    "before you run the model",
+    "empty indices": "only a run shows whether indices are empty; don't run the model with empty indices",
+    "empty axis": "the specification demands an error here, and no operator raises one",
+    "always": "no rewriting gives exactly the same results (halves computed in float32 would be rounded differently)",
 }
-NO_ANSWER = "no rewriting is known that keeps the meaning"
+NO_ANSWER = "no known rewriting keeps the results the same"

@@ -1,4 +1,4 @@
-"""Inputs for a model that show much: indices in the whole range of their axes, some bad, and values of many kinds."""
+"""Random inputs for a model: indices in the whole range of their axes, some of them bad, and values of many kinds."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 from gatherscatter.model_interface import Model, ModelError, TensorInfo
 from gatherscatter.models.random_inputs import make_inputs, numpy_type
 
-OPEN_SIZES = (3, 8, 2, 1, 64)  # tried for dims that the model leaves open
+OPEN_SIZES = (3, 8, 2, 1, 64)  # sizes to try for dims that the model leaves open
 TRIES = 130
 SECONDS = 30.0  # after which no more shapes are tried
 
 Arrays = Mapping[str, Any]
 Shapes = Mapping[str, tuple[int, ...]]
 Dim = int | tuple[str, int]
-Limits = dict[str, list[tuple[int, int]]]  # of the columns of tuples, or one of single indices: the least, and the end
+Limits = dict[str, list[tuple[int, int]]]  # the range [least, end) of each column of tuples, or of single indices
 
 
 class TrialInputs:
-    """Inputs of a model by number, the first made of zeros where they are integers.
+    """Inputs of a model by number. In inputs number 0, all integers are 0.
 
-    ``shapes`` are those to make; ``limits`` has, for inputs that are indices, the sizes of the axes that they go into;
-    of other integers in ``given``, the values are taken, as they may become indices, too.
+    ``shapes`` are the shapes to make. ``limits`` has the valid ranges of inputs that are used as indices. Other
+    integers are drawn from the values in ``given``, because they may also become indices.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class TrialInputs:
         return {info.name: self._array(generator, info, arrays[info.name], number) for info in self._declared}
 
     def _array(self, generator: np.random.Generator, info: TensorInfo, made: np.ndarray, number: int) -> np.ndarray:
-        """Now and then an index is bad, or a value is NaN."""
+        """Return one input. In some runs an index is bad or a value is NaN."""
         if limits := self._limits.get(info.name):
             return _indices(generator, made, limits, bad=number % 4 == 3)
         is_float = numpy_type(info).kind == "f" or info.element_type == "bfloat16"
@@ -64,7 +64,7 @@ class TrialInputs:
 
 
 def find_shapes(model: Model, runs: Callable[[Arrays], bool]) -> dict[str, tuple[int, ...]] | None:
-    """Shapes of inputs with which the model runs; None if none were found."""
+    """Return shapes of inputs with which the model runs; None if none were found."""
     if any(info.shape is None for info in model.inputs):
         return None
     start = time.monotonic()
@@ -72,7 +72,7 @@ def find_shapes(model: Model, runs: Callable[[Arrays], bool]) -> dict[str, tuple
         try:
             if runs(make_inputs(model.inputs, shapes=shapes)):
                 return shapes
-        except ModelError:  # they would fill the memory, or are of a type that none can be made of
+        except ModelError:  # the inputs would fill the memory, or have a type that can't be generated
             continue
         if time.monotonic() - start > SECONDS:
             break
@@ -80,7 +80,7 @@ def find_shapes(model: Model, runs: Callable[[Arrays], bool]) -> dict[str, tuple
 
 
 def _candidates(declared: Sequence[TensorInfo]) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Shapes with sizes for the dims left open: all the same first, then in combinations."""
+    """Yield shapes with sizes for the open dims: first all the same, then in combinations."""
     keyed, dims = _dims(declared)
     equal = ((size,) * len(dims) for size in OPEN_SIZES)
     for sizes in chain(equal, product(OPEN_SIZES, repeat=len(dims))):
@@ -89,7 +89,7 @@ def _candidates(declared: Sequence[TensorInfo]) -> Iterator[dict[str, tuple[int,
 
 
 def empty_shapes(declared: Sequence[TensorInfo], shapes: Shapes) -> Iterator[Shapes]:
-    """The shapes with 0 for each dim in turn that the model leaves open."""
+    """Yield the shapes with 0 for one of the open dims, for each in turn."""
     keyed, dims = _dims(declared)
     for empty in dims:
         yield {
@@ -99,13 +99,13 @@ def empty_shapes(declared: Sequence[TensorInfo], shapes: Shapes) -> Iterator[Sha
 
 
 def _dims(declared: Sequence[TensorInfo]) -> tuple[dict[str, list[Dim]], list[Dim]]:
-    """The dims of each input, and all those left open."""
+    """Return the dims of each input, and all open dims."""
     keyed = {info.name: [_dim(info, axis) for axis in range(len(info.shape or ()))] for info in declared}
     return keyed, list(dict.fromkeys(dim for each in keyed.values() for dim in each if not isinstance(dim, int)))
 
 
 def _dim(info: TensorInfo, axis: int) -> Dim:
-    """A size, or what stands for one: dims of one name are one, and each without a name is one of its own."""
+    """Return a size, or a key for an open dim. Dims of the same name share a key; each unnamed dim has its own."""
     dim = (info.shape or ())[axis]
     if isinstance(dim, int):
         return dim
@@ -115,7 +115,7 @@ def _dim(info: TensorInfo, axis: int) -> Dim:
 def _indices(
     generator: np.random.Generator, made: np.ndarray, ranges: Sequence[tuple[int, int]], *, bad: bool
 ) -> np.ndarray:
-    """Indices in the whole of their ranges; with ``bad``, one of them just outside."""
+    """Return indices in the whole of their ranges. With ``bad``, one of them is just outside."""
     low, end = np.array(ranges, np.int64).T
     array = generator.integers(low, np.maximum(end, low + 1), size=made.shape).astype(made.dtype)
     if bad and array.size:
@@ -126,7 +126,7 @@ def _indices(
 
 
 def _floats(generator: np.random.Generator, made: np.ndarray, *, with_nan: bool) -> np.ndarray:
-    """Values of both signs and many sizes, some whole, some NaN."""
+    """Return values of both signs and many magnitudes. Some are whole, some are NaN."""
     values = generator.standard_normal(made.shape) * 10.0 ** generator.integers(-2, 3, size=made.shape)
     values = np.where(generator.random(made.shape) < 0.2, np.round(values), values)
     if with_nan:

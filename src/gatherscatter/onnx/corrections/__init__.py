@@ -1,7 +1,7 @@
-"""Operators as their specification has them, where the reference evaluator's own (onnx 1.23) differ from it.
+"""Corrected operators, for those of the reference evaluator (onnx 1.23) that depart from their specification.
 
-Each class says at which opsets it takes the place of the reference evaluator's. Where that one does most of the work,
-the class has one of it and puts right what goes in or comes out.
+Each class names the opsets at which it replaces the reference evaluator's operator. If that operator does most of the
+work, the class calls it and corrects its inputs or outputs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EVERY_OPSET = range(1, 1000)
 
 
 class Correction(OpRun):
-    """An operator of the default domain, with the default attributes of the version it stands for."""
+    """An operator of the default domain, with the default attributes of the version that it implements."""
 
     op_domain = ""
     opsets = EVERY_OPSET
@@ -54,14 +54,14 @@ class BatchNormalization(Correction):
 
 
 class GlobalMaxPool(Correction):
-    """Takes any number of dimensions; the reference evaluator expects images (onnx/onnx#7682)."""
+    """Accepts any number of dimensions; the reference evaluator expects images (onnx/onnx#7682)."""
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
 
 
 class LRN(Correction):
-    """Normalizes all channels; the reference evaluator does so with as many as the batch has entries."""
+    """Normalizes all channels; the reference evaluator normalizes as many channels as the batch has entries."""
 
     def _run(self, x: np.ndarray, *, alpha: float, beta: float, bias: float, size: int) -> tuple[np.ndarray]:
         squares = np.empty_like(x)
@@ -80,7 +80,7 @@ class LpNormalization(Correction):
 
 
 class PreparedCorrection(Correction):
-    """Has the reference evaluator's operator of some opset do the work."""
+    """Calls the reference evaluator's operator of some opset."""
 
     like: tuple[str, int] | None = None  # operator and opset; None: its own
 
@@ -91,7 +91,7 @@ class PreparedCorrection(Correction):
 
 
 class _RowwiseCorrection(PreparedCorrection):
-    """All dimensions from ``axis`` on are one row; the reference evaluator takes the axis alone, as in later opsets."""
+    """Treats all dimensions from ``axis`` on as one row; the reference evaluator uses one axis, as in later opsets."""
 
     opsets = range(1, 13)
 
@@ -105,7 +105,7 @@ class _RowwiseCorrection(PreparedCorrection):
 
 
 class DequantizeLinear(PreparedCorrection):
-    """The reference evaluator has none of these opsets."""
+    """Implements opsets that the reference evaluator lacks."""
 
     opsets = range(10, 19)
     like = ("DequantizeLinear", 19)
@@ -115,7 +115,7 @@ class DequantizeLinear(PreparedCorrection):
 
 
 class Resize(PreparedCorrection):
-    """Has nothing but scales; the reference evaluator takes them for a region."""
+    """Has scales only; the reference evaluator reads them as a region."""
 
     opsets = range(10, 11)
     like = ("Resize", 11)
@@ -126,13 +126,13 @@ class Resize(PreparedCorrection):
 
 
 class Upsample(Resize):
-    """What Resize was before; the reference evaluator takes no scales from an attribute, and doesn't interpolate."""
+    """The predecessor of Resize; the reference evaluator ignores a scales attribute, and doesn't interpolate."""
 
     opsets = range(7, 10)
 
 
 class RoiAlign(PreparedCorrection):
-    """Regions don't shift by half a pixel; the reference evaluator's do, as in later opsets."""
+    """Does not shift regions by half a pixel; the reference evaluator does, as in later opsets."""
 
     opsets = range(10, 16)
 
@@ -141,7 +141,7 @@ class RoiAlign(PreparedCorrection):
 
 
 class GridSample(PreparedCorrection):
-    """The reference evaluator knows the modes by the names of later opsets."""
+    """Accepts the old names of modes; the reference evaluator has those of later opsets only."""
 
     opsets = range(16, 20)
 
@@ -151,14 +151,14 @@ class GridSample(PreparedCorrection):
 
 
 class OneHot(PreparedCorrection):
-    """The depth may be an array of one element; the reference evaluator wants a scalar."""
+    """Accepts an array of one element as the depth; the reference evaluator requires a scalar."""
 
     def _run(self, indices: np.ndarray, depth: Any, values: np.ndarray, axis: int) -> Any:
         return self.reference._run(indices, np.reshape(depth, ()), values, axis=axis)
 
 
 class Pad(PreparedCorrection):
-    """Negative pads cut; the reference evaluator raises an error."""
+    """Cuts data at negative pads; the reference evaluator raises an error."""
 
     opsets = range(11, 1000)
     like = ("Pad", 18)
@@ -172,12 +172,12 @@ class Pad(PreparedCorrection):
 
 
 class ConvTranspose(PreparedCorrection):
-    """Has groups and an output shape; the reference evaluator fails on both."""
+    """Supports groups and an output shape; the reference evaluator fails on both."""
 
     def _run(
         self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, group: int, **attributes: Any
     ) -> tuple[np.ndarray]:
-        if attributes["output_shape"] is not None:  # pads are not given then, but follow as they do for SAME_LOWER
+        if attributes["output_shape"] is not None:  # then pads are not given, but computed as for SAME_LOWER
             upper = attributes["auto_pad"] == "SAME_UPPER"
             attributes |= {"pads": None, "auto_pad": "SAME_UPPER" if upper else "SAME_LOWER"}
         biases = [None] * group if bias is None else np.split(bias, group)
@@ -199,5 +199,5 @@ _CORRECTIONS: list[type[Correction]] = [
 
 
 def corrected_ops(opset: int) -> list[type[OpRun]]:
-    """The classes that take the place of the reference evaluator's own at an opset of the default domain."""
+    """Return the classes that replace those of the reference evaluator at an opset of the default domain."""
     return [Loop, MaxPool, RegexFullMatch, *RECURRENT, *(kind for kind in _CORRECTIONS if opset in kind.opsets)]

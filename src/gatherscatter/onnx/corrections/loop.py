@@ -1,7 +1,7 @@
-"""The Loop operator, as its specification has it.
+"""The Loop operator, as its specification defines it.
 
-The reference evaluator's own (onnx 1.23) runs no iteration when the condition is left out, joins the scan outputs
-along their first axis instead of stacking them along a new one, and fails when there was no iteration.
+The reference evaluator's Loop (onnx 1.23) runs no iteration if the condition is omitted. It joins the scan outputs
+along their first axis instead of stacking them along a new one. And it fails if there was no iteration.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from onnx.reference.op_run import OpRun
 
 
 class Loop(OpRun):
-    """Runs a subgraph while a condition holds, at most a number of times."""
+    """Runs a subgraph while a condition holds, up to a number of times."""
 
     op_domain = ""
-    body: ReferenceEvaluator  # the attribute, made by OpRun
+    body: ReferenceEvaluator  # set by OpRun from the attribute
 
     def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
         super().__init__(onnx_node, run_params, schema)
@@ -33,7 +33,7 @@ class Loop(OpRun):
             raise ValueError(f"Loop has {len(onnx_node.input) - 2} carried values; its body takes {self.carried}")
 
     def need_context(self) -> bool:
-        """The body sees the values of the enclosing graphs."""
+        """Return True: the body reads values of the enclosing graphs."""
         return True
 
     def _run(
@@ -66,7 +66,7 @@ def _to_bool(condition: Any) -> bool:
 
 
 def _empty(of: onnx.TypeProto) -> np.ndarray:
-    """What no iteration yields: no elements, of the declared type and (as far as it is known) shape."""
+    """Return the scan output of no iterations: no elements, with the declared type and the known part of the shape."""
     tensor = of.tensor_type
     dims = [max(dim.dim_value, 0) for dim in tensor.shape.dim]
     return np.empty((0, *dims), dtype=onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))

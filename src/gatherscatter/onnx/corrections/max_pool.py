@@ -1,6 +1,7 @@
-"""The MaxPool operator, as its specification has it.
+"""The MaxPool operator, as its specification defines it.
 
-The reference evaluator's own (onnx 1.23) pads the wrong dimensions where pads differ, and counts wrongly by SAME_LOWER.
+The reference evaluator's MaxPool (onnx 1.23) pads the wrong dimensions if pads differ, and counts windows wrongly with
+SAME_LOWER.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from onnx.reference.op_run import OpRun
 
 
 class Windows(NamedTuple):
-    """Where windows lie along one dimension."""
+    """The positions of windows along one dimension."""
 
     before: int  # padding
     after: int
@@ -28,7 +29,7 @@ class Windows(NamedTuple):
     extent: int
 
     def cut(self, padded: np.ndarray, axis: int) -> np.ndarray:
-        """The windows along a dimension of a padded array; their elements lie along a new dimension, the last."""
+        """Return the windows along a dimension of a padded array. Their elements lie along a new last dimension."""
         windows = np.lib.stride_tricks.sliding_window_view(padded, self.extent, axis=axis)
         chosen = [slice(None)] * windows.ndim
         chosen[axis] = slice(0, (self.number - 1) * self.stride + 1, self.stride)
@@ -37,7 +38,7 @@ class Windows(NamedTuple):
 
 
 class MaxPool(OpRun):
-    """The greatest element of each window, and where it is."""
+    """Returns the greatest element of each window, and its position."""
 
     op_domain = ""
 
@@ -86,7 +87,7 @@ def _windows(
         before, after = (0, 0) if auto_pad == "VALID" else bound
         steps = (size + before + after - extent) / stride
         count = 1 + (math.ceil(steps) if ceil_mode else math.floor(steps))
-        if ceil_mode and (count - 1) * stride >= size + before:  # a window in the padding alone
+        if ceil_mode and (count - 1) * stride >= size + before:  # a window entirely in the padding
             count -= 1
     return Windows(before, max((count - 1) * stride + extent - size - before, 0), count, stride, dilation, extent)
 
@@ -96,7 +97,7 @@ def _pad_array(array: np.ndarray, along: Sequence[Windows], fill: float) -> np.n
 
 
 def _cut_windows(padded: np.ndarray, along: Sequence[Windows]) -> np.ndarray:
-    """All windows; the elements of each lie along one dimension, the last."""
+    """Return all windows. The elements of each lie along the last dimension."""
     windows = padded
     for axis, at in enumerate(along, 2):
         windows = at.cut(windows, axis)
@@ -104,7 +105,7 @@ def _cut_windows(padded: np.ndarray, along: Sequence[Windows]) -> np.ndarray:
 
 
 def _places(shape: Sequence[int], storage_order: int) -> np.ndarray:
-    """For each element its place in x, whose last dimensions lie in rows (0) or columns (1)."""
+    """Return the position of each element in x, counted in row-major (0) or column-major (1) order."""
     channels, each = math.prod(shape[:2]), math.prod(shape[2:])
     of_channel = np.arange(each).reshape(shape[2:], order="F" if storage_order else "C")
     starts = each * np.arange(channels).reshape(*shape[:2], *[1] * (len(shape) - 2))

@@ -1,6 +1,6 @@
 """LSTM, GRU and RNN over sequences of different lengths.
 
-The reference evaluator's own (onnx 1.23) run all sequences of a batch to the end, and don't look at some attributes.
+Those of the reference evaluator (onnx 1.23) run all sequences of a batch to the end, and ignore some attributes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gatherscatter.onnx.extra import onnx
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops import load_op
 
-_COMPUTED = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"]}  # whatever the attribute says
+_COMPUTED = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"]}  # for any value of the attribute
 
 
 class _Recurrent(OpRun):
-    """Runs each sequence by itself where their lengths differ."""
+    """Runs each sequence separately if their lengths differ."""
 
     op_domain = ""
 
@@ -44,7 +44,7 @@ class _Recurrent(OpRun):
         recurrence: np.ndarray,
         bias: np.ndarray | None = None,
         lengths: np.ndarray | None = None,
-        *state: np.ndarray | None,  # initial_h, and of LSTM initial_c and P
+        *state: np.ndarray | None,  # initial_h, and for LSTM initial_c and P
         **attributes: Any,
     ) -> Any:
         def steps(x: np.ndarray, state: Sequence[np.ndarray | None]) -> Any:
@@ -60,7 +60,7 @@ class _Recurrent(OpRun):
             whole, *last = steps(own, [*begin, *state[2:]])
             rest = [(0, x.shape[time] - length if axis == time else 0) for axis in range(whole.ndim)]
             sequences.append([np.pad(whole, rest), *last])
-        batches = (2 * batch, batch, batch)  # where the outputs have it
+        batches = (2 * batch, batch, batch)  # the batch dimensions of the outputs
         return tuple(
             np.concatenate(parts, axis=axis) for axis, parts in zip(batches, zip(*sequences, strict=True), strict=False)
         )

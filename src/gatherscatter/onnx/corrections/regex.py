@@ -1,7 +1,7 @@
-"""The RegexFullMatch operator, in a process that can be ended.
+"""The RegexFullMatch operator, in a separate process with a time limit.
 
-Expressions are RE2's, which takes time linear in the text. The reference evaluator has Python's ``re``, which takes
-exponential time for some, and which no thread can interrupt.
+The specification refers to RE2, which takes time linear in the text. The reference evaluator uses Python's ``re``. It
+takes exponential time for some expressions, and no thread can interrupt it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gatherscatter.onnx.time_limit import LONGEST, NodeTimeoutError, node_time_l
 # After the module that says which extra is missing:
 from onnx.reference.op_run import OpRun
 
-SECONDS = 2.0  # and a second for every million characters, where the user sets no limit
+SECONDS = 2.0  # the default limit, plus one second for every million characters
 _MATCH = """
 import json, re, sys
 pattern, texts = json.loads(sys.stdin.buffer.read())
@@ -32,7 +32,7 @@ sys.stdout.write("".join("1" if match(text) else "0" for text in texts))
 
 
 class RegexFullMatch(OpRun):
-    """Whether each string as a whole matches an expression."""
+    """Tests whether an expression matches the whole of each string."""
 
     op_domain = ""
 
@@ -45,8 +45,8 @@ class RegexFullMatch(OpRun):
 
 
 def _match(pattern: str, texts: list[str], seconds: float) -> str:
-    """A 1 for each text that matches, and a 0 for each that does not."""
-    # -I and -S: nothing of the user's is imported, and starting takes some 20 ms.
+    """Return a 1 for each text that matches, and a 0 for each that does not."""
+    # With -I and -S, no code of the user is imported, and the process starts in about 20 ms.
     command = [sys.executable, "-I", "-S", "-c", _MATCH]
     given = json.dumps([pattern, texts]).encode()
     try:

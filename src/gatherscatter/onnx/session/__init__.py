@@ -1,4 +1,4 @@
-"""``onnxruntime.InferenceSession``, with our operators for what ONNX Runtime gets wrong or refuses."""
+"""``onnxruntime.InferenceSession`` with gatherscatter's kernels for nodes that ONNX Runtime gets wrong or refuses."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument  # type:
 
 _FOLDER = "session.model_external_initializers_file_folder_path"
 _Source: TypeAlias = "str | bytes | os.PathLike[str] | onnx.ModelProto"
-_TENSORS = "tensors"  # the name of a file for those of a large model
+_TENSORS = "tensors"  # the name of the file for the tensors of a large model
 
 
 class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
-    """``onnxruntime.InferenceSession``, right and deterministic also where indices repeat.
+    """A drop-in ``onnxruntime.InferenceSession``: correct and deterministic, even where indices repeat.
 
-    The gather and scatter nodes that ONNX Runtime gets wrong, refuses or does slower run in this package's native
-    library, on the threads of the session. This holds for the main graph, for functions, and for the bodies of If, Loop
-    and Scan. `plan` says which nodes, and why. All else is an ordinary session. A model without such nodes reaches ONNX
-    Runtime as it is.
+    gatherscatter's native library runs the gather and scatter nodes that ONNX Runtime gets wrong, refuses or runs
+    slower. It uses the threads of the session. Such nodes are moved to it in the main graph, in functions, and in the
+    bodies of If, Loop and Scan. `plan` lists them with the reasons. ONNX Runtime runs all other nodes. A model without
+    such nodes is passed to ONNX Runtime unchanged.
 
     Parameters
     ----------
     path_or_bytes : path, bytes or onnx.ModelProto
-        Not changed. A ModelProto may be larger than 2 GB.
+        The model, which is not changed. A ModelProto may be larger than 2 GB.
     sess_options : onnxruntime.SessionOptions, optional
-        The library is registered with them. Other sessions that are made with them have our operators, too.
+        The native library is registered with these options. So other sessions with the same options have its operators
+        as well.
     providers, provider_options, **others : as in ONNX Runtime
         The native library runs on the CPU.
     fuse : bool
-        Whether a Gather, and the scatter or sum that alone reads its rows, run as one step.
+        Whether a Gather and the scatter or sum after it run as one step, if nothing else reads the gathered rows.
 
     Attributes
     ----------
@@ -56,10 +57,10 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
     Raises
     ------
     Exceptions of ONNX Runtime
-        The model can't be loaded; from `run`, a node of ONNX Runtime's fails, or the inputs are not the model's.
+        The model can't be loaded. In `run`: a node of ONNX Runtime fails, or the inputs do not fit the model.
     IndexError, TypeError, ValueError
-        From `run` and `run_with_ort_values`: an `OpError` of a node of ours, which a note names. It has the message and
-        ``op`` only. All other methods raise an exception of ONNX Runtime with that message.
+        In `run` and `run_with_ort_values`: an `OpError` of a node in the native library. It has the message and ``op``
+        only, and a note names the node. All other methods raise an exception of ONNX Runtime with that message.
     FileNotFoundError
         This installation has no native library.
 
@@ -79,7 +80,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
            [-5.]], dtype=float32)]
     """  # noqa: E501
 
-    _model_bytes: Any  # of ONNX Runtime's class, which keeps them for `set_providers`
+    _model_bytes: Any  # an attribute of ONNX Runtime's class, for `set_providers`
 
     def __init__(
         self,
@@ -92,11 +93,11 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         **others: Any,
     ) -> None:
         self._options = sess_options
-        self._folder: str | None = None  # of external data
+        self._folder: str | None = None  # the folder of external data
         try:
             content = self._rewrite(path_or_bytes, fuse)
-        except Exception as error:  # damage, for which ONNX Runtime has words, and what the onnx package doesn't know
-            self.plan = ModelPlan(notes=(f"ONNX Runtime has the whole model: {one_line(error)}",))
+        except Exception as error:  # a damaged model, or one that the onnx package can't read: ONNX Runtime decides
+            self.plan = ModelPlan(notes=(f"ONNX Runtime runs the whole model: {one_line(error)}",))
             content = path_or_bytes
         if isinstance(content, onnx.ModelProto):
             content = content.SerializeToString()
@@ -109,14 +110,14 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         self._again = None
         if isinstance(path_or_bytes, str | os.PathLike) and self._model_bytes is not None:
             self._again = partial(self._rewrite, path_or_bytes, fuse)
-            self._model_bytes = b""  # they may be most of the memory
-        for note in self.plan.notes:  # after ONNX Runtime had its say: it may refuse the model, too
+            self._model_bytes = b""  # the bytes may be most of the memory
+        for note in self.plan.notes:  # last, because ONNX Runtime may refuse the model with an error
             warnings.warn(note, stacklevel=2)
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None
     ) -> list[Any]:
-        """The outputs of these names, or all; see ``onnxruntime.InferenceSession.run``."""
+        """Return the outputs with these names, or all; see ``onnxruntime.InferenceSession.run``."""
         try:
             return super().run(output_names, input_feed, run_options)  # type: ignore[no-any-return]
         except InvalidArgument as error:
@@ -125,14 +126,14 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, Any], run_options: Any = None
     ) -> list[Any]:
-        """As `run`, with ``onnxruntime.OrtValue`` instead of arrays."""
+        """Run the model like `run`, with ``onnxruntime.OrtValue`` instead of arrays."""
         try:
             return super().run_with_ort_values(output_names, input_dict_ort_values, run_options)  # type: ignore[no-any-return]
         except InvalidArgument as error:
             raise read_error(str(error)) or error from None
 
     def set_providers(self, providers: Any = None, provider_options: Any = None) -> None:
-        """Make the session anew with other providers; see ``onnxruntime.InferenceSession.set_providers``."""
+        """Recreate the session with other providers; see ``onnxruntime.InferenceSession.set_providers``."""
         if self._again is not None:
             self._model_bytes = self._again()
         with _external_data(self._options, self._folder):
@@ -141,7 +142,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
             self._model_bytes = b""
 
     def _rewrite(self, source: _Source, fuse: bool) -> _Source:
-        """The model with its nodes moved, and the plan; the source itself if there is nothing to change."""
+        """Set the plan, and return the model with its nodes moved; the source itself if there is nothing to change."""
         model, path = self._read(source)
         threads = 0 if self._options is None else int(self._options.intra_op_num_threads)
         self.plan = move_nodes(model, path, threads=threads, fuse=fuse)
@@ -151,7 +152,7 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
         return content
 
     def _read(self, source: _Source) -> tuple[onnx.ModelProto, Path]:
-        """A copy of the model, and a path; external data is beside it."""
+        """Return a copy of the model, and a path; external data is next to it."""
         model, path = onnx.ModelProto(), Path(_find_folder(self._options) or ".", "-")
         if isinstance(source, str | os.PathLike):
             path = Path(source).absolute()
@@ -168,16 +169,16 @@ class InferenceSession(onnxruntime.InferenceSession):  # type: ignore[misc]
 
 
 def _find_folder(options: Any) -> str | None:
-    """Where session options say that external data is."""
+    """Return the folder of external data in session options; None if they have none."""
     try:
         return None if options is None else str(options.get_session_config_entry(_FOLDER))
-    except RuntimeError:  # there is no such entry
+    except RuntimeError:  # the options have no such entry
         return None
 
 
 @contextmanager
 def _external_data(options: Any, folder: str | None) -> Iterator[None]:
-    """A block in which session options say that external data is in a folder; None: what they said before."""
+    """Set the folder of external data in session options within a block; with None, leave it unchanged."""
     before = _find_folder(options)
     if folder is not None and before != folder:
         options.add_session_config_entry(_FOLDER, folder)

@@ -1,4 +1,4 @@
-"""A model as ONNX Runtime takes it: bytes, and the folder of its external data."""
+"""A model in the form that ONNX Runtime reads: bytes, and the folder of its external data."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from gatherscatter.onnx.graph import without_initializers
 from gatherscatter.onnx.model_files import external_tensors
 from gatherscatter.onnx.tensors import ExternalData, append_data, is_external, layout
 
-_MOST_BYTES = 2**31 - 2**26  # of the tensors in a message; the rest is for nodes
-_LEAST_BYTES = 1024  # of a tensor that is worth a place in a file
+_MOST_BYTES = 2**31 - 2**26  # of all tensors in a message; the rest is for nodes
+_LEAST_BYTES = 1024  # of a tensor that is written to a file
 
 
 class ModelData(NamedTuple):
-    """The bytes of a model; ``folder`` is where its external data is, None if it has none."""
+    """The bytes of a model. ``folder`` is the folder of its external data; None if it has none."""
 
     content: bytes
     folder: str | None
@@ -29,7 +29,7 @@ def is_too_large(model: onnx.ModelProto) -> bool:
 
 
 def write_tensors(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
-    """A copy of a model whose large initializers are external data in a new file."""
+    """Return a copy of a model with its large initializers as external data in a new file."""
     copy = without_initializers(model)
     with file.open("wb") as stream:
         for tensor in model.graph.initializer:
@@ -43,10 +43,10 @@ def write_tensors(model: onnx.ModelProto, file: Path) -> onnx.ModelProto:
 
 
 def serialise(model: onnx.ModelProto, path: Path) -> ModelData:
-    """A model from ``path``, which need not be there. The paths of its external data are changed in place.
+    """Serialise a model from ``path``, which need not exist. The paths of its external data are changed in place.
 
-    They become relative to the folder of all files. A model cache keeps links to files elsewhere. ONNX Runtime follows
-    links for a model with a path, but not for bytes.
+    They become relative to the folder that holds all files. A model cache keeps links to files elsewhere, and ONNX
+    Runtime follows links for a model with a path, but not for bytes.
     """
     files = ExternalData(path)
     tensors = list(external_tensors(model))

@@ -1,4 +1,4 @@
-"""Errors of our nodes, which cross ONNX Runtime as text, as the exceptions of this package."""
+"""Turn errors of the native library, which pass through ONNX Runtime as text, into the exceptions of this package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TEXT = re.compile(
 
 
 def read_error(text: str) -> OpError | None:
-    """The error that a message of ONNX Runtime tells of, with a note that names the node; None if it is none of ours.
+    """Return the error in a message of ONNX Runtime, with a note that names the node; None if it has another source.
 
     >>> error = read_error("... while running ScatterND node. Name:'sums' Status Message: IndexError: "
     ...                    "onnx.ScatterND-18: indices[0, 0] = 5 is out of range")

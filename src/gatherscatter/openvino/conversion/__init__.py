@@ -1,4 +1,4 @@
-"""`convert`: models between ONNX and OpenVINO's IR, with the same meaning."""
+"""`convert`: convert models between ONNX and OpenVINO's IR, with the same results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Converted", "convert"]
 
 @dataclass(frozen=True)
 class Converted:
-    """What `convert` gives: ``model`` is an ``onnx.ModelProto``, or the `IRWriter` of an IR."""
+    """The result of `convert`. ``model`` is an ``onnx.ModelProto``, or the `IRWriter` of an IR."""
 
     model: onnx.ModelProto | IRWriter
 
@@ -44,26 +44,27 @@ def convert(
     *,
     indices: str = "any",
 ) -> Converted:
-    """Convert a model around gathers and scatters between ONNX and OpenVINO's IR, exactly or not at all.
+    """Convert a small model around gathers and scatters between ONNX and OpenVINO's IR, exactly or not at all.
 
-    Where the operators of the two mean different things (negative indices, indices out of range, rounding, types)
-    the conversion inserts what makes up for it, and refuses what nothing makes up for. docs/openvino.md has the table.
+    The operators of ONNX and OpenVINO differ in negative indices, indices out of range, rounding and types. The
+    conversion inserts nodes that make up for these differences. It raises an error if an exact conversion is not
+    possible. docs/openvino.md has a table.
 
     Parameters
     ----------
     model : path, onnx.ModelProto or openvino.Model
-        An ``.onnx`` file or a ModelProto becomes an IR, an ``.xml`` file with its ``.bin`` or a Model becomes ONNX.
+        An ``.onnx`` file or a ModelProto becomes an IR. An ``.xml`` file (with its ``.bin``) or a Model becomes ONNX.
     to : path, optional
-        Where to save the result: ``.xml`` (and a ``.bin`` beside it) or ``.onnx``.
+        Where to save the result: an ``.xml`` file (with a ``.bin`` next to it) or an ``.onnx`` file.
     indices : {'any', 'valid', 'nonnegative'}
-        What you know of indices that are no constants. 'any': nothing, so that wrong ones remain errors and negative
-        ones mean the same; 'valid': none is outside the range of its operator; 'nonnegative': nor is one negative.
-        The more you know, the less is inserted.
+        The values that indices may have, if they are not constants. 'any': all values. Bad indices stay errors, and
+        negative ones keep their meaning. 'valid': no index is outside the range of its operator. 'nonnegative': valid,
+        and no index is negative. The stricter this is, the fewer nodes are inserted.
 
     Returns
     -------
     Converted
-        ``save(path)`` writes it, ``model`` is the ``onnx.ModelProto`` or the `IRWriter`.
+        ``save(path)`` writes the model. ``model`` is the ``onnx.ModelProto`` or the `IRWriter`.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def _convert(model: Any, indices: str) -> onnx.ModelProto | IRWriter:
 
 
 def _convert_openvino(model: Any, indices: str) -> onnx.ModelProto:
-    """An `openvino.Model`, by way of the files that OpenVINO writes."""
+    """Convert an `openvino.Model`, by way of the files that OpenVINO writes."""
     from gatherscatter.openvino.package import openvino
 
     if not isinstance(model, openvino.Model):

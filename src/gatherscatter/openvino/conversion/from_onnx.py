@@ -1,4 +1,4 @@
-"""An ONNX model as an OpenVINO IR."""
+"""Convert an ONNX model to an OpenVINO IR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gatherscatter.specs import table
 
 
 def from_onnx(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
-    """The IR of an ONNX model; see `gatherscatter.openvino.convert`."""
+    """Return the IR of an ONNX model; see `gatherscatter.openvino.convert`."""
     check_knowledge(indices)
     with name_model_in_errors(model):
         return _convert(model, indices)
@@ -47,7 +47,7 @@ def _convert(model: Path | onnx.ModelProto, indices: str) -> IRWriter:
 
 
 def _read(model: Path | onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-    """The model, checked as if it were to run, functions inlined; and its initializers."""
+    """Return the model, checked as for a run and with functions expanded, and its initializers."""
     proto, constants = read_onnx(model)
     return (expand_functions(proto) if proto.functions else proto), constants
 
@@ -56,31 +56,31 @@ _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _check_names(graph: onnx.GraphProto, constants: Iterable[str]) -> None:
-    """Refuse what an IR can't have: no output, one twice, names with control characters."""
+    """Refuse graphs that an IR can't represent: no outputs, an output listed twice, names with control characters."""
     outputs = [value.name for value in graph.output]
     if not outputs:
-        raise ModelError("the graph has no output, and an IR has one at least")
+        raise ModelError("the graph has no output, and an IR must have at least one")
     twice = next((name for name, count in Counter(outputs).items() if count > 1), None)
     if twice is not None:
-        raise ModelError(f"the output {twice!r} is listed twice, and in an IR each has a name of its own")
+        raise ModelError(f"the output {twice!r} is listed twice, and in an IR the names of outputs must differ")
     for name in (graph.name, *outputs, *(value.name for value in graph.input), *constants):
         if _NOT_IN_XML.search(name):
-            raise ModelError(f"the name {name!r} has a character that an IR can't have")
+            raise ModelError(f"the name {name!r} has a character that an IR can't contain")
 
 
 class _GraphConverter:
-    """The layers made so far, and which of them gives a tensor of the ONNX graph."""
+    """Converts an ONNX graph node by node. It holds the layers made so far, by the tensors that they produce."""
 
     def __init__(self, model: onnx.ModelProto, constants: dict[str, np.ndarray], indices: str) -> None:
         self.writer = IrBuilder(model.graph.name or "model")
-        self._scope = Scope(opset_versions(model).get("", 0))  # 0: no node is of the default domain
+        self._scope = Scope(opset_versions(model).get("", 0))  # 0: no node has the default domain
         self._indices = indices
         self._outputs: dict[str, Output] = {}
         for value in model.graph.input:
             if value.name not in constants:
                 self._input(value)
             elif model.ir_version >= 4:  # before, every constant had to be an input
-                raise ModelError(f"input {value.name!r} has a default, and an IR has none")
+                raise ModelError(f"input {value.name!r} has a default, and inputs of an IR can't have one")
         for name, array in constants.items():
             self._scope.add_constant(name, array)
             self._constant(name, array)
@@ -102,14 +102,14 @@ class _GraphConverter:
             raise ModelError(f"constant {name!r}: {one_line(error)}") from None
 
     def tensor(self, name: str) -> FamilyInput:
-        """A tensor of the ONNX graph."""
+        """Return a tensor of the ONNX graph."""
         return FamilyInput(self._outputs[name], self._scope.find(name).sizes, self._scope.value(name))
 
     def node(self, node: onnx.NodeProto) -> None:
         """Convert a node."""
         attributes = {one.name: _decode_bytes(onnx.helper.get_attribute_value(one)) for one in node.attribute}
         if node.domain:
-            raise ModelError(f"convert does not know nodes of domain {node.domain}")
+            raise ModelError(f"convert does not support nodes of domain {node.domain}")
         if is_constant(node):
             self._scope.add_node(node)
             value = self._scope.value(node.output[0])

@@ -1,4 +1,4 @@
-"""Gather and scatter nodes of an ONNX graph as OpenVINO layers of the same meaning."""
+"""Convert gather and scatter nodes of ONNX to OpenVINO layers with the same results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Attributes = Mapping[str, Any]
 
 
 class FamilyInput(NamedTuple):
-    """An input of a node: its tensor in the IR, and what is known of it."""
+    """An input of a node: its tensor in the IR, and the facts known about it."""
 
     output: Output
     shape: Shape
@@ -38,7 +38,7 @@ class FamilyInput(NamedTuple):
 def family_from_onnx(
     builder: IrBuilder, row: OpVersion, inputs: list[FamilyInput | None], attributes: Attributes, indices: str
 ) -> Output:
-    """The layers for one node; ``indices`` is what is known of its indices (see `gatherscatter.openvino.convert`)."""
+    """Return the result of the layers for one node. ``indices`` is that of `gatherscatter.openvino.convert`."""
     values = {attribute.name: attributes.get(attribute.name, attribute.default) for attribute in row.attributes}
     for known in row.attributes:
         if known.choices is not None and values[known.name] not in known.choices:
@@ -63,7 +63,10 @@ def family_from_onnx(
 
 
 def _gather(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
-    """Gather-8 gives zeros for an index out of range, Gather-7 an error, also for a negative one."""
+    """Convert a Gather. For an index out of range, Gather-8 gives zeros, and Gather-7 an error.
+
+    Gather-7 also gives an error for a negative index.
+    """
     data, indices = inputs
     axis = values["axis"]
     if known != "any" or _all_valid(data, indices, axis):
@@ -83,7 +86,7 @@ def _all_valid(data: FamilyInput, indices: FamilyInput, axis: int) -> bool:
 
 
 def _size(data: FamilyInput, axis: int) -> int | None:
-    """The size of an axis, if it is known."""
+    """Return the size of an axis; None if unknown."""
     if data.shape is None:
         return None
     if not -len(data.shape) <= axis < len(data.shape):
@@ -92,7 +95,7 @@ def _size(data: FamilyInput, axis: int) -> int | None:
 
 
 def _count_from_front(b: IrBuilder, data: FamilyInput, indices: FamilyInput, axis: int, known: str) -> Output:
-    """The indices, negative ones counted from the front; what is out of range stays so."""
+    """Add the size to negative indices. Indices out of range stay out of range."""
     size = _size(data, axis)
     if known == "nonnegative" or (indices.value is not None and not (indices.value < 0).any()):
         return indices.output
@@ -107,7 +110,7 @@ def _count_from_front(b: IrBuilder, data: FamilyInput, indices: FamilyInput, axi
 
 
 def _gather_elements(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, known: str) -> Output:
-    """GatherElements-6 wants the dims of data to be those of indices off the axis: the rest of data is cut off."""
+    """Convert a GatherElements. Version 6 requires equal dims off the axis, so data is cut to the dims of indices."""
     data, indices = inputs
     axis = values["axis"]
     from_front = _count_from_front(b, data, indices, axis, known)
@@ -122,7 +125,10 @@ def _gather_elements(b: IrBuilder, inputs: list[FamilyInput], values: Attributes
 
 
 def _cut(b: IrBuilder, data: Output, sizes: Output, cut: list[bool]) -> Output:
-    """The first so many along some axes. OpenVINO 2026.4 takes a Slice before GatherElements away, this it leaves."""
+    """Return the first ``sizes`` entries along some axes.
+
+    OpenVINO 2026.4 removes a Slice before GatherElements, but not these layers.
+    """
     start, step = np.zeros(len(cut), np.int64), np.ones(len(cut), np.int64)
     whole = [int(not one) for one in cut]
     masks: dict[str, object] = dict.fromkeys(("new_axis_mask", "shrink_axis_mask", "ellipsis_mask"), "")
@@ -149,7 +155,7 @@ def _scatter_nd(b: IrBuilder, inputs: list[FamilyInput], values: Attributes, kno
     if data.dtype.kind == "O":
         raise make_refusal("OpenVINO's ScatterNDUpdate has no strings")
     if data.shape is not None and indices.shape == (len(data.shape),) and updates.shape not in (None, ()):
-        raise ModelError("updates must have rank 0")  # OpenVINO takes any tensor with one element (V13)
+        raise ModelError("updates must have rank 0")  # OpenVINO accepts any tensor with one element (V13)
     attributes = {"reduction": _reduction(values)}
     return b.layer("ScatterNDUpdate", "opset15", [one.output for one in inputs], attributes=attributes)
 
@@ -160,13 +166,16 @@ def _reduction(values: Attributes) -> str:
 
 
 def _tensor_scatter(b: IrBuilder, inputs: list[FamilyInput], values: Attributes) -> Output:
-    """ScatterElementsUpdate-3, whose shapes and range are as strict, at write_indices + 0, 1, 2, ..."""
+    """Convert a TensorScatter to ScatterElementsUpdate-3 at write_indices + 0, 1, 2, ...
+
+    Its shapes and its range of indices are just as strict.
+    """
     past, update, *write = inputs
     if past.dtype.kind == "O":
         raise make_refusal("OpenVINO's ScatterElementsUpdate-3 has no strings")
     rank = rank_of(past.shape, "past_cache")
     if values["axis"] % rank == 0 or not -rank <= values["axis"] < rank:
-        raise ModelError(f"axis {values['axis']} is that of the batch, or out of range for rank {rank}")
+        raise ModelError(f"axis {values['axis']} is the batch axis, or out of range for rank {rank}")
     axis = values["axis"] % rank
     length = b.shape(update.output, axis)
     ends: list[Operand] = [np.int64(0), length, np.int64(1)]
@@ -177,7 +186,7 @@ def _tensor_scatter(b: IrBuilder, inputs: list[FamilyInput], values: Attributes)
         positions = b.elementwise("Add", b.reshape(write[0].output, batch), positions)
     if values["mode"] == "circular":
         positions = b.elementwise("FloorMod", positions, b.shape(past.output, axis))
-    # The shape of the cache but for the axis: an update of another shape is an error then.
+    # The shape of the cache except along the axis, so an update with another shape stays an error.
     sizes = [b.shape(past.output, [d]) if d != axis else b.shape(update.output, [d]) for d in range(rank)]
     indices = b.layer("Broadcast", "opset3", [positions, b.concat(*sizes)], attributes={"mode": "numpy"})
     return b.layer("ScatterElementsUpdate", "opset3", [past.output, indices, update.output, np.int64(axis)])

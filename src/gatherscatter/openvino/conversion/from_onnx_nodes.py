@@ -1,4 +1,4 @@
-"""The nodes around gathers and scatters as OpenVINO layers: those that compute shapes and indices, and move data."""
+"""Convert other nodes of ONNX to OpenVINO layers: those that compute shapes and indices, and those that move data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Rule = Callable[[IrBuilder, list[FamilyInput | None], Attributes], Output]
 def node_from_onnx(
     builder: IrBuilder, op_type: str, inputs: list[FamilyInput | None], attributes: Attributes, outputs: int
 ) -> list[Output]:
-    """The layers for one node that is no gather or scatter."""
+    """Return the results of the layers for one node that is not a gather or scatter."""
     if op_type == "Split":
         return _split(builder, inputs, attributes, outputs)
     rule = _RULES.get(op_type)
@@ -38,12 +38,12 @@ def node_from_onnx(
 
 
 def _first(inputs: list[FamilyInput | None]) -> Output:
-    assert inputs[0] is not None  # the model was checked
+    assert inputs[0] is not None  # because the model was checked
     return inputs[0].output
 
 
 def _input_or_attribute(inputs: list[FamilyInput | None], position: int, attributes: Attributes, name: str) -> Any:
-    """Axes or the like: an input in newer versions, an attribute in older ones; None if absent."""
+    """Return axes or similar numbers: an input in newer versions, an attribute in older ones; None if absent."""
     given = inputs[position] if position < len(inputs) else None
     if given is not None:
         return given.output
@@ -93,7 +93,7 @@ def _expand(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attribut
 def _mod(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attributes) -> Output:
     feeding = [one.output for one in inputs if one is not None]
     if feeding[0].element_type.dtype.kind not in "iu":
-        raise make_refusal("only the Mod of integers is the same everywhere")
+        raise make_refusal("only the Mod of integers is the same in ONNX and OpenVINO")
     return b.layer("Mod" if attributes.get("fmod") else "FloorMod", "opset1", feeding)
 
 
@@ -110,11 +110,11 @@ def _reduce(op_type: str) -> Rule:
         data = _first(inputs)
         if data.element_type.name not in ("i32", "i64"):
             raise make_refusal(
-                f"{op_type} of {data.element_type.dtype} may round, or is not defined, in another way in IR"
+                f"{op_type} of {data.element_type.dtype} may round differently in IR, or is not defined there"
             )
         axes = _input_or_attribute(inputs, 1, attributes, "axes")
         if axes is None:
-            raise ModelError("convert does not know reductions without axes")
+            raise ModelError("convert does not support reductions without axes")
         return b.layer(op_type, "opset1", [data, axes], attributes={"keep_dims": bool(attributes.get("keepdims", 1))})
 
     return rule
@@ -162,7 +162,7 @@ def _split(b: IrBuilder, inputs: list[FamilyInput | None], attributes: Attribute
     if lengths is None:
         shape = inputs[0].shape if inputs[0] is not None else None
         if shape is None or (size := shape[int(axis)]) is None or size % count:
-            raise ModelError("a Split into equal parts needs an axis of known size that has them")
+            raise ModelError("a Split into equal parts needs an axis whose size is known and divisible")
         first = b.layer("Split", "opset1", [data, axis], attributes={"num_splits": count}, outputs=names)
     else:
         first = b.layer("VariadicSplit", "opset1", [data, axis, lengths], outputs=names)

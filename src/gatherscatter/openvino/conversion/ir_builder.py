@@ -1,4 +1,4 @@
-"""An IR under construction, with the few layers that conversions insert again and again."""
+"""Build an IR, with methods for the layers that conversions often insert."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ Operand = Output | ArrayLike
 
 
 class IrBuilder(IRWriter):
-    """An `IRWriter` that knows the layers around gathers and scatters."""
+    """An `IRWriter` with methods for the layers around gathers and scatters."""
 
     def elementwise(self, kind: str, *inputs: Operand, like: int = 0) -> Output:
-        """A layer whose result has the type of one of its inputs."""
+        """Add a layer whose result has the type of one of its inputs."""
         feeding = [one if isinstance(one, Output) else self.constant(one) for one in inputs]
         return self.layer(kind, "opset1", feeding, outputs=[feeding[like].element_type.name])
 
     def compare(self, kind: str, *inputs: Operand) -> Output:
-        """A layer with a boolean result."""
+        """Add a layer with a boolean result."""
         return self.layer(kind, "opset1", inputs, outputs=["boolean"])
 
     def convert(self, data: Output, dtype: np.dtype) -> Output:
-        """In another type."""
+        """Convert to another type."""
         kind = element_types.from_dtype(dtype)
         if kind == data.element_type:
             return data
         return self.layer("Convert", "opset1", [data], attributes={"destination_type": kind.name}, outputs=[kind.name])
 
     def shape(self, data: Output, axes: int | Sequence[int] | None = None, kind: str = "i64") -> Output:
-        """The sizes of all axes, or of some: one number for one axis."""
+        """Return the sizes of all axes or of some; a scalar for one axis."""
         whole = self.layer("ShapeOf", "opset3", [data], attributes={"output_type": kind}, outputs=[kind])
         if axes is None:
             return whole
         return self.layer("Gather", "opset8", [whole, np.array(axes, np.int64), np.int64(0)])
 
     def concat(self, *inputs: Operand) -> Output:
-        """Lines of numbers one after the other."""
+        """Concatenate vectors."""
         return self.layer("Concat", "opset1", inputs, attributes={"axis": 0})
 
     def reshape(self, data: Output, shape: Operand) -> Output:
-        """The data in another shape, all of whose sizes mean themselves."""
+        """Reshape the data. No size in ``shape`` has a special meaning."""
         return self.layer("Reshape", "opset1", [data, shape], attributes={"special_zero": False})

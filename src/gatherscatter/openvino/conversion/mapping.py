@@ -1,4 +1,4 @@
-"""What ONNX and OpenVINO have in common under other names: the one table for both directions."""
+"""The names that ONNX and OpenVINO use for the same operators: one table for both directions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.specs.calls import REDUCTIONS
 from gatherscatter.specs.table import OpVersion
 
-# What is known of indices that are not constants.
+# The facts that a caller may give about indices that are not constants.
 KNOWLEDGE = ("any", "valid", "nonnegative")
 
 REDUCTIONS_TO_OPENVINO = {ours: theirs for theirs, ours in REDUCTIONS.items()}
 
-# Element-wise operators that mean the same: ONNX's name, and OpenVINO's with the operation set that brought it.
+# Equal element-wise operators: ONNX's name, and OpenVINO's name with the operation set that introduced it.
 ELEMENTWISE = {
     "Abs": ("Abs", "opset1"),
     "Add": ("Add", "opset1"),
@@ -40,7 +40,7 @@ COMPARISONS = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 # Over integers only, where the order of the contributions does not matter.
 REDUCTIONS_OF_AXES = ("ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum")
 
-CONVERT_KNOWS = "convert knows gathers, scatters, and what computes shapes and indices, but no"
+CONVERT_KNOWS = "convert supports gathers, scatters, and nodes that compute shapes and indices, but no"
 
 Shape = tuple[int | None, ...] | None
 
@@ -51,38 +51,38 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 
 def make_refusal(reason: str) -> ModelError:
-    """A conversion that can't be exact."""
+    """Return the error about a conversion that can't be exact."""
     return ModelError(f"it can't be converted exactly: {reason}")
 
 
 def check_types(row: OpVersion, dtypes: Sequence[np.dtype[Any]], reduction: str) -> None:
-    """Types that an op version refuses must not become types that another one takes."""
+    """Raise ModelError for types that the op version refuses. The converted operator might accept them."""
     data = dtypes[0]
     for known, dtype in zip(row.inputs, dtypes, strict=False):
         if known.kind == "data" and (dtype != data or element_type(dtype) not in row.element_types):
             raise ModelError(f"{row.name} does not take {known.name} of type {element_type(dtype)} here")
         if known.kind == "indices" and element_type(dtype) not in row.index_types:
-            raise ModelError(f"{row.name} takes no {element_type(dtype)} as {known.name}")
+            raise ModelError(f"{row.name} does not take {element_type(dtype)} as {known.name}")
     if reduction != "none" and not _core.supports(data, REDUCTIONS.get(reduction, reduction)):
         raise ModelError(f"{row.name} has no reduction {reduction!r} of {element_type(data)}")
 
 
 def check_knowledge(indices: str) -> str:
-    """One of `KNOWLEDGE`."""
+    """Return ``indices``; ValueError unless it is one of `KNOWLEDGE`."""
     if indices not in KNOWLEDGE:
         raise ValueError(f"indices must be one of {', '.join(map(repr, KNOWLEDGE))}, not {indices!r}")
     return indices
 
 
 def rank_of(shape: Shape, what: str) -> int:
-    """The rank, where what is to be inserted depends on it."""
+    """Return the rank; ModelError if it is unknown."""
     if shape is None:
         raise ModelError(f"the rank of its {what} must be known for this conversion: declare shapes of the inputs")
     return len(shape)
 
 
 def rank_and_axis(data: Shape, indices: Shape, axis: int) -> tuple[int, int]:
-    """The rank that data and indices must have, and the axis counted from the front."""
+    """Return the rank that data and indices must have, and the axis counted from the front."""
     rank, other = rank_of(data, "data"), rank_of(indices, "indices")
     if other != rank or not -rank <= axis < rank:
         raise ModelError(f"data of rank {rank}, indices of rank {other} and axis {axis} do not fit")
@@ -97,9 +97,9 @@ def same_sizes(one: Shape, other: Shape, axes: Sequence[int]) -> bool:
 
 
 def one_integer(value: np.ndarray | None, what: str) -> int:
-    """The value of a constant that the other format has as an attribute."""
+    """Return the value of a constant input that is an attribute in the other format."""
     if value is None:
-        raise ModelError(f"its {what} is made at run time, and an attribute in the other format")
+        raise ModelError(f"its {what} is computed at run time, but is an attribute in the other format")
     if value.size != 1 or value.ndim > 1 or value.dtype.kind not in "iu":
         raise ModelError(f"its {what} must be one integer, not {value.dtype} of shape {value.shape}")
     return int(value.reshape(()))

@@ -1,4 +1,4 @@
-"""An OpenVINO IR as an ONNX model."""
+"""Convert an OpenVINO IR to an ONNX model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPSET = 18  # the newest version of every gather and scatter operator that graph
 
 
 def to_onnx(path: Path, indices: str) -> onnx.ModelProto:
-    """The ONNX model of an IR file; see `gatherscatter.openvino.convert`."""
+    """Return the ONNX model of an IR file; see `gatherscatter.openvino.convert`."""
     check_knowledge(indices)
     try:
         if not path.is_file():
@@ -38,7 +38,7 @@ def to_onnx(path: Path, indices: str) -> onnx.ModelProto:
 
 
 def _convert(name: str, graph: Graph, model: IrModel, weights: Weights, indices: str) -> onnx.ModelProto:
-    """Layer by layer; making an `IrModel` of it has checked names, ports and attributes."""
+    """Convert layer by layer. `IrModel` has already checked names, ports and attributes."""
     builder = OnnxBuilder(Scope(OPSET))
     builder.reserve([info.name for info in model.outputs])
     tensors: dict[OutputPort, BuiltTensor] = {}

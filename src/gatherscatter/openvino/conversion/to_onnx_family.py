@@ -1,4 +1,4 @@
-"""Gather and scatter layers of an IR as ONNX nodes of the same meaning."""
+"""Convert gather and scatter layers of an IR to ONNX nodes with the same results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gatherscatter.openvino.conversion.to_onnx_gathers import gather, gather_ele
 from gatherscatter.openvino.conversion.to_onnx_scatters import scatter_elements, scatter_nd, scatter_update
 from gatherscatter.specs.table import OpVersion
 
-# Beyond every axis, also for a runtime that keeps only the lower 32 bits of it.
+# An index beyond every axis, even in a runtime that keeps only its lower 32 bits.
 NOWHERE = np.int64(0x7FFFFFFF_7FFFFFFF)
 
 Attributes = Mapping[str, Any]
@@ -22,7 +22,7 @@ Attributes = Mapping[str, Any]
 def family_to_onnx(
     builder: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], attributes: Attributes, indices: str
 ) -> BuiltTensor:
-    """The nodes for one layer; ``indices`` is what is known of its indices (see `gatherscatter.openvino.convert`)."""
+    """Return the result of the nodes for one layer. ``indices`` is that of `gatherscatter.openvino.convert`."""
     rule = _RULES.get(row.op_type)
     if rule is None:
         raise make_refusal(f"ONNX has no operator like {row.op_type}")
@@ -35,10 +35,10 @@ def family_to_onnx(
 
 
 def _widen_indices(b: OnnxBuilder, row: OpVersion, indices: BuiltTensor, known: str) -> BuiltTensor:
-    """The indices as int64; where a negative one is an error in OpenVINO it becomes one in ONNX, too."""
+    """Convert the indices to int64. A negative index that is an error in OpenVINO stays an error in ONNX."""
     unsigned = indices.dtype.kind == "u"
     wide = b.cast(indices, np.int64)
-    # uint64 beyond int64 comes out negative: no axis has so many elements.
+    # uint64 beyond int64 becomes negative: no axis has that many elements.
     can_be_wrong = indices.dtype == np.uint64 if unsigned else row.index_range == "nonnegative"
     if wide.value is not None:
         bad = wide.value < 0

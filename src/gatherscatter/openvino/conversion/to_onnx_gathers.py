@@ -1,4 +1,4 @@
-"""Gather layers of an IR as ONNX nodes; their indices are int64 already."""
+"""Convert gather layers of an IR to ONNX nodes. Their indices are already int64."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Attributes = Mapping[str, Any]
 
 
 def gather(b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str) -> BuiltTensor:
-    """Gather-13, or GatherND-13 with batch dims; zeros of Gather-8 are put in after."""
+    """Convert a Gather to Gather-13, or to GatherND-13 with batch dims. The zeros of Gather-8 are put in afterwards."""
     data, indices = inputs
     axis, batch_dims = values["axis"], values.get("batch_dims", 0)
     if batch_dims < 0:
@@ -38,7 +38,7 @@ def gather(b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: At
 def _batched_gather(
     b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, axis: int, batch_dims: int, found: BuiltTensor | None
 ) -> BuiltTensor:
-    """GatherND over data with the axis moved behind the batch dims; what lay between goes back behind them after."""
+    """Use GatherND on data with the axis moved behind the batch dims. The axes in between are moved back afterwards."""
     rank, more = rank_of(data.shape, "data"), rank_of(indices.shape, "indices") - batch_dims
     if not 0 <= batch_dims <= axis or more < 0:
         raise make_refusal(f"batch_dims is {batch_dims}, beyond axis {axis} or the rank of indices")
@@ -63,9 +63,9 @@ def _all_valid(data: BuiltTensor, indices: BuiltTensor, axis: int) -> bool:
 def _find_in_range(
     b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, axis: int
 ) -> tuple[BuiltTensor, BuiltTensor]:
-    """Which indices are in range, and the indices with 0 for the others."""
+    """Return a mask of the indices in range, and the indices with 0 for the others."""
     if data.shape is not None and data.shape[axis] == 0:
-        raise make_refusal(f"axis {axis} of data is empty, where Gather-8 gives zeros and ONNX's Gather can't")
+        raise make_refusal(f"axis {axis} of data is empty; there Gather-8 gives zeros, and ONNX's Gather can't")
     size = b.shape(data, [axis])
     low = b.node("GreaterOrEqual", indices, b.node("Neg", size))
     found = b.node("And", low, b.node("Less", indices, size))
@@ -75,7 +75,7 @@ def _find_in_range(
 
 
 def _fill_with_zeros(b: OnnxBuilder, rows: BuiltTensor, found: BuiltTensor | None, width: int) -> BuiltTensor:
-    """Zeros where nothing was found; ``width`` dims of a row follow those of the indices."""
+    """Put zeros where no row was found. ``width`` dims of a row follow those of the indices."""
     if found is None:
         return rows
     if width:
@@ -87,8 +87,11 @@ def _fill_with_zeros(b: OnnxBuilder, rows: BuiltTensor, found: BuiltTensor | Non
 def gather_elements(
     b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str
 ) -> BuiltTensor:
-    """GatherElements-6 wants equal dims off the axis, where ONNX takes shorter ones of indices: a Reshape to the dims
-    wanted fails then."""
+    """Convert a GatherElements.
+
+    Version 6 requires equal dims off the axis, while ONNX accepts shorter indices. A Reshape to the required dims makes
+    shorter indices an error.
+    """
     data, indices = inputs
     rank, axis = rank_and_axis(data.shape, indices.shape, values["axis"])
     if not same_sizes(data.shape, indices.shape, [d for d in range(rank) if d != axis]):
@@ -98,7 +101,7 @@ def gather_elements(
 
 
 def gather_nd(b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str) -> BuiltTensor:
-    """GatherND-13; version 5 makes one dim of several batch dims."""
+    """Convert a GatherND to GatherND-13. Version 5 merges several batch dims into one."""
     batch_dims = values["batch_dims"]
     result = b.node("GatherND", *inputs, batch_dims=batch_dims)
     if row.finish is None or batch_dims <= 1:

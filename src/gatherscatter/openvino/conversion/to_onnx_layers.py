@@ -1,4 +1,4 @@
-"""The layers around gathers and scatters as ONNX nodes: those that compute shapes and indices, and move data."""
+"""Convert other layers of an IR to ONNX nodes: those that compute shapes and indices, and those that move data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Rule = Callable[[OnnxBuilder, list[BuiltTensor], Attributes], BuiltTensor]
 def layer_to_onnx(
     builder: OnnxBuilder, kind: str, inputs: list[BuiltTensor], attributes: Attributes
 ) -> list[BuiltTensor]:
-    """The nodes for one layer that is no gather or scatter."""
+    """Return the results of the nodes for one layer that is not a gather or scatter."""
     if kind in ("Split", "VariadicSplit"):
         return _split(builder, kind, inputs, attributes)
     rule = _RULES.get(kind)
@@ -42,7 +42,7 @@ def _elementwise(name: str) -> Rule:
 
 
 def _flatten_to_int64(b: OnnxBuilder, tensor: BuiltTensor) -> BuiltTensor:
-    """Axes, sizes and the like as int64 of rank 1."""
+    """Convert axes, sizes or similar numbers to int64 with rank 1."""
     if tensor.value is not None:
         return b.constant(tensor.value.astype(np.int64).reshape(-1))
     wide = b.cast(tensor, np.int64)
@@ -101,7 +101,7 @@ def _reduce(name: str) -> Rule:
     def rule(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
         data, axes = inputs
         if data.dtype.name not in ("int32", "int64"):
-            raise make_refusal(f"{name} of {data.dtype} may round, or is not defined, in another way in ONNX")
+            raise make_refusal(f"{name} of {data.dtype} may round differently in ONNX, or is not defined there")
         keep = attributes.get("keep_dims", False)
         return b.node(name, data, _flatten_to_int64(b, axes), keepdims=int(keep), noop_with_empty_axes=1)
 
@@ -147,9 +147,12 @@ def _squeeze(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) 
 
 
 def _strided_slice(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
-    """As a Slice along the axes where the masks don't leave the whole; steps go forwards, no axes are made or taken."""
+    """Convert to a Slice along the axes that the masks don't leave whole.
+
+    Steps must be positive, and no axes may be added or removed.
+    """
     if len(inputs) < 3 or any(any(attributes.get(name, ())) for name in _MASKS_OF_AXES):
-        raise make_refusal("convert knows StridedSlice only with an end, and without masks that make or take axes")
+        raise make_refusal("convert supports StridedSlice only with an end, and without masks that add or remove axes")
     data, begin, end, *steps = [inputs[0], *(_flatten_to_int64(b, one) for one in inputs[1:])]
     if begin.shape is None or (count := begin.shape[0]) is None:
         raise ModelError("the number of its begins must be known")
@@ -168,7 +171,7 @@ def _strided_slice(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attrib
 def _transpose(b: OnnxBuilder, inputs: list[BuiltTensor], attributes: Attributes) -> BuiltTensor:
     order = inputs[1].value
     if order is None:
-        raise ModelError("its order is made at run time, and an attribute in ONNX")
+        raise ModelError("its order is computed at run time, but is an attribute in ONNX")
     return b.node("Transpose", inputs[0], **({"perm": order.tolist()} if order.size else {}))
 
 

@@ -1,4 +1,4 @@
-"""Scatter layers of an IR as ONNX nodes; their indices are int64 already."""
+"""Convert scatter layers of an IR to ONNX nodes. Their indices are already int64."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Attributes = Mapping[str, Any]
 def scatter_update(
     b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str
 ) -> BuiltTensor:
-    """ScatterND-18 with the axis moved to the front."""
+    """Convert a ScatterUpdate to ScatterND-18 with the axis moved to the front."""
     data, indices, updates = inputs
     tuples = b.node("Unsqueeze", indices, np.array([-1], np.int64))
     if values["axis"] == 0:
@@ -37,7 +37,7 @@ def scatter_update(
 def scatter_elements(
     b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str
 ) -> BuiltTensor:
-    """ScatterElements-18; what version 12 has beyond it is put together."""
+    """Convert to ScatterElements-18. Other nodes provide the additional features of ScatterElementsUpdate-12."""
     data, indices, updates = inputs
     axis, reduction = values["axis"], values.get("reduction", "none")
     if row.prepare is not None:
@@ -67,7 +67,7 @@ def scatter_elements(
 def scatter_nd(
     b: OnnxBuilder, row: OpVersion, inputs: list[BuiltTensor], values: Attributes, known: str
 ) -> BuiltTensor:
-    """ScatterND-18; sub is an add."""
+    """Convert to ScatterND-18. A sub becomes an add."""
     data, indices, updates = inputs
     reduction = values.get("reduction", "none")
     updates = _accept_one_element(b, data, indices, updates)
@@ -85,7 +85,7 @@ def scatter_nd(
 
 
 def _accept_one_element(b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, updates: BuiltTensor) -> BuiltTensor:
-    """Updates with the rank that ScatterND wants. Where that is 0, one element of any rank will do (V13)."""
+    """Return updates with the rank that ScatterND requires. If that is 0, one element of any rank is accepted (V13)."""
     if updates.rank == 0 or indices.rank not in (None, 1):
         return updates
     if data.rank is not None and indices.shape is not None and indices.shape[0] is not None:
@@ -100,8 +100,10 @@ def _accept_one_element(b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor,
 
 
 def _shorten_indices(b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, axis: int) -> BuiltTensor:
-    """ScatterElementsUpdate-3 takes no more indices along the axis than data has (V21): cut, longer ones do not fit
-    updates any more."""
+    """Cut indices to the size of data along the axis.
+
+    ScatterElementsUpdate-3 does not take longer ones (V21). After the cut, they don't fit updates, which is an error.
+    """
     _, axis = rank_and_axis(data.shape, indices.shape, axis)
     if same_sizes(data.shape, indices.shape, [axis]):
         return indices
@@ -109,14 +111,14 @@ def _shorten_indices(b: OnnxBuilder, data: BuiltTensor, indices: BuiltTensor, ax
 
 
 def _widen(b: OnnxBuilder, tensor: BuiltTensor, reduction: str) -> BuiltTensor:
-    """16-bit floats in float32, where ONNX would round after each step; integers of a mean in 64 bits."""
+    """Widen 16-bit floats to float32, because ONNX would round after each step, and integers of a mean to 64 bits."""
     if is_half(tensor.dtype) and reduction not in ("min", "max"):
         return b.cast(tensor, np.float32)
     return b.cast(tensor, np.int64) if reduction == "mean" and tensor.dtype.kind in "iu" else tensor
 
 
 def _identity(reduction: str, dtype: np.dtype[Any]) -> np.ndarray:
-    """What a reduction leaves as it was."""
+    """Return the identity element of a reduction."""
     if reduction == "sum":
         return np.array(-0.0 if dtype.kind not in "iub" else 0, dtype)
     if reduction == "prod":
@@ -135,7 +137,7 @@ def _filled(b: OnnxBuilder, value: np.ndarray, like: BuiltTensor) -> BuiltTensor
 
 
 def _quotient(b: OnnxBuilder, total: BuiltTensor, count: BuiltTensor) -> BuiltTensor:
-    """The quotient; of integers rounded down: what is over goes first, since ONNX cuts towards zero."""
+    """Return the quotient, rounded down for integers. ONNX rounds towards zero, so the remainder is removed first."""
     if total.dtype.kind in "iu":
         total = b.node("Sub", total, b.node("Mod", total, count))
     return b.node("Div", total, count)

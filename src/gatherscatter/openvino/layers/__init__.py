@@ -1,1 +1,1 @@
-"""What the layers around the gather/scatter family compute: one table of small NumPy functions."""
+"""The layers around gathers and scatters: one table of small NumPy functions."""

@@ -1,4 +1,4 @@
-"""Text attributes of a ``<data>`` element to the keyword arguments a layer's function declares."""
+"""Convert the text attributes of a ``<data>`` element to the keyword arguments of a layer's function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gatherscatter.openvino.ir_read import integer, quote
 
 
 class Signature(NamedTuple):
-    """What a layer's function takes: how many inputs, and its attributes with type and default."""
+    """The number of inputs of a layer's function, and its attributes with type and default."""
 
     least: int
     most: int | None
@@ -21,7 +21,7 @@ class Signature(NamedTuple):
 
 @cache
 def signature(function: Callable[..., Any]) -> Signature:
-    """Read a layer function's signature: positional parameters are inputs, keyword-only ones attributes."""
+    """Read the signature of a layer's function: positional parameters are inputs, keyword-only ones attributes."""
     hints = get_type_hints(function)
     parameters = inspect.signature(function).parameters.values()
     inputs = [parameter for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
@@ -36,7 +36,7 @@ def signature(function: Callable[..., Any]) -> Signature:
 
 
 def arguments(function: Callable[..., Any], attributes: Mapping[str, str]) -> dict[str, Any]:
-    """Keyword arguments for ``function``; attributes it does not know are ignored, as OpenVINO ignores them."""
+    """Return the keyword arguments for ``function``. Other attributes are ignored, as in OpenVINO."""
     values = {}
     for name, (hint, default) in signature(function).attributes.items():
         if name in attributes:
@@ -47,7 +47,7 @@ def arguments(function: Callable[..., Any], attributes: Mapping[str, str]) -> di
 
 
 def parse(text: str, hint: Any, name: str) -> Any:
-    """One attribute's text as the type its annotation names."""
+    """Parse the text of an attribute as the type of its annotation."""
     if get_origin(hint) is Literal:
         return choice(text, get_args(hint), name)
     if get_origin(hint) is tuple:
@@ -64,7 +64,7 @@ def parse(text: str, hint: Any, name: str) -> Any:
 
 
 def choice(text: str, choices: tuple[str, ...], name: str) -> str:
-    """The choice that the text names. Its case does not matter: OpenVINO writes "zero" where the text says "ZERO"."""
+    """Return the choice that the text names. Case is ignored: OpenVINO writes "zero", the specification "ZERO"."""
     for one in choices:
         if one.lower() == text.lower():
             return one

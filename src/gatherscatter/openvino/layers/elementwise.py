@@ -16,13 +16,13 @@ from gatherscatter.openvino.layers.operands import (
     widen_halves,
 )
 
-# Results keep the operands' dtype with every function passed in here, which is what OpenVINO declares.
+# With all functions used here, results keep the dtype of the operands, as OpenVINO declares.
 Binary = Callable[[Any, Any], Any]
 Unary = Callable[[Any], Any]
 
 
 def make_binary(function: Binary) -> Callable[..., Array]:
-    """A layer of two operands of one type."""
+    """Return a layer with two operands of the same type."""
 
     def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
         require_same_type(a, b)
@@ -33,7 +33,7 @@ def make_binary(function: Binary) -> Callable[..., Array]:
 
 
 def make_comparison(function: Binary) -> Callable[..., Array]:
-    """The same with a boolean result."""
+    """Return a layer with two operands of the same type and a boolean result."""
     compare = make_binary(function)
 
     def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
@@ -43,7 +43,7 @@ def make_comparison(function: Binary) -> Callable[..., Array]:
 
 
 def make_unary(function: Unary) -> Callable[..., Array]:
-    """A layer of one operand whose function is at home in every type."""
+    """Return a layer with one operand, for a function that supports every type."""
 
     def apply(data: Array) -> Array:
         return cast(Array, function(data))
@@ -52,7 +52,7 @@ def make_unary(function: Unary) -> Callable[..., Array]:
 
 
 def make_rounded(function: Unary) -> Callable[..., Array]:
-    """A function of real numbers; on integers OpenVINO rounds its result to the nearest."""
+    """Return a layer for a function of real numbers. For integers, OpenVINO rounds the result to the nearest."""
 
     def apply(data: Array) -> Array:
         if is_float(data.dtype):
@@ -63,7 +63,7 @@ def make_rounded(function: Unary) -> Callable[..., Array]:
 
 
 def make_whole(function: Unary) -> Callable[..., Array]:
-    """Floor and Ceiling: integers are whole already."""
+    """Return a layer for Floor or Ceiling, which do not change integers."""
 
     def apply(data: Array) -> Array:
         return cast(Array, function(data)) if is_float(data.dtype) else data
@@ -72,7 +72,7 @@ def make_whole(function: Unary) -> Callable[..., Array]:
 
 
 def divide(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy", m_pythondiv: bool = True) -> Array:
-    """Floor division of integers by default, towards zero with ``m_pythondiv="false"``."""
+    """Divide. Integers are rounded down by default, and towards zero with ``m_pythondiv="false"``."""
     require_same_type(a, b)
     require_same_shape(auto_broadcast, a, b)
     if is_float(a.dtype):
@@ -85,17 +85,17 @@ def divide(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy", m_pyth
 
 
 def mod(a: Array, b: Array) -> Array:
-    """The remainder with the sign of the dividend."""
+    """Return the remainder with the sign of the dividend."""
     return cast(Array, _integers_only(np.fmod)(a, b))
 
 
 def floor_mod(a: Array, b: Array) -> Array:
-    """The remainder with the sign of the divisor."""
+    """Return the remainder with the sign of the divisor."""
     return cast(Array, _integers_only(np.remainder)(a, b))
 
 
 def _integers_only(function: Binary) -> Binary:
-    """NumPy answers 0 to an integer division by zero; OpenVINO leaves it undefined, we refuse it."""
+    """Refuse an integer division by zero. NumPy returns 0, and OpenVINO leaves the result undefined."""
 
     def apply(a: Array, b: Array) -> Array:
         if not is_float(b.dtype) and a.size and not np.all(b):
@@ -106,7 +106,7 @@ def _integers_only(function: Binary) -> Binary:
 
 
 def clamp(data: Array, *, min: float, max: float) -> Array:
-    """Values limited to [min, max]; for integers to the integers between."""
+    """Limit values to [min, max]; integers to the integers in this range."""
     if is_float(data.dtype):
         return np.clip(data, data.dtype.type(min), data.dtype.type(max))
     limits = np.iinfo(data.dtype)
@@ -118,7 +118,7 @@ def clamp(data: Array, *, min: float, max: float) -> Array:
 
 
 def relu(data: Array) -> Array:
-    """Negative values become zero."""
+    """Replace negative values by zero."""
     return cast(Array, np.maximum(data, data.dtype.type(0)))
 
 
@@ -128,7 +128,7 @@ def sigmoid(data: Array) -> Array:
 
 
 def make_logical(function: Binary) -> Callable[..., Array]:
-    """A layer of two boolean operands."""
+    """Return a layer with two boolean operands."""
     combine = make_binary(function)
 
     def apply(a: Array, b: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
@@ -138,12 +138,12 @@ def make_logical(function: Binary) -> Callable[..., Array]:
 
 
 def logical_not(data: Array) -> Array:
-    """The opposite."""
+    """Return the negation."""
     return np.logical_not(*_require_boolean(data))
 
 
 def select(cond: Array, then: Array, other: Array, *, auto_broadcast: Broadcasting = "numpy") -> Array:
-    """``then`` where ``cond``, else ``other``."""
+    """Return ``then`` where ``cond`` is true, else ``other``."""
     require_same_type(then, other)
     require_same_shape(auto_broadcast, cond, then, other)
     return np.asarray(np.where(_require_boolean(cond)[0], then, other))

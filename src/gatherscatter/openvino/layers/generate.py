@@ -15,14 +15,14 @@ INT32: np.dtype[Any] = np.dtype(np.int32)
 
 
 def identity(data: Array) -> Array:
-    """The data itself."""
+    """Return the data itself."""
     return data
 
 
 def convert(data: Array, *, destination_type: np.dtype[Any]) -> Array:
-    """The data in another type: floating values lose their fraction, booleans are "not zero".
+    """Convert the data to another type. Floats lose their fraction, and booleans are true for nonzero values.
 
-    What becomes of values that the type can't hold is undefined in OpenVINO, and the platform's affair here.
+    Values that the type can't hold are undefined in OpenVINO. Here they depend on the platform.
     """
     if (data.dtype == STRING) != (destination_type == STRING):
         raise TypeError(f"{data.dtype} can't be converted to {destination_type}")
@@ -30,12 +30,12 @@ def convert(data: Array, *, destination_type: np.dtype[Any]) -> Array:
 
 
 def convert_like(data: Array, like: Array) -> Array:
-    """The data in the type of another tensor."""
+    """Convert the data to the type of another tensor."""
     return convert(data, destination_type=like.dtype)
 
 
 def range_4(start: Array, stop: Array, step: Array, *, output_type: np.dtype[Any] | None = None) -> Array:
-    """``start`` to below ``stop``; for an integer result the inputs lose their fractions first."""
+    """Return the numbers from ``start`` to below ``stop``. For an integer result, the inputs are truncated first."""
     dtype = start.dtype if output_type is None else output_type
     first, last, by = _scalar(start, "start"), _scalar(stop, "stop"), _scalar(step, "step")
     if not is_float(dtype):
@@ -56,7 +56,7 @@ def _scalar(array: Array, name: str) -> float:
 
 
 def non_zero(data: Array, *, output_type: np.dtype[Any] = INT64) -> Array:
-    """The coordinates of what is not zero, one column each, in row-major order."""
+    """Return the coordinates of nonzero elements in row-major order, one column each."""
     return np.array(np.nonzero(np.atleast_1d(data)), output_type)
 
 
@@ -70,14 +70,14 @@ def top_k(
     index_element_type: np.dtype[Any] = INT32,
     stable: bool = False,
 ) -> tuple[Array, Array]:
-    """The k largest or smallest along an axis, with their positions; always stable, as nothing forbids it."""
+    """Return the k largest or smallest elements along an axis, with their positions. The order is always stable."""
     along, count = axis_of(axis, data.ndim), integer(k, "k")
     if not 0 <= count <= data.shape[along]:
         raise ValueError(f"k is {count}, but axis {along} has size {data.shape[along]}")
     values = np.moveaxis(widen_halves(data), along, -1)
     if mode == "min":
         order = np.argsort(values, axis=-1, kind="stable")
-    else:  # sorting the reversed row puts, among equals, the earlier one later; reversing again mends it
+    else:  # a stable sort of the reversed row puts earlier ones of equals last; reversing again puts them first
         order = values.shape[-1] - 1 - np.flip(np.argsort(np.flip(values, -1), axis=-1, kind="stable"), -1)
     chosen = order[..., :count] if sort != "index" else np.sort(order[..., :count], axis=-1)
     chosen = np.moveaxis(chosen, -1, along)

@@ -1,4 +1,4 @@
-"""Sums and their kin over axes: reductions, running sums, products of matrices, softmax."""
+"""Layers that combine elements along axes: reductions, running sums, products of matrices, softmax."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from gatherscatter.openvino.layers.operands import (
 
 
 def make_reduction(function: Callable[..., Any]) -> Callable[..., Array]:
-    """A layer that reduces ``axes``; no axes leave the data as it is.
+    """Return a layer that reduces ``axes``. Without axes, the data does not change.
 
-    NumPy may widen on the way: back in the data's type an integer is what wrapping at every step would give.
+    NumPy may use a wider type in between. For integers, the conversion back gives the same result as wrapping around at
+    every step.
     """
 
     def apply(data: Array, axes: Array, *, keep_dims: bool = False) -> Array:
@@ -34,7 +35,7 @@ def make_reduction(function: Callable[..., Any]) -> Callable[..., Array]:
 
 
 def mean(data: Array, *, axis: tuple[int, ...], keepdims: bool) -> Any:
-    """The mean; of integers cut towards zero, as OpenVINO does."""
+    """Return the mean, rounded towards zero for integers, as OpenVINO does."""
     if is_float(data.dtype):
         return np.mean(data, axis=axis, keepdims=keepdims)
     sums = np.sum(data, axis=axis, keepdims=keepdims)  # in 64 bits
@@ -45,7 +46,7 @@ def mean(data: Array, *, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def cum_sum(data: Array, axis: Array, *, exclusive: bool = False, reverse: bool = False) -> Array:
-    """Running sums along one axis."""
+    """Return running sums along one axis."""
     along = axis_of(integer(axis, "axis"), data.ndim)
     values = np.flip(widen_halves(data), along) if reverse else widen_halves(data)
     sums = np.cumsum(values, axis=along, dtype=values.dtype)
@@ -56,7 +57,7 @@ def cum_sum(data: Array, axis: Array, *, exclusive: bool = False, reverse: bool 
 
 
 def mat_mul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-    """Product of (stacks of) matrices; a transpose flag means nothing to a vector."""
+    """Return the product of (stacks of) matrices. A transpose flag has no effect on a vector."""
     require_same_type(a, b)
     left = np.swapaxes(a, -1, -2) if transpose_a and a.ndim > 1 else a
     right = np.swapaxes(b, -1, -2) if transpose_b and b.ndim > 1 else b
@@ -64,7 +65,7 @@ def mat_mul(a: Array, b: Array, *, transpose_a: bool = False, transpose_b: bool 
 
 
 def softmax(data: Array, *, axis: int = 1) -> Array:
-    """exp(x) normalised along the axis."""
+    """Return exp(x), normalised along the axis."""
     if not is_float(data.dtype):
         raise TypeError(f"Softmax is not defined for {data.dtype}")
     along = axis_of(axis, data.ndim)

@@ -13,12 +13,12 @@ INT64: np.dtype[Any] = np.dtype(np.int64)
 
 
 def shape_of(data: Array, *, output_type: np.dtype[Any] = INT64) -> Array:
-    """The shape as a 1-D tensor."""
+    """Return the shape as a 1-D tensor."""
     return np.array(data.shape, output_type)
 
 
 def reshape(data: Array, shape: Array, *, special_zero: bool) -> Array:
-    """-1 is computed; with ``special_zero`` a 0 copies the dimension in its place."""
+    """Reshape the data. A -1 is computed, and with ``special_zero`` a 0 copies the dimension at its position."""
     wanted = list(integers(shape, "shape"))
     if special_zero:
         if any(dim == 0 and i >= data.ndim for i, dim in enumerate(wanted)):
@@ -36,20 +36,20 @@ def reshape(data: Array, shape: Array, *, special_zero: bool) -> Array:
 
 
 def squeeze(data: Array, axes: Array | None = None) -> Array:
-    """Without axes every 1 goes; a named axis of another size stays (OpenVINO 2024.3 on)."""
+    """Remove axes of size 1: all of them without ``axes``. A named axis of another size stays (OpenVINO 2024.3 on)."""
     named = () if axes is None else tuple(axis_of(axis, data.ndim) for axis in integers(axes, "axes"))
     gone = [axis for axis in named or range(data.ndim) if data.shape[axis] == 1]
     return data.reshape([size for axis, size in enumerate(data.shape) if axis not in gone])
 
 
 def unsqueeze(data: Array, axes: Array) -> Array:
-    """New dimensions of size 1; the axes count in the result."""
+    """Insert dimensions of size 1. The axes are those of the result."""
     wanted = integers(axes, "axes")
     return np.expand_dims(data, axes_of(wanted, data.ndim + len(wanted)))
 
 
 def transpose(data: Array, order: Array) -> Array:
-    """Dimensions in the given order; an empty order reverses them."""
+    """Put the dimensions in the given order. An empty order reverses them."""
     axes = integers(order, "order")
     if axes and sorted(axes_of(axes, data.ndim)) != list(range(data.ndim)):
         raise ValueError(f"order {axes} does not permute {data.ndim} dimensions")
@@ -63,7 +63,7 @@ def broadcast(
     *,
     mode: Literal["numpy", "explicit", "bidirectional"] = "numpy",
 ) -> Array:
-    """A view that repeats the data; nothing is copied here."""
+    """Return a view that repeats the data without copying it."""
     target = check_fits_memory(integers(target_shape, "target_shape"), data.dtype)
     if mode == "bidirectional":
         target = np.broadcast_shapes(data.shape, target)
@@ -79,7 +79,7 @@ def broadcast(
 
 
 def tile(data: Array, repeats: Array) -> Array:
-    """Copies side by side along every axis."""
+    """Repeat the data along every axis."""
     counts = integers(repeats, "repeats")
     rank = max(data.ndim, len(counts))
     shape = (1,) * (rank - data.ndim) + data.shape

@@ -18,17 +18,17 @@ from gatherscatter.openvino.layers.operands import (
 )
 
 Mask = tuple[int, ...]
-_MOST_PARTS = 65536  # an empty axis could be split into as many as a file says
+_MOST_PARTS = 65536  # limits the parts of an empty axis, which a file could split into any number
 
 
 def concat(*inputs: Array, axis: int) -> Array:
-    """The inputs one after another."""
+    """Join the inputs along the axis."""
     require_same_type(*inputs)
     return np.concatenate(inputs, axis_of(axis, inputs[0].ndim))
 
 
 def split(data: Array, axis: Array, *, num_splits: int) -> tuple[Array, ...]:
-    """Equal parts."""
+    """Split the data into equal parts."""
     along = axis_of(integer(axis, "axis"), data.ndim)
     if not 1 <= num_splits <= _MOST_PARTS or data.shape[along] % num_splits:
         raise ValueError(f"{data.shape[along]} along axis {along} can't be split into {num_splits} equal parts")
@@ -36,7 +36,7 @@ def split(data: Array, axis: Array, *, num_splits: int) -> tuple[Array, ...]:
 
 
 def variadic_split(data: Array, axis: Array, split_lengths: Array) -> tuple[Array, ...]:
-    """Parts of the given lengths, of which one may be -1."""
+    """Split the data into parts of the given lengths. One of them may be -1."""
     along = axis_of(integer(axis, "axis"), data.ndim)
     lengths = list(integers(split_lengths, "split_lengths"))
     if lengths.count(-1) == 1:
@@ -54,7 +54,7 @@ def _cut(data: Array, axis: int, lengths: tuple[int, ...]) -> tuple[Array, ...]:
 
 
 def slice_8(data: Array, start: Array, stop: Array, step: Array, axes: Array | None = None) -> Array:
-    """Python's slices along the named axes."""
+    """Take Python's slices along the named axes."""
     starts, stops, steps = integers(start, "start"), integers(stop, "stop"), integers(step, "step")
     named = tuple(range(len(starts))) if axes is None else integers(axes, "axes")
     if not len(starts) == len(stops) == len(steps) == len(named):
@@ -77,7 +77,7 @@ def strided_slice(
     shrink_axis_mask: Mask = (),
     ellipsis_mask: Mask = (),
 ) -> Array:
-    """NumPy indexing spelled with masks; an ellipsis outranks a new axis, which outranks a shrunk one."""
+    """Index like NumPy, with masks. An ellipsis takes precedence over a new axis, and this over a removed axis."""
     begins = integers(begin, "begin")
     ends = begins if end is None else integers(end, "end")
     steps = (1,) * len(begins) if strides is None else integers(strides, "strides")
@@ -97,7 +97,7 @@ def strided_slice(
 
 
 def _bit(mask: Mask, i: int) -> bool:
-    """A mask shorter than the slices goes on with zeros."""
+    """Return a bit of a mask. A mask that is shorter than the slices continues with zeros."""
     return i < len(mask) and mask[i] != 0
 
 
@@ -109,7 +109,7 @@ def pad(
     *,
     pad_mode: Literal["constant", "edge", "reflect", "symmetric"],
 ) -> Array:
-    """Grow or (negative pads) cut each dimension at both ends."""
+    """Extend each dimension at both ends. Negative pads cut it."""
     pads = list(zip(integers(pads_begin, "pads_begin"), integers(pads_end, "pads_end"), strict=True))
     if len(pads) != data.ndim:
         raise ValueError(f"{len(pads)} pairs of pads for data of rank {data.ndim}")
@@ -127,5 +127,5 @@ def pad(
         return result
     spare = 1 if pad_mode == "reflect" else 0
     if pad_mode != "edge" and any(max(pair) > size - spare for size, pair in zip(kept.shape, grown, strict=True)):
-        raise ValueError(f"pads {pads} exceed what pad_mode {pad_mode} has for shape {data.shape}")
+        raise ValueError(f"pads {pads} exceed the limit of pad_mode {pad_mode} for shape {data.shape}")
     return np.pad(kept, grown, pad_mode)

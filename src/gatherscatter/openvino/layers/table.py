@@ -1,4 +1,4 @@
-"""The table: layer type to function. Inputs are positional, attributes keyword-only (see `attributes`)."""
+"""The table of functions by layer type. Inputs are positional, attributes keyword-only (see `attributes`)."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ LAYERS: Mapping[str, Function] = MappingProxyType(
     }
 )
 
-# Spellings of other OpenVINO releases.
+# The names of other OpenVINO releases.
 ALIASES: Mapping[str, str] = MappingProxyType({"Relu": "ReLU", "Softmax": "SoftMax", "Neg": "Negative"})
