@@ -1,4 +1,4 @@
-"""Dask: np.put_along_axis, np.put, np.place and np.putmask leave a Dask array as it is."""
+"""Dask: np.put_along_axis, np.put, np.place and np.putmask do not change a Dask array."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""JAX: x[i] and x.at[i] refuse every index of int8 on an axis of 128 or more."""
+"""JAX: x[i] and x.at[i] refuse every int8 index on an axis of 128 or more."""
 
 import sys
 

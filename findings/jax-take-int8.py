@@ -1,4 +1,4 @@
-"""JAX: jnp.take with a negative index of int8 on an axis of 128 or more gives NaN."""
+"""JAX: jnp.take with a negative int8 index on an axis of 128 or more returns NaN."""
 
 import sys
 

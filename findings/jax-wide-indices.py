@@ -1,4 +1,4 @@
-"""JAX: A NumPy array of 64-bit indices is taken modulo 2**32."""
+"""JAX: 64-bit indices in a NumPy array are taken modulo 2**32."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""NumPy: np.add.at dies of a result of more than 32 dimensions."""
+"""NumPy: np.add.at crashes the process if the result has more than 32 dimensions."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ TEXT = (
 
 
 def call() -> None:
-    """What ``data[indices]`` selects has 33 dimensions, and NumPy has 64."""
+    """Add at indices of 33 dimensions. ``data[indices]`` also has 33, and NumPy allows 64."""
     data, indices = np.zeros(3), np.zeros((1,) * 33, np.int64)
     assert data[indices].ndim == 33
     np.add.at(data, indices, 1.0)

@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: GatherElements fails on an axis of 64 or more."""
+"""ONNX reference evaluator: GatherElements fails on an axis of size 64 or more."""
 
 import sys
 

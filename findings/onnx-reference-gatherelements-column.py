@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: GatherElements of a column of 64 or more rows gives the wrong rows."""
+"""ONNX reference evaluator: GatherElements of a column of 64 or more rows returns the wrong rows."""
 
 import sys
 

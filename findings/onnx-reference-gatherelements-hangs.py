@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: GatherElements doesn't end where an index is very far out of range."""
+"""ONNX reference evaluator: GatherElements does not end if an index is very far out of range."""
 
 import subprocess
 import sys

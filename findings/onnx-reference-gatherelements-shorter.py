@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: GatherElements refuses indices that are shorter than data off the axis."""
+"""ONNX reference evaluator: GatherElements refuses indices that are smaller than data in dimensions other than axis."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: GatherElements takes an index out of range modulo the size."""
+"""ONNX reference evaluator: GatherElements takes an out-of-range index modulo the size."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: GatherND fails where a batch dimension is 0."""
+"""ONNX reference evaluator: GatherND fails if a batch dimension is 0."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: Ranks, axes and sizes that the text excludes are taken."""
+"""ONNX reference evaluator: Ranks, axes and sizes that the specification excludes are accepted."""
 
 import sys
 

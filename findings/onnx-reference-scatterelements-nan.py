@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: min and max of ScatterElements ignore an update that is NaN, those of ScatterND don't."""
+"""ONNX reference evaluator: min and max of ScatterElements ignore a NaN update, but those of ScatterND do not."""
 
 import sys
 

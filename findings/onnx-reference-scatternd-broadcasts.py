@@ -1,4 +1,4 @@
-"""ONNX reference evaluator: ScatterND broadcasts updates of another shape."""
+"""ONNX reference evaluator: ScatterND broadcasts updates of the wrong shape."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime: ScatterND and ScatterElements have no min and max of bool."""
+"""ONNX Runtime: ScatterND and ScatterElements do not implement min and max of bool."""
 
 import itertools
 import sys

@@ -1,4 +1,4 @@
-"""ONNX Runtime: No complex numbers."""
+"""ONNX Runtime: Complex numbers are not supported."""
 
 import sys
 

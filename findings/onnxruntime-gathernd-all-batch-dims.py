@@ -1,4 +1,4 @@
-"""ONNX Runtime: GatherND takes a batch_dims that leaves no axis to index."""
+"""ONNX Runtime: GatherND accepts a batch_dims that leaves no axis to index."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime: GatherND takes batch dimensions that are not equal, where one divides the other."""
+"""ONNX Runtime: GatherND accepts unequal batch dimensions if one divides the other."""
 
 import sys
 

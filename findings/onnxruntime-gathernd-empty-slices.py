@@ -1,4 +1,4 @@
-"""ONNX Runtime: GatherND doesn't check indices where slices are empty."""
+"""ONNX Runtime: GatherND does not check indices if slices are empty."""
 
 import sys
 

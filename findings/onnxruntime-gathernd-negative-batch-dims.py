@@ -1,4 +1,4 @@
-"""ONNX Runtime: A model with GatherND and a batch_dims of -2 or less ends the process while it is loaded."""
+"""ONNX Runtime: GatherND with a batch_dims of -2 or less crashes the process when the model is loaded."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""ONNX Runtime: min and max replace a NaN by the next update."""
+"""ONNX Runtime: min and max replace a NaN with the next update."""
 
 import sys
 

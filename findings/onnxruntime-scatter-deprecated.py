@@ -1,4 +1,4 @@
-"""ONNX Runtime: Scatter-11, which is deprecated, is refused."""
+"""ONNX Runtime: The deprecated Scatter-11 is refused."""
 
 import sys
 

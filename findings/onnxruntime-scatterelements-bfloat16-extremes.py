@@ -1,4 +1,4 @@
-"""ONNX Runtime: ScatterElements has no min and max of bfloat16."""
+"""ONNX Runtime: ScatterElements does not implement min and max of bfloat16."""
 
 import itertools
 import sys

@@ -1,4 +1,4 @@
-"""ONNX Runtime: ScatterElements has no sums and products of float16 and bfloat16."""
+"""ONNX Runtime: ScatterElements does not implement sums and products of float16 and bfloat16."""
 
 import itertools
 import sys

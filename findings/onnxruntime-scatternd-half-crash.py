@@ -1,4 +1,4 @@
-"""ONNX Runtime: ScatterND with a reduction of float16 or bfloat16 ends the process, now and then."""
+"""ONNX Runtime: ScatterND with a reduction of float16 or bfloat16 occasionally crashes the process."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ MODEL = """<ir_version: 10, opset_import: ["": 18]>
 
 
 def calls() -> None:
-    onnxruntime.set_default_logger_severity(4)  # each call raises an error; it should do no more
+    onnxruntime.set_default_logger_severity(4)  # each call should only raise an error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 8
     session = onnxruntime.InferenceSession(onnx.parser.parse_model(MODEL).SerializeToString(), options)

@@ -1,4 +1,4 @@
-"""ONNX Runtime: ScatterND has no reductions of float16 and bfloat16."""
+"""ONNX Runtime: ScatterND does not implement reductions of float16 and bfloat16."""
 
 import itertools
 import sys

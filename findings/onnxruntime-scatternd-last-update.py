@@ -1,4 +1,4 @@
-"""ONNX Runtime: ScatterND without a reduction: which of several updates stays changes from run to run."""
+"""ONNX Runtime: ScatterND without a reduction: the update that remains at a repeated index varies from run to run."""
 
 import sys
 

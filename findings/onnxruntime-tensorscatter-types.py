@@ -1,4 +1,4 @@
-"""ONNX Runtime: TensorScatter has no strings and no types of 8 bits or less but int8, uint8 and bool."""
+"""ONNX Runtime: TensorScatter does not support strings, nor types of 8 bits or less except int8, uint8 and bool."""
 
 import sys
 

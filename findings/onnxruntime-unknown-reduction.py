@@ -1,4 +1,4 @@
-"""ONNX Runtime: A reduction that the operator doesn't list is taken for none, or computed."""
+"""ONNX Runtime: A reduction that the operator does not list is computed, or treated as none."""
 
 import sys
 

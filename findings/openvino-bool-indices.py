@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterElementsUpdate takes indices of bool."""
+"""OpenVINO: ScatterElementsUpdate accepts bool indices."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: EmbeddingBagOffsets and EmbeddingBagPacked take the mean of bool."""
+"""OpenVINO: EmbeddingBagOffsets and EmbeddingBagPacked accept the mean of bool."""
 
 import sys
 
@@ -9,7 +9,7 @@ from openvino import opset15 as ops
 TEXT = "OpenVINO operation set, EmbeddingBagOffsets-15, types: T: any numeric type."
 table, indices = ops.parameter([3, 1], openvino.Type.boolean), ops.parameter([1, 3], openvino.Type.i64)
 places, offsets = ops.parameter([3], openvino.Type.i64), ops.parameter([1], openvino.Type.i64)
-expected = "an error, by both: bool has no mean"
+expected = "an error, from both: bool has no mean"
 try:
     packed = ops.embedding_bag_packed(table, indices, reduction="mean")
     bags = ops.embedding_bag_offsets(table, places, offsets, reduction="mean")

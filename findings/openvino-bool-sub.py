@@ -1,4 +1,4 @@
-"""OpenVINO: sub of bool is not exclusive or, where two updates have one place."""
+"""OpenVINO: sub of bool is not exclusive or if two updates have the same index."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: EmbeddingSegmentsSum fails where num_segments is 0."""
+"""OpenVINO: EmbeddingSegmentsSum fails if num_segments is 0."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: Gather-1 and Gather-7 give zeros for negative indices and others out of range."""
+"""OpenVINO: Gather-1 and Gather-7 return zeros for negative and other out-of-range indices."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: Gather reads indices beyond their end where data has more batches."""
+"""OpenVINO: Gather reads beyond the end of indices if data has more batches."""
 
 import sys
 

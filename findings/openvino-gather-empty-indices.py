@@ -1,4 +1,4 @@
-"""OpenVINO: Gather with no indices ends the process."""
+"""OpenVINO: Gather with empty indices crashes the process."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""OpenVINO: Gather of slices that are empty ends the process."""
+"""OpenVINO: Gather of empty slices crashes the process."""
 
 import signal
 import subprocess

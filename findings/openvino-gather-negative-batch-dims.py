@@ -1,4 +1,4 @@
-"""OpenVINO: Gather takes a batch_dims below its range."""
+"""OpenVINO: Gather accepts a batch_dims below its range."""
 
 import sys
 

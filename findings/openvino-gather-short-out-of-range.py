@@ -1,4 +1,4 @@
-"""OpenVINO: Gather from short integer data gives memory that was never written where an index is out of range."""
+"""OpenVINO: Gather from short integer data returns uninitialized memory if an index is out of range."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ TEXT = (
 
 
 def call(ops: object) -> None:
-    """The example of the text, with int64 and with int32."""
+    """Run the example of the specification, with int64 and with int32."""
     for type in (np.int64, np.int32):
         data = ops.parameter([5], openvino.Type(type))
         indices = ops.parameter([3], openvino.Type.i32)
@@ -28,7 +28,7 @@ if len(sys.argv) > 1:
     call(opset7)
     call(opset8)
     sys.exit()
-printed = [  # glibc fills memory that it gives out, and memory that it takes back, with a byte
+printed = [  # glibc fills the memory that it allocates or frees with a byte
     subprocess.run(
         [sys.executable, __file__, "call"],
         env={**os.environ, "MALLOC_PERTURB_": byte},

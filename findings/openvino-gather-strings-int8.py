@@ -1,4 +1,4 @@
-"""OpenVINO: Gather of strings refuses indices of 8 bits."""
+"""OpenVINO: Gather of strings refuses 8-bit indices."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: GatherElements from an axis of size 0 gives memory that was never written."""
+"""OpenVINO: GatherElements from an axis of size 0 returns uninitialized memory."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: GatherND doesn't broadcast batch dimensions."""
+"""OpenVINO: GatherND does not broadcast batch dimensions."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: GatherND with index tuples of length 0 gives memory that was never written."""
+"""OpenVINO: GatherND with index tuples of length 0 returns uninitialized memory."""
 
 import sys
 

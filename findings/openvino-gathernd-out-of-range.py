@@ -1,4 +1,4 @@
-"""OpenVINO: GatherND reads memory outside data where an index is out of range."""
+"""OpenVINO: GatherND reads memory outside data if an index is out of range."""
 
 import sys
 

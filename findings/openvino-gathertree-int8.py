@@ -1,4 +1,4 @@
-"""OpenVINO: GatherTree refuses integers of 8 bits, bool, bfloat16 and float8."""
+"""OpenVINO: GatherTree refuses 8-bit integers, bool, bfloat16 and float8."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: GatherTree gives memory that was never written where max_seq_len is 0 or less."""
+"""OpenVINO: GatherTree returns uninitialized memory if max_seq_len is 0 or less."""
 
 import sys
 

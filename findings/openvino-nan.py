@@ -1,4 +1,4 @@
-"""OpenVINO: min and max ignore an update that is NaN."""
+"""OpenVINO: min and max ignore a NaN update."""
 
 import sys
 
@@ -15,7 +15,7 @@ model = openvino.Model([output], [data, indices, updates])
 compiled = openvino.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 result = compiled([np.array([2, np.nan], np.float32), np.array([0, 1]), np.array([np.nan, 1], np.float32)])[0]
 
-expected = "a rule that doesn't tell data from updates, such as [nan nan]"
+expected = "a rule that treats data and updates alike, such as [nan nan]"
 observed = result.ravel()
 departs = bool(np.isnan(result).sum() == 1)
 

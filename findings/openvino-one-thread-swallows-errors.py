@@ -1,4 +1,4 @@
-"""OpenVINO: With one thread, errors are lost and the result is memory that was never written."""
+"""OpenVINO: With one thread, errors are lost and the result is uninitialized memory."""
 
 import sys
 

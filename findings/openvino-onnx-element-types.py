@@ -1,4 +1,4 @@
-"""OpenVINO: Data of ONNX models may be of types that the version doesn't have."""
+"""OpenVINO: Data of ONNX models may have types that the version does not list."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: Attributes that an operator of ONNX doesn't have are ignored."""
+"""OpenVINO: Attributes that an ONNX operator does not have are ignored."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: Gather of an ONNX model gives zeros where an index is out of range."""
+"""OpenVINO: Gather of an ONNX model returns zeros if an index is out of range."""
 
 import sys
 

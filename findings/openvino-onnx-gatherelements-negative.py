@@ -1,4 +1,4 @@
-"""OpenVINO: Negative indices of ONNX's GatherElements are handed to GatherElements-6, whose text excludes them."""
+"""OpenVINO: ONNX's GatherElements passes negative indices to GatherElements-6, whose specification excludes them."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: GatherElements of an ONNX model is refused where indices are shorter than data off the axis."""
+"""OpenVINO: GatherElements of ONNX refuses indices that are smaller than data in dimensions other than axis."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: Indices of ONNX models may be of any integer type."""
+"""OpenVINO: Indices of ONNX models may have any integer type."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: The mean of integers is that of a sum that overflows."""
+"""OpenVINO: The mean of integers is wrong if their sum overflows."""
 
 import sys
 

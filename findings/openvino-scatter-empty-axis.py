@@ -1,4 +1,4 @@
-"""OpenVINO: Scatters don't check indices where the axis has size 0."""
+"""OpenVINO: Scatters do not check indices on an axis of size 0."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterNDUpdate and ScatterUpdate don't check indices where slices are empty."""
+"""OpenVINO: ScatterNDUpdate and ScatterUpdate do not check indices if slices are empty."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterElementsUpdate-3 takes more updates along the axis than data has places."""
+"""OpenVINO: ScatterElementsUpdate-3 accepts more updates along the axis than data has elements."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterElementsUpdate writes beyond data where indices are longer off the axis."""
+"""OpenVINO: ScatterElementsUpdate writes beyond data if indices are larger than data in dimensions other than axis."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterElementsUpdate writes before data where an index is below -size."""
+"""OpenVINO: ScatterElementsUpdate writes before data if an index is below -size."""
 
 import signal
 import subprocess

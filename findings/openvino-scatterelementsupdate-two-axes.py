@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterElementsUpdate takes an axis of two elements, and uses the first."""
+"""OpenVINO: ScatterElementsUpdate accepts an axis input of two elements and uses the first."""
 
 import sys
 

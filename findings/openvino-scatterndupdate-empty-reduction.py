@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterNDUpdate takes an empty text as its reduction."""
+"""OpenVINO: ScatterNDUpdate accepts an empty string as its reduction."""
 
 import sys
 
@@ -12,7 +12,7 @@ TEXT = (
 )
 data, updates = ops.parameter([3], openvino.Type.f32), ops.parameter([1], openvino.Type.f32)
 indices = ops.parameter([1, 1], openvino.Type.i64)
-expected = "an error, as for other texts that are not in the list"
+expected = "an error, as for other names that are not in the list"
 try:
     model = openvino.Model([ops.scatter_nd_update(data, indices, updates, "")], [data, indices, updates])
     compiled = openvino.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterNDUpdate without a reduction: which of several updates stays changes from run to run."""
+"""OpenVINO: ScatterNDUpdate without a reduction: the update that remains at a repeated index varies from run to run."""
 
 import sys
 

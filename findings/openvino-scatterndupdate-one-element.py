@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterNDUpdate refuses one update of shape (1,) where rank 0 is due."""
+"""OpenVINO: ScatterNDUpdate refuses one update of shape (1,) where rank 0 is expected."""
 
 import sys
 

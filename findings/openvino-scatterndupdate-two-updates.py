@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterNDUpdate ignores a second update where one is due."""
+"""OpenVINO: ScatterNDUpdate ignores a second update where only one is allowed."""
 
 import sys
 
@@ -16,7 +16,7 @@ updates = ops.parameter([-1], openvino.Type.f32)
 model = openvino.Model([ops.scatter_nd_update(data, indices, updates)], [data, indices, updates])
 compiled = openvino.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
-expected = "an error: one update is due"
+expected = "an error: only one update is allowed"
 try:
     observed, departs = compiled([np.zeros(3, np.float32), np.array([1]), np.array([5, 6], np.float32)])[0], True
 except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterUpdate of short integer data writes before data where an index is negative."""
+"""OpenVINO: ScatterUpdate of short integer data writes before data if an index is negative."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""OpenVINO: ScatterUpdate of strings ends the process."""
+"""OpenVINO: ScatterUpdate of strings crashes the process."""
 
 import signal
 import subprocess

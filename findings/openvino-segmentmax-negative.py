@@ -1,4 +1,4 @@
-"""OpenVINO: SegmentMax writes before its result where a segment id is negative."""
+"""OpenVINO: SegmentMax writes before its result if a segment id is negative."""
 
 import signal
 import subprocess

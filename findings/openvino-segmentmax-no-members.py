@@ -1,4 +1,4 @@
-"""OpenVINO: SegmentMax of no rows gives memory that was never written."""
+"""OpenVINO: SegmentMax of no rows returns uninitialized memory."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenVINO: SegmentMax takes strings."""
+"""OpenVINO: SegmentMax accepts strings."""
 
 import sys
 

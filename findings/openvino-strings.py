@@ -1,4 +1,4 @@
-"""OpenVINO: No strings but in Gather."""
+"""OpenVINO: Only Gather supports strings."""
 
 import sys
 

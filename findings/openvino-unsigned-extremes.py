@@ -1,4 +1,4 @@
-"""OpenVINO: min and max of unsigned integers compare them as signed ones."""
+"""OpenVINO: min and max compare unsigned integers as if they were signed."""
 
 import sys
 

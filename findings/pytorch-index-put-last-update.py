@@ -1,4 +1,4 @@
-"""PyTorch: x[indices] = updates: the update that stays in a place need not be the last, and changes from run to run."""
+"""PyTorch: x[indices] = updates: the update that remains at a repeated index need not be the last."""
 
 import sys
 

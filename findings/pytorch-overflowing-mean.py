@@ -1,4 +1,4 @@
-"""PyTorch: The mean of integers is that of a sum that overflows."""
+"""PyTorch: The mean of integers is wrong if their sum overflows."""
 
 import sys
 

@@ -13,7 +13,7 @@ stored = zarr.create_array(store={}, shape=(8,), chunks=(4,), dtype="float64")
 indices = np.array([-1, 2])
 stored.vindex[indices]
 
-expected = "the array of indices is as before: [-1  2]"
+expected = "the array of indices is unchanged: [-1  2]"
 observed = indices
 departs = indices.tolist() != [-1, 2]
 

@@ -1,4 +1,4 @@
-"""Zarr: Of several values for one place, not always the last one stays."""
+"""Zarr: With repeated indices, the last value does not always remain."""
 
 import sys
 
@@ -17,7 +17,7 @@ array[points] = values
 stored = zarr.create_array(store={}, shape=(24, 30), chunks=(6, 10), dtype="float64")
 stored.vindex[points] = values
 
-expected = f"{array[7, 9]} at [7, 9] as in NumPy: the last of the two values for this place"
+expected = f"{array[7, 9]} at [7, 9] as in NumPy: the last of the two values for this element"
 observed = stored[7, 9]
 departs = bool(observed != array[7, 9])
 

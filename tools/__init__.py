@@ -1,1 +1,1 @@
-"""Programs for those who work on the package."""
+"""Programs for developers of the package."""

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Differential fuzzing: random calls, by the million, of the compiled core and of the oracle.
+"""Differential fuzzing: compare millions of random calls of the compiled core with the oracle.
 
-    python tools/fuzz.py --seconds 180             # from the stored corpus, at random, on all processors
-    python tools/fuzz.py --guided DIR --seconds 600  # by coverage of the core (see .ci/fuzz)
+    python tools/fuzz.py --seconds 180               # random cases and changed stored cases, on all processors
+    python tools/fuzz.py --guided DIR --seconds 600  # guided by coverage of the core (see .ci/fuzz)
     python tools/fuzz.py --case 'array gather 0a0b0c'
 
-A case is a name of cases.py and the bytes from which it takes its choices; every string of bytes is a case. The corpus
-holds, one on a line, some of those that runs guided by coverage kept because they went through the core in a new way.
+A case is a name of cases.py and the bytes from which it draws its choices. Every byte string is a valid case. The
+corpus has one case per line. They come from guided runs, which keep a case if it takes a new path through the core.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 CORPUS = Path(__file__).parent / "corpus" / "calls.txt"
-LENGTH = 96  # bytes; the largest call takes more, and then makes the plainest choices
-KEPT = 40  # cases of each kind that are stored
-CHUNK = 5000  # cases that a process runs at a time
+LENGTH = 96  # bytes; a call that needs more gets the simplest choices
+KEPT = 40  # stored cases of each kind
+CHUNK = 5000  # cases of one task of a process
 
 
 class Case(NamedTuple):
-    """What to do, and the choices."""
+    """The kind of a call, and the bytes of its choices."""
 
     name: str
     data: bytes
@@ -44,21 +44,21 @@ class Case(NamedTuple):
 
     @staticmethod
     def parse(line: str) -> Case:
-        """The case that a line of the corpus says."""
+        """Return the case of a line of the corpus."""
         from tests.support.cases import CASES
 
         name = max((name for name in CASES if line.startswith(name)), key=len)
         return Case(name, bytes.fromhex(line[len(name) :]))
 
     def run(self) -> None:
-        """Make the call and judge it; AssertionError if it was wrong."""
+        """Make the call and judge it. Raise AssertionError if it is wrong."""
         from gatherscatter.conformance.random_source import ByteChoices
         from tests.support.cases import CASES
 
         CASES[self.name](ByteChoices(self.data))
 
     def fails(self) -> bool:
-        """Whether it goes wrong, in whatever way."""
+        """Return whether the case fails with any error."""
         try:
             self.run()
         except Exception:
@@ -67,7 +67,7 @@ class Case(NamedTuple):
 
 
 def corpus() -> list[Case]:
-    """The stored cases."""
+    """Return the stored cases."""
     return [Case.parse(line) for line in CORPUS.read_text().splitlines()] if CORPUS.exists() else []
 
 
@@ -75,7 +75,7 @@ def corpus() -> list[Case]:
 
 
 def random_case(rng: random.Random, names: list[str], known: list[Case]) -> Case:
-    """Half of the cases are new, half are stored ones with a few bytes changed."""
+    """Return a new case, or in half of the calls a stored case with a few changed bytes."""
     if known and rng.random() < 0.5:
         name, data = rng.choice(known)
         changed = bytearray(data or b"\0")
@@ -86,7 +86,7 @@ def random_case(rng: random.Random, names: list[str], known: list[Case]) -> Case
 
 
 def shrunk(case: Case) -> Case:
-    """A case that fails, too, with fewer and smaller bytes."""
+    """Return a case with fewer and smaller bytes that also fails."""
 
     def simpler(data: bytes) -> Iterator[bytes]:
         for n in range(0, len(data), 4):
@@ -103,7 +103,7 @@ def shrunk(case: Case) -> Case:
 
 
 def run_chunk(seed: int, folder: str) -> list[str]:
-    """Failures among so many cases; the case that runs stands in a file, for the one that ends the process."""
+    """Run CHUNK cases and return the failures. A file names the running case, in case it crashes the process."""
     from tests.support.cases import CASES
 
     rng, names, known = random.Random(seed), list(CASES), corpus()
@@ -125,14 +125,14 @@ def run_chunk(seed: int, folder: str) -> list[str]:
 
 
 def at_random(seconds: float, most: float, jobs: int, seed: int) -> tuple[int, list[str]]:
-    """How many cases were run, and what failed."""
+    """Return the number of cases that were run, and the failures."""
     from gatherscatter.progress import Bar
 
     end, done, failures = time.monotonic() + seconds, 0, []
     with (
         tempfile.TemporaryDirectory() as folder,
         ProcessPoolExecutor(jobs) as pool,
-        Bar(description="0 cases", redraws=False) as bar,  # no thread: processes are forked
+        Bar(description="0 cases", redraws=False) as bar,  # without a thread, because processes are forked
     ):
         seeds = iter(range(seed, sys.maxsize))
         running = {pool.submit(run_chunk, next(seeds), folder) for _ in range(jobs)}
@@ -147,7 +147,7 @@ def at_random(seconds: float, most: float, jobs: int, seed: int) -> tuple[int, l
                     running.add(pool.submit(run_chunk, next(seeds), folder))
         except BrokenProcessPool:
             last = [file.read_bytes().partition(b"\n")[0].decode() for file in Path(folder).iterdir()]
-            failures.append("a process was ended by one of\n" + "\n".join(last))
+            failures.append("one of these cases ended a process\n" + "\n".join(last))
     return done, failures
 
 
@@ -155,7 +155,7 @@ def at_random(seconds: float, most: float, jobs: int, seed: int) -> tuple[int, l
 
 
 def by_coverage(folder: Path, options: list[str]) -> None:
-    """libFuzzer changes the bytes, by what they make the core do; it never returns."""
+    """Run libFuzzer, which changes the bytes guided by the coverage of the core. It never returns."""
     import atheris
 
     from tests.support.cases import CASES
@@ -174,7 +174,7 @@ def by_coverage(folder: Path, options: list[str]) -> None:
 
 
 def store(folder: Path) -> None:
-    """Write some of each kind of what a guided run has found into the corpus, short ones and long ones."""
+    """Write some cases of each kind that a guided run has found into the corpus, short and long ones."""
     from tests.support.cases import CASES
 
     names = list(CASES)

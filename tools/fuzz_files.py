@@ -1,12 +1,13 @@
-"""Damaged files of arrays (.npy, .npz, .pb) and damaged journals of Zarr jobs.
+"""Fuzz damaged files of arrays (.npy, .npz, .pb) and damaged journals of Zarr jobs.
 
-Reading one gives a result or an error of one line, within 2 seconds and 200 MB. A journal that is read without an error
-has to hold what it held before, or the entries up to some point if its end is missing.
+Reading one must end in a result or an error of one line, within 2 seconds and 200 MB. A journal that is read without an
+error must have its former contents, or the entries up to some point if its end is missing.
 
     python tools/fuzz_files.py --seconds 600
-    python tools/fuzz_files.py --case npz-lzma:1234 --keep build/case    # one case again; its file is kept
+    python tools/fuzz_files.py --case npz-lzma:1234 --keep build/case    # repeat one case and keep its file
 
-What single faults are called is in test_tensor_files.py and test_zarr.py; test_model_fuzz.py runs a few thousand cases.
+test_tensor_files.py and test_zarr.py have the messages about single faults. test_model_fuzz.py runs a few thousand
+cases.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ DAMAGE = (flip, replace, truncate, cut, insert, duplicate, grow, say, describe_w
 
 
 def damaged(kind: str, number: int) -> tuple[bytes, str]:
-    """The file of a case, and what was done to it."""
+    """Return the file of a case, and a description of the damage."""
     rng = random.Random(number)
     data, log = bytearray(good(kind)), []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -207,18 +208,18 @@ def damaged(kind: str, number: int) -> tuple[bytes, str]:
 
 
 def use(kind: str, path: Path) -> list[str]:
-    """Read a file: what is wrong with the result."""
+    """Read a file, and return the faults of the result."""
     if kind == "journal":
         return journal_faults(path)
     if kind == "done":
-        return [] if FinishedJobs(path.parent).has("name", "0" * 32) else ["a job that is done was forgotten"]
+        return [] if FinishedJobs(path.parent).has("name", "0" * 32) else ["a finished job was forgotten"]
     found = read_tensors(path)
     wrong = [name for name, array in found.items() if not isinstance(name, str) or not isinstance(array, np.ndarray)]
     return [f"names or arrays: {wrong!r}"] if wrong else []
 
 
 def journal_faults(path: Path) -> list[str]:
-    """The journal is refused, or is that of another job, or ends early; it never says anything new."""
+    """Check that the journal is refused, belongs to another job, or ends early, and has no new entries."""
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "journal"
         whole.write_bytes(good("journal"))
@@ -238,7 +239,7 @@ def file_name(kind: str) -> str:
 
 
 def judge(kind: str, path: Path, watch: Watch) -> tuple[list[str], Meter, str]:
-    """What was wrong with how reading a file ended, what it cost, and the traceback."""
+    """Return the faults of reading a file, its cost, and the traceback."""
     allowed = JobError if kind in ("journal", "done") else ModelError
     faults: list[str] = []
     trace = ""
@@ -259,7 +260,7 @@ def judge(kind: str, path: Path, watch: Watch) -> tuple[list[str], Meter, str]:
 
 
 def fuzz(kinds: list[str], seed: int, end: Callable[[int], bool]) -> int:
-    """Judge cases until it is the end; print what was found: how many kinds of faults."""
+    """Judge cases until ``end``, print the faults, and return the number of their kinds."""
     watch, found = Watch(), dict[str, list[str]]()
     done, errors, slowest, largest = 0, 0, (0.0, ""), (0, "")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Prints the figures of docs/dask.md: ``python tools/measure_dask.py``, on a quiet machine with 6 GB of free memory."""
+"""Print the figures of docs/dask.md: ``python tools/measure_dask.py``, on an idle machine with 6 GB of free memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE = 10_000  # 400 MB of float32, in 100 chunks of 4 MB
 
 
 def least(call: Callable[[], Any], runs: int = 7) -> float:
-    """The least time of some runs, in ms."""
+    """Return the least time of several runs, in ms."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -26,7 +26,7 @@ def least(call: Callable[[], Any], runs: int = 7) -> float:
 
 
 def show(name: str, in_memory: Callable[[], Any], lazy: Callable[[], Any]) -> None:
-    """One row of the table."""
+    """Print one row of the table."""
     graph, memory = lazy(), least(in_memory)
     persist = least(lambda: graph.persist(scheduler="threads"))
     compute = least(lambda: graph.compute(scheduler="threads"))
@@ -38,7 +38,7 @@ def show(name: str, in_memory: Callable[[], Any], lazy: Callable[[], Any]) -> No
 
 
 def main() -> None:
-    """All rows."""
+    """Print all rows."""
     random = np.random.default_rng(0)
     data = random.random((SIZE, SIZE), dtype=np.float32)
     squares = da.from_array(data, chunks=SIZE // 10).persist()

@@ -1,6 +1,6 @@
-"""Prints the figures of docs/pytorch.md and docs/onnx.md: ``python tools/measure_frameworks.py``, in about a minute.
+"""Print the figures of docs/pytorch.md and docs/onnx.md: ``python tools/measure_frameworks.py``, in about a minute.
 
-Those who are compared take turns; the least time of each is what counts.
+The compared functions run in turn. The least time of each counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REDUCTIONS = {"sum": "sum", "mean": "mean", "max": "amax", "mul": "prod"}
 
 
 def by_turns(calls: list[Callable[[], Any]], rounds: int) -> list[list[float]]:
-    """The milliseconds of each call in each round."""
+    """Return the milliseconds of each call in each round."""
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
         for call, taken in zip(calls, times, strict=True):
@@ -30,7 +30,7 @@ def by_turns(calls: list[Callable[[], Any]], rounds: int) -> list[list[float]]:
 
 
 def reduction(name: str, own: str, rows: int, places: int, width: int) -> None:
-    """`segment.scatter` beside `Tensor.scatter_reduce_`."""
+    """Compare `segment.scatter` with `Tensor.scatter_reduce_`."""
     import torch
 
     from gatherscatter.torch.segment import scatter
@@ -52,7 +52,7 @@ NEIGHBOURS = """<ir_version: 10, opset_import: ["": 18]>
 
 
 def sessions() -> None:
-    """`InferenceSession` beside ONNX Runtime with all threads and with one; for two models."""
+    """Compare `InferenceSession` with ONNX Runtime on all threads and on one, for two models."""
     import onnx
 
     from tests.support.onnx_networks import graph_network, graph_network_inputs

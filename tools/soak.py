@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Soak: mixed calls from many threads and processes for a long time; every result is checked, and memory stays flat.
+"""Soak test: mixed calls from many threads and processes for a long time, with checks of all results and of memory.
 
     python tools/soak.py                                  # 4 threads in each of 2 processes, 10 minutes (Linux)
     python tools/soak.py --minutes 0.5 --threads 2 --processes 1 --seed 7
 
-Small calls of every kind are the random cases of cases.py, judged by the oracle. Large ones, of up to several MB, are
-compared by checksum with what NumPy made of the same inputs (`take`, `ufunc.at`, sums of integers for exact ones).
-Between them are calls that must fail and leave `out=` as it was, and models of examples/ as whole files.
+Small calls of every kind are the random cases of cases.py, judged by the oracle. The results of large calls, of up to
+several MB, are compared by checksum with results of NumPy (`take`, `ufunc.at`, sums of integers for exact sums). The
+test also makes calls that must fail without changing `out=`, and runs models of examples/ as whole files.
 
-Every few seconds all threads of a process stop between two calls. What the process holds then is what it keeps for
-good: the pool of former results gives back its blocks and malloc its free pages first, because both hold memory on
-purpose, in amounts that depend on the last calls, and the question is what is lost. Three numbers must stay flat after
-a warm-up: the resident memory without pages of files, the bytes that malloc has handed out (no fragmentation can hide
-or feign a leak there), and the objects of Python. Descriptors, mapped files and threads must not grow at all.
+Every few seconds, all threads of a process stop between two calls. First, the pool of former results releases its
+blocks and malloc releases its free pages. Both keep memory on purpose, in amounts that depend on the last calls. Then
+the process measures the memory that it still holds. Three numbers must stay flat after a warm-up: the resident memory
+without pages of files, the bytes allocated by malloc (fragmentation can neither hide nor imitate a leak in them), and
+the objects of Python. Descriptors, mapped files and threads must not grow at all.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from gatherscatter.oracle import oracle
 from tests.support.cases import CASES
 from tests.support.paths import EXAMPLES
 
-WARM_UP = 0.2  # this share of the time, and of the samples, is not judged
-STUCK = 120  # seconds after which a call that has not come back hangs
+WARM_UP = 0.2  # share of the time that is not judged
+STUCK = 120  # seconds after which a call counts as hanging
 MIB = 1 << 20
 
 # ------------------------------------------------------------------------------------------------------- large inputs
 
-# How many rows, how wide, and how many indices: a few elements; some KB; few places that many updates go to; rows of
-# several MB, where threads and the pool take part; scalars all over a large destination.
+# Rows, width and number of indices: a few elements; some KB; many updates to few rows; rows of several MB, for which
+# threads and the pool are used; scalars scattered over a large destination.
 SHAPES = {
     "tiny": (7, 3, 10),
     "small": (200, 16, 300),
@@ -72,28 +72,28 @@ NUMBERS = {
     for name in ("float16", "bfloat16", "float32", "float64", "int8", "int64", "bool", "complex64")
 }
 TEXT = {"object": np.dtype(object), "<U12": np.dtype("<U12"), "StringDType": np.dtypes.StringDType()}
-# Where adding eighths must be rounded in most steps, while integers still hold the sum in eighths.
+# Values for which most additions of eighths must be rounded, but the sum in eighths still fits an integer.
 SCALES = {"float16": 2**10, "bfloat16": 2**8, "float32": 2**22, "float64": 2**52}
 HALVES = ("float16", "bfloat16")
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 SUMS = {"float64": ("exact",), "float32": ("exact",), "float16": ("wide", "exact"), "bfloat16": ("wide", "exact")}
-# By single steps for halves, and exact for float64, they take arithmetic that NumPy does not have.
+# Without single steps for halves and exact sums for float64, which need arithmetic that NumPy does not have.
 MEANS = SUMS | {"float64": ("step",), "float32": ("step", "exact")}
 FORMS = ("rows", "columns", "box", "pairs", "tuples")
 THREADS = (None, 1, 2, 3, 5)
 
 
 class Table(NamedTuple):
-    """Indices for one shape, and data and updates of every type; calls only read them."""
+    """Indices for one shape, and data and updates of every type. Calls only read them."""
 
     shape: tuple[int, int]
     indices: dict[str, np.ndarray]
     data: dict[str, np.ndarray]
-    updates: dict[str, np.ndarray]  # flat: a form takes as many as it has places for
+    updates: dict[str, np.ndarray]  # flat; a form takes the number that it needs
     prepared: dict[str, gs.Prepared]
 
     def checksum(self) -> int:
-        """Of all that calls must leave alone."""
+        """Return a checksum of all arrays that calls must not change."""
         arrays = [*self.indices.values(), *self.data.values(), *self.updates.values()]
         return hash(tuple(map(checksum, arrays)))
 
@@ -110,7 +110,7 @@ def data_of(rng: np.random.Generator, name: str, shape: tuple[int, int]) -> np.n
 
 
 def updates_of(rng: np.random.Generator, name: str, size: int) -> np.ndarray:
-    """Never zero, so that no product of floats is NaN; units for complex numbers, whose products are exact then."""
+    """Return nonzero updates, for which products of floats are not NaN. Complex ones are units, for exact products."""
     if name in TEXT:
         return np.array([f"new {k}" for k in range(53)], TEXT[name])[rng.integers(0, 53, size)]
     if name == "complex64":
@@ -126,7 +126,7 @@ def make_table(rng: np.random.Generator, n: int, width: int, count: int) -> Tabl
     pairs = np.stack([rows, rng.integers(0, width, count)], axis=-1)
     columns = rng.integers(-width, width, width)
     box = rng.integers(-n, n, (count, width), np.int32)
-    # Checksums of text make Python strings of it all: where it is much, they would leave holes in Python's own heap.
+    # Checksums of text create Python strings. Large amounts of them would leave holes in Python's heap.
     names = [*NUMBERS, *TEXT] if count * width <= 10_000 else list(NUMBERS)
     prepared = {
         "rows": gs.prepare(rows, n),
@@ -135,7 +135,7 @@ def make_table(rng: np.random.Generator, n: int, width: int, count: int) -> Tabl
         "tuples": gs.prepare(rows[:, np.newaxis], (n, width)),
     }
     for each in prepared.values():
-        require(each.counts.sum() == each.rows.size, "prepare has lost indices")  # groups them, to be kept
+        require(each.counts.sum() == each.rows.size, "prepare has lost indices")  # groups them once, before the calls
     return Table(
         (n, width),
         {"rows": rows, "columns": columns, "box": box, "pairs": pairs, "tuples": rows[:, np.newaxis]},
@@ -155,7 +155,7 @@ def checksum(array: np.ndarray) -> int:
 
 
 class Job(NamedTuple):
-    """A call on a table. Its reduction is one of the package's, `gather`, or `sum` of prepared indices."""
+    """A call on a table. Its reduction is one of this package, `gather`, or `sum` of prepared indices."""
 
     table: str
     element: str
@@ -166,7 +166,7 @@ class Job(NamedTuple):
 
 
 def all_jobs(tables: dict[str, Table]) -> list[Job]:
-    """What exists for each type, and what NumPy can be asked for."""
+    """Return the calls that exist for each type and that NumPy can compute."""
     jobs = []
     for name, table in tables.items():
         for element, form in itertools.product(table.data, FORMS):
@@ -188,7 +188,7 @@ def all_jobs(tables: dict[str, Table]) -> list[Job]:
 
 
 def places(table: Table, form: str) -> np.ndarray:
-    """Which element of flat data each slot concerns; in row-major order, as updates are applied."""
+    """Return the element of flat data for each slot, in the row-major order in which updates are applied."""
     numbers, indices = np.arange(math.prod(table.shape)).reshape(table.shape), table.indices[form]
     if form == "columns":
         return numbers[:, indices]
@@ -202,7 +202,7 @@ def result_shape(job: Job, table: Table) -> tuple[int, ...]:
 
 
 def updates_shape(form: str, table: Table) -> tuple[int, ...]:
-    """Also the shape of what is gathered."""
+    """Return the shape of updates, which is also the shape of the result of a gather."""
     (n, width), count = table.shape, len(table.indices["rows"])
     return {"columns": (n, table.indices["columns"].size), "pairs": (count,)}.get(form, (count, width))
 
@@ -213,7 +213,7 @@ def updates_for(job: Job, table: Table) -> np.ndarray:
 
 
 def by_numpy(job: Job, table: Table, start: np.ndarray) -> np.ndarray:
-    """The same without the package: every form is a choice of elements of flat data."""
+    """Compute the result without the package. Every form is a choice of elements of flat data."""
     where = places(table, job.form)
     if job.reduction == "gather":
         return start.ravel()[where]
@@ -241,7 +241,7 @@ def by_numpy(job: Job, table: Table, start: np.ndarray) -> np.ndarray:
 
 
 def rounded_once(job: Job, flat: np.ndarray, where: np.ndarray, updates: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Sums in eighths are integers, which int64 adds up exactly; so float32 does for halves, in the wide way too."""
+    """Return sums that are rounded once. Values in eighths are integers, which int64 adds exactly."""
     total = (flat.astype(np.float64) * 8).astype(np.int64)
     eighths = (updates.astype(np.float64) * 8).astype(np.int64)
     (np.subtract if job.reduction == "sub" else np.add).at(total, where, eighths)
@@ -255,7 +255,7 @@ def rounded_once(job: Job, flat: np.ndarray, where: np.ndarray, updates: np.ndar
 
 
 def by_package(job: Job, table: Table, data: np.ndarray, **options: Any) -> np.ndarray:
-    """One of the six array functions."""
+    """Call one of the six array functions."""
     kernel = {"rows": "update", "columns": "update", "box": "elements"}.get(job.form, "nd")
     if kernel != "nd":
         options["axis"] = 1 if job.form == "columns" else 0
@@ -271,7 +271,7 @@ def by_package(job: Job, table: Table, data: np.ndarray, **options: Any) -> np.n
 
 
 class WrongError(AssertionError):
-    """A result that is not what it must be."""
+    """Raised for a wrong result."""
 
 
 def require(condition: object, *what: object) -> None:
@@ -280,7 +280,7 @@ def require(condition: object, *what: object) -> None:
 
 
 def must_raise(kinds: type[Exception] | tuple, function: Callable, *inputs: Any, **options: Any) -> Any:
-    """The error of a call that must fail."""
+    """Return the error of a call that must fail."""
     try:
         result = function(*inputs, **options)
     except kinds as error:
@@ -289,12 +289,12 @@ def must_raise(kinds: type[Exception] | tuple, function: Callable, *inputs: Any,
 
 
 class Soak:
-    """What the threads of a process share: inputs that are only read, and what NumPy made of them."""
+    """The data that the threads of a process share: inputs that are only read, and the results of NumPy."""
 
     def __init__(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
         self.tables = {name: make_table(rng, *shape) for name, shape in SHAPES.items()}
-        # With a place for every checksum from the beginning, so that it does not grow.
+        # It has an entry for every checksum from the start, so it does not grow.
         self.expected: dict[Job, int | None] = dict.fromkeys(all_jobs(self.tables))
         self.jobs: dict[str, list[Job]] = {"gather": [], "scatter": [], "sum": []}
         for job in self.expected:
@@ -315,7 +315,7 @@ class Soak:
         }
 
     def import_all(self) -> None:
-        """What is imported at first use: of every small case the plainest, and every model."""
+        """Import modules that load at first use: run the simplest small case of every kind, and every model."""
         np.testing.assert_allclose(1, 1)
         for case in CASES.values():
             case(ByteChoices(b""))
@@ -327,7 +327,7 @@ class Soak:
         return [table.checksum() for table in self.tables.values()]
 
     def one(self, rng: random.Random) -> int:
-        """A random operation; how many errors it met, as it must."""
+        """Run a random operation, and return the number of expected errors."""
         return rng.choices(list(self.operations), list(self.operations.values()))[0](rng)
 
     def job(self, rng: random.Random, *kinds: str) -> tuple[Job, Table, np.ndarray]:
@@ -336,7 +336,7 @@ class Soak:
         return job, table, table.data[job.element]
 
     def judge(self, job: Job, result: np.ndarray, *how: object) -> None:
-        """Compares with NumPy's result, of which only the checksum is kept; it is made when first needed."""
+        """Compare with the result of NumPy. Only its checksum is kept, and it is computed at first use."""
         table = self.tables[job.table]
         data = table.data[job.element]
         require(result.dtype == data.dtype, job, how, result.dtype)
@@ -345,7 +345,7 @@ class Soak:
         require(checksum(result) == self.expected[job], job, how)
 
     def small(self, rng: random.Random) -> int:
-        """Every array function and op version, text, all types, out= and prepared indices, against the oracle."""
+        """Compare any array function or op version with the oracle: text, all types, out= and prepared indices."""
         name, data = rng.choice(list(CASES)), rng.randbytes(rng.randrange(96))
         try:
             CASES[name](ByteChoices(data))
@@ -354,7 +354,7 @@ class Soak:
         return 0
 
     def array(self, rng: random.Random) -> int:
-        """An array function, into a new array, one that is given, or its own data."""
+        """Call an array function with a new array, a given array, or its own data as the output."""
         job, table, data = self.job(rng, "gather", "scatter")
         threads, target = rng.choice(THREADS), rng.choice(("new", "given", "own"))
         out = None
@@ -370,7 +370,7 @@ class Soak:
         return 0
 
     def version(self, rng: random.Random) -> int:
-        """Large calls of op versions; CASES has small ones of all."""
+        """Make large calls of op versions. CASES has small calls of all of them."""
         job, table, data = self.job(rng, "gather", "scatter")
         indices = table.indices[job.form]
         if job.reduction == "gather":
@@ -379,7 +379,7 @@ class Soak:
             )
             result = gs.op(f"onnx.{name}")(data, indices, **({"axis": 1} if job.form == "columns" else {}))
         elif job.form in ("rows", "columns"):
-            return 0  # ONNX has no such scatter
+            return 0  # ONNX does not have this scatter
         else:
             known = job.reduction in ("add", "mul", "min", "max") and job.element in SCALES
             job = Job(job.table, job.element, job.form, job.reduction if known else "none")
@@ -389,10 +389,10 @@ class Soak:
         return 0
 
     def prepared(self, rng: random.Random) -> int:
-        """Indices that all threads share, the same out of a pickle, or prepared anew."""
+        """Use prepared indices that all threads share, a pickled copy of them, or newly prepared ones."""
         job, table, data = self.job(rng, "gather", "scatter", "sum")
         if job.form == "box":
-            return 0  # lanes can't be prepared
+            return 0  # lanes cannot be prepared
         form, threads = rng.choice(("shared", "shared", "pickled", "new")), rng.choice(THREADS)
         prepared = table.prepared[job.form]
         if form == "pickled":
@@ -411,7 +411,7 @@ class Soak:
         return 0
 
     def cache(self, rng: random.Random) -> int:
-        """Windows into a cache of up to 2 MB, linear or round a ring; one that does not fit is an error."""
+        """Write windows into a linear or circular cache of up to 2 MB. A window that does not fit is an error."""
         batch, length, width = rng.choice(((2, 5, 3), (8, 200, 16), (16, 512, 64)))
         new = rng.randint(1, length)
         update = np.arange(batch * new * width, dtype=np.float32).reshape(batch, new, width)
@@ -429,7 +429,7 @@ class Soak:
         return 0
 
     def bad_index(self, rng: random.Random) -> int:
-        """One bad index among many: the error says where, and out= is as it was."""
+        """Make a call with one bad index among many. The error names the position, and out= does not change."""
         job, table, data = self.job(rng, "gather", "scatter")
         indices = table.indices[job.form].astype(np.int64)
         at = tuple(rng.randrange(size) for size in indices.shape)
@@ -445,7 +445,7 @@ class Soak:
         return 1
 
     def bad_arguments(self, rng: random.Random) -> int:
-        """Shapes, types and attributes that must be refused, by functions, op versions and prepared indices."""
+        """Check that functions, op versions and prepared indices refuse invalid shapes, types and attributes."""
         _, table, _ = self.job(rng, "gather", "scatter")
         prepared, rows = table.prepared["rows"], table.indices["rows"]
         updates = np.zeros((len(rows), table.shape[1]), np.float32)
@@ -480,7 +480,7 @@ class Soak:
         return 2
 
     def look(self, rng: random.Random) -> int:
-        """What the package says about a call."""
+        """Call the functions that describe a call."""
         _, table, data = self.job(rng, "gather", "scatter")
         rows = table.indices["rows"]
         report = gs.inspect(rows[:, np.newaxis], table.shape)
@@ -490,7 +490,7 @@ class Soak:
         return 0
 
     def model(self, rng: random.Random) -> int:
-        """Files of models, read anew every time, and one in memory; some calls must fail."""
+        """Run models from files, which are read each time, and one in memory. Some calls must fail."""
         name = rng.choice(list(MODEL_FILES))
         inputs, graph = self.model_inputs[name], rng.choice(MODEL_FILES[name])
         source: Any = EXAMPLES / name / graph
@@ -504,7 +504,7 @@ class Soak:
         return 0
 
     def bad_model(self, rng: random.Random, source: Any, name: str) -> int:
-        """An index that is too large, an input that is missing, a file that is none."""
+        """Check the errors for an index that is too large, a missing input, and a file that is not a model."""
         inputs = self.model_inputs[name]
         key = next(key for key in inputs if key in ("source", "parent_ids", "positions"))
         if rng.random() < 0.5:
@@ -553,16 +553,16 @@ MODEL_RESULTS = {"message_passing": messages, "kv_cache": caches, "beam_search":
 
 
 class Held(NamedTuple):
-    """What a process has while none of its calls runs."""
+    """The resources of a process while none of its calls runs."""
 
-    own: int  # resident bytes that belong to no file
-    resident: int  # all of them; the system drops and reads again pages of libraries as it likes
-    allocated: int  # bytes that malloc has handed out
-    objects: int  # small objects of Python, which do not come from malloc one by one
-    files: int  # descriptors
+    own: int  # resident bytes that do not belong to a file
+    resident: int  # all resident bytes; the system may drop and reload pages of libraries
+    allocated: int  # bytes allocated by malloc
+    objects: int  # small objects of Python, for which malloc is not called one by one
+    files: int  # open descriptors
     mapped: int  # parts of files in memory, counted by the slashes of their paths
     threads: int
-    busy: int  # resident bytes before the pool and malloc gave back what they keep
+    busy: int  # resident bytes before the pool and malloc release memory
 
 
 class MallInfo(ctypes.Structure):
@@ -579,13 +579,13 @@ if GLIBC:
 
 
 def keep_heaps_tight() -> None:
-    """Makes resident memory follow what is allocated; nothing that is allocated is hidden by it.
+    """Make resident memory follow the allocated memory. This hides no allocation.
 
-    Blocks of 128 KiB and more get pages of their own, which are gone when they are freed. glibc begins with that rule,
-    but raises the limit up to 32 MiB whenever such a block is freed: blocks of MBs, most of them NumPy's here,
-    then leave holes of all sizes. One heap serves all threads, for malloc_trim leaves the ends of other heaps alone.
-    And no huge pages: with them a few bytes in an empty part of a heap count as 2 MiB. Without all that the resident
-    memory goes up and down by MBs while what is allocated stays the same.
+    Blocks of 128 KiB and more get separate pages, which are released when the block is freed. By default glibc raises
+    this limit up to 32 MiB whenever such a block is freed. Large blocks, which come mostly from NumPy here, would then
+    leave holes of all sizes. All threads use one heap, because malloc_trim does not trim the ends of other heaps. Huge
+    pages are off, because with them a few bytes in an empty part of a heap count as 2 MiB. Without these settings, the
+    resident memory varies by MBs while the allocated memory stays the same.
     """
     if GLIBC:
         M_MMAP_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX, PR_SET_THP_DISABLE = -3, -4, -8, 41  # noqa: N806
@@ -596,13 +596,13 @@ def keep_heaps_tight() -> None:
 
 
 def memory() -> tuple[int, int]:
-    """Bytes of its own, and all; counted page by page, while /proc/self/statm may be off by some pages."""
+    """Return the private and the resident bytes, counted page by page. /proc/self/statm may be off by some pages."""
     fields = dict(line.split()[:2] for line in Path("/proc/self/smaps_rollup").read_text().splitlines()[1:])
     return int(fields["Anonymous:"]) * 1024, int(fields["Rss:"]) * 1024
 
 
 def held() -> Held:
-    """Taken while all threads stand still."""
+    """Return the resources of the process. All threads must be stopped."""
     gc.collect()
     (_, busy), limit = memory(), gs.pool_limit()
     require(gs.pool_size() <= limit, "the pool is beyond its limit", gs.pool_size())
@@ -623,7 +623,7 @@ def held() -> Held:
 
 
 class Worker(threading.Thread):
-    """Calls at random until told to stop."""
+    """A thread that makes random calls until the gate ends."""
 
     def __init__(self, soak: Soak, seed: str, gate: Gate) -> None:
         super().__init__(daemon=True)
@@ -644,21 +644,21 @@ class Worker(threading.Thread):
 
 
 class Gate:
-    """Where the threads stop between two calls while memory is measured."""
+    """A gate at which the threads stop between two calls while memory is measured."""
 
     def __init__(self, threads: int) -> None:
         self.barrier = threading.Barrier(threads + 1, timeout=STUCK)
         self.closed = self.ended = False
 
     def open(self) -> bool:
-        """For the threads: False at the end."""
+        """Wait while memory is measured. Return False at the end. The threads call this."""
         if self.closed:
-            self.barrier.wait()  # all stand still
+            self.barrier.wait()  # all threads have stopped
             self.barrier.wait()  # measured
         return not self.ended
 
     def measure(self, end: bool) -> Held:
-        """For the one that measures."""
+        """Stop the threads, measure, and let them continue or end."""
         self.closed = True
         self.barrier.wait()
         try:
@@ -669,7 +669,7 @@ class Gate:
 
 
 def run_process(number: int, given: argparse.Namespace, parent: Connection) -> None:
-    """One process: sends a Record every few seconds, and in the end what failed, or nothing."""
+    """Run one process. It sends a Record every few seconds, and at the end its failures as text."""
     faulthandler.enable()
     keep_heaps_tight()
     warnings.simplefilter("ignore", DeprecationWarning)  # Scatter-11 is deprecated
@@ -693,14 +693,14 @@ def run_process(number: int, given: argparse.Namespace, parent: Connection) -> N
         failures = [worker.failure for worker in workers if worker.failure]
         if not failures:
             faulthandler.dump_traceback()
-            failures = [f"a call has not come back for {STUCK} s"]
+            failures = [f"a call has not returned for {STUCK} s"]
     except Exception:
         failures = [traceback.format_exc()]
     parent.send("\n".join(failures))
 
 
 class Record(NamedTuple):
-    """What a process says of itself."""
+    """A report of a process."""
 
     seconds: float
     calls: int
@@ -709,7 +709,7 @@ class Record(NamedTuple):
 
 
 def line(records: list[Record]) -> str:
-    """The newest of every process."""
+    """Return a line about the newest records of all processes."""
 
     def all_of(form: str, name: str, unit: int = 1) -> str:
         return " ".join(form.format(getattr(record.held, name) / unit) for record in records)
@@ -725,7 +725,7 @@ def line(records: list[Record]) -> str:
 
 
 def watch(given: argparse.Namespace) -> tuple[list[list[Record]], list[str]]:
-    """Runs the processes and prints what they say; their records, and what failed."""
+    """Run the processes and print their reports. Return the records and the failures."""
     context = multiprocessing.get_context("spawn")
     histories: list[list[Record]] = [[] for _ in range(given.processes)]
     children, numbers, failures = [], {}, []
@@ -733,7 +733,7 @@ def watch(given: argparse.Namespace) -> tuple[list[list[Record]], list[str]]:
         ours, theirs = context.Pipe(duplex=False)
         child = context.Process(target=run_process, args=(number, given, theirs), daemon=True)
         child.start()
-        theirs.close()  # so that the end of the process is the end of the pipe
+        theirs.close()  # so the pipe ends with the process
         children.append(child)
         numbers[ours] = number
     every = min(30, given.minutes * 15)
@@ -761,7 +761,7 @@ def watch(given: argparse.Namespace) -> tuple[list[list[Record]], list[str]]:
 
 
 def growth(history: list[Record], percent: float) -> tuple[str, list[str]]:
-    """From the first third after the warm-up to the last: in words, and what has grown."""
+    """Return the changes from the first third after the warm-up to the last in words, and the numbers that grew."""
     judged = [record.held for record in history if record.seconds >= WARM_UP * history[-1].seconds]
     third = len(judged) // 3
     if not third:
@@ -790,10 +790,10 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=4, help="in each process")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**40)
-    parser.add_argument("--growth", type=float, default=1, metavar="PERCENT", help="of memory that is allowed")
+    parser.add_argument("--growth", type=float, default=1, metavar="PERCENT", help="growth of memory that is allowed")
     given = parser.parse_args()
     if not Path("/proc/self/smaps_rollup").exists():
-        parser.error("what a process holds can be told on Linux only")
+        parser.error("the memory of a process can be measured only on Linux")
     print(
         f"{given.processes} processes of {given.threads} threads, {given.minutes:g} minutes, seed {given.seed}",
         flush=True,
@@ -804,7 +804,7 @@ def main() -> int:
         print(f"process {number}, first to last third after the warm-up: {words}")
         failures += [f"process {number}: {name} has grown" for name in grown]
     print("\n".join(failures), end="\n" if failures else "")
-    print("FAILED" if failures else "PASSED: all results right, memory flat, no handles lost")
+    print("FAILED" if failures else "PASSED: all results correct, memory flat, no handles lost")
     return 1 if failures else 0
 
 

@@ -1,6 +1,6 @@
-"""Writes the type stubs of the packages of the two domains: ``python tools/write_stubs.py``.
+"""Write the type stubs of the packages of the two domains: ``python tools/write_stubs.py``.
 
-A test keeps them up to date.
+A test checks that they are up to date.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The findings: every reproducer runs and shows what the table says, and the page is made from the table."""
+"""All reproducers of findings run and show the results in the table. The page is generated from the table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.paths import ROOT
 SCRIPTS = ROOT / "findings"
 SEEN = [finding for finding in catalog.load() if finding.evidence == "run"]
 THREADS = [finding for finding in catalog.load() if finding.evidence == "thread"]
-DISTRIBUTIONS = {"onnx-reference": "onnx", "pytorch": "torch"}  # of runtimes that have another name
+DISTRIBUTIONS = {"onnx-reference": "onnx", "pytorch": "torch"}  # runtimes with a different package name
 DEPARTS, AS_SPECIFIED, NOT_THIS_TIME = 0, 3, 4
 
 
@@ -44,11 +44,11 @@ def test_a_reproducer_shows_the_finding(finding: Finding, tmp_path: Path) -> Non
         capture_output=True,
         text=True,
         timeout=120,
-        cwd=tmp_path,  # for core files
+        cwd=tmp_path,  # core files are written here
         env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"},
     )
     printed = run.stdout + run.stderr
-    if run.returncode in (AS_SPECIFIED, NOT_THIS_TIME):  # another release, another processor, or one processor only
+    if run.returncode in (AS_SPECIFIED, NOT_THIS_TIME):  # another release, another processor, or a single processor
         pytest.skip(f"{finding.runtime} {release} does not depart here; seen with {finding.releases}\n{printed}")
     assert run.returncode == DEPARTS, printed
     for line in (f"{finding.source}: {finding.text}", "expected  ", "observed  ", release):
@@ -88,7 +88,7 @@ def test_a_quote_of_onnx_is_in_the_schema() -> None:
         texts = [schema.doc, *(each.description for each in (*schema.inputs, *schema.attributes.values()))]
         types = [name for constraint in schema.type_constraints for name in constraint.allowed_type_strs]
         whole = _plain(" ".join((*texts, *types)))
-        for piece in re.split(r"; |, (?=tensor\()", finding.text):  # "data: ..." says which input the text is about
+        for piece in re.split(r"; |, (?=tensor\()", finding.text):  # "data: ..." names the input of the text
             assert _plain(re.sub(r"^\w+: ", "", piece)) in whole, (finding.id, piece)
 
 

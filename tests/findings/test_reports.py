@@ -1,4 +1,4 @@
-"""The reports to send: files are made from the table, scripts are those of the findings, quotes are in the texts."""
+"""The reports for other projects: files come from the table, scripts from the findings, and quotes are exact."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_no_finding_without_a_report_is_more_severe_than_one_with_a_report() -> 
 def test_memory_errors_go_to_private_channels() -> None:
     for report in reports.reports():
         harmful = report.finding.effect in ("out-of-bounds memory", "crash")
-        # NumPy's security policy takes such faults as ordinary bugs.
+        # NumPy's security policy treats such faults as ordinary bugs.
         assert report.is_private == (harmful and report.finding.runtime != "numpy"), report.id
         text = PAGES[f"{report.id}.txt"]
         assert ("do not open a public issue" in text) == report.is_private

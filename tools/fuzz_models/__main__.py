@@ -1,13 +1,13 @@
-"""Damage thousands of model files: each must end in a result or in one line, soon and in little memory.
+"""Damage thousands of model files. Each must end in a result or an error of one line, within limits of time and memory.
 
     python -m tools.fuzz_models --seconds 300
-    python -m tools.fuzz_models --case 'onnx-branches 1234'      # one case again, and what was done to the model
-    python -m tools.fuzz_models --case 'ir-shapes 7' --keep DIR  # and its files
+    python -m tools.fuzz_models --case 'onnx-branches 1234'      # repeat one case and print the damage
+    python -m tools.fuzz_models --case 'ir-shapes 7' --keep DIR  # and keep its files
 
-A case is a good model and a number. The damage is drawn from both, so every case can run again. A separate process
-loads each model and runs it on random inputs, so a crash, a hang or a lack of memory belongs to one case. The doctor,
-the converter and the planner of InferenceSession read the file, too. A fault does not count when the model itself asks
-for the work (see `is_excused`).
+A case is a good model and a number. They determine the damage, so every case can be repeated. A separate process loads
+each model and runs it on random inputs, so a crash, a hang or a lack of memory can be traced to one case. The doctor,
+the converter and the planner of InferenceSession also read the file. A fault does not count if the model itself
+requires the work (see `is_excused`).
 """
 
 from __future__ import annotations

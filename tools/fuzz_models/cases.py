@@ -1,4 +1,4 @@
-"""A case: a good model and a number from which its damage is drawn."""
+"""A case: a good model, and a number that determines its damage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.fuzz_models.models import MODELS
 
 
 class Case(NamedTuple):
-    """A good model, and what its damage is drawn from."""
+    """A good model, and the number that determines its damage."""
 
     model: str
     number: int
@@ -31,14 +31,14 @@ class Case(NamedTuple):
         return Case(name, int(number))
 
     def files(self) -> tuple[Files, list[str]]:
-        """The damaged files, and what was done to them, in words."""
+        """Return the damaged files, and a description of the damage."""
         rng = random.Random(str(self))
         damage = damage_onnx if self.model.startswith("onnx") else damage_ir
         return damage(MODELS[self.model](), rng)
 
 
 def list_cases(seed: int, models: Sequence[str]) -> Iterator[Case]:
-    """Cases without end, with each model in turn."""
+    """Yield cases without end, with each model in turn."""
     for number in range(seed, sys.maxsize):
         yield Case(models[number % len(models)], number)
 
@@ -47,7 +47,7 @@ LOOPS = (b"Loop", b"Scan")
 
 
 def is_excused(case: Case, fault: str) -> bool:
-    """Whether the model itself asks for the work: it has loops."""
+    """Return whether the model itself requires the work, because it has loops."""
     data = next(iter(case.files()[0].values()))
     if not isinstance(data, bytes) or "load" in fault:
         return False

@@ -1,4 +1,4 @@
-"""Damage that any model file can have: unlikely values, changed bytes, other weights."""
+"""Damage for any model file: unlikely values, changed bytes, other weights."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ COUNTS = ("0", "1", "8", "-1", "-8", "31", "32", "33", "4096", "9" * 18, "9" * 3
 
 
 def change_once(mutations: Sequence[Mutation], target: Any, files: Files, rng: random.Random) -> str:
-    """Apply one of the mutations, and say in words what it changed."""
+    """Apply one of the mutations, and return a description of the change."""
     mutation = rng.choice(mutations)
     try:
         return mutation(target, files, rng)
-    except (IndexError, KeyError, ValueError, TypeError):  # there is nothing of the kind, or no place for the value
+    except (IndexError, KeyError, ValueError, TypeError):  # nothing of this kind, or no place for the value
         return f"{mutation.__name__} found nothing"
 
 

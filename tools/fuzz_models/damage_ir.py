@@ -63,7 +63,7 @@ def change_edge(net: ElementTree.Element, files: Files, rng: random.Random) -> s
 
 
 def change_elements(net: ElementTree.Element, files: Files, rng: random.Random) -> str:
-    """Remove, double, move or nest an element, or put text where none belongs."""
+    """Remove, double, move or nest an element, or insert text where none is allowed."""
     parents = [each for each in net.iter() if len(each)]
     parent = rng.choice(parents or [net])
     child = rng.choice(list(parent)) if len(parent) else net
@@ -103,7 +103,7 @@ def change_constant(net: ElementTree.Element, files: Files, rng: random.Random) 
 
 
 def change_values(net: ElementTree.Element, files: Files, rng: random.Random) -> str:
-    """Change a number in the .bin, where counts, sizes and indices are."""
+    """Change a number in the .bin file, which has counts, sizes and indices."""
     data = files["model.bin"]
     content, at = bytearray(data), rng.randrange(0, len(data) - 7, 4)
     value = rng.choice((rng.choice(INTEGERS), rng.randrange(-5, 9)))

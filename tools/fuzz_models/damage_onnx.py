@@ -57,7 +57,7 @@ def draw_value(field: Any, rng: random.Random, made: onnx.ModelProto) -> Any:
     kind = field.cpp_type
     if kind == field.CPPTYPE_MESSAGE:
         found = rng.choice([each for each in walk_messages(made) if field.message_type == each.DESCRIPTOR] or [None])
-        return deepcopy(found)  # it may hold the list that it goes into
+        return deepcopy(found)  # it may contain the list into which it is inserted
     if kind in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
         return rng.choice(FLOATS)
     if kind == field.CPPTYPE_ENUM:
@@ -75,7 +75,7 @@ def change_field(made: onnx.ModelProto, files: Files, rng: random.Random) -> str
     present = [field for field, _ in message.ListFields()]
     field = rng.choice(present if present and rng.random() < 0.8 else list(message.DESCRIPTOR.fields))
     what = f"{message.DESCRIPTOR.name}.{field.name}"
-    with contextlib.suppress(ValueError, TypeError):  # a number that is out of range stays what it was
+    with contextlib.suppress(ValueError, TypeError):  # a number that is out of range does not change the field
         if is_repeated(getattr(message, field.name)):
             return f"{what}: {change_list(getattr(message, field.name), draw_value(field, rng, made), rng)}"
         if rng.random() < 0.2:
@@ -171,7 +171,7 @@ def change_type(made: onnx.ModelProto, files: Files, rng: random.Random) -> str:
 
 
 def rewire(made: onnx.ModelProto, files: Files, rng: random.Random) -> str:
-    """Give an input or output of a node another name, which may close a cycle."""
+    """Rename an input or output of a node, which may create a cycle."""
     found = rng.choice(find_messages(made, onnx.NodeProto))
     names = found.input if rng.random() < 0.7 else found.output
     at, name = rng.randrange(len(names)), rng.choice([*list_value_names(made), "", "nowhere"])
@@ -181,7 +181,7 @@ def rewire(made: onnx.ModelProto, files: Files, rng: random.Random) -> str:
 
 
 def rename(made: onnx.ModelProto, files: Files, rng: random.Random) -> str:
-    """Rename a value everywhere. The model stays valid unless the new name is taken or bad."""
+    """Rename a value everywhere. The model stays valid unless the new name is in use or invalid."""
     old = rng.choice(list_value_names(made))
     new = rng.choice((*TEXTS, *list_value_names(made)))
     for message in walk_messages(made):
@@ -205,7 +205,7 @@ def change_operator(made: onnx.ModelProto, files: Files, rng: random.Random) -> 
 
 
 def change_attribute(made: onnx.ModelProto, files: Files, rng: random.Random) -> str:
-    """Give a node an attribute of another type or value, or one that refers to a function's."""
+    """Give a node an attribute of another type or value, or a reference to an attribute of a function."""
     found = rng.choice(find_messages(made, onnx.NodeProto))
     known = onnx.defs.get_schema(found.op_type).attributes if onnx.defs.has(found.op_type) else {}
     name = rng.choice([*sorted(known), *(each.name for each in found.attribute), "axis"])
@@ -286,8 +286,8 @@ def nest_deeper(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 
 def draw_growth(rng: random.Random) -> tuple[bytes, str]:
-    """Draw a model that has thousands of something."""
-    # growing_values is left out: that model itself asks for large values.
+    """Draw a model with thousands of elements of one kind."""
+    # Without growing_values: this model itself requires large values.
     name = rng.choice([name for name in GROWTHS if name != "growing_values"])
     count = round(10 ** rng.uniform(1, 3.6))
     return GROWTHS[name](count).SerializeToString(), f"{count} {name}"
@@ -300,7 +300,7 @@ def damage_onnx(files: Files, rng: random.Random) -> tuple[Files, list[str]]:
     if rng.random() < 0.03:
         data, said = draw_growth(rng)
         log.append(said)
-        style = max(style, 0.4)  # half of these stay as they are
+        style = max(style, 0.4)  # half of them are not changed
     if style < 0.75 and not (log and style < 0.6):
         made = onnx.ModelProto.FromString(data)
         for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):

@@ -1,4 +1,4 @@
-"""The files of a model: the model, its weights, and the links and folders beside it."""
+"""The files of a model: the model, its weights, and the links and folders next to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Link(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """A folder where a file should be."""
+    """A folder in place of a file."""
 
 
 Files = dict[str, bytes | Link | Folder]  # the first one is the model
 
 
 def write_files(files: Files, folder: Path) -> Path:
-    """Write the files into a new folder ``model``, beside a file that no model may read. Return the model's path."""
+    """Write the files into a new folder ``model``, next to a file that no model may read. Return the model's path."""
     shutil.rmtree(folder, ignore_errors=True)
     place = folder / "model"
     place.mkdir(parents=True)

@@ -13,7 +13,7 @@ SMALL = 20_000  # elements of a random input, at most
 
 
 def draw_inputs(infos: Sequence[Any], rng: random.Random) -> dict[str, Any]:
-    """Draw arrays as declared. Where the declared one is large, draw one that the model has to refuse."""
+    """Draw arrays as declared. If a declared array is large, draw one that the model must refuse."""
     sizes: dict[str | None, int] = {}
     return {info.name: draw_input(info, sizes, np.random.default_rng(rng.getrandbits(32))) for info in infos}
 
@@ -27,7 +27,7 @@ def draw_input(info: Any, sizes: dict[str | None, int], rng: np.random.Generator
         shape = [1]
     try:
         dtype = numpy_type(info)
-    except ModelError:  # no tensor
+    except ModelError:  # not a tensor
         return [np.zeros(2, np.float32)]
     if dtype.hasobject:
         return np.array(rng.integers(0, 9, shape).astype(str), object).reshape(shape)

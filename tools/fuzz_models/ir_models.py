@@ -65,7 +65,7 @@ def make_tree() -> Files:
 
 
 def make_types() -> Files:
-    """Strings, halves and truths; a model input of any rank."""
+    """Strings, halves and booleans, and a model input of any rank."""
 
     def build(w: Any) -> None:
         at, any_rank = w.parameter("at", "i64", [2]), w.parameter("any", "f16", None)
@@ -82,7 +82,7 @@ def make_types() -> Files:
 
 
 def make_shapes() -> Files:
-    """The layers around the gathers and scatters whose sizes come from values."""
+    """Gathers and scatters with layers whose sizes come from values."""
 
     def build(w: Any) -> None:
         x = w.parameter("x", "f32", [2, 4])

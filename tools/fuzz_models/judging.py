@@ -1,4 +1,4 @@
-"""Load and run one model file, and list what was wrong with how that ended."""
+"""Load and run one model file, and list the faults."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tools.fuzz_models.watching import Watch
 
 
 class Verdict(NamedTuple):
-    """How one case ended."""
+    """The outcome of one case."""
 
-    ran: bool = False  # to a result, not to an error
+    ran: bool = False  # whether it ended in a result, not in an error
     seconds: float = 0.0
     memory: int = 0
-    faults: tuple[str, ...] = ()  # a kind of fault, a colon, and details
+    faults: tuple[str, ...] = ()  # each: a kind of fault, a colon, and details
     trace: str = ""
 
 
@@ -40,7 +40,7 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def check_result(loaded: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -> list[str]:
-    """List what is wrong with a result: its names, or that a second run gives another one."""
+    """List the faults of a result: wrong names, or a different result of a second run."""
     if list(outputs) != list(dict.fromkeys(info.name for info in loaded.outputs)):
         return [f"outputs: {list(outputs)}"]
     first, given = deepcopy(outputs), deepcopy(inputs)
@@ -48,7 +48,7 @@ def check_result(loaded: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -
         if isinstance(value, np.ndarray) and value.flags.writeable and not value.dtype.hasobject:
             value.fill(0)  # the caller may overwrite a result
     second = loaded.run(given)
-    return [f"another result the second time: {name!r}" for name in first if not is_same(first[name], second[name])]
+    return [f"different result in the second run: {name!r}" for name in first if not is_same(first[name], second[name])]
 
 
 def judge(path: Path, rng: random.Random, watch: Watch, command_line: bool) -> Verdict:
@@ -106,7 +106,7 @@ def check_tools(path: Path, watch: Watch) -> list[str]:
 
 
 def check_inference(path: Path, outputs: dict[str, Any]) -> list[str]:
-    """List where `infer_model` is wrong about the outputs."""
+    """List outputs about which `infer_model` is wrong."""
     from gatherscatter.onnx.graph import normalise
     from gatherscatter.onnx.tensors import ExternalData
     from gatherscatter.onnx.value_info import infer_model
@@ -117,7 +117,7 @@ def check_inference(path: Path, outputs: dict[str, Any]) -> list[str]:
     faults = []
     for name, value in outputs.items():
         info = scope.find(name)
-        if not isinstance(value, np.ndarray) or value.size == 0:  # a loop without iterations gives what it declares
+        if not isinstance(value, np.ndarray) or value.size == 0:  # a loop without iterations has the declared outputs
             continue
         if info.sizes is not None and (
             len(info.sizes) != value.ndim
@@ -132,7 +132,7 @@ def check_inference(path: Path, outputs: dict[str, Any]) -> list[str]:
 
 
 def is_deterministic(path: Path) -> bool:
-    """Whether the model draws nothing at random."""
+    """Return whether the model has no random operators."""
     content = path.read_bytes()
     return not any(word in content for word in (b"Random", b"Dropout", b"Bernoulli", b"Multinomial"))
 

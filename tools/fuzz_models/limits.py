@@ -1,4 +1,4 @@
-"""What one file may cost in time and memory, and how that is measured."""
+"""Limits of time and memory for one file, and their measurement."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 SECONDS, MEMORY = 2.0, 200 << 20  # for one file, as docs/guarantees.md promises
 HANG = 10  # seconds after which a process is killed
-ADDRESSES = 2 << 30  # bytes that a process may reserve beyond what it has at its start
+ADDRESSES = 2 << 30  # bytes that a process may reserve in addition to those at its start
 
 
 class Meter:
-    """Measures the processor time of this process, and the memory that it gets beyond what it had."""
+    """Measures the processor time of this process, and the growth of its memory."""
 
     def __enter__(self) -> Meter:
         reset_peak()
@@ -26,13 +26,13 @@ class Meter:
 
 
 def reset_peak() -> None:
-    """Count the peak of the memory anew. Where the system cannot, the peak includes all cases before."""
+    """Reset the peak of the memory. If the system cannot, the peak includes all earlier cases."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def read_status(name: str) -> int:
-    """A size in bytes from /proc/self/status; 0 where there is no such file."""
+    """Return a size in bytes from /proc/self/status, or 0 if the file does not exist."""
     try:
         text = Path("/proc/self/status").read_text()
     except OSError:
@@ -41,7 +41,7 @@ def read_status(name: str) -> int:
 
 
 def limit_addresses() -> None:
-    """Let the system refuse memory far beyond the limit, used or only reserved."""
+    """Make the system refuse memory far beyond the limit, used or only reserved."""
     if sys.platform == "linux":
         import resource
 

@@ -1,4 +1,4 @@
-"""Check that an error is of a kind that users expect, and that its message is one short line."""
+"""Check that an error has an expected type, and that its message is one short line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ LONGEST = 1000  # characters of a message
 
 
 def check_one_line(text: str, where: str) -> list[str]:
-    """List what is wrong with a message: several lines, unprintable characters, its length."""
+    """List the faults of a message: several lines, unprintable characters, too long."""
     found = []
     if len(text.splitlines()) != 1:
         found.append(f"{where} of {len(text.splitlines())} lines: {text[:200]!r}")
@@ -18,14 +18,14 @@ def check_one_line(text: str, where: str) -> list[str]:
 
 
 def check_error(error: Exception, stage: str) -> list[str]:
-    """List what is wrong with an error from loading or running a model."""
+    """List the faults of an error from loading or running a model."""
     from gatherscatter.cli.group import EXPECTED, error_text
     from gatherscatter.errors import OpError
     from gatherscatter.model_interface import ModelError
 
     name = type(error).__name__
     if isinstance(error, MemoryError) and stage == "load":
-        return [f"memory asked for by load: {error}"]
+        return [f"load required memory: {error}"]
     if stage == "load" and not isinstance(error, ModelError):
         return [f"{name} from load: {str(error)[:200]!r}"]
     if not isinstance(error, EXPECTED):

@@ -14,8 +14,8 @@ def plan_session(path: Path) -> object:
 
     try:
         return move_nodes(parse_onnx(path), path)
-    except Exception as error:  # any error: ONNX Runtime gets the whole model then
-        raise ModelError("ONNX Runtime has the whole model") from error
+    except Exception as error:  # after any error, ONNX Runtime runs the whole model
+        raise ModelError("ONNX Runtime runs the whole model") from error
 
 
 def examine(path: Path) -> object:

@@ -129,7 +129,7 @@ def make_scan() -> Files:
 
 
 def make_functions() -> Files:
-    """Functions that call each other, with attributes, defaults and an input left out."""
+    """Functions that call each other, with attributes, defaults and an omitted input."""
     pick = function(
         "my",
         "Pick",
@@ -189,7 +189,7 @@ def make_external() -> Files:
 
 
 def make_types() -> Files:
-    """Every way in which a tensor can hold its values."""
+    """Every way in which a tensor can store its values."""
     made = model(
         [
             node("Gather", "words at", "w"),
@@ -239,7 +239,7 @@ def make_sequences() -> Files:
 
 
 def make_layer() -> Files:
-    """A layer of a graph network: the gathers and scatters among the nodes they usually are among."""
+    """A layer of a graph network: gathers and scatters with their usual neighbours."""
     made = model(
         [
             node("Gather", "table kinds", "h", "look_up"),

@@ -1,4 +1,4 @@
-"""Judge case after case in a process of its own, and collect the faults."""
+"""Judge cases in a separate process, and collect the faults."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ CLI_EVERY = 5  # the command line runs for every fifth case
 
 
 def work(connection: Connection, log: str) -> None:
-    """Judge case after case. A case that takes too long ends the process, with a traceback in the log."""
-    import gatherscatter.openvino.ir  # noqa: F401  loaded now, so that no case is charged for it
+    """Judge one case after another. A case that takes too long ends the process, with a traceback in the log."""
+    import gatherscatter.openvino.ir  # noqa: F401  loaded now, so its cost does not count for a case
     from gatherscatter.models import load
 
-    file = Path(log).open("w")  # noqa: SIM115  open as long as the process is there
+    file = Path(log).open("w")  # noqa: SIM115  open until the process ends
     os.dup2(file.fileno(), 2)
     watch = Watch()
     with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ class Judge:
 
 
 class Summary:
-    """Counts of what was found so far, with a few examples of each kind of fault."""
+    """Counts of the faults so far, with a few examples of each kind."""
 
     def __init__(self) -> None:
         self.cases = self.results = self.faulty = 0
@@ -117,7 +117,7 @@ class Summary:
 
 
 def fuzz(end: Callable[[int], bool], seed: int, models: Sequence[str]) -> Summary:
-    """Judge cases until `end` says so, and judge a case with faults a second time."""
+    """Judge cases until `end` returns True. Judge each case with faults a second time."""
     summary, judging = Summary(), Judge()
     try:
         with Bar(description="0 files", redraws=False) as bar:
@@ -137,7 +137,7 @@ def fuzz(end: Callable[[int], bool], seed: int, models: Sequence[str]) -> Summar
 
 
 def repeat(case: Case, keep: Path | None) -> Summary:
-    """Judge one case, and print what was done to it and the traceback."""
+    """Judge one case, and print the damage and the traceback."""
     files, log = case.files()
     print(*log, sep="\n")
     if keep:

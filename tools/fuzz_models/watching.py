@@ -1,4 +1,4 @@
-"""Record which files, sockets and processes the reading of a model opens."""
+"""Record the files, sockets and processes that are opened while a model is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Watch:
             if not path.startswith((self.folder, *self.allowed)):
                 self.found.append(f"opened {path}")
         elif event == "subprocess.Popen" and arguments[0] == sys.executable:
-            pass  # our process for regular expressions
+            pass  # gatherscatter's process for regular expressions
         elif event.split(".")[0] in ("socket", "subprocess", "pickle", "shutil") or event in ("os.system", "os.remove"):
             self.found.append(event)
 

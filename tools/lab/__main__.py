@@ -1,14 +1,14 @@
 """Ask every runtime about the whole corpus, and write the pages of documentation about the results.
 
     python3 -m tools.lab             # half an hour on two cores; needs Python, pip and a C++ compiler
-    python3 -m tools.lab --resume    # go on with a run that was interrupted
+    python3 -m tools.lab --resume    # continue a run that was interrupted
 
-Run it from the root of the repository. It makes its own environments under build/lab, with the newest releases that pip
-finds. PIP_CONSTRAINT, pip's own variable, may name a file with other releases. All results are in
-build/lab/report.json, which ``gatherscatter conform --from build/lab/report.json --html report.html`` shows. At the end
-the command prints what changed since the published results.
+Run it from the root of the repository. It creates its own environments under build/lab, with the newest releases that
+pip finds. To choose other releases, name a file in PIP_CONSTRAINT, a variable of pip. All results are in
+build/lab/report.json. To see them, run ``gatherscatter conform --from build/lab/report.json --html report.html``. At
+the end, the command prints the changes since the published results.
 
-`tools.lab.pages` writes the pages alone, from the results that are published.
+`tools.lab.pages` writes only the pages, from the published results.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tools.lab.environments import FOLDER, ROOT, make_environments, run_to_end
 
 
 def main() -> int:
-    """Make the environments, and go on in one of them."""
+    """Create the environments, and run the rest in one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="keep the runtimes and the results that there are, and install this package again",
+        help="keep the installed runtimes and the existing results, and reinstall this package",
     )
     if not parser.parse_args().resume:
         shutil.rmtree(FOLDER, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The results in docs/conformance.md: who was asked when, the verdicts of each runtime, and where departures are."""
+"""Generate the results in docs/conformance.md: the run, the verdicts of each runtime, and departures by operator."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ DEPARTURES = [verdict.name for verdict in VERDICTS if verdict.name not in NO_DEP
 
 
 def make_section(results: Mapping[str, Any]) -> str:
-    """The text between the marks."""
+    """Return the text between the marks."""
     return "\n\n".join(_paragraphs(results))
 
 
 def _paragraphs(results: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"Asked on {results['created'][:10]} with corpus {results['corpus']} ({len(results['cases']):,} cases), on "
-        f"{results['machine']}, Python {results['python']}. The verdicts of all cases are in "
+        f"Run on {results['created'][:10]} with corpus {results['corpus']} ({len(results['cases']):,} cases), on "
+        f"{results['machine']} with Python {results['python']}. The verdicts of all cases are in "
         "[results.json](conformance/results.json)."
     )
     runtimes = [info for info in results["runtimes"] if not info["recipe"]]
     yield _count_verdicts(results, runtimes)
-    yield "What departs, by operator, of the cases that were asked:"
+    yield "Departures by operator, of the cases that the runtime was asked:"
     departing = [info for info in runtimes if _count_departures(results, info["name"])]
     yield markdown_table(("operator", *(f"`{info['name']}`" for info in departing)), _operator_rows(results, departing))
-    yield "**Recipes.** These libraries promise nothing about ONNX, so a departure is a difference of meaning:"
+    yield "**Recipes.** These libraries do not implement ONNX. A departure means that their definitions differ:"
     yield _count_verdicts(results, [info for info in results["runtimes"] if info["recipe"]])
 
 
 def _count_verdicts(results: Mapping[str, Any], runtimes: list[dict[str, Any]]) -> str:
-    """A table with a row for each runtime."""
+    """Return a table with a row for each runtime."""
     rows = []
     for info in runtimes:
         counts = dict(totals(results, info["name"]))

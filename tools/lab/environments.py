@@ -1,6 +1,6 @@
-"""The environments in which runtimes are asked: one for all that can be installed together, others for the rest.
+"""The environments of the runtimes: one for all that can be installed together, and one for each of the others.
 
-Nothing of this package is imported here, as it need not be installed.
+This module does not import gatherscatter, which need not be installed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "lab"
 
-# The extras that each environment has. An environment has the name of its only runtime; "main" is for all others.
+# The extras of each environment. An environment is named after its only runtime. "main" is for all others.
 EXTRAS = {
     "main": ("onnx", "onnxruntime", "openvino", "torch", "jax", "tract", "conform", "dask", "zarr"),
     "tensorflow": ("tensorflow",),  # each release is tied to releases of protobuf, numpy and ml_dtypes
@@ -22,12 +22,12 @@ EXTRAS = {
 
 
 def interpreter_of(environment: str) -> Path:
-    """The Python of an environment."""
+    """Return the Python of an environment."""
     return FOLDER / environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
 
 
 def make_environments() -> dict[str, Path]:
-    """Install this package, and the runtimes where that is not done yet; the interpreter of each environment."""
+    """Install this package and missing runtimes, and return the interpreter of each environment."""
     wheel = _build_wheel()
     for name, extras in EXTRAS.items():
         pip = [interpreter_of(name), "-m", "pip"]
@@ -44,7 +44,7 @@ def make_environments() -> dict[str, Path]:
 
 
 def _build_wheel() -> Path:
-    """The wheel of this package as it is now."""
+    """Build a wheel of this package."""
     folder = FOLDER / "wheel"
     shutil.rmtree(folder, ignore_errors=True)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT]
@@ -54,10 +54,10 @@ def _build_wheel() -> Path:
 
 
 def run_to_end(command: list[str], folder: Path) -> int:
-    """Run a command; its exit code. After Ctrl-C it has the time that it needs to write what there is."""
+    """Run a command and return its exit code. After Ctrl-C, wait until it has written its results."""
     with subprocess.Popen(command, cwd=folder) as process:
         while True:
             try:
                 return process.wait()
-            except KeyboardInterrupt:  # the command gets it, too
+            except KeyboardInterrupt:  # the command also gets it
                 continue

@@ -1,4 +1,4 @@
-"""The findings as a page of documentation, with what the last run of the lab showed of each."""
+"""Generate docs/findings.md: the findings, and the last results of the lab for each."""
 
 from __future__ import annotations
 
@@ -13,32 +13,37 @@ from tools.lab.foreseen import Departure
 from tools.lab.reports import status
 
 _INTRODUCTION = """\
-Where the current releases of runtimes depart from the text of the specifications, most severe first. `gatherscatter
-doctor` looks for these findings in a model. OpenVINO stands for its CPU plugin, ONNX Runtime for its CPU provider.
+This page lists the known departures of runtimes from the ONNX and OpenVINO specifications, most severe first. The first
+table counts them by runtime, and the second lists them all. Below, each finding quotes the specification, says what was
+observed and under which conditions, and links a script that reproduces it.
 
-`python3 -m tools.lab` makes this page from `src/gatherscatter/findings/findings.toml` and from the
-[results](conformance.md) of {date}, on Linux (x86-64, two cores), Python {python}, with
-{releases}. Every finding has a script that shows it. Quotes are shortened. A text may be at fault, too:
-[rulings](rulings.md) lists what the specifications leave open or say twice.
+To look for these findings in your model, run `gatherscatter doctor`.
+
+OpenVINO stands for its CPU plugin, and ONNX Runtime for its CPU provider. Quotes are shortened. A specification can
+also be wrong: [rulings](rulings.md) lists the points where specifications are silent or contradict themselves.
+
+`python3 -m tools.lab` generates this page from `src/gatherscatter/findings/findings.toml` and from the
+[results](conformance.md) of {date}. They were measured on Linux (x86-64, two cores) with Python {python},
+{releases}.
 """
 _COLUMNS = """\
-**Cases** counts the cases of the corpus that depart, and for which the doctor names a finding of the runtime. A case
-may have several findings, so findings that are no departures have cases, too. **Unreadable** counts departing cases
-whose model the doctor refuses to read; it says why. **Not foreseen** counts departures of which the doctor does not
-warn, or of which it says something else. **Reported** links a public thread about the fault, or the text of a report
-that nobody has sent yet.
+- **cases**: the cases of the corpus that depart and for which the doctor names a finding of the runtime. A case can
+  have several findings. That is why findings with the effect "unspecified" also have cases.
+- **unreadable**: departing cases whose model the doctor refuses to read, with a message that says why.
+- **not foreseen**: departures that the doctor does not predict, or predicts with another effect.
+- **reported**: a public thread about the fault, or the text of a report that nobody has sent yet.
 """
 _THREADS = """\
-Runtimes that we can't run here. These findings are **not checked by us**: they are what the linked public threads say
-of the release that they name. Newer releases may be right.
+These findings are about runtimes that we cannot run, and are **not checked by us**. They repeat the linked public
+threads, which name the releases. Newer releases may be right.
 """
-_ENDED = {"departs": "departs", "as specified": "does not depart any more", "not this time": "did not depart this time"}
+_ENDED = {"departs": "departs", "as specified": "no longer departs", "not this time": "did not depart this time"}
 
 Departures = Mapping[str, Mapping[str, Departure]]  # by target of the doctor, then by case
 
 
 def make_page(results: Mapping[str, Any], departures: Departures) -> str:
-    """The page, from the published results and from `tools.lab.foreseen`."""
+    """Return the page, from the published results and from `tools.lab.foreseen`."""
     return "\n".join(_page(results, departures)) + "\n"
 
 
@@ -65,7 +70,7 @@ def _page(results: Mapping[str, Any], departures: Departures) -> Iterator[str]:
     yield "\n## From public threads\n"
     yield _THREADS
     threads = (finding for finding in load() if finding.evidence == "thread")
-    yield markdown_table(["runtime", "release", "finding", "effect", "as the thread has it"], map(_thread, threads))
+    yield markdown_table(["runtime", "release", "finding", "effect", "according to the thread"], map(_thread, threads))
 
 
 def _line(finding: Finding, cases: Mapping[str, int]) -> list[str]:
@@ -75,7 +80,7 @@ def _line(finding: Finding, cases: Mapping[str, int]) -> list[str]:
 
 
 def _anchor(title: str) -> str:
-    """The address of a heading, as GitHub and the documentation site make it."""
+    """Return the anchor of a heading, as GitHub and the documentation site generate it."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
@@ -104,9 +109,9 @@ def _entry(finding: Finding, results: Mapping[str, Any], cases: Mapping[str, int
     yield f"> {finding.text}\n>\n> {finding.source}\n"
     yield f"Observed: {finding.observed}\n"
     versions = f" (version {', '.join(map(str, finding.versions))})" if finding.versions else ""
-    onnx = f"; ONNX's {_join_names(finding.onnx_ops)} as imported" if finding.onnx_ops else ""
+    onnx = f"; {_join_names(finding.onnx_ops)} of ONNX models" if finding.onnx_ops else ""
     yield f"- Release: {finding.releases}"
-    others = f" but {', '.join(finding.except_types)}" if finding.except_types else ""
+    others = f" except {', '.join(finding.except_types)}" if finding.except_types else ""
     types = f"{_join_names(finding.types)}{others}{_reductions(finding)}"
     yield f"- Operators: {_join_names(finding.ops)}{versions}{onnx}; types: {types}"
     needs = [CONDITIONS[finding.condition]]

@@ -1,4 +1,4 @@
-"""Which departures in the results the doctor foresees: it is asked about a model of each case."""
+"""Find the departures in the results that the doctor predicts, by running it on a model of each case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TARGETS = {
     "onnx-reference": "onnx-reference",
 }
 
-# The statuses of the doctor that foresee a departure, by the verdict of the lab.
+# The statuses of the doctor that predict a departure, by the verdict of the lab.
 FORESEEING = {
     "crashes": ("memory",),
     "out-of-bounds memory": ("memory",),
@@ -38,11 +38,11 @@ FORESEEING = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What the doctor says of a case.
+    """The doctor's answer about a case.
 
     Attributes
     ----------
-    verdicts : by target; empty where the model is unreadable, or there is no model of the case
+    verdicts : by target; empty if the model is unreadable, or the case has no model
     is_unreadable : whether the doctor refuses to read the model, with a message that says why
     """
 
@@ -50,13 +50,13 @@ class Answer:
     is_unreadable: bool = False
 
     def foresees(self, departure: str, target: str) -> bool:
-        """Whether it warns of a departure. A model that the doctor refuses to read is one that it warns of."""
+        """Return whether it warns of a departure. A refusal to read the model counts as a warning."""
         return self.is_unreadable or (target in self.verdicts and self.verdicts[target].status in FORESEEING[departure])
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A case that departs in a runtime of a target: the findings that the doctor names, and whether they foresee it."""
+    """A case that departs in a runtime of a target, with the findings of the doctor and whether they predict it."""
 
     findings: frozenset[str]
     is_foreseen: bool
@@ -64,18 +64,18 @@ class Departure:
 
 
 def ask_doctor(models: OneNodeModels, case: Case, *targets: str) -> Answer:
-    """What the doctor says of a case's model with its inputs."""
+    """Return the doctor's answer about the model of a case with its inputs."""
     try:
         [node] = models.examine(case, *targets).nodes
     except ModelError:
         return Answer({}, is_unreadable=True)
-    except NotAskedError:  # there is no model of it
+    except NotAskedError:  # the case has no model
         return Answer({})
     return Answer(node.verdicts)
 
 
 def find_departures(results: Mapping[str, Any]) -> dict[str, dict[str, Departure]]:
-    """By target, then by case that departs in one of its runtimes."""
+    """Return the departures by target, then by case."""
     verdicts: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name, target in TARGETS.items():
         for id, result in results["results"].get(name, {}).items():

@@ -1,4 +1,4 @@
-"""The judges: implementations by other people, against which the oracle is held where operators overlap.
+"""The judges: implementations by other people, which are compared with the oracle where operators overlap.
 
 The table ``judges.toml`` explains each disagreement between a judge and the oracle.
 """
@@ -30,12 +30,12 @@ JUDGES = {
 """The runtimes that judge the oracle, and their short names."""
 
 GROUPS = {
-    "missing": "the judge refuses the call, as it has no function for it, or not for such types, shapes or indices",
+    "missing": "the judge refuses the call: it has no function for it, or not for these types, shapes or indices",
     "convention": "the judge's function follows another rule of its own library",
-    "open": "the text leaves the answer open, and the judge decides otherwise",
-    "fault": "the judge departs from the text that it implements",
+    "open": "the specification leaves the answer open, and the judge decides otherwise",
+    "fault": "the judge departs from the specification that it implements",
 }
-"""The kinds of disagreements; what is missing is no opinion."""
+"""The kinds of disagreements. A missing function does not count as an opinion."""
 
 AGREES, NOT_ASKED = "pass", "not asked"
 
@@ -49,17 +49,17 @@ class Explanation:
     group : str
         A key of `GROUPS`.
     judges, verdicts : tuple of str
-        Whose disagreement, and how it shows.
+        The judges that disagree, and the verdicts that show it.
     cases : tuple of str
-        Ids of cases, as patterns in which a ``*`` goes across slashes.
+        Ids of cases, as patterns in which ``*`` also matches slashes.
     types : tuple of str
-        Element types of data; empty: all.
+        Element types of data. Empty: all types.
     condition : str
-        What the call has: a key of `gatherscatter.findings.conditions.COUNTED`.
+        What the call must have: a key of `gatherscatter.findings.conditions.COUNTED`.
     why : str
-        What the judge does instead.
+        The behaviour of the judge.
     text, source : str
-        The sentence that shows that it does not count against the oracle, and where that stands.
+        The sentence that shows that the oracle is right, and its source.
     """
 
     group: str
@@ -83,7 +83,7 @@ class Explanation:
             if unknown := set(values) - set(names):
                 raise ValueError(f"judges.toml: {', '.join(sorted(unknown))} is none of {', '.join(names)}")
         if self.group == "missing" and not set(self.verdicts) <= {"refuses", "allowed"}:
-            raise ValueError(f"judges.toml: where a function is missing, nothing is returned: {self.why}")
+            raise ValueError(f"judges.toml: the group missing allows only the verdicts refuses and allowed: {self.why}")
 
     def covers(self, judge: str, case: Case, verdict: str) -> bool:
         """Whether the explanation is about this verdict of this judge."""
@@ -97,7 +97,7 @@ class Explanation:
 
 
 def disagrees(verdict: str) -> bool:
-    """Whether a judge that comes to this verdict disagrees with the oracle.
+    """Return whether a judge with this verdict disagrees with the oracle.
 
     >>> disagrees("allowed"), disagrees("pass"), disagrees("not asked")
     (True, False, False)
@@ -106,7 +106,7 @@ def disagrees(verdict: str) -> bool:
 
 
 def explain(judge: str, case: Case, verdict: str) -> Explanation | None:
-    """Why a judge disagrees about a case: the first explanation that covers it, None if there is none.
+    """Return the first explanation that covers the verdict of a judge about a case, or None.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def explain(judge: str, case: Case, verdict: str) -> Explanation | None:
     >>> from gatherscatter.conformance import corpus
     >>> case = corpus.cases("onnx/GatherElements-13/float32/none/negative/*")[0]
     >>> explain("pytorch", case, "refuses").why
-    'gather and scatter take no negative indices.'
+    'gather and scatter do not accept negative indices.'
     """
     if not disagrees(verdict):
         return None
@@ -126,7 +126,7 @@ def explain(judge: str, case: Case, verdict: str) -> Explanation | None:
 
 @cache
 def explanations() -> tuple[Explanation, ...]:
-    """All explanations, in the order of the table."""
+    """Return all explanations, in the order of the table."""
     return tuple(_rows())
 
 

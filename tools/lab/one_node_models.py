@@ -1,4 +1,4 @@
-"""What the doctor says of the cases of the corpus, each as a model of one node."""
+"""Run the doctor on the cases of the corpus, each as a model of one node."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gatherscatter.doctor import Diagnosis, examine
 
 
 class OneNodeModels(Models):
-    """The models that the lab gives this package; `examine` runs the lab's own lines with another ``gs.run``."""
+    """The models of the runtime ``gatherscatter-model``. `examine` replaces ``gs.run`` in its lines with the doctor."""
 
     def examine(self, case: Case, *targets: str) -> Diagnosis:
-        """The diagnosis of a case's model with its inputs.
+        """Return the diagnosis of the model of a case with its inputs.
 
-        Raises NotAskedError where there is no such model, and ModelError where the doctor can't read it.
+        Raises NotAskedError if the case has no model, and ModelError if the doctor cannot read it.
         """
         found: list[Diagnosis] = []
 
@@ -33,6 +33,6 @@ class OneNodeModels(Models):
         self.prepare()
         inputs = dict(zip(names_of(case), case.inputs, strict=False))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # Scatter-11 is deprecated, and runs
+            warnings.simplefilter("ignore", DeprecationWarning)  # Scatter-11 is deprecated, but runs
             exec(self.source(case), {**self._globals, **inputs, "gs": SimpleNamespace(run=examine_instead)})
         return found[0]

@@ -1,4 +1,4 @@
-"""Write the pages of documentation that are made from results and from tables: ``python -m tools.lab.pages``."""
+"""Write the documentation pages that are generated from results and tables: ``python -m tools.lab.pages``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BEGIN, END = "<!-- made by tools.lab: begin -->", "<!-- made by tools.lab: end -
 
 
 def make_all() -> dict[Path, str]:
-    """The files and their texts."""
+    """Return the files and their texts."""
     results = read_results()
     conformance, rulings = DOCS / "conformance.md", DOCS / "rulings.md"
     reports = upstream_reports.pages(partial(upstream_reports.read_script_in, REPORTS))
@@ -29,7 +29,7 @@ def make_all() -> dict[Path, str]:
 
 
 def write_all() -> list[Path]:
-    """Write the files; those that changed."""
+    """Write the files, and return those that changed."""
     changed = []
     for path, text in make_all().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -40,7 +40,7 @@ def write_all() -> list[Path]:
 
 
 def replace_section(page: str, section: str) -> str:
-    """A page with another text between the marks."""
+    """Return a page with a new text between the marks."""
     before, _, rest = page.partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:

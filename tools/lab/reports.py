@@ -1,8 +1,8 @@
 """Reports for other projects: the table ``reports.toml`` and its types.
 
-The table holds what a report says beyond its finding: where it goes, the suggested fix, and whether a public thread is
-about the same fault. Errors of specification texts, errata, are in the table as a whole.
-`tools.lab.upstream_reports` makes the texts to send.
+For each report, the table adds to the finding where to send it, the suggested fix, and a public thread about the same
+fault. Errata, which are errors of specifications, are completely in the table. `tools.lab.upstream_reports` writes the
+texts to send.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gatherscatter.findings.catalog import Finding, load
 
 NOT_REPORTED = "not reported"
 
-# Effects that let an input reach memory, or end the process. Such faults go to the private channel of a project.
+# Faults by which an input reads or writes memory or crashes the process. They go to the private channel of a project.
 PRIVATE_EFFECTS = ("out-of-bounds memory", "crash")
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Where a project takes one kind of report.
+    """The place where a project accepts one kind of report.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Channel:
     form : str
         The form's headings in Markdown, with the names of fields in braces.
     prefix : str
-        How the project begins a title.
+        The beginning of titles in this project.
     policy : str
-        What the project says about this channel.
+        The words of the project about this channel.
     """
 
     address: str
@@ -46,10 +46,10 @@ class Channel:
 
 @dataclass(frozen=True)
 class Project:
-    """A project that takes reports; ``runtimes`` are those of the findings that go to it.
+    """A project that accepts reports. ``runtimes`` are the runtimes of the findings that go to it.
 
-    ``private`` is None where the project has no private channel for such faults; ``documentation`` is None where
-    errors of its texts go to the public channel.
+    ``private`` is None if the project has no private channel for such faults. ``documentation`` is None if errors of
+    its documents go to the public channel.
     """
 
     id: str
@@ -62,20 +62,20 @@ class Project:
 
 @dataclass(frozen=True)
 class UpstreamReport:
-    """What a report says beyond its finding.
+    """The parts of a report that its finding does not have.
 
     Attributes
     ----------
     id : str
-        That of the finding.
+        The id of the finding.
     suggestion : str
-        What the project could change, and where.
+        A fix that the project could make, with the place in its source.
     printed : str
-        What the reproducer printed when the report was written.
+        The output of the reproducer when the report was written.
     status : str
         ``"not reported"``, or the address of a public thread about the same fault.
     related : tuple of str
-        Addresses of public threads about something near it.
+        Addresses of public threads about related faults.
     """
 
     id: str
@@ -86,29 +86,29 @@ class UpstreamReport:
 
     @property
     def finding(self) -> Finding:
-        """The finding that it reports."""
+        """The finding that is reported."""
         return next(finding for finding in load() if finding.id == self.id)
 
     @property
     def project(self) -> Project:
-        """The project that it goes to."""
+        """The project that gets the report."""
         return next(project for project in projects().values() if self.finding.runtime in project.runtimes)
 
     @property
     def is_private(self) -> bool:
-        """Whether it goes to the private channel."""
+        """Whether the report goes to the private channel."""
         return self.finding.effect in PRIVATE_EFFECTS and self.project.private is not None
 
     @property
     def channel(self) -> Channel:
-        """Where it goes."""
+        """The channel to use."""
         private = self.project.private
         return private if private is not None and self.is_private else self.project.public
 
 
 @dataclass(frozen=True)
 class TextCorrection:
-    """A sentence as it stands, what is wrong with it, and the sentence that should stand there."""
+    """A sentence of a specification, the error in it, and the proposed sentence."""
 
     sentence: str
     wrong: str
@@ -126,19 +126,19 @@ class Erratum:
     project : str
         A key of `projects`.
     seen : str
-        The release or commit in which the sentences stand.
+        The release or commit that has the sentences.
     corrections : tuple of TextCorrection
         The errors.
     link : str
         The address, or the path in the project's repository.
     rulings : tuple of str
-        What this package does there (docs/rulings.md).
+        The rulings of this package on these points (docs/rulings.md).
     schema : tuple
-        The name of an ONNX operator and its versions that have the sentences.
+        The name of an ONNX operator, and its versions that have the sentences.
     printed : str
-        What ``findings/reports/<id>.py`` printed, if there is such a script.
+        The output of ``findings/reports/<id>.py``, if this script exists.
     status, related : str, tuple of str
-        As for a `UpstreamReport`.
+        As in `UpstreamReport`.
     """
 
     id: str
@@ -156,14 +156,14 @@ class Erratum:
 
     @property
     def channel(self) -> Channel:
-        """Where it goes."""
+        """The channel to use."""
         project = projects()[self.project]
         return project.documentation or project.public
 
 
 @functools.cache
 def projects() -> Mapping[str, Project]:
-    """The projects that take reports, by id.
+    """Return the projects that accept reports, by id.
 
     >>> projects()["openvino"].name
     'OpenVINO'
@@ -173,7 +173,7 @@ def projects() -> Mapping[str, Project]:
 
 @functools.cache
 def reports() -> tuple[UpstreamReport, ...]:
-    """The reports of findings, most severe first, then the more common ones.
+    """Return the reports of findings: by severity, then the more common ones first.
 
     >>> reports()[0].finding.effect
     'out-of-bounds memory'
@@ -183,7 +183,7 @@ def reports() -> tuple[UpstreamReport, ...]:
 
 @functools.cache
 def errata() -> tuple[Erratum, ...]:
-    """The errors of specification texts.
+    """Return the errors of specifications.
 
     >>> errata()[0].corrections[0].sentence
     "'mul':  reduction using the addition operation."
@@ -192,7 +192,7 @@ def errata() -> tuple[Erratum, ...]:
 
 
 def status(finding_id: str) -> str:
-    """Whether a finding is reported, in Markdown; links are relative to the folder docs.
+    """Return in Markdown whether a finding is reported. Links are relative to the folder docs.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def status(finding_id: str) -> str:
 
 
 def status_text(status: str) -> str:
-    """A status in Markdown.
+    """Return a status in Markdown.
 
     >>> status_text("https://github.com/onnx/onnx/pull/8444")
     '[thread](https://github.com/onnx/onnx/pull/8444)'

@@ -1,7 +1,7 @@
-"""The published results: docs/conformance/results.json, from which pages are made.
+"""The published results, docs/conformance/results.json, from which pages are generated.
 
-The file is a summary as `gatherscatter.conformance.report_files` describes it, so that ``gatherscatter conform --from``
-and ``--against`` read it. It also has the outcomes that the page "Differences" shows, and how reproducers ended.
+The file is a summary as described in `gatherscatter.conformance.report_files`, so ``gatherscatter conform --from`` and
+``--against`` can read it. It also has the outcomes for the page "Differences", and the endings of the reproducers.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FILE = ROOT / "docs" / "conformance" / "results.json"
 
 
 def publish_results(reports: Sequence[Path], reproducers: Mapping[str, str]) -> None:
-    """Join the reports, replace the published results, and say what changed."""
+    """Join the reports, replace the published results, and print the changes."""
     report = reduce(merge_reports, [read_json(file) for file in reports])
     write_json(report, FOLDER / "report.json")
     try:
         before, why = read_json(FILE), ""
-    except (OSError, ValueError) as error:  # there are none, or they are about another version of the corpus
+    except (OSError, ValueError) as error:  # no results, or results for another version of the corpus
         before, why = None, str(error)
     results = summarize(report)
     results |= {"outcomes": collect_outcomes(report), "reproducers": dict(sorted(reproducers.items()))}
@@ -44,14 +44,14 @@ def publish_results(reports: Sequence[Path], reproducers: Mapping[str, str]) -> 
 
 
 def read_results() -> dict[str, Any]:
-    """The published results as a report, with ``outcomes`` and ``reproducers``."""
+    """Return the published results as a report, with ``outcomes`` and ``reproducers``."""
     raw = json.loads(FILE.read_text(encoding="utf-8"))
     return read_json(FILE) | {key: raw[key] for key in ("outcomes", "reproducers")}
 
 
 @cache
 def read_verdicts() -> dict[str, dict[str, str]]:
-    """The published verdicts, by runtime and then by the id of the case."""
+    """Return the published verdicts, by runtime and then by the id of the case."""
     return {
         runtime: {id: result["verdict"] for id, result in results.items()}
         for runtime, results in read_json(FILE)["results"].items()

@@ -1,4 +1,4 @@
-"""What the judges say, as parts of docs/rulings.md: a column for each judge, and a section about disagreements."""
+"""Generate parts of docs/rulings.md: a column for each judge, and the section about disagreements."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ from tools.lab.judges import (
 )
 
 Verdicts = Mapping[str, Mapping[str, str]]
-"""By runtime, then by the id of a case."""
+"""Verdicts by runtime, then by the id of a case."""
 
 TITLE = "## What the judges say"
 SENTENCES = "### The sentences"
 _TABLE = r"^\| id \| point \| ruling \|.*\n\|[-|]+\n(?:\| {letter}\d+ \|.*\n)+"
 _INTRODUCTION = """\
-Kernels, oracle and rulings have the same authors. A mistake in reading a text could be in all of them. So
-implementations by other people answer the test vectors as well, where operators overlap: the functions of PyTorch and
-TensorFlow that do the same, the programs that JAX makes of its functions in StableHLO's reference interpreter, and the
-reference implementations in OpenVINO's core (`Model.evaluate`).
+Kernels, oracle and rulings have the same authors, so a specification that they misread could be wrong in all of them.
+Therefore implementations by other people also run the test vectors, for the operators that they have:
 
-In the tables above, `9/10` means that the corpus has 10 cases which touch the ruling and for which a judge has a
-function, and that the judge agrees in 9 of them. The tenth may differ in another point: a negative index, for
-example. A dash means that the judge has no function, or was not asked.
+- the corresponding functions of PyTorch and TensorFlow,
+- the programs that JAX generates for its functions, in StableHLO's reference interpreter,
+- the reference implementations in OpenVINO's core (`Model.evaluate`).
 
-`tools/lab/judges.toml` explains each disagreement with a sentence: of the specification, or of the judge's own
-documentation or messages where it has another rule. The last column names the [sentences of the
+In the tables above, `9/10` means that the corpus has 10 cases that concern the ruling and for which the judge has a
+function, and that the judge agrees in 9 of them. It may disagree in the tenth for another reason, such as a negative
+index. A dash means that the judge has no function, or was not asked.
+
+`tools/lab/judges.toml` explains each disagreement with a sentence. The sentence comes from the specification, or from
+the judge's own documentation or messages if the judge has another rule. The last column names the [sentences of the
 specification](#the-sentences) that decide these cases.
 """
 _COLUMNS = {
     AGREES: "agrees",
     "missing": "no function for it",
     "convention": "another convention",
-    "open": "open in the text",
+    "open": "open in the specification",
     "fault": "fault of the judge",
     "unexplained": "unexplained",
     NOT_ASKED: "not asked",
@@ -64,12 +66,12 @@ class Opinions:
 
 
 def rewrite(page: str, verdicts: Verdicts) -> str:
-    """docs/rulings.md with the tables of rulings and the section about the judges made anew.
+    """Return docs/rulings.md with new tables of rulings and a new section about the judges.
 
     Parameters
     ----------
-    page : the text of the page; what is written by hand in it stays
-    verdicts : by runtime, then by the id of a case; runtimes that are no judges are left out
+    page : the text of the page; hand-written parts do not change
+    verdicts : by runtime, then by the id of a case; runtimes that are not judges are ignored
 
     Raises
     ------
@@ -81,7 +83,7 @@ def rewrite(page: str, verdicts: Verdicts) -> str:
     >>> from tools.lab.rulings_page import rewrite
     >>> tables = [f"| id | point | ruling |\\n|---|---|---|\\n| {id} | | |\\n" for id in ("O1", "V1")]
     >>> print(rewrite("\\n".join(tables), {"pytorch": {}}).splitlines()[3])
-    | O2 | ScatterND-18: the text describes `mul` as addition | it multiplies | - |
+    | O2 | ScatterND-18: `mul` is described as addition | it multiplies | - |
     """
     judges = [judge for judge in JUDGES if judge in verdicts]
     opinions = count_opinions(verdicts)
@@ -98,7 +100,7 @@ def rewrite(page: str, verdicts: Verdicts) -> str:
 
 
 def count_opinions(verdicts: Verdicts) -> dict[tuple[str, str], Opinions]:
-    """The opinions by rule and judge. Where a judge has no function, it has no opinion."""
+    """Return the opinions by rule and judge. A judge without a function for a case has no opinion about it."""
     found: dict[tuple[str, str], Opinions] = {}
     for judge in JUDGES:
         for id, verdict in verdicts.get(judge, {}).items():
@@ -114,7 +116,7 @@ def count_opinions(verdicts: Verdicts) -> dict[tuple[str, str], Opinions]:
 
 
 def section(verdicts: Verdicts) -> str:
-    """The section about the judges: totals, and all disagreements with their explanations."""
+    """Return the section about the judges: totals, and all disagreements with their explanations."""
     return "\n".join(_section(verdicts))
 
 
@@ -151,7 +153,7 @@ def _section(verdicts: Verdicts) -> Iterator[str]:
         rows = ((each, {judge: explained[each, judge] for judge in judges if explained[each, judge]})
                 for each in explanations() if each.group == group)  # fmt: skip
         yield markdown_table(
-            ["judge and cases", "what it does", "the sentence that shows it", "specification"],
+            ["judge and cases", "behaviour", "the sentence that shows it", "specification"],
             (
                 [", ".join(f"{JUDGES[judge]} {number}" for judge, number in numbers.items()), each.why,
                  f"“{each.text}” ({each.source})", ", ".join(id for id in RULES if id in rules[each])]
@@ -159,6 +161,6 @@ def _section(verdicts: Verdicts) -> Iterator[str]:
             ),
         )  # fmt: skip
     yield f"\n{SENTENCES}\n"
-    yield "What the specifications say on each point, and where.\n"
+    yield "The words of the specifications on each point, and their source.\n"
     yield markdown_table(["id", "text", "source"], ([id, rule.text, rule.source] for id, rule in RULES.items()))
     yield ""

@@ -21,7 +21,7 @@ TIME_LIMIT = 300.0  # seconds of a reproducer
 
 
 def main() -> None:
-    """Everything but the environments."""
+    """Do everything except creating the environments."""
     reports = ask_runtimes({name: interpreter_of(name if name in EXTRAS else "main") for name in NAMES})
     publish_results(reports, run_reproducers())
     for path in pages.write_all():
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def ask_runtimes(interpreters: Mapping[str, Path]) -> list[Path]:
-    """Run the corpus on each runtime; the reports. A runtime whose report is complete is not asked again."""
+    """Run the corpus on each runtime, and return the reports. Runtimes with a complete report are skipped."""
     reports = []
     for name, interpreter in interpreters.items():
         file = FOLDER / "reports" / f"{name}.json"
@@ -43,12 +43,12 @@ def ask_runtimes(interpreters: Mapping[str, Path]) -> list[Path]:
         print(f"\nruntime {name}", flush=True)
         code = run_to_end([str(interpreter), "-m", "gatherscatter", "conform", *options], FOLDER)
         if code:
-            sys.exit(f"{name} ended with exit code {code}; python3 -m tools.lab --resume goes on")
+            sys.exit(f"{name} ended with exit code {code}. To continue, run python3 -m tools.lab --resume")
     return reports
 
 
 def run_reproducers() -> dict[str, str]:
-    """How each reproducer of a finding ended."""
+    """Run the reproducers of all findings, and return how each ended."""
     file = FOLDER / "reproducers.json"
     found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     with tempfile.TemporaryDirectory() as folder:  # for core files

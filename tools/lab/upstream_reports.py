@@ -1,9 +1,9 @@
-"""The reports to send, as files in ``findings/reports``; `tools.lab.pages` writes them.
+"""The reports to send, as files in ``findings/reports``. `tools.lab.pages` writes them.
 
-Every finding that we have seen to reach memory, end the process or change from run to run has a report. Wrong results
-that ordinary models meet have one, too. So no finding without a report is more severe than one that has a report.
-`gatherscatter.findings.catalog.EFFECTS` ranks the effects. Within an effect the more common findings come first: those
-of ONNX models and of all types before those of one type or one setting.
+A finding has a report if we reproduced it and it reads or writes out-of-bounds memory, crashes the process or varies
+from run to run. Wrong results that occur in ordinary models also have a report. No finding without a report is more
+severe than one with a report. `gatherscatter.findings.catalog.EFFECTS` ranks the effects. Within an effect, the more
+common findings come first: those of ONNX models and of all types before those of one type or one setting.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from tools.lab.reports import (
 )
 
 COMMAND = "python -m tools.lab.pages"
-CORRECTED = ("O1", "O22", "O26")  # rulings about texts that onnx 1.23.2 has right
+CORRECTED = ("O1", "O22", "O26")  # rulings about sentences that onnx 1.23.2 has corrected
 _HOW_TO_RUN = (
-    "Save the script as a file and run it. Exit status 0 means a departure, 3 a result as specified, and 4 that it did "
-    "not depart this time."
+    "Save the script as a file and run it. Exit status 0 means a departure, 3 means a result as specified, and 4 means "
+    "that it did not depart this time."
 )
 
 
 def pages(read_script: Callable[[str], str]) -> dict[str, str]:
-    """The text of each file in ``findings/reports``, by its name.
+    """Return the text of each file in ``findings/reports``, by its name.
 
     Parameters
     ----------
     read_script : function
-        Gives the text of the reproducer of a finding, or of the script of an erratum, by its id.
+        Returns the text of the reproducer of a finding, or of the script of an erratum, by its id.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def pages(read_script: Callable[[str], str]) -> dict[str, str]:
     Raises
     ------
     OSError
-        What ``read_script`` raises, if a script is missing.
+        A script is missing (raised by ``read_script``).
 
     Examples
     --------
@@ -63,7 +63,7 @@ def pages(read_script: Callable[[str], str]) -> dict[str, str]:
 
 
 def read_script_in(folder: Path, id: str) -> str:
-    """The text of a script in ``findings/reports``, or of a reproducer in the folder above it.
+    """Return the text of a script in ``findings/reports``, or of a reproducer in the folder above it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,27 +78,27 @@ def read_script_in(folder: Path, id: str) -> str:
 def _overview() -> Iterator[str]:
     yield "# Reports to send\n"
     yield (
-        "Texts to paste into the form of each project, in Markdown. We have sent none of them. Made from\n"
-        f"`tools/lab/reports.toml` by `{COMMAND}`.\n"
+        "These reports are ready to paste into the form of each project, in Markdown. None of them has been sent.\n"
+        f"`{COMMAND}` writes them from `tools/lab/reports.toml`.\n"
     )
-    yield "A *thread* is a public thread by others about the same fault. Read it before you send anything.\n"
+    yield "A *thread* is a public thread by others about the same fault. Read it before you send a report.\n"
     yield "## Findings\n"
     yield (
-        "The most severe of [docs/findings.md](../../docs/findings.md). Faults that read or write out of bounds\n"
-        "or end the process go to the private channel of a project. NumPy takes them in public: its security policy\n"
-        'says of such faults "while such issues may be bugs, they are not security issues". The reproducers of all\n'
-        "findings are public in this repository already.\n"
+        "These are the most severe findings of [docs/findings.md](../../docs/findings.md). Faults that read or write\n"
+        "out of bounds or crash the process go to the private channel of a project. NumPy accepts them in public: its\n"
+        'security policy says of such faults "while such issues may be bugs, they are not security issues". The\n'
+        "reproducers of all findings are already public in this repository.\n"
     )
     yield markdown_table(["report", "project", "effect", "channel", "status"], map(_report_row, reports()))
-    yield "\n## Errors of specification texts\n"
+    yield "\n## Errors of specifications\n"
     yield (
-        "Tests compare the sentences of ONNX with the installed release. The other sentences stand in the commit that\n"
-        "a report names. See whether they still do before you send one.\n"
+        "Tests compare the sentences of ONNX with the installed release. The other sentences are in the commit that a\n"
+        "report names. Check that they are unchanged before you send a report.\n"
     )
     yield markdown_table(["report", "project", "rulings", "status"], map(_erratum_row, errata()))
     yield (
-        "\n[docs/specification.md](../../docs/specification.md), section 3, also lists what the texts leave open.\n"
-        f"That is not reported here. onnx 1.23.2 has corrected the texts behind {', '.join(CORRECTED)}."
+        "\nSection 3 of [docs/specification.md](../../docs/specification.md) also lists points that specifications\n"
+        f"leave open. They are not reported here. onnx 1.23.2 has corrected the sentences of {', '.join(CORRECTED)}."
     )
 
 
@@ -136,10 +136,10 @@ def _report_page(report: UpstreamReport, script: str) -> str:
 def _problem(report: UpstreamReport) -> Iterator[str]:
     finding = report.finding
     versions = f" (version {', '.join(map(str, finding.versions))})" if finding.versions else ""
-    onnx = f". Of ONNX models: {', '.join(finding.onnx_ops)}" if finding.onnx_ops else ""
+    onnx = f". Operators of ONNX models: {', '.join(finding.onnx_ops)}" if finding.onnx_ops else ""
     yield f"{finding.title}."
     yield f"Operators: {', '.join(finding.ops)}{versions}{onnx}. Needs: {'; '.join(_needs(finding))}."
-    yield f"The text:\n\n{_cite(finding)}"
+    yield f"The specification says:\n\n{_cite(finding)}"
     yield f"Observed: {finding.observed}"
     if report.related:
         yield f"Related: {', '.join(f'<{address}>' for address in report.related)}"
@@ -154,7 +154,7 @@ def _needs(finding: Finding) -> Iterator[str]:
     if finding.types != ("*",):
         yield f"types {', '.join(finding.types)}"
     if finding.except_types:
-        yield f"all types but {', '.join(finding.except_types)}"
+        yield f"all types except {', '.join(finding.except_types)}"
     if finding.setting:
         yield finding.setting
     if finding.threads > 1:
@@ -183,13 +183,13 @@ def _errors(erratum: Erratum) -> Iterator[str]:
 
 
 def _correction(number: int, correction: TextCorrection) -> Iterator[str]:
-    yield f"**{number}.** The text has\n\n{_block('text', correction.sentence)}"
+    yield f"**{number}.** The document says\n\n{_block('text', correction.sentence)}"
     yield correction.wrong
     yield f"Proposed:\n\n{_block('text', correction.proposed)}"
 
 
 def _show(erratum: Erratum, script: str) -> str:
-    """How to see the fault: a command that prints an ONNX schema, or the script of the erratum."""
+    """Return a way to see the fault: a command that prints an ONNX schema, or the script of the erratum."""
     if erratum.schema:
         name, *versions = erratum.schema
         call = f"onnx.defs.get_schema({name!r}, {versions[-1]}, '')"

@@ -1,8 +1,8 @@
 """Confirmed departures of runtimes from the specifications: the table ``findings.toml`` and its types.
 
-The table is the only place for these facts: docs/findings.md is made from it, ``gatherscatter doctor``, ``explain`` and
-``InferenceSession`` derive their verdicts from it, and each finding seen by us has a reproducer of its name in the
-folder ``findings`` of the repository.
+The table is the only place for these facts. docs/findings.md is generated from it. ``gatherscatter doctor``,
+``explain`` and ``InferenceSession`` derive their verdicts from it. Each finding that we reproduced has a script with
+its id as name in the folder ``findings`` of the repository.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-# What a departure needs, to be judged by a node's types, attributes, shapes and index values.
+# When a departure occurs, judged by a node's types, attributes, shapes and index values.
 CONDITIONS = {
     "always": "any call of these operators, types and reductions",
-    "repeated": "two indices name one place of data (-1 and size-1 are one place)",
+    "repeated": "two indices name the same position of data (-1 and size-1 are the same position)",
     "negative": "an index in [-size, -1]",
-    "out of range": "an index beyond the range of the operator version",
+    "out of range": "an index outside the range of the op version",
     "too negative": "the low 32 bits of an index are below -size",
-    "wide values": "64-bit data, updates or sums of them hold a value that 32 bits don't hold, and the result shows it",
-    "wide indices": "an index that 32 bits don't hold",
-    "empty indices": "the indices tensor has no elements, and the 0 is not the k of k=0 or a batch dimension",
-    "empty result": "indices have elements, and the result has none",
-    "k=0": "the last dimension of indices is 0, and there are tuples: each names all of data, which has elements",
-    "empty slice": "an index is out of range where the slices of data are empty",
+    "wide values": "64-bit data, updates or their sums have a value that does not fit 32 bits, and the result shows it",
+    "wide indices": "an index that does not fit 32 bits",
+    "empty indices": "there are no indices or index tuples, and no batch dimension is 0",
+    "empty result": "indices have elements, but the result has none",
+    "k=0": "the last dimension of indices is 0, but there are index tuples. Each names all of data, which has elements",
+    "empty slice": "an index is out of range, and the slices of data are empty",
     "empty axis": "data has size 0 on an indexed axis, and there is an index",
-    "nan": "data or updates hold a NaN",
+    "nan": "data or updates contain a NaN",
     "infinite extreme": "the maximum of the updates alone is minus infinity, or the minimum is infinity",
-    "signed order": "a minimum or maximum of unsigned integers that is another one if they are taken as signed",
+    "signed order": "a minimum or maximum of unsigned integers that changes if they are compared as signed",
     "bfloat16 rounding": "a sum or product of bfloat16 is rounded up from a number whose last bit is 0",
-    "non-integral mean": "a mean of integers that is negative and not whole",
-    "overflowing mean": "a mean of integers whose sum leaves their type",
+    "non-integral mean": "a mean of integers that is negative and not an integer",
+    "overflowing mean": "a mean of integers whose sum does not fit their type",
     "long axis": "data has size 64 or more on the indexed axis",
-    "shorter indices": "off the axis, indices are shorter than data",
-    "longer indices": "off the axis, indices are longer than data",
-    "longer along axis": "along the axis, indices are longer than data",
+    "shorter indices": "indices are smaller than data in a dimension other than the axis",
+    "longer indices": "indices are larger than data in a dimension other than the axis",
+    "longer along axis": "indices are larger than data along the axis",
     "scalar indices": "indices have rank 0",
-    "narrow index type": "the type of indices doesn't hold the size of the axis",
+    "narrow index type": "the size of the axis does not fit the type of indices",
     "8-bit indices": "the type of indices is int8 or uint8",
     "computed indices": "indices are not a constant of the model",
-    "updates shape": "updates have another shape than the text demands",
+    "updates shape": "updates do not have the shape that the specification requires",
     "batch dims differ": "the batch dimensions of data and indices are not equal",
     "negative batch dims": "batch_dims is -2 or less",
     "low batch dims": "batch_dims is below minus the rank of data or of indices",
@@ -50,11 +50,11 @@ CONDITIONS = {
     "empty batch": "a batch dimension is 0",
     "slices": "there are indices, and each names more than one element of data",
     "several axes": "the input axis has more than one element",
-    "unknown attribute": "the value of an attribute is not one that the version lists",
-    "extra attribute": "an attribute that the version doesn't have",
-    "index type": "the type of the indices is not one that the version lists",
-    "element type": "the type of data or updates is not one that the version lists",
-    "malformed": "the version doesn't allow the call: a type, rank, axis or size that its text excludes",
+    "unknown attribute": "the value of an attribute is not one that the op version lists",
+    "extra attribute": "an attribute that the op version does not have",
+    "index type": "the type of indices is not one that the op version lists",
+    "element type": "the type of data or updates is not one that the op version lists",
+    "malformed": "the op version does not allow the call: its specification excludes a type, rank, axis or size",
     "short sequence": "GatherTree: an entry of max_seq_len is 0 or less",
     "empty last bag": "the last bag has no indices",
     "no segments": "num_segments is 0",
@@ -65,16 +65,16 @@ CONDITIONS = {
 
 # What happens, most severe first.
 EFFECTS = {
-    "out-of-bounds memory": "memory that belongs to no input is read into the result, or is written",
-    "crash": "the process dies, or the call doesn't end",
-    "nondeterministic": "the result differs from run to run",
-    "wrong result": "another result than the specification's, without a word",
-    "accepted": "a call that the specification forbids gives a result instead of an error",
-    "refused": "a call that the specification allows is an error",
-    "unspecified": "no departure: the specification leaves the result open, and runtimes differ",
+    "out-of-bounds memory": "the call returns memory that belongs to no input, or overwrites such memory",
+    "crash": "the process crashes, or the call does not end",
+    "nondeterministic": "the result varies from run to run",
+    "wrong result": "the result is not the one that the specification defines, and there is no error",
+    "accepted": "a call that the specification forbids returns a result instead of raising an error",
+    "refused": "a call that the specification allows raises an error",
+    "unspecified": "not a departure: the specification leaves the result open, and runtimes differ",
 }
 
-# Runtimes and converters, by the names that ``runtime`` has.
+# Names of runtimes and converters, by the values of ``runtime``.
 RUNTIMES = {
     "onnxruntime": "ONNX Runtime",
     "openvino": "OpenVINO",
@@ -98,8 +98,8 @@ RUNTIMES = {
 }
 
 EVIDENCE = {
-    "run": "seen by us: `findings/<id>.py` shows it",
-    "thread": "not run by us: as the linked public thread has it",
+    "run": "reproduced by us: `findings/<id>.py` shows it",
+    "thread": "not run by us: according to the linked public thread",
 }
 
 
@@ -110,39 +110,39 @@ class Finding:
     Attributes
     ----------
     id : str
-        A stable name; where ``evidence`` is ``"run"``, that of the reproducer ``findings/<id>.py``.
+        A stable name. If ``evidence`` is ``"run"``, ``findings/<id>.py`` is the reproducer.
     runtime : str
         A key of `RUNTIMES`.
     releases : str
-        The release in which it was seen, by default that of its runtime in the table ``releases`` (for a thread: the
-        one it names, or "").
+        The release in which it was seen. The default is the release of its runtime in the table ``releases``. For a
+        thread: the release that it names, or "".
     namespace : str
-        ``"onnx"``, ``"openvino"``, or ``""`` where the runtime has functions of its own.
+        ``"onnx"``, ``"openvino"``, or ``""`` if the runtime has its own functions.
     ops : tuple of str
         Operator types of the namespace, or the names of functions.
     onnx_ops : tuple of str
-        Operators of ONNX models that the runtime's importer turns into ``ops``, with the same outcome.
+        Operators of ONNX models that the runtime's importer converts to ``ops``, with the same outcome.
     versions : tuple of int
-        Versions of ``ops``; empty: all of them.
+        Versions of ``ops``. Empty: all versions.
     types : tuple of str
-        Element types of data; ``("*",)``: all that the runtime takes.
+        Element types of data. ``("*",)``: all types that the runtime accepts.
     except_types : tuple of str
-        Element types of data that the finding leaves out, where ``types`` are all.
+        Element types of data that are not affected, if ``types`` are all.
     reductions : tuple of str
-        Reductions by the names of this package (``"add"``, ``"mul"``, ... for OpenVINO's sum, prod); ``"*"``: all.
+        Reductions by the names of this package (``"add"``, ``"mul"``, ... for OpenVINO's sum, prod). ``"*"``: all.
     condition : str
         When it occurs: a key of `CONDITIONS`.
     setting : str
-        What else must be so, such as an option of the runtime; ``""``: its defaults suffice.
+        A further requirement, such as an option of the runtime. ``""``: it occurs with the defaults.
     elements, threads : int
-        It occurs only with more elements than this (0 says that the updates of a scatter, or the indices of a gather,
-        must not be empty), and only with at least this many threads.
+        It occurs only with more elements than this, and with at least this number of threads. With 0 elements, the
+        updates of a scatter or the indices of a gather must not be empty.
     effect : str
-        What happens: a key of `EFFECTS`.
+        The consequence: a key of `EFFECTS`.
     title, text, source, observed : str
-        One line; what the specification says, and where; what was seen instead.
+        One line, the words of the specification, their source, and the behaviour that was seen instead.
     evidence, url : str
-        A key of `EVIDENCE`; a public thread about it, or ``""``.
+        A key of `EVIDENCE`, and the address of a public thread about it, or ``""``.
     """
 
     id: str
@@ -181,7 +181,7 @@ class Finding:
 
 @functools.cache
 def load() -> tuple[Finding, ...]:
-    """All findings, most severe first.
+    """Return all findings, most severe first.
 
     >>> from gatherscatter.findings import catalog
     >>> race = next(finding for finding in catalog.load() if finding.id == "onnxruntime-scatternd-race")

@@ -1,4 +1,4 @@
-"""What is noted of a node, and what runtimes will do with it: findings held against that record."""
+"""Verdicts: what runtimes will do with a node, judged by the findings and by a record of the node's values."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.specs.own_operators import DOMAIN
 from gatherscatter.specs.table import OpVersion
 
-OWN_RUNTIME = "onnxruntime"  # takes nodes of our domain, with our library
+OWN_RUNTIME = "onnxruntime"  # runs nodes of gatherscatter's domain, with its library
 DEFAULT = ("onnxruntime", "openvino")
 
 
 @dataclass(frozen=True)
 class Record:
-    """Facts about the values at a node, of one call or of several; None stands for what is unknown.
+    """Facts about the values at a node, of one call or of several. None means unknown.
 
     Attributes
     ----------
-    calls : how many calls were seen; 0 for what follows from the file alone
-    types, shapes : by role; a dim that was not the same in all calls is None
-    reduction : in the names of this package
+    calls : number of calls seen; 0 if the facts come from the file alone
+    types, shapes : by role; a dim that differs between calls is None
+    reduction : the reduction, under this package's name for it
     attributes : by name
-    tuples : how many index tuples, or single indices, there were
+    tuples : number of index tuples, or of single indices
     lowest, highest : the range of the index values
-    elements : how many elements a scatter wrote, or a gather read, in its largest call
-    counts : by the name of a condition, how many values fulfil it
+    elements : number of elements that a scatter wrote, or a gather read, in its largest call
+    counts : for each condition, the number of values that meet it
     """
 
     calls: int
@@ -49,9 +49,9 @@ class Record:
 def record_of(
     values: NodeValues, *, calls: int, conditions: Collection[str] = COUNTED.keys(), reads_indices: bool = True
 ) -> Record:
-    """The record of one call, or of what is known before any.
+    """Return the record of one call, or of the facts known before any call.
 
-    Only these conditions are counted. The range of the indices is found with ``reads_indices``.
+    Only ``conditions`` are counted. The range of the indices is found only with ``reads_indices``.
     """
     columns = values.columns if reads_indices else None
     some = columns is not None and columns.size > 0
@@ -70,7 +70,7 @@ def record_of(
 
 
 def _counts(values: NodeValues, conditions: Collection[str]) -> dict[str, Count]:
-    """By condition. A call that does not even let itself be counted, as its parts don't fit, is malformed."""
+    """Return the count of each condition. A call whose parts don't fit together can't be counted: it is malformed."""
     counts: dict[str, Count] = {}
     fits = True
     for name in conditions:
@@ -84,7 +84,7 @@ def _counts(values: NodeValues, conditions: Collection[str]) -> dict[str, Count]
 
 
 def merge_records(one: Record, other: Record) -> Record:
-    """The record of the calls of both."""
+    """Return one record for the calls of both."""
     return replace(
         one,
         calls=one.calls + other.calls,
@@ -114,7 +114,7 @@ def _choose_known(one: int | None, other: int | None, choose: Callable[[int, int
 
 
 def names() -> tuple[str, ...]:
-    """The runtimes that take model files and that something is known of.
+    """Return the runtimes that take model files and have findings.
 
     >>> {"onnxruntime", "openvino"} <= set(names())
     True
@@ -124,14 +124,14 @@ def names() -> tuple[str, ...]:
 
 
 def is_tested(runtime: str) -> bool:
-    """Whether what is known is from our own runs, so that silence means that all is well."""
+    """Whether all findings of a runtime come from this package's own tests. Then no finding means supported."""
     return all(each.evidence == "run" for each in catalog.load() if each.runtime == runtime)
 
 
 def takes(runtime: str, row: OpVersion) -> bool:
-    """Whether a runtime takes models of the format that an op version is of; an IR is for OpenVINO only.
+    """Whether a runtime takes models of the format of an op version. An IR is for OpenVINO only.
 
-    ONNX Runtime takes the nodes of our domain, with our library.
+    ONNX Runtime takes the nodes of gatherscatter's domain, with its library.
 
     >>> import gatherscatter as gs
     >>> takes("onnxruntime", gs.op("openvino.Gather-8"))
@@ -141,7 +141,7 @@ def takes(runtime: str, row: OpVersion) -> bool:
 
 
 def find_relevant_findings(runtime: str, row: OpVersion) -> list[Finding]:
-    """The findings about an op version in a runtime, most severe first, whatever the values."""
+    """Return the findings about an op version in a runtime, for any values, most severe first."""
     return [finding for finding in catalog.load() if finding.runtime == runtime and _applies_to(finding, row)]
 
 
@@ -152,17 +152,24 @@ def _applies_to(finding: Finding, row: OpVersion) -> bool:
     return own and (not finding.versions or row.version in finding.versions)
 
 
-# Worst first, with the words that tables have for them.
+# Worst first, with the words for them in tables.
 STATUSES = {
-    "memory": "may crash or read out-of-bounds memory",
+    "memory": "crash or out-of-bounds memory",
     "different": "silently different",
     "refused": "refused",
-    "open": "as the text leaves open",
+    "open": "left open by the specification",
     "unknown": "unknown",
     "elsewhere": "not for this format",
     "supported": "supported",
 }
-DEPARTURES = ("memory", "different", "refused")  # from what a specification says
+# The words for a status that depends on unknown values, or on chance.
+_POSSIBLE = {
+    "memory": "may crash or read out-of-bounds memory",
+    "different": "may silently give a different result",
+    "refused": "may be refused",
+    "open": "may be left open by the specification",
+}
+DEPARTURES = ("memory", "different", "refused")  # statuses that the specification does not allow
 _OF_EFFECT = {
     "out-of-bounds memory": "memory",
     "crash": "memory",
@@ -173,8 +180,8 @@ _OF_EFFECT = {
     "unspecified": "open",
 }
 
-# Settings of findings that a model decides; the others are up to those who run it.
-# By what the file tells, or by the best that is known.
+# Settings of findings that a model decides. Other settings are up to the person who runs the model.
+# A function takes the facts of the file, and the best facts known.
 SETTINGS: dict[str, Callable[[Record, Record], bool | None]] = {
     "static shapes": lambda told, known: _static(told),
     "dynamic shapes": lambda told, known: None if (static := _static(told)) is None else not static,
@@ -188,14 +195,14 @@ SETTINGS: dict[str, Callable[[Record, Record], bool | None]] = {
 
 @dataclass(frozen=True)
 class Reason:
-    """A finding that holds at a node, or may: ``count`` is how many values fulfil its condition, None if unknown."""
+    """A finding that applies to a node, or may. ``count`` values meet its condition; None if unknown."""
 
     finding: Finding
     count: int | None
 
     @property
     def by_chance(self) -> bool:
-        """Whether it comes and goes from run to run."""
+        """Whether the effect occurs in some runs only."""
         return self.finding.effect == "nondeterministic" or self.finding.threads > 1
 
     @property
@@ -209,9 +216,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a runtime does with a node. ``certain`` is False where it depends on values that are not known.
+    """What a runtime does with a node. ``certain`` is False if that depends on unknown values or on chance.
 
-    As text, what is known from a public thread only is called reported.
+    The text of a verdict ends in "(reported)" if it is known from a public thread only.
     """
 
     status: str
@@ -220,11 +227,11 @@ class Verdict:
 
     @property
     def rank(self) -> tuple[int, bool]:
-        """Worst first."""
+        """Sort key: worst first."""
         return list(STATUSES).index(self.status), not self.certain
 
     def __str__(self) -> str:
-        text = STATUSES[self.status] if self.certain else f"possibly {STATUSES[self.status].removeprefix('may ')}"
+        text = STATUSES[self.status] if self.certain else _POSSIBLE[self.status]
         return f"{text} (reported)" if self.reasons and self.reasons[0].finding.evidence == "thread" else text
 
 
@@ -237,10 +244,10 @@ def judge(
     threads: int = 0,
     cautious: bool = False,
 ) -> Verdict:
-    """The verdict about a node: the worst that is certain, else the worst that is possible.
+    """Return the verdict about a node: the worst that is certain, else the worst that is possible.
 
-    ``threads`` is how many the runtime has; 0 if that is not known. A finding that depends on a setting counts if all
-    else is certain. With ``cautious`` it also counts if the rest is possible.
+    ``threads`` is the number of threads of the runtime; 0 if unknown. A finding that depends on a setting counts if
+    everything else about it is certain. With ``cautious`` it also counts if everything else is possible.
     """
     if not takes(runtime, row):
         return Verdict("elsewhere", True, ())
@@ -256,7 +263,7 @@ def judge(
 
 
 def judge_before_run(runtime: str, values: NodeValues, *, threads: int = 0) -> Verdict:
-    """The cautious verdict about a node that has not run; only the conditions that matter for it are counted."""
+    """Return the cautious verdict about a node that has not run. Only the conditions that matter for it are counted."""
     found = find_relevant_findings(runtime, values.row)
     element_type = next(iter(values.types.values()), None)
     concerned = [finding for finding in found if _concerns(finding, element_type, values.reduction) is not False]
@@ -266,7 +273,7 @@ def judge_before_run(runtime: str, values: NodeValues, *, threads: int = 0) -> V
 
 
 def _count(finding: Finding, told: Record, known: Record, threads: int, cautious: bool) -> int | None:
-    """How many values make the finding hold; 0 if it doesn't, None if that is unknown."""
+    """Return the number of values that make the finding apply: 0 if it doesn't, None if unknown."""
     few = known.elements is not None and known.elements <= finding.elements
     count = known.counts.get(finding.condition)
     facts = [
@@ -276,13 +283,13 @@ def _count(finding: Finding, told: Record, known: Record, threads: int, cautious
     if few or 0 < threads < finding.threads or count == 0 or False in facts:
         return 0
     if finding.setting and finding.setting not in SETTINGS:
-        return None if count or cautious else 0  # it may be set so
-    unknown_size = finding.elements > 0 and known.elements is None  # a scatter rarely has no updates
+        return None if count or cautious else 0  # the setting may be used
+    unknown_size = finding.elements > 0 and known.elements is None  # with a limit of 0, assume that there are updates
     return None if None in facts or unknown_size else count
 
 
 def _concerns(finding: Finding, element_type: str | None, reduction: str | None) -> bool | None:
-    """Whether a finding is about this element type of data and this reduction; None where that is unknown."""
+    """Whether a finding is about this element type of data and this reduction; None if unknown."""
     facts = [_is_allowed(element_type, finding.types), _is_allowed(reduction, finding.reductions)]
     if finding.except_types:
         facts.append(None if element_type is None else element_type not in finding.except_types)
@@ -301,7 +308,7 @@ def _is(told: Record, attribute: str, value: object) -> bool | None:
 
 
 def _has_short_vectors(known: Record) -> bool | None:
-    """Whether data and indices are vectors, or one a scalar, of 64 elements at most."""
+    """Whether data and indices are vectors or scalars of at most 64 elements; None if unknown."""
     shapes = [known.shapes.get(role) for role in ("data", "indices")]
     if any(shape is not None and (len(shape) > 1 or any((size or 0) > 64 for size in shape)) for shape in shapes):
         return False
@@ -309,7 +316,7 @@ def _has_short_vectors(known: Record) -> bool | None:
 
 
 def _static(told: Record) -> bool | None:
-    """Whether the file gives all sizes; None where it does not tell the rank of an input, which may be a scalar."""
+    """Whether the file gives all sizes; None if it does not give the rank of an input, which may be a scalar."""
     shapes = told.shapes.values()
     if any(shape is not None and None in shape for shape in shapes):
         return False
