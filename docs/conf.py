@@ -13,8 +13,8 @@ sys.path.insert(0, str(HERE))
 
 from site_pages import write  # noqa: E402
 from site_pages.docstrings import aliases, sections  # noqa: E402
-from site_pages.drawings import PLAYGROUND  # noqa: E402
 from site_pages.links import faults  # noqa: E402
+from site_pages.transforms import PLAYGROUND, embed_pictures, fill_in, link_names  # noqa: E402
 
 import gatherscatter  # noqa: E402
 from gatherscatter import playground  # noqa: E402
@@ -39,6 +39,8 @@ napoleon_custom_sections = ["Source"]
 
 html_theme = "furo"
 html_title = f"gatherscatter {release}"
+html_favicon = "static/favicon.svg"
+html_search_scorer = str(HERE / "static" / "search_order.js")
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["from_files.js"]
@@ -80,5 +82,8 @@ def setup(app: Sphinx) -> None:
     """Docstrings get their headings before the reader of NumPy's docstrings, which listens too."""
     app.connect("autodoc-process-docstring", sections, priority=400)
     app.connect("autodoc-process-signature", aliases)
+    app.connect("doctree-read", link_names)
+    app.connect("doctree-read", fill_in)
+    app.connect("doctree-read", embed_pictures, priority=400)
     app.connect("build-finished", add_playground)
     app.connect("build-finished", check_links)

@@ -101,13 +101,7 @@ PAGES = (
     ),
     Page("jax", "JAX", "See [JAX](../jax.md).", modules=("jax",), needs=("jax",)),
     Page("dask", "Dask", "See [Dask](../dask.md).", modules=("dask", "dask.costs"), needs=("dask",)),
-    Page(
-        "xarray",
-        "xarray",
-        "See [by the names of dimensions](../dask.md#by-the-names-of-dimensions).",
-        modules=("xarray",),
-        needs=("xarray",),
-    ),
+    Page("xarray", "xarray", "See [xarray](../xarray.md).", modules=("xarray",), needs=("xarray",)),
     Page("zarr", "Zarr", "See [Zarr](../zarr.md).", modules=("zarr",), needs=("zarr",)),
     Page(
         "conformance",

@@ -9,15 +9,15 @@ from markupsafe import Markup
 
 from gatherscatter.pages.elements import element
 from gatherscatter.specs.table import ops
-from site_pages.drawings import PLAYGROUND
+from site_pages.markdown import CHOOSER, playground_link
 
 COLUMNS, ROWS, SIDE = 4, 3, 13  # of a small picture of data
-WIDTH, TALL = 400, 76  # of the drawing; of an answer
+WIDTH = 400  # of the drawing
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one wants, the function for it, and the cells of a small picture that one index or call reaches."""
+    """A wish, the function for it, and the cells of a small picture that one index or call reaches."""
 
     want: str
     function: str
@@ -48,7 +48,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "You write, or sum up. What does one index name?",
+        "You write or add. What does one index name?",
         (
             Answer("a whole slice along an axis", "scatter_update", _ROW),
             Answer("one element: each its own, along an axis", "scatter_elements", _EACH),
@@ -67,35 +67,36 @@ def pages() -> Iterator[tuple[str, str]]:
 def _page() -> Iterator[str]:
     yield "# Choose the right operator"
     yield (
-        "The marked cells are what is read or written. Names lead to the function; below them are the operators of "
-        "ONNX and OpenVINO that do the same."
+        "The function reads or writes the marked cells. Each name is a link to the function. Below it are the "
+        "operators of ONNX and OpenVINO that do the same."
     )
-    yield _drawing()
+    yield CHOOSER
     yield (
-        "With NumPy's brackets instead of a function: [`gs.at(x)[i, j].add(v)`](indexing.md). By the name that another "
-        "library has for it: [I know it as](known-as.md)."
+        "You can write an index as in NumPy: [`gs.at(x)[i, j].add(v)`](indexing.md). If you know the function of "
+        "another library, see [Equivalents in other libraries](known-as.md)."
     )
-    yield f'Or try them out: <a href="{PLAYGROUND}">the playground</a>.'
+    yield playground_link("")
     yield "## In words"
     for question in QUESTIONS:
         yield question.text
         yield "\n".join(f"- {answer.want}: {_links(answer)}" for answer in question.answers)
     yield (
-        "A scatter has `reduction=` none (the last update wins), add, sub, mul, min, max or mean, and "
-        "`include_self=False` to leave data out of it. The same indices again and again: [`gs.prepare`](api/again.md)."
+        "The `reduction` of a scatter is none (the last update wins), add, sub, mul, min, max or mean. With "
+        "`include_self=False`, data does not count. To use the same indices many times, see "
+        "`gs.prepare`."
     )
 
 
 def _links(answer: Answer) -> str:
     operators = ", ".join(f"[{name}](ops/{name}.md)" for name in _operators(answer.function))
-    return f"{{py:func}}`~gatherscatter.{answer.function}`; {operators}"
+    return f"`gs.{answer.function}`; {operators}"
 
 
 def _operators(function: str) -> list[str]:
     return list(dict.fromkeys(f"{row.domain}.{row.op_type}" for row in ops() if row.kernel == function))
 
 
-def _drawing() -> Markup:
+def drawing() -> Markup:
     """The questions as SVG, in the colours of the page, narrow enough for a phone."""
     parts: list[Markup] = []
     y = 8
@@ -105,8 +106,7 @@ def _drawing() -> Markup:
         top, y = y + 34, y + 46
         for answer in question.answers:
             parts += _answer(answer, y)
-            y += TALL
-        last = y - TALL + 24
+            last, y = y + 24, y + 56 + 15 * len(_operators(answer.function))
         parts.insert(0, element("path", class_="line", d=f"M16 {top}V{last}"))
         y += 8
     title = "From what one index names to the function, for reading and for writing; the same stands below in words."
@@ -115,14 +115,14 @@ def _drawing() -> Markup:
 
 def _answer(answer: Answer, y: int) -> Iterator[Markup]:
     yield element("path", class_="line", d=f"M16 {y + 24}H30")
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            mark = "hit" if (row, column) in answer.cells else "cell"
+    everything = [(row, column) for row in range(ROWS) for column in range(COLUMNS)]
+    for mark, cells in (("hit", answer.cells), ("cell", everything)):  # lines over the filled cells
+        for row, column in cells:
             x, down = 34 + column * SIDE, y + 5 + row * SIDE
             yield element("rect", class_=mark, x=x, y=down, width=SIDE, height=SIDE)
     yield element("text", answer.want, x=98, y=y + 14)
     name = element("text", answer.function, class_="name", x=98, y=y + 34)
     yield element("a", name, href=f"api/arrays.html#gatherscatter.{answer.function}")
     for n, operator in enumerate(_operators(answer.function)):
-        x, down = 98 + (n % 2) * 140, 50 + (n // 2) * 15
-        yield element("a", element("text", operator, class_="small", x=x, y=y + down), href=f"ops/{operator}.html")
+        text = element("text", operator, class_="small", x=98, y=y + 50 + n * 15)
+        yield element("a", text, href=f"ops/{operator}.html")

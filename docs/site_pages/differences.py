@@ -1,6 +1,6 @@
-"""The page "Differences": what engines give for the same calls, from results of ``gatherscatter conform --json``.
+"""The page "Differences": the results of all engines for the same calls.
 
-What the page shows is in the published results, ``docs/conformance/results.json``.
+They are in the published results, ``docs/conformance/results.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from site_pages.topics import TOPICS
 
 FILE = Path(__file__).parents[1] / "conformance" / "results.json"
 
-# Engines by the names that reports have. Those that are asked twice (one thread, 64 bits) are not shown.
+# Engines by their names in reports. Second runs of an engine (one thread, 64 bits) are not shown.
 ENGINES = {
     "numpy": "NumPy",
     "pytorch": "PyTorch",
@@ -44,27 +44,28 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _page(results: dict[str, Any]) -> Iterator[str]:
-    yield "# Differences"
+    yield "# Differences between runtimes and libraries"
     yield (
-        "What engines give for the same call: results of the [conformance lab](conformance.md). Array libraries, which "
-        "promise nothing about ONNX, are asked by their usual function, "
-        "[listed at the end](#what-array-libraries-are-asked). An outcome that the text leaves open is not wrong; what "
-        "departs from a specification is in [findings](findings.md)."
+        "This page shows the results of different runtimes and libraries for the same call. They come from the "
+        "[conformance lab](conformance.md). NumPy, PyTorch, JAX and TensorFlow promise nothing about ONNX. For them "
+        "the lab calls the function that users would call, [listed at the end](#functions-of-the-array-libraries). A "
+        "result can differ without being wrong, because the specification may leave it open. Results that the "
+        "specification does not allow are in [findings](findings.md)."
     )
     versions = {info["name"]: info["version"] for info in results["runtimes"]}
     releases = (f"{title} {versions[name]}" for name, title in ENGINES.items() if name in versions)
-    yield f"Asked on {results['created'][:10]}. Releases: {', '.join(releases)}."
+    yield f"The results are of {results['created'][:10]}. Releases: {', '.join(releases)}."
     for topic in TOPICS:
         yield f"## {topic.title}"
         yield topic.text
         for cases in topic.cases():
             yield from _call(cases, results["outcomes"])
-    yield "## What array libraries are asked"
+    yield "## Functions of the array libraries"
     yield from _recipes(results["outcomes"])
 
 
 def _call(cases: list[Case], outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
-    """A call, what the specifications want of it, and what engines make of it."""
+    """A call, the results of the engines, and the result that the specifications demand."""
     yield f"**{' and '.join(case.op for case in cases)}**: {_inputs(cases[0])}"
     found: dict[str, list[str]] = {}
     for name in ENGINES:
@@ -93,7 +94,9 @@ def _recipes(outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
 def _specified(cases: list[Case]) -> str:
     ops: dict[str, list[str]] = {}
     for case in cases:
-        ops.setdefault(wanted(case) + (", though the text leaves it open" if case.latitude else ""), []).append(case.op)
+        ops.setdefault(
+            wanted(case) + (", though the specification leaves it open" if case.latitude else ""), []
+        ).append(case.op)
     if len(ops) == 1:
         return next(iter(ops))
     return "; ".join(f"{outcome} ({', '.join(its)})" for outcome, its in ops.items())
@@ -115,7 +118,7 @@ def _recipe(name: str, case: Case) -> str:
 
 
 def wanted(case: Case) -> str:
-    """What a specification, or a ruling where it is silent, wants."""
+    """The result that a specification demands, or a ruling where it is silent."""
     return AN_ERROR if case.expected is None else f"`{_text(case.expected[0])}`"
 
 

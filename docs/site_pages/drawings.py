@@ -1,4 +1,4 @@
-"""Drawings of calls, as `gatherscatter.explain` makes them."""
+"""Drawings of calls on the pages of operators."""
 
 from __future__ import annotations
 
@@ -9,38 +9,44 @@ from urllib.parse import quote
 import numpy as np
 
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.explaining.examples import Example, example_of
+from gatherscatter.explaining.examples import Example, batch_example_of, example_of, pictures
 from gatherscatter.specs.table import OpVersion
-from site_pages.markdown import session
-
-PLAYGROUND = "play.html"  # in the built site
+from site_pages.markdown import playground_link, session
 
 _IMPORTS = ">>> import numpy as np\n>>> import gatherscatter as gs\n\n"
-# The site's own switch of light and dark, in place of JupyterLab's.
-_SWITCH = {
-    '[data-jp-theme-light="true"]': 'body[data-theme="light"]',
-    '[data-jp-theme-light="false"]': 'body[data-theme="dark"]',
-}
 
 
 def drawing(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
-    """A call of a version, which ``opset`` asks for if it isn't the newest: picture and code."""
-    example = example_of(row.name)
+    """A call of a version: picture and code. ``opset`` names the version if it isn't the newest."""
+    name = row.name if row.name in pictures() else f"{row.domain}.{row.op_type}"
+    yield from _call(row, name, example_of(row.name), opset, _IMPORTS)
+
+
+def batch_drawing(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
+    """A call with ``batch_dims=1``: picture, code, and what it means; nothing if the version has no batch_dims."""
+    example = batch_example_of(row.name)
+    if example is None:
+        return
+    yield "## With batch_dims"
+    yield (
+        "With `batch_dims=1`, the first axis of data and indices is the batch. Entry i of indices reads only from "
+        f"`data[i]`. For this call, the result equals `{example.one_by_one}`."
+    )
+    yield from _call(row, f"{row.domain}.{row.op_type}.batch_dims", example, opset, "")
+
+
+def _call(row: OpVersion, picture: str, example: Example, opset: dict[str, int], before: str) -> Iterator[str]:
     explained = example.explanation()
-    svg = explained.svg()
-    for theirs, ours in _SWITCH.items():
-        svg = svg.replace(theirs, ours)
-    lines = "\n".join(line for line in svg.splitlines() if line.strip())  # an empty one ends HTML in Markdown
-    yield f'<div class="drawing" tabindex="0" role="group" aria-label="Drawing of the call below">\n{lines}\n</div>'
+    yield f"![The call below as a picture](../pictures/{picture}.svg)"
     code = ", ".join([example.code.removesuffix(")"), *(f"{name}={value}" for name, value in opset.items())]) + ")"
     if explained.result is not None:
-        yield session(code, explained.result, _IMPORTS)
-    link = f'<a href="../{PLAYGROUND}#{_state(row, example)}">Change this call</a>'
-    yield f"{link} in the [playground](../playground.md). [Explain](../explain.md) draws any small call so."
+        yield session(code, explained.result, before)
+    yield "[Explain](../explain.md) draws any small call."
+    yield playground_link(_state(row, example))
 
 
 def _state(row: OpVersion, example: Example) -> str:
-    """The part of the playground's address that says which call to show."""
+    """The part of the playground's address that names the call."""
     inputs = zip(row.inputs, map(np.asarray, example.inputs), strict=False)
     parts = [(known.name, f"{element_type(array.dtype)}:{json.dumps(array.tolist())}") for known, array in inputs]
     parts += [(name, json.dumps(value)) for name, value in example.attributes.items()]

@@ -6,6 +6,10 @@ import re
 
 import numpy as np
 
+# Comments that the site replaces (transforms.py). The repository shows nothing for them.
+CHOOSER = "<!-- site: chooser -->"
+PLAYGROUND_LINK = "<!-- site: playground "
+
 
 def plain(text: str) -> str:
     """Text in which nothing is markup but code between backticks."""
@@ -24,9 +28,14 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w\u4e00-\u9fff\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
+def playground_link(state: str) -> str:
+    """A comment that becomes a link to the playground; ``state`` is the part of its address that names a call."""
+    return f"{PLAYGROUND_LINK}{state} -->"
+
+
 def session(call: str, answer: np.ndarray, before: str = "") -> str:
     """A call and its answer as a session of Python; an answer with empty lines is given as lists."""
     shown = repr(answer)
     if "\n\n" in shown:
         call, shown = f"{call}.tolist()", repr(answer.tolist())
-    return f"```python\n{before}>>> {call}\n{shown}\n\n```"
+    return f"```python\n{before}>>> {call}\n{shown}\n```"

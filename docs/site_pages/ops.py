@@ -1,4 +1,4 @@
-"""A page for each operator, from the table of op versions, the rules and cases of the corpus, and the findings."""
+"""A page for each operator, made from the table of op versions, the rules and cases of the corpus, and the findings."""
 
 from __future__ import annotations
 
@@ -15,16 +15,39 @@ from gatherscatter.conformance.rules import RULES
 from gatherscatter.findings import catalog
 from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, OpVersion, ops
 from gatherscatter.text import markdown_table
-from site_pages.drawings import drawing
+from site_pages.drawings import batch_drawing, drawing
 from site_pages.markdown import plain, session, slug
 
 Rows = list[OpVersion]
 
 SPECIFICATIONS = {"onnx": "ONNX", "openvino": "OpenVINO"}
 KINDS = {"data": "data, of the element type T", "indices": "integers", "scalar": "one integer", "axis": "one integer"}
-# In which of its cases a call of an operator shows best what it does.
+# The kinds of cases that show an operator best, the best first.
 TELLING = ("example", "ring", "beams", "bags", "plain")
 SEMANTICS = (*(f"2.{n}" for n in range(2, 10)), "2.12")  # sections of docs/specification.md about one kernel each
+# What the letters of these sections stand for.
+LETTERS = {
+    "2.2": {
+        "B": "the coordinates on the batch dimensions",
+        "O": "the coordinates on the dimensions between the batch dimensions and the axis",
+        "I": "the other coordinates of an index in `indices`",
+    },
+    "2.3": {"p": "the coordinates of an element of the output"},
+    "2.4": {
+        "B": "the coordinates on the batch dimensions",
+        "J": "the other coordinates of an index tuple in `indices`",
+        "b": "`batch_dims`",
+        "k": "the length of an index tuple, `indices.shape[-1]`",
+    },
+    "2.5": {"p": "the coordinates of an update", "f": "the reduction; without one, f is the update itself"},
+    "2.6": {
+        "J": "the coordinates of an index tuple in `indices`",
+        "f": "the reduction; without one, f is the update itself",
+    },
+    "2.7": {"I": "the coordinates of an index in `indices`"},
+    "2.8": {"n": "the number of a batch entry", "t": "a position in `update` along the axis"},
+    "2.12": {"b": "the number of a bag"},
+}
 TYPES = ("int64", "int32", "float32")
 
 
@@ -48,9 +71,10 @@ def _index() -> str:
     lines = [
         "# Operators",
         "",
-        "Every version of every operator, as `gatherscatter.ops()` has them. [Choose](../choose.md)",
+        "Every version of every operator that `gatherscatter.ops()` lists. [Choose](../choose.md) helps you find the "
+        "right one.",
+        "",
     ]
-    lines += ["helps to find the one that is meant.", ""]
     for domain, title in SPECIFICATIONS.items():
         its = [rows for rows in operators() if rows[0].domain == domain]
         lines += [f"## {title}", ""]
@@ -66,9 +90,11 @@ def _line(rows: Rows) -> str:
 
 
 def _semantics(row: OpVersion) -> str:
-    """What the operator does: the ruling of the section that its cases cite."""
+    """What the operator does, by the section that its cases cite; and the letters there."""
     cited = {rule for case in corpus.cases(op=row.name) for rule in case.rules}
-    return next(RULES[section].ruling for section in SEMANTICS if section in cited)
+    section = next(section for section in SEMANTICS if section in cited)
+    letters = [f"- {letter}: {text}" for letter, text in LETTERS.get(section, {}).items()]
+    return "\n".join([f"For all positions: {plain(RULES[section].ruling)}.", *(["", *letters] if letters else [])])
 
 
 def _page(rows: Rows) -> str:
@@ -78,11 +104,12 @@ def _page(rows: Rows) -> str:
     parts = [
         f"# {_title(newest)}",
         _summary(newest),
-        "For all positions: " + plain(_semantics(newest)) + ".",
-        f"`gatherscatter.{newest.domain}.{newest.op_type}` runs it exactly as the specification has it, and "
-        f"[`gatherscatter.{newest.kernel}`](../api/arrays.md) without the limits of a version.",
+        _semantics(newest),
+        f"`gatherscatter.{newest.domain}.{newest.op_type}` runs it exactly as the specification says. "
+        f"`gatherscatter.{newest.kernel}` does the same without the limits of a version.",
         "## A call",
         *drawing(shown, opset),
+        *batch_drawing(shown, opset),
         *_example(shown, opset),
         "## Inputs, attributes, result",
         _inputs(newest),
@@ -93,8 +120,8 @@ def _page(rows: Rows) -> str:
         "\n".join(_types(rows)),
         f"Source: {'; '.join(row.source for row in rows)}.",
         "## Errata and rulings",
-        "Where the text of the specification says two things, nothing, or something that can't be, this holds, here as "
-        "in the [test vectors](../corpus.md). All of them: [rulings](../rulings.md).",
+        "Where the specification is silent or contradicts itself, these rulings decide, here and in the "
+        "[test vectors](../corpus.md). [Rulings](../rulings.md) lists all of them.",
         *_rulings(rows),
         "## What others do differently",
         _departures(rows),
@@ -112,7 +139,7 @@ def _summary(row: OpVersion) -> str:
 
 
 def _example(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
-    """Another call, with the answer of the oracle."""
+    """Another call, with the result of the oracle."""
     case = min(_legal(row), key=_worse)
     yield "## The example of the specification" if case.kind == "example" else "## Another call"
     given = [_literal(array) for array in case.inputs if array is not None]
@@ -125,7 +152,7 @@ def _example(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
 
 
 def _legal(row: OpVersion) -> list[Case]:
-    """Cases with a result in which there is something to see, in a type that reads well."""
+    """Cases that succeed and have more than two elements, in a type that is easy to read."""
     readable = [case for case in corpus.cases(op=row.name) if case.kind in TELLING and case.expected is not None]
     return [case for case in readable if case.type in TYPES and _size(case) > 2]
 
@@ -139,7 +166,7 @@ def _size(case: Case) -> int:
 
 
 def _literal(array: np.ndarray) -> str:
-    """Python's text for an array; its type stands there if NumPy would take another one."""
+    """Python's text for an array, with its type if NumPy would choose another one."""
     whole = array.dtype.kind == "f" and bool((array == np.rint(array)).all())
     shown = array.astype(np.int64) if whole else array
     text = " ".join(np.array2string(shown, separator=", ", floatmode="unique").split()).replace("[ ", "[")
@@ -147,9 +174,7 @@ def _literal(array: np.ndarray) -> str:
 
 
 def _inputs(row: OpVersion) -> str:
-    lines = [
-        (f"`{known.name}`", KINDS[known.kind] + ("; may be left out" if known.optional else "")) for known in row.inputs
-    ]
+    lines = [(f"`{known.name}`", KINDS[known.kind] + ("; optional" if known.optional else "")) for known in row.inputs]
     return markdown_table(("input", "holds"), lines)
 
 
@@ -160,7 +185,7 @@ def _attributes(rows: Rows) -> str:
             its = next((attribute for attribute in row.attributes if attribute.name == name), None)
             if its is None:
                 continue
-            default = "must be given" if its.default is REQUIRED else f"`{its.default!r}`"
+            default = "required" if its.default is REQUIRED else f"`{its.default!r}`"
             values = ", ".join(f"`{choice}`" for choice in its.choices) if its.choices else its.type
             line = (f"`{name}`", values, default)
             if lines and lines[-1][1:] == line:
@@ -172,7 +197,7 @@ def _attributes(rows: Rows) -> str:
 
 
 def _shapes(rows: Rows) -> Iterator[str]:
-    """The shape of the result, and what its letters stand for."""
+    """The shape of the result, with its letters."""
     for rule, its in _alike(rows, lambda row: row.shape_rule):
         which = "" if len(its) == len(rows) else f" in version {', '.join(its)}"
         tuples = "; `k` is the last dimension of `indices`" if "+k" in rule else ""
@@ -198,7 +223,7 @@ def _alike(rows: Rows, fact: Callable[[OpVersion], Any]) -> list[tuple[Any, list
 
 
 def _types(rows: Rows) -> Iterator[str]:
-    """The types of each version, by those of the one before."""
+    """The types of each version, by those of the version before."""
     before: OpVersion | None = None
     for row in rows:
         types = ", ".join(row.element_types)
@@ -232,17 +257,19 @@ def _departures(rows: Rows) -> str:
         if (one.namespace == domain and op_type in one.ops) or (domain == "onnx" and op_type in one.onnx_ops)
     ]
     if not found:
-        return "No departure is known. [Differences](../differences.md) has what engines give for the same call."
+        return "No departure is known. [Differences](../differences.md) compares the results of runtimes."
     lines = [
         f"- **{' '.join((catalog.RUNTIMES[one.runtime], one.releases)).strip()}**: "
-        f"[{plain(one.title)}](../findings.md#{_anchor(one)}). {one.effect.capitalize()}; "
-        f"needs: {catalog.CONDITIONS[one.condition]}." + ("" if one.evidence == "run" else " By a public thread.")
+        f"[{plain(one.title)}](../findings.md#{_anchor(one)}). {one.effect.capitalize()}. "
+        f"Condition: {catalog.CONDITIONS[one.condition]}."
+        + ("" if one.evidence == "run" else " Reported in a public thread.")
         for one in found
     ]
     text = (
-        "`gatherscatter doctor` [looks for these](../doctor.md) in a model. [Differences](../differences.md) has what "
+        "`gatherscatter doctor` [looks for these](../doctor.md) in a model. [Differences](../differences.md) compares "
+        "the results of runtimes.\n\n"
     )
-    return f"{text}engines give for the same call.\n\n" + "\n".join(lines)
+    return text + "\n".join(lines)
 
 
 def _anchor(one: catalog.Finding) -> str:

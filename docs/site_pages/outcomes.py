@@ -1,4 +1,4 @@
-"""What the page "Differences" shows of a conformance report. `tools.lab` keeps it with the published results."""
+"""The part of a conformance report that the page "Differences" shows. `tools.lab` keeps it with the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HARM = {
 
 
 def collect_outcomes(report: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """By case and engine, what the engine gave."""
+    """The result of each engine, by case and engine."""
     cases = (case for topic in TOPICS for cases in topic.cases() for case in cases)
     return {
         case.id: {
@@ -35,7 +35,7 @@ def collect_outcomes(report: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def _outcome(case: Case, result: dict[str, Any] | None) -> str | None:
-    """What an engine gave, in words."""
+    """The result of an engine, in words."""
     if result is None or result["verdict"] == "not asked":
         return None
     if result["verdict"] == "pass":

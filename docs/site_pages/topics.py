@@ -1,4 +1,4 @@
-"""What engines differ in: questions, and the cases of the corpus that put them."""
+"""The topics of the page "Differences", each with the cases of the corpus that show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gatherscatter.conformance.case import Case
 
 @dataclass(frozen=True)
 class Topic:
-    """A question, and the cases of the corpus that put it: a pattern of ids for each call."""
+    """A topic, and the cases of the corpus that show it: a pattern of ids for each call."""
 
     title: str
     text: str
@@ -39,7 +39,7 @@ _SCATTERS = ("scatter_elements", "scatter_nd")
 TOPICS = (
     Topic(
         "An index beyond the end",
-        "Here an `IndexError` that says where; `mode=` asks for something else.",
+        "gatherscatter raises an `IndexError` that names the position. `mode=` selects another rule.",
         _calls("float32/none/out-of-range/8-of-three", *_GATHERS, *_SCATTERS),
     ),
     Topic(
@@ -49,7 +49,7 @@ TOPICS = (
     ),
     Topic(
         "A negative index",
-        "Counted from the end by ONNX and by newer versions of OpenVINO.",
+        "ONNX and newer versions of OpenVINO count it from the end.",
         _calls("float32/none/negative/at-m4-3-m2", *_GATHERS, *_SCATTERS),
     ),
     Topic(
@@ -59,8 +59,8 @@ TOPICS = (
     ),
     Topic(
         "Several updates to one place",
-        "ONNX calls repeated indices without a reduction an error of the caller and leaves the result open; here the "
-        "last one wins, always.",
+        "ONNX calls repeated indices without a reduction an error of the caller and leaves the result open. In "
+        "gatherscatter the last update always wins.",
         (
             *_calls("float32/none/repeated/two-targets-twice", *_SCATTERS),
             *_calls("float32/add/repeated/two-targets-twice", "scatter_nd"),
@@ -68,27 +68,27 @@ TOPICS = (
     ),
     Topic(
         "Thousands of updates to seven places",
-        "Where threads may race for them.",
+        "Threads may race for them.",
         _calls("float32/none/many-updates/10000-to-7-places", "scatter_nd")
         + _calls("float32/add/many-updates/10000-to-7-places", "scatter_nd"),
     ),
     Topic(
         "NaN in a maximum",
-        "No specification says; here NaN passes through, whatever the order.",
+        "No specification defines this. In gatherscatter NaN passes through in any order.",
         _calls("float32/max/nan/a-number-then-nan", *_SCATTERS)
         + _calls("float32/max/nan/nan-then-a-number", *_SCATTERS)
         + _calls("float32/max/nan/nan-in-data", "scatter_nd"),
     ),
     Topic(
         "Sums of halves",
-        "2048 + 1 + 1 in float16 and 256 + 1 + 1 in bfloat16: rounded after each step the sum stays where it is, "
-        'rounded once it doesn\'t. `accumulate="wide"` or `"exact"` rounds once.',
+        "2048 + 1 + 1 in float16, and 256 + 1 + 1 in bfloat16. If each step is rounded, the sum does not grow. If the "
+        'sum is rounded once, it does. `accumulate="wide"` or `"exact"` rounds once.',
         _calls("float16/add/rounding/where-counting-stops", *_SCATTERS)
         + _calls("bfloat16/add/rounding/where-counting-stops", *_SCATTERS),
     ),
     Topic(
         "A mean of integers that is not whole",
-        "Here rounded down, as OpenVINO's text has it.",
+        "gatherscatter rounds down, as OpenVINO's specification says.",
         (("openvino/ScatterElementsUpdate-12/int32/mean/mean/of-m8-and-m5-??????",),),
     ),
 )

@@ -1,4 +1,4 @@
-"""Every example in docstrings and documentation runs and prints what it says."""
+"""All examples in docstrings and documentation run and print the documented output."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_docstrings_of_a_module(name: str, tmp_path: Path, monkeypatch: pytest.M
     try:
         module: ModuleType = importlib.import_module(name)
     except ImportError as error:
-        if "pip install" not in str(error):  # what is missing, and where it comes from
+        if "pip install" not in str(error):  # a message that names the missing package and its source
             raise
         pytest.skip(str(error))
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
@@ -59,25 +59,26 @@ def test_an_array_function_says_shapes_errors_and_source_and_has_an_example(name
 
 
 sys.path.insert(0, str(DOCS))
-MADE = dict(importlib.import_module("site_pages").pages())  # pages of the site that are made when it is built
+MADE = dict(importlib.import_module("site_pages").pages())  # pages that the build of the site generates
 WRITTEN = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
     if path.relative_to(ROOT).as_posix().removeprefix("docs/") not in MADE
 }
 PAGES = WRITTEN | {f"docs/{name}": text for name, text in MADE.items()}
-# What all examples of a page need that the tests do without.
+# The libraries that all examples of a page need, but the tests do not.
 PAGES_OF = {
     "docs/pytorch.md": "torch",
     "docs/jax.md": "jax",
     "docs/dask.md": "dask",
     "docs/zarr.md": "icechunk",
+    "docs/xarray.md": "xarray dask",
     "docs/scale.md": "dask zarr",
     "docs/coming-from/torch_scatter.md": "torch",
     "docs/coming-from/jax.md": "jax",
     "docs/coming-from/einx.md": "einx",
 }
-# What single examples need: those are left out without it, and the others run.
+# The libraries that single examples need. Without them, these examples are skipped and the others run.
 OPTIONAL = re.compile(r"^>>> import (tensorflow)\b", re.MULTILINE)
 
 

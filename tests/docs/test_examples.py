@@ -1,4 +1,4 @@
-"""The examples: their files are what their scripts make, they run as their page says, and their results are right."""
+"""The files of the examples are those that their scripts write. The examples run as documented, with right results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMANDS = re.findall(r"^    ((?:gatherscatter|python) .+)$", PAGE, flags=re.MUL
 
 
 def load(path: Path) -> ModuleType:
-    """A script of the examples as a module."""
+    """Import a script of the examples as a module."""
     spec = importlib.util.spec_from_file_location(f"example_{path.parent.name}_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -39,7 +39,7 @@ def inputs_of(name: str) -> dict[str, np.ndarray]:
 
 
 def content(path: Path) -> object:
-    """What a file says, apart from how its bytes are arranged."""
+    """Return the contents of a file, independent of the arrangement of its bytes."""
     if path.suffix == ".npz":
         with np.load(path) as file:
             return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in file.items()}

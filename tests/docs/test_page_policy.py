@@ -1,4 +1,4 @@
-"""Every HTML page that the package writes: its policy, names that try to be markup, and the page in a browser."""
+"""All HTML pages of the package: their policy, hostile names, and the page in a browser."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ HOSTILE = (
     "</script></title></style><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
     "&amp;&"
 )
-SHORT = '<i>"&'  # drawings shorten long texts
+SHORT = '<i>"&'  # short, because drawings shorten long texts
 PACKAGE = Path(gs.__file__).parent
-SCRIPT = '<script(?: type="module")?>'  # others hold data
+SCRIPT = '<script(?: type="module")?>'  # scripts of other types hold data
 
 
 class Elements(HTMLParser):
-    """The elements of a page with the names of their attributes."""
+    """Collect the elements of a page with the names of their attributes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ PAGES: dict[str, Callable[[Path], None]] = {
 
 
 def test_these_are_all_pages() -> None:
-    """One template begins a page; those of generators extend it."""
+    """A single template begins all pages. The templates of generators extend it."""
     texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*") if path.suffix in (".py", ".html")}
     doctype = re.compile("<!doctype html>(<html|\\n)", re.IGNORECASE)
     assert [path for path in texts if doctype.search(texts[path])] == [PACKAGE / "pages" / "base.html"]
@@ -104,7 +104,7 @@ def test_these_are_all_pages() -> None:
 
 
 class Texts(HTMLParser):
-    """What a page shows or holds: texts, values of attributes, and the strings in its data."""
+    """Collect the texts that a page shows or holds: texts, values of attributes, and the strings in its data."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(part)
 
 
-@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"playground"}))  # it shows no text from files
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"playground"}))  # the playground does not show text from files
 def test_a_hostile_name_stays_text(name: str, tmp_path: Path) -> None:
     PAGES[name](tmp_path / "page.html")
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -187,7 +187,7 @@ def test_a_script_without_a_hash_does_not_run(name: str, tmp_path: Path, window:
 
 
 def test_the_table_of_a_benchmark_is_sorted(tmp_path: Path, window: browser.Browser) -> None:
-    """Its script runs under the policy."""
+    """The table's script runs under the policy."""
     write_bench(tmp_path / "page.html")
     window.open(tmp_path / "page.html")
     first = "return document.querySelector('tbody tr td:nth-child(2)').dataset.value"

@@ -1,4 +1,4 @@
-"""The examples of the README run and print what they say. test_docs.py does this for all pages."""
+"""The examples of the README run and print the documented output. test_docs.py checks all other pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, all links lead somewhere, and it works without a network."""
+"""The documentation site builds without warnings, its links work, and it works without a network."""
 
 from __future__ import annotations
 
@@ -27,15 +27,13 @@ chooser, differences, docstrings, known_as, links, ops, outcomes, topics = (
 )
 
 MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
-needs_sphinx = pytest.mark.skipif(
-    bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install 'gatherscatter[docs]'"
-)
+needs_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install --group docs")
 needs_browser = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as CONTRIBUTING.md has it."""
+    """Build the site as described in CONTRIBUTING.md."""
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(DOCS), str(out)]
     built = subprocess.run(command, capture_output=True, text=True, timeout=900)
@@ -127,7 +125,7 @@ def test_the_drawing_that_helps_to_choose_has_names_and_links(site: Path, chromi
     named = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in tree if "role" in node}
     assert {("link", "gather_nd"), ("link", "onnx.TensorScatter")} <= named
     assert any(role == "group" and name.startswith("From what one index names") for role, name in named)
-    for dark, least in ((False, 0), (True, 200)):  # text is dark on light, and light on dark
+    for dark, least in ((False, 0), (True, 200)):  # dark text on light, or light text on dark
         chromium.media(dark=dark)
         colour = chromium.run("return getComputedStyle(document.querySelector('.chooser .question')).fill")
         assert (int(colour.removeprefix("rgb(").split(",")[0]) >= 200) == (least == 200)
@@ -167,7 +165,7 @@ def test_the_pages_of_operators_name_versions_with_rulings_and_departures() -> N
     page = dict(ops.pages())["ops/onnx.GatherND.md"]
     assert "**O20 (version 12, 13): GatherND batch dims that differ**: an error." in page
     assert (
-        "[GatherND reads memory outside data where an index is out of range](../findings.md#openvino-gathernd-reads"
+        "[GatherND reads memory outside data if an index is out of range](../findings.md#openvino-gathernd-reads"
         in page
     )
 
@@ -194,7 +192,7 @@ def test_outcomes_are_taken_from_a_report() -> None:
     ]
     collected = outcomes.collect_outcomes(conform(["numpy"], cases).to_dict())
     its = [collected[case.id]["numpy"] for case in cases]
-    assert its == ["an error", "an error", "`[1, 4, 3]`"]  # an index of 8, of 2**32 + 1, and -4, 3, -2
+    assert its == ["an error", "an error", "`[1, 4, 3]`"]  # indices 8, 2**32 + 1, and (-4, 3, -2)
 
 
 def test_every_kept_outcome_is_of_a_case_that_there_is() -> None:
