@@ -1,4 +1,4 @@
-"""Read the sentences of the beam search with the IR file and print them as words."""
+"""Run the IR on the results of the beam search, and print the sentences as words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import gatherscatter as gs
 
 
 def sentences(folder: Path) -> list[list[str]]:
-    """For every search, its beams as text, best first."""
+    """Return the beams of each search as text, best first."""
     with np.load(folder / "inputs.npz") as file:
         ids = gs.run(folder / "beam_search.xml", dict(file))["sentences"]
     words = gs.gather(np.array(["" if number == END else word for number, word in enumerate(WORDS)]), ids)

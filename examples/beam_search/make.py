@@ -1,7 +1,7 @@
-"""Search sentences with a tiny language model and write the step that reads them out as an OpenVINO IR.
+"""Run a beam search with a tiny language model, and write an OpenVINO IR that reads the sentences from its steps.
 
-Beam search keeps the best few unfinished sentences. Every step writes down only the chosen words and which beam
-each of them continues; GatherTree walks these parent links back from the last step to whole sentences.
+Beam search keeps the few best unfinished sentences. Each step stores only the chosen words, and the beam that each word
+continues. GatherTree follows these links from the last step back to whole sentences.
 
     python make.py [FOLDER]
 """
@@ -18,7 +18,7 @@ from gatherscatter.openvino.ir_write import IRWriter
 
 WORDS = ["<end>", "the", "a", "cat", "dog", "sees", "chases", "sleeps", "quietly"]
 END = 0
-NEXT = {  # what may follow a word, and how likely it is
+NEXT = {  # the words that may follow a word, with their probabilities
     "<end>": {"<end>": 1.0},
     "the": {"cat": 0.5, "dog": 0.5},
     "a": {"dog": 0.6, "cat": 0.4},
@@ -29,12 +29,12 @@ NEXT = {  # what may follow a word, and how likely it is
     "sleeps": {"<end>": 0.55, "quietly": 0.45},
     "quietly": {"<end>": 1.0},
 }
-FIRST = ["the", "a"]  # one search per first word: the batch
+FIRST = ["the", "a"]  # the batch has one search for each first word
 STEPS, BEAMS = 7, 3
 
 
 def log_probabilities() -> np.ndarray:
-    """The table of the language model: row word, column the word after it."""
+    """Return the table of the language model. The row is a word, the column is the next word."""
     table = np.full((len(WORDS), len(WORDS)), -np.inf)
     for word, followers in NEXT.items():
         for follower, probability in followers.items():
@@ -43,13 +43,13 @@ def log_probabilities() -> np.ndarray:
 
 
 def search() -> dict[str, Any]:
-    """The inputs of GatherTree: words and parents of every step, and the length of every search."""
+    """Return the inputs of GatherTree: words and parents of each step, and the length of each search."""
     table = log_probabilities()
     step_ids = np.full((STEPS, len(FIRST), BEAMS), END, np.int32)
     parent_ids = np.zeros((STEPS, len(FIRST), BEAMS), np.int32)
     for batch, word in enumerate(FIRST):
         step_ids[0, batch] = WORDS.index(word)
-        score = np.array([0.0] + [-np.inf] * (BEAMS - 1))  # the beams start equal: only one of them counts
+        score = np.array([0.0] + [-np.inf] * (BEAMS - 1))  # all beams start with the same word, so only one counts
         for step in range(1, STEPS):
             candidates = score[:, None] + table[step_ids[step - 1, batch]]
             best = np.argsort(-candidates, axis=None, kind="stable")[:BEAMS]
@@ -60,7 +60,7 @@ def search() -> dict[str, Any]:
 
 
 def write_model(path: Path) -> None:
-    """GatherTree, and a Transpose from (step, batch, beam) to (batch, beam, step): a sentence per row."""
+    """Write GatherTree and a Transpose from (step, batch, beam) to (batch, beam, step). Each row is then a sentence."""
     writer = IRWriter("beam_search")
     inputs = [
         writer.parameter("step_ids", "i32", [None, None, None]),

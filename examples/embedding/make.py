@@ -1,7 +1,7 @@
 """Write an embedding look-up as an ONNX model: token ids to words, vectors, and the mean vector of a sentence.
 
 Sentences in a batch are padded to one length. The padding id is an ordinary row of the table, filled with zeros.
-(-1 would not do: in ONNX it is the last row, and a padded sentence would quietly contain the last word.)
+-1 is not usable as padding id: in ONNX it is the last row, so a padded sentence would silently contain the last word.
 
     python make.py [FOLDER]
 """
@@ -22,21 +22,21 @@ WIDTH = 4
 
 
 def vectors() -> np.ndarray:
-    """A table of one vector per word, zeros for the padding."""
+    """Return a table with one vector for each word. The vector of the padding is zero."""
     table = np.random.default_rng(7).integers(-9, 10, size=(len(WORDS), WIDTH)).astype(np.float32) / 8
     table[PADDING] = 0
     return table
 
 
 def token_ids() -> np.ndarray:
-    """The sentences as rows of ids, padded to the longest."""
+    """Return the sentences as rows of ids, padded to the longest."""
     rows = [[WORDS.index(word) for word in sentence.split()] for sentence in SENTENCES]
     longest = max(map(len, rows))
     return np.array([row + [PADDING] * (longest - len(row)) for row in rows], np.int64)
 
 
 def model() -> onnx.ModelProto:
-    """Gather on a table of vectors and on a table of strings; the mean leaves the padding out."""
+    """Return the model. It reads a table of vectors and a table of strings, and its mean ignores the padding."""
     constants: dict[str, np.ndarray] = {
         "table": vectors(),
         "vocabulary": np.array(WORDS, dtype=object),

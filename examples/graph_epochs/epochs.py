@@ -1,8 +1,10 @@
 """Train a small graph network, once with plain indices and once with prepared ones, and compare.
 
-Two layers: each node adds up the features of its neighbours, and a matrix makes new features of the sums. Gradients go
-back along the same edges. `gs.gather_reduce` does such a step in one pass. The edges are the same in every epoch, so it
-pays to prepare them: `gs.prepare` checks them once and groups them by node, for both directions.
+The network has two layers. In each layer, a node adds up the features of its neighbours, and a matrix turns the sums
+into new features. Gradients go back along the same edges. `gs.gather_reduce` does such a step in one pass.
+
+The edges are the same in every epoch, so preparing them saves time. `gs.prepare` checks them once and groups them by
+node, for both directions.
 
     python epochs.py [--nodes N] [--edges N] [--features N] [--epochs N]
 """
@@ -22,7 +24,7 @@ Move = Callable[[np.ndarray], np.ndarray]
 
 
 class Layer:
-    """sums over incoming edges @ weights; ``collect`` and ``spread`` are both directions along the edges."""
+    """The sums over incoming edges @ weights. ``collect`` and ``spread`` are the two directions along the edges."""
 
     def __init__(self, weights: np.ndarray, collect: Move, spread: Move) -> None:
         self.weights, self.collect, self.spread = weights, collect, spread
@@ -32,14 +34,14 @@ class Layer:
         return self.sums @ self.weights
 
     def backward(self, gradient: np.ndarray, rate: float) -> np.ndarray:
-        """The gradient of the features; the weights take a step."""
+        """Update the weights, and return the gradient of the features."""
         back = self.spread(gradient @ self.weights.T)
         self.weights = self.weights - rate * (self.sums.T @ gradient)
         return back
 
 
 def plain(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Move, Move]:
-    """Both directions with the array functions."""
+    """Return both directions, with the array functions."""
 
     def move(features: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return gs.gather_reduce(features, start, segment_ids=end, num_segments=nodes)
@@ -48,13 +50,13 @@ def plain(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Move, Mov
 
 
 def prepared(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[Move, Move]:
-    """Both directions with edges that are prepared once."""
+    """Return both directions, with edges that are prepared once."""
     edges = gs.prepare(np.stack([target, source], axis=1), (nodes, nodes))
     return edges.propagate, partial(edges.propagate, transpose=True)
 
 
 def train(features: np.ndarray, wanted: np.ndarray, moves: tuple[Move, Move], epochs: int) -> tuple[list[float], float]:
-    """The loss of each epoch, and seconds an epoch."""
+    """Return the loss of each epoch, and the least seconds of an epoch."""
     generator = np.random.default_rng(1)
     width = features.shape[1]
     weights = [generator.standard_normal((width, width), np.float32) / width for _ in range(2)]
@@ -88,8 +90,8 @@ def main() -> None:
         once = perf_counter() - start
         losses, seconds = train(features, wanted, moves, sizes.epochs)
         results[make.__name__] = losses
-        print(f"{make.__name__:8}: {seconds * 1e3:.3g} ms an epoch, {once * 1e3:.3g} ms before the first")
-    assert results["plain"] == results["prepared"], "the same bits, so the same losses"
+        print(f"{make.__name__:8}: {seconds * 1e3:.3g} ms for an epoch, {once * 1e3:.3g} ms before the first")
+    assert results["plain"] == results["prepared"], "the losses must be bit-for-bit identical"
     print("losses:", *(f"{loss:.6f}" for loss in results["plain"]))
 
 

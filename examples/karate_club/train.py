@@ -1,11 +1,12 @@
 """Train a graph attention network in PyTorch on Zachary's karate club (needs the extra `torch`).
 
-A club of 34 members fell out over its instructor (member 1) and its president (member 34), and split. Wayne Zachary
-("An Information Flow Model for Conflict and Fission in Small Groups", 1977) had noted who met whom outside the club.
-From these 78 friendships, and the sides of nobody but the two, the network says who goes with whom.
+A club of 34 members split after a conflict between its instructor (member 1) and its president (member 34). Wayne
+Zachary ("An Information Flow Model for Conflict and Fission in Small Groups", 1977) had recorded which members met
+outside the club. The network knows these 78 friendships, and the sides of the instructor and the president. It predicts
+the side of each other member.
 
-Every layer gathers the features of both ends of each edge, weighs the edges of a member by a softmax
-(`scatter_softmax`), and adds up the weighed features (`gather_reduce`); gradients go back through all of it.
+Each layer gathers the features of both ends of each edge, weights the edges of a member by a softmax
+(`scatter_softmax`), and adds up the weighted features (`gather_reduce`). Gradients flow back through all these steps.
 
     python train.py [--epochs N]
 """
@@ -21,7 +22,7 @@ from torch.nn import functional
 import gatherscatter.torch as gst
 from gatherscatter.torch.segment import scatter_softmax
 
-# For each member from the second on, friends of a lower number.
+# For each member from the second on, the friends with a lower number.
 FRIENDS = """1; 1 2; 1 2 3; 1; 1; 1 5 6; 1 2 3 4; 1 3; 3; 1 5 6; 1; 1 4; 1 2 3 4; ; ; 6 7; 1 2; ; 1 2; ; 1 2; ; ; ;
 24 25; ; 3 24 25; 3; 24 27; 2 9; 1 25 26 29; 3 9 15 16 19 21 23 24 30 31 32;
 9 10 14 15 16 19 20 21 23 24 27 28 29 30 31 32 33"""
@@ -30,7 +31,7 @@ MEMBERS = 34
 
 
 class Attention(nn.Module):
-    """The features of a member's friends, weighed by what both are."""
+    """The features of a member's friends, with weights that depend on the features of both."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -38,7 +39,7 @@ class Attention(nn.Module):
         self.weigh = nn.Linear(2 * outputs, 1, bias=False)
 
     def forward(self, features: Tensor, source: Tensor, target: Tensor) -> Tensor:
-        """One step along the edges."""
+        """Return the new features after one step along the edges."""
         features = self.transform(features)
         sent, own = gst.gather(features, source), gst.gather(features, target)
         scores = functional.leaky_relu(self.weigh(torch.cat([sent, own], 1)), 0.2)
@@ -48,20 +49,20 @@ class Attention(nn.Module):
 
 
 class Network(nn.Module):
-    """Two steps, from who a member is to its side."""
+    """Two attention layers, from the identity of each member to its side."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first, self.second = Attention(MEMBERS, 8), Attention(8, 2)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Scores of both sides."""
+        """Return the scores of both sides for each member."""
         hidden = functional.elu(self.first(torch.eye(MEMBERS), source, target))
         return self.second(hidden, source, target)
 
 
 def edges() -> tuple[Tensor, Tensor]:
-    """Both directions of each friendship, and from each member to itself."""
+    """Return the edges: both directions of each friendship, and from each member to itself."""
     pairs = [
         (member, int(friend) - 1) for member, friends in enumerate(FRIENDS.split(";"), 1) for friend in friends.split()
     ]
@@ -71,7 +72,7 @@ def edges() -> tuple[Tensor, Tensor]:
 
 
 def train(epochs: int) -> tuple[list[float], list[int]]:
-    """The losses, and who is said to go with the instructor."""
+    """Return the losses, and the members that are predicted to go with the instructor."""
     torch.manual_seed(0)
     source, target = edges()
     network = Network()
@@ -89,7 +90,7 @@ def train(epochs: int) -> tuple[list[float], list[int]]:
 
 
 def main() -> None:
-    """Train and say how many are right."""
+    """Train, and print the number of right predictions."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=50)
     losses, found = train(parser.parse_args().epochs)

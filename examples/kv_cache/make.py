@@ -1,8 +1,8 @@
 """Write a KV-cache update as two ONNX models, with TensorScatter and with ScatterND, and the inputs for both.
 
-A decoder keeps the keys and values of all tokens so far in caches of a fixed length. Every step writes those of
-the new tokens at each sequence's own position. Opset 24 has an operator for exactly that; before, exporters wrote
-it as ScatterND with the coordinates (batch, head, position) of every new row.
+A decoder keeps the keys and values of all tokens so far in caches of a fixed length. Each step writes the keys and
+values of the new tokens. Each sequence has its own position. Opset 24 has TensorScatter for this. For older opsets,
+exporters use ScatterND with the coordinates (batch, head, position) of each new row.
 
     python make.py [FOLDER]
 """
@@ -23,7 +23,7 @@ IR_VERSION = 10  # old enough for every runtime that knows the operators
 
 
 def tensor_scatter_model() -> onnx.ModelProto:
-    """One TensorScatter per cache."""
+    """Return the model with one TensorScatter for each cache."""
     nodes = [
         helper.make_node(
             "TensorScatter",
@@ -38,7 +38,7 @@ def tensor_scatter_model() -> onnx.ModelProto:
 
 
 def scatter_nd_model() -> onnx.ModelProto:
-    """The coordinates of every new row from shapes and positions, then one ScatterND per cache."""
+    """Return the model that computes the coordinates of each new row and has one ScatterND for each cache."""
     constants: dict[str, np.ndarray] = {
         "zero": np.array(0, np.int64),
         "one": np.array(1, np.int64),
@@ -76,7 +76,7 @@ def scatter_nd_model() -> onnx.ModelProto:
 
 
 def inputs() -> dict[str, Any]:
-    """Two sequences with 3 and 1 tokens in the cache and two new tokens each; empty places hold zeros."""
+    """Return two sequences with 3 and 1 tokens in the cache and two new tokens each. Empty places are zero."""
     positions = np.array([3, 1], np.int64)
     arrays: dict[str, Any] = {"positions": positions}
     for number, cache in enumerate(CACHES, start=1):

@@ -1,9 +1,9 @@
 """Write message passing on a graph as an ONNX model, and the molecule of caffeine as its input.
 
-Every bond carries a message from each of its atoms to the other: the sender's features (Gather). What arrives at
-an atom is added up (ScatterND add: how many neighbours of which element it has) and compared (ScatterElements max:
-the largest charge next to it); a small layer with weights makes the new features. Sum and maximum over
-neighbours are the core of graph neural networks.
+Each bond carries a message from each of its atoms to the other: the features of the sender (Gather). The messages to an
+atom are added up with ScatterND (add). The sum counts the neighbours of each element. ScatterElements (max) finds the
+largest charge of a neighbour. A small layer with weights computes the new features. Sum and maximum over neighbours are
+the core of graph neural networks.
 
     python make.py [FOLDER]
 """
@@ -29,7 +29,7 @@ BONDS = [
 
 
 def inputs() -> dict[str, Any]:
-    """One-hot elements, nuclear charges, and every bond in both directions."""
+    """Return one-hot elements, nuclear charges, and each bond in both directions."""
     features = np.array([[element == atom for element in ELEMENTS] for atom in ATOMS], np.float32)
     charges = np.array([CHARGE[atom] for atom in ATOMS], np.int32)
     edges = np.array([*BONDS, *((b, a) for a, b in BONDS)], np.int64).T
@@ -37,7 +37,7 @@ def inputs() -> dict[str, Any]:
 
 
 def model() -> onnx.ModelProto:
-    """Sum and maximum over neighbours, then relu(features @ own + neighbours @ other)."""
+    """Return the model: sum and maximum over neighbours, then relu(features @ own + neighbours @ other)."""
     generator = np.random.default_rng(3)
     width = len(ELEMENTS)
     constants: dict[str, np.ndarray] = {

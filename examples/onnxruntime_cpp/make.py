@@ -1,4 +1,4 @@
-"""Write a model whose scatters meet repeated indices: one in the main graph, and one in the body of a Loop.
+"""Write a model with repeated indices in two scatters: one in the main graph, and one in the body of a Loop.
 
 python make.py [FOLDER]
 """

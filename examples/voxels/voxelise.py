@@ -1,6 +1,6 @@
-"""Voxelise a point cloud with the array functions: how many points a cell holds, their mean, the highest of a column.
+"""Voxelise a point cloud with the array functions: points in each cell, their mean, and the height of each column.
 
-This is the first step of most networks on laser scans. Points outside the grid are skipped with mode="drop".
+Most networks on laser scans begin with this step. mode="drop" skips points outside the grid.
 
     python voxelise.py
 """
@@ -17,7 +17,7 @@ SHADES = " .:-=+*#%@"
 
 
 def scan(count: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
-    """Points (x, y, z) on a floor, a ball and a ramp, a few of them outside the grid, and their brightness."""
+    """Return points (x, y, z) on a floor, a ball and a ramp, and their brightness. A few are outside the grid."""
     generator = np.random.default_rng(11)
     x, y = (generator.random(count) * (extent * CELL * 1.02) for extent in GRID[:2])
     ball = np.sqrt(np.maximum(0.0, 1.1**2 - (x - 2) ** 2 - (y - 1.5) ** 2))
@@ -28,9 +28,9 @@ def scan(count: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells_of(points: np.ndarray) -> np.ndarray:
-    """The cell (i, j, k) of every point; a point outside the grid gets a cell past its end.
+    """Return the cell (i, j, k) of each point. A point outside the grid gets a cell past its end.
 
-    Clearing the negative ones matters: -1 is a valid index, the last cell, and would not be dropped.
+    Negative cells must be replaced: -1 is a valid index for the last cell, and would not be dropped.
     """
     cells = np.floor(points / CELL).astype(np.int64)
     outside = ((cells < 0) | (cells >= GRID)).any(axis=1)
@@ -39,7 +39,7 @@ def cells_of(points: np.ndarray) -> np.ndarray:
 
 
 def voxelise(points: np.ndarray, brightness: np.ndarray) -> dict[str, np.ndarray]:
-    """Count, centroid and mean brightness of every cell, and the height of every column."""
+    """Return count, centroid and mean brightness of each cell, and the height of each column."""
     cells = cells_of(points)
     ones = np.ones(len(points), np.int32)
     count = gs.scatter_nd(np.zeros(GRID, np.int32), cells, ones, reduction="add", mode="drop")
@@ -49,20 +49,20 @@ def voxelise(points: np.ndarray, brightness: np.ndarray) -> dict[str, np.ndarray
     light = gs.scatter_nd(
         np.zeros(GRID, np.float32), cells, brightness, reduction="mean", include_self=False, mode="drop"
     )
-    columns = cells[:, 0] * GRID[1] + cells[:, 1]  # one number per column: the elements form of the same movement
+    columns = cells[:, 0] * GRID[1] + cells[:, 1]  # a number for each column, for scatter_elements
     ground = np.full(GRID[0] * GRID[1], -np.inf, np.float32)
     height = gs.scatter_elements(ground, columns, points[:, 2], reduction="max", mode="drop").reshape(GRID[:2])
     return {"count": count, "centroid": centroid, "brightness": light, "height": height}
 
 
 def relief(height: np.ndarray) -> str:
-    """The columns from above, higher ones darker."""
+    """Draw the columns from above. Higher columns are darker."""
     steps = np.clip(height / height.max() * (len(SHADES) - 1), 0, len(SHADES) - 1).astype(int)
     return "\n".join("".join(SHADES[step] for step in row) for row in steps.T)
 
 
 def main() -> None:
-    """Voxelise the scan and print what came out."""
+    """Voxelise the scan and print a summary."""
     points, brightness = scan()
     voxels = voxelise(points, brightness)
     filled = voxels["count"] > 0
