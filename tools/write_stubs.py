@@ -20,7 +20,8 @@ def stub(domain: str) -> str:
     package = f"gatherscatter.{domain}"
     lines = ["import numpy as np", "from numpy.typing import ArrayLike", ""]
     for name, place in sorted(MODULES[package].items(), key=lambda item: item[1]):
-        lines.append(f"from {package}{place.partition(':')[0]} import {name} as {name}")
+        module = package + place.partition(":")[0] if ":" in place else package
+        lines.append(f"from {module} import {name} as {name}")
     lines.append("")
     for name in names:
         rows = [row for row in TABLE if (row.domain, row.op_type) == (domain, name)]

@@ -40,6 +40,7 @@ MODULES: dict[str, dict[str, str]] = {
     "gatherscatter.explaining": {"fragment": ".page:fragment", "page": ".page:page", "text": ".text:text"},
     "gatherscatter.onnx": {
         "InferenceSession": ".session:InferenceSession",
+        "backend": ".backend",
         "reference_ops": ".evaluator:reference_ops",
     },
     "gatherscatter.torch": {"segment": ".segment"},

@@ -6,9 +6,10 @@ These are Python functions, so that they can be sent to other processes: ``clien
 from __future__ import annotations
 
 import operator
+import sys
 
 from gatherscatter import _core
-from gatherscatter.errors import integer_fault
+from gatherscatter.errors import integer_fault, make_error, threads_fault
 
 
 def num_threads() -> int:
@@ -46,7 +47,10 @@ def set_num_threads(n: int) -> None:
     >>> import gatherscatter as gs
     >>> gs.set_num_threads(gs.num_threads())
     """
-    _core.set_num_threads(_read_integer("set_num_threads", "n", n))
+    number = _read_integer("set_num_threads", "n", n)
+    if number < 1:
+        threads_fault("set_num_threads", "n", n)
+    _core.set_num_threads(number)
 
 
 def pool_limit() -> int:
@@ -84,11 +88,14 @@ def set_pool_limit(bytes: int) -> None:
     >>> import gatherscatter as gs
     >>> gs.set_pool_limit(gs.pool_limit())
     """
-    _core.set_pool_limit(_read_integer("set_pool_limit", "bytes", bytes))
+    limit = _read_integer("set_pool_limit", "bytes", bytes)
+    if limit < 0:
+        raise make_error("pool_limit", "set_pool_limit", value=bytes)
+    _core.set_pool_limit(limit)
 
 
 def _read_integer(function: str, name: str, value: object) -> int:
     try:
-        return operator.index(value)  # type: ignore[arg-type]
+        return min(operator.index(value), sys.maxsize)  # type: ignore[arg-type]
     except TypeError:
         integer_fault(function, name, value)

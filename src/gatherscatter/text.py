@@ -43,6 +43,15 @@ def count_text(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else 'indices' if noun == 'index' else noun + 's'}"
 
 
+def rounded_text(number: float, digits: int) -> str:
+    """Format a number with this number of significant digits, without an exponent below a million.
+
+    >>> rounded_text(213.4, 2), rounded_text(0.5678, 2)
+    ('210', '0.57')
+    """
+    return f"{float(f'{number:.{digits}g}'):g}"
+
+
 def seconds_text(seconds: float) -> str:
     """Format seconds in a suitable unit.
 
@@ -51,8 +60,8 @@ def seconds_text(seconds: float) -> str:
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
+            return f"{rounded_text(seconds / size, 3)} {unit}"
+    return f"{rounded_text(seconds / 1e-9, 3)} ns"
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -261,6 +261,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         TypeError,
         "set_num_threads: n must be an integer, not '2'",
     ),
+    (lambda: gs.set_num_threads(0), ValueError, "set_num_threads: n must be at least 1, not 0"),
+    (lambda: gs.set_pool_limit(-1), ValueError, "set_pool_limit: bytes must be at least 0, not -1"),
     (
         lambda: gs.onnx.ScatterND(F8, [[0]], np.zeros(1), reduction="max", opset=16),
         ValueError,

@@ -468,17 +468,17 @@ def test_paths_are_opened(tmp_path: Path) -> None:
 
 def test_groups_are_answered_with_the_line_to_write(tmp_path: Path) -> None:
     group = zarr.open_group(tmp_path / "g.zarr", mode="w")
-    for name in ("t2m", "lat"):
-        group.create_array(name, shape=(3,), dtype="f4")
+    for name, shape in (("t2m", (2, 3)), ("lat", (3,))):  # the error suggests the array with more dimensions
+        group.create_array(name, shape=shape, dtype="f4")
     path = str(tmp_path / "g.zarr")
     listed = "is a group with the arrays 'lat', 't2m'; give "
     with pytest.raises(OpTypeError) as caught:
         gsz.scatter_nd(path, [[0]], [1.0])
-    assert str(caught.value) == f"scatter_nd: {path!r} {listed}{path + '/lat'!r}"
+    assert str(caught.value) == f"scatter_nd: {path!r} {listed}{path + '/t2m'!r}"
     assert gsz.gather(f"{path}/lat", [0]).tolist() == [0]
     with pytest.raises(OpTypeError) as caught:
         gsz.gather(group, [0])
-    assert str(caught.value) == f"gather: array {listed}group['lat']"
+    assert str(caught.value) == f"gather: array {listed}group['t2m']"
     with pytest.raises(OpTypeError, match="is a group, not an array"):
         gsz.gather(zarr.open_group(tmp_path / "empty.zarr", mode="w"), [0])
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gatherscatter.cli import apply_dask
+from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import InputText, OutputFile, WritingCommand, chunk_sizes, import_zarr, is_zarr, open_array
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.help import BaseGroup, write_commands
@@ -315,7 +316,7 @@ def attribute_option(attribute: Attribute) -> click.Option:
     """Return the option of an attribute, with both spellings of its name."""
     dashed = attribute.name.replace("_", "-")
     names = [f"--{attribute.name}", *([f"--{dashed}"] if dashed != attribute.name else [])]
-    kind = click.Choice(attribute.choices) if attribute.choices else CLICK_TYPES[attribute.type]
+    kind = Word(attribute.choices) if attribute.choices else CLICK_TYPES[attribute.type]
     text = ATTRIBUTE_HELP[attribute.name]
     if attribute.is_required:
         return click.Option([*names, attribute.name], type=kind, required=True, help=text)

@@ -9,7 +9,19 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from gatherscatter.suggestions import find_similar, name_candidates
+from gatherscatter.suggestions import suggest_parameter
+
+
+class Word(click.Choice):  # type: ignore[type-arg]  # generic in click 8.2 and later only
+    """One of a few words, which help lists. Errors suggest the word with the same meaning or a similar one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word. Fail if it is not one of them."""
+        try:
+            return str(super().convert(value, param, ctx))
+        except click.BadParameter as error:
+            suggestion = suggest_parameter(str(value), map(str, self.choices))
+            self.fail(error.message.rstrip(".") + suggestion, param, ctx)
 
 
 class Choice(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
@@ -26,7 +38,7 @@ class Choice(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4
         """Return the name. Fail if it is not in the list."""
         names = list(self._find_names())
         if value not in names:
-            suggestion = name_candidates(map(repr, find_similar(value, names)[:1]))
+            suggestion = suggest_parameter(str(value), names)
             self.fail(f"there is no {self.name} {value!r}; there are {', '.join(names)}{suggestion}", param, ctx)
         return str(value)
 

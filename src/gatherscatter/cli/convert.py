@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import ModelFile, OutputFile, WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.terminal import say
@@ -34,7 +35,7 @@ Examples, from the root of the repository:
 )
 @click.option(
     "--indices",
-    type=click.Choice(["any", "valid", "nonnegative"]),
+    type=Word(["any", "valid", "nonnegative"]),
     default="any",
     show_default=True,
     help="What you know about indices that are not constant. any: nothing. valid: all are in range. nonnegative: all "
@@ -43,7 +44,7 @@ Examples, from the root of the repository:
 @click.option(
     "--for",
     "runtime",
-    type=click.Choice(["onnxruntime"]),
+    type=Word(["onnxruntime"]),
     help="Convert for ONNX Runtime with the library of this package. The library runs the nodes that ONNX Runtime "
     "gets wrong, refuses or runs more slowly.",
 )

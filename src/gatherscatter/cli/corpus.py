@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from gatherscatter.cli.case_filters import choose_cases, filter_options
+from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import OutputFolder, WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.help import BaseGroup
@@ -76,7 +77,7 @@ Examples:
 @click.argument("folder", type=OutputFolder())
 @click.option(
     "--format",
-    type=click.Choice(FORMATS),
+    type=Word(FORMATS),
     default="onnx",
     show_default=True,
     help="onnx: models and test data, laid out like the tests of ONNX. openvino: IRs. npz: an index and .npy files. "

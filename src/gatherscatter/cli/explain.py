@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gatherscatter.cli.apply import Operators, attribute_option
+from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import InputText, OutputFile, WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.terminal import console, print_wrapped
@@ -62,7 +63,7 @@ def _operator_command(row: OpVersion) -> click.Command:
     options = [_input_option(one) for one in row.inputs] + [attribute_option(one) for one in row.attributes]
     output = click.Option(["-o", "--output"], type=OutputFile(SUFFIXES),
                           help=f"Write a file ({', '.join(SUFFIXES)}) instead of printing text.")  # fmt: skip
-    theme = click.Option(["--theme"], type=click.Choice(THEMES), default=THEMES[0], show_default=True,
+    theme = click.Option(["--theme"], type=Word(THEMES), default=THEMES[0], show_default=True,
                          help="Colours of .svg and .png files.")  # fmt: skip
 
     def call(output: Path | None, theme: str, **values: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import InputFile
 from gatherscatter.cli.group import FAILED, traceback_option
 from gatherscatter.cli.help import BaseCommand
@@ -36,7 +37,7 @@ Example:
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(["out-of-range", "negative", "duplicates"]),
+    type=Word(["out-of-range", "negative", "duplicates"]),
     multiple=True,
     help="Exit with code 1 if there are such indices (repeatable).",
 )

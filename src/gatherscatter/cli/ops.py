@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gatherscatter.cli.choices import OperatorName
+from gatherscatter.cli.choices import OperatorName, Word
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.help import BaseCommand
 from gatherscatter.cli.terminal import say
@@ -34,10 +34,8 @@ Examples:
 """,
 )
 @click.argument("name", required=False, type=OperatorName())
-@click.option(
-    "--domain", type=click.Choice(["onnx", "openvino"]), help="List only the operators of this specification."
-)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+@click.option("--domain", type=Word(["onnx", "openvino"]), help="List only the operators of this specification.")
+@click.option("--format", "form", type=Word(["text", "json"]), default="text", show_default=True,
               help="Output format.")  # fmt: skip
 @traceback_option
 def command(name: str | None, domain: str | None, form: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gatherscatter.cli.choices import Word
 from gatherscatter.cli.files import InputFile, InputText, ModelFile, OutputText, WritingCommand
 from gatherscatter.cli.group import traceback_option
 from gatherscatter.cli.terminal import say
@@ -74,7 +75,7 @@ Examples, from the root of the repository:
 @click.option("--benchmark", metavar="N", type=click.IntRange(min=1), help="Time N more runs after the first one.")
 @click.option(
     "--engine",
-    type=click.Choice(ENGINES),
+    type=Word(ENGINES),
     default=ENGINES[0],
     show_default=True,
     help="Engine that runs the model. openvino: the openvino package runs all layers.",

@@ -299,8 +299,9 @@ def open_array(op: str, name: str, given: Any, *, mode: Literal["r", "r+"]) -> S
             raise FileNotFoundError(f"{op}: there is no array of Zarr at {at!r}") from None
     if isinstance(found, zarr.Group):
         text = f"{op}: {name if at is None else repr(at)} is a group"
-        if arrays := sorted(found.array_keys()):
-            line = f"group[{arrays[0]!r}]" if at is None else repr(f"{at}/{arrays[0]}")
+        if arrays := dict(sorted(found.arrays())):
+            likely = max(arrays, key=lambda key: arrays[key].ndim)  # coordinates have fewer dimensions
+            line = f"group[{likely!r}]" if at is None else repr(f"{at}/{likely}")
             text += f" with the arrays {', '.join(map(repr, arrays))}; give {line}"
         else:
             text += ", not an array"

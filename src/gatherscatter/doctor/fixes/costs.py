@@ -15,7 +15,7 @@ import numpy as np
 from gatherscatter.doctor.fixes.model_process import TURN, ModelProcess, RunError
 from gatherscatter.doctor.fixes.on_targets import same_results, write_inputs
 from gatherscatter.findings.verdicts import OWN_RUNTIME
-from gatherscatter.text import seconds_text
+from gatherscatter.text import rounded_text, seconds_text
 
 ROUNDS = 12  # at most; each model has a turn in a round
 SECONDS = 3.0  # total time of turns after which no further round begins
@@ -117,7 +117,7 @@ def cost_lines(target: str, cost: Cost) -> Iterator[str]:
             return
         is_wrong = "original" not in cost.right and "rewritten" in cost.right
         differs = ", but the original gives other results" if is_wrong else ""
-        text += f" instead of {seconds_text(cost.original)} ({ratio:.2g} times{differs})"
+        text += f" instead of {seconds_text(cost.original)} ({rounded_text(ratio, 2)} times{differs})"
     if cost.session is not None:
         text += f"; the original in gatherscatter.onnx.InferenceSession takes {seconds_text(cost.session)}"
     yield text
@@ -131,7 +131,7 @@ def advise(cost: Cost, source: Path | None) -> str:
     if cost.rewritten is None or "rewritten" not in cost.right:
         why = "its results are correct"
     else:
-        why = f"it is {cost.rewritten / cost.session:.2g} times as fast"
+        why = f"it is {rounded_text(cost.rewritten / cost.session, 2)} times as fast"
     return (
         f"{OWN_RUNTIME}: prefer gatherscatter.onnx.InferenceSession({session}) to the rewritten model, or for other "
         f"languages gatherscatter convert {file} FIXED.onnx --for {OWN_RUNTIME}: {why}"
