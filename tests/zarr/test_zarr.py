@@ -615,6 +615,29 @@ def test_a_named_job_is_done_once(tmp_path: Path) -> None:
     assert array[1] == 12
 
 
+def test_a_script_of_named_jobs_starts_again_after_an_interruption(tmp_path: Path) -> None:
+    array = stored(tmp_path / "z", np.zeros(6), (2,))
+
+    def run_script(stop: bool) -> list[int]:
+        def interrupt(done: int, total: int, moved: int) -> None:
+            if stop and done == 1:
+                raise KeyboardInterrupt
+
+        updates = {"day 0": None, "day 1": interrupt, "day 2": None}
+        return [
+            gsz.scatter_nd(
+                array, [[0], [2], [4]], [1.0] * 3, reduction="add", job=job, progress=each, workers=1
+            ).resumed
+            for job, each in updates.items()
+        ]
+
+    with pytest.raises(KeyboardInterrupt):
+        run_script(stop=True)
+    assert array[...].sum() == 4  # day 0, and a chunk of day 1
+    assert run_script(stop=False) == [3, 1, 0]
+    assert array[...].tolist() == [3, 0, 3, 0, 3, 0]
+
+
 # ------------------------------------------------------------------------------------------------------------- Icechunk
 
 

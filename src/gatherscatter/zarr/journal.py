@@ -25,7 +25,7 @@ class JobError(RuntimeError):
 
 _WAYS = {
     True: "this call is the same job; resume it",
-    False: "repeat the interrupted call, with the same indices and updates, to finish it",
+    False: "repeat the interrupted call, with the same indices, updates and job name, to finish it",
 }
 
 
@@ -125,6 +125,12 @@ class FinishedJobs:
 
     def _file(self, name: str) -> Path:
         return self._folder / f"done-{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}"
+
+
+def read_interrupted_job(folder: Path) -> str | None:
+    """Return the digest of the interrupted job in a folder, or None if there is none."""
+    lines = _read(folder / "journal")
+    return lines[0].entry["job"] if lines else None
 
 
 def check_not_interrupted(folder: Path) -> None:

@@ -51,7 +51,7 @@ def scatter(
         return replace(report, dry_run=True)
     done = moved = written = resumed = 0
     with open_writer(
-        call.op, call.array, title(call), Job(lambda: digest(call), job, resume), terms.lock_timeout
+        call.op, call.array, title(call), Job(lambda: digest(call, job), job, resume), terms.lock_timeout
     ) as writer:
         pieces = () if writer.skipped else _pieces(call, budget, free)
         with closing(
@@ -100,10 +100,10 @@ def title(call: StoredCall) -> str:
     return f"{call.op} {call.options} of {call.move.count} index tuples"
 
 
-def digest(call: StoredCall) -> str:
-    """Return the hash that identifies the job of a call."""
+def digest(call: StoredCall, job: str | None = None) -> str:
+    """Return the hash that identifies the job of a call. Equal calls with other names are other jobs."""
     assert call.updates is not None
     move, rule = call.move, call.move.rule
     named = tuple(axis.number for axis in move.named)
-    facts = (call.axes, named, move.slots_axes), rule.mode, rule.negative, call.options, call.grid
+    facts = job, (call.axes, named, move.slots_axes), rule.mode, rule.negative, call.options, call.grid
     return job_digest(facts, call.indices, call.updates)

@@ -19,7 +19,14 @@ from zarr.storage import LocalStore, MemoryStore
 from gatherscatter.chunked import Shape, Window
 from gatherscatter.errors import OpValueError
 from gatherscatter.zarr.call import Stored
-from gatherscatter.zarr.journal import FinishedJobs, JobError, Journal, check_not_interrupted, flush
+from gatherscatter.zarr.journal import (
+    FinishedJobs,
+    JobError,
+    Journal,
+    check_not_interrupted,
+    flush,
+    read_interrupted_job,
+)
 
 # Codecs that preserve values bit for bit. Compressors of bytes always do.
 _EXACT = {"TransposeCodec", "BytesCodec", "ShardingCodec", "VLenUTF8Codec", "VLenBytesCodec", "VLenUTF8", "VLenBytes"}
@@ -250,7 +257,7 @@ def open_writer(op: str, array: Stored, title: str, job: Job | None, lock_timeou
 def _open_journal_writer(array: Stored, title: str, job: Job) -> Iterator[Writer]:
     folder = make_state_folder(array)
     finished, digest = FinishedJobs(folder), job.digest()
-    if job.name is not None and finished.has(job.name, digest) and not (folder / "journal").exists():
+    if job.name is not None and finished.has(job.name, digest) and read_interrupted_job(folder) != digest:
         yield FinishedWriter(array)
         return
     journal = Journal(folder, digest, title, job.resume)
