@@ -136,7 +136,8 @@ def choose_reduction(
     reduction = normalise_reduction(row, values)
     check_reduction(row, reduction, data.dtype)
     accumulate = accumulate or values.get("accumulate")
-    check_effects(row.name, reduction, values.get("include_self", True), accumulate or "step")
+    if accumulate:
+        check_effects(row.name, reduction, values.get("include_self", True), accumulate)
     default = "step" if reduction in WITHOUT_ACCUMULATE else default_accumulate(row, data)
     return reduction, accumulate or default
 

@@ -36,9 +36,9 @@ OPENVINO_NUMBERS = (*OPENVINO_REDUCED, *NARROW)
 OPENVINO_ANY = (*OPENVINO_NUMBERS, "string")
 
 INDEX_RANGES = {
-    "negative": "[-s, s-1], negative counts from the end; else IndexError",
-    "nonnegative": "[0, s-1]; else IndexError",
-    "zeros": "[-s, s-1], negative counts from the end; else zeros",
+    "negative": "[-s, s-1]; a negative index counts from the end; other values raise IndexError",
+    "nonnegative": "[0, s-1]; other values raise IndexError",
+    "zeros": "[-s, s-1]; a negative index counts from the end; other values give zeros",
 }
 
 
@@ -280,7 +280,7 @@ TABLE = (
     *_operator(
         "openvino.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
         _version(5, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS, finish=quirks.fuse_batch_dims,
-                 shape_rule=f"as version 8; batch_dims > 1: [prod] of {_GATHER_ND_SHAPE}"),
+                 shape_rule=f"{_GATHER_ND_SHAPE}; the batch dims are joined if batch_dims > 1"),
         _version(8, OPENVINO_ANY, INTEGERS, "negative", _BATCH_DIMS),
     ),
     *_operator(
