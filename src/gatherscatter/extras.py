@@ -16,7 +16,7 @@ def require(*modules: str, text: str, install: str) -> Iterator[None]:
     ...     import no_such_module
     Traceback (most recent call last):
         ...
-    ImportError: this needs a module: pip install 'gatherscatter[onnx]'
+    ImportError: this needs a module: pip install 'gatherscatter[onnx]' (in a clone: pip install '.[onnx]')
 
     Raises
     ------
@@ -28,7 +28,18 @@ def require(*modules: str, text: str, install: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name not in modules:
             raise
-        raise ImportError(f"{text}: pip install {shlex.quote(install)}") from error
+        raise ImportError(f"{text}: {install_command(install)}") from error
+
+
+def install_command(package: str) -> str:
+    """Return the command that installs a package or an extra, also from a clone of this repository.
+
+    >>> install_command("hypothesis"), install_command("gatherscatter[zarr]")
+    ('pip install hypothesis', "pip install 'gatherscatter[zarr]' (in a clone: pip install '.[zarr]')")
+    """
+    here = package.replace("gatherscatter", ".", 1)
+    clone = f" (in a clone: pip install {shlex.quote(here)})" if here != package else ""
+    return f"pip install {shlex.quote(package)}{clone}"
 
 
 def find_missing(modules: Sequence[str]) -> list[str]:

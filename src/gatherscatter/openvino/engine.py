@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gatherscatter.extras import find_missing
+from gatherscatter.extras import find_missing, install_command
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.openvino import element_types
 from gatherscatter.openvino.ir_inputs import Parameter, Range, accept_inputs
@@ -35,7 +35,8 @@ _CONFIG = {"INFERENCE_PRECISION_HINT": "f32"}
 def load_openvino(model: str | os.PathLike[str] | Any) -> OpenVinoModel:
     """Compile an .xml, an .onnx file or an `onnx.ModelProto` in the openvino package for the CPU."""
     if find_missing(["openvino"]):
-        raise ModelError("the engine 'openvino' needs the 'openvino' extra: pip install 'gatherscatter[openvino]'")
+        command = install_command("gatherscatter[openvino]")
+        raise ModelError(f"the engine 'openvino' needs the 'openvino' extra: {command}")
     core = importlib.import_module("openvino").Core()
     name, source = _source(model)
     try:
