@@ -27,7 +27,7 @@ def _paragraphs(results: Mapping[str, Any]) -> Iterator[str]:
     )
     runtimes = [info for info in results["runtimes"] if not info["recipe"]]
     yield _count_verdicts(results, runtimes)
-    yield "Departures by operator, of the cases that the runtime was asked:"
+    yield "Departures by operator. `39 of 466` means that the runtime departed in 39 of the 466 cases that it ran:"
     departing = [info for info in runtimes if _count_departures(results, info["name"])]
     yield markdown_table(("operator", *(f"`{info['name']}`" for info in departing)), _operator_rows(results, departing))
     yield "**Recipes.** These libraries do not implement ONNX. A departure means that their definitions differ:"

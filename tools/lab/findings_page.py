@@ -27,15 +27,17 @@ also be wrong: [rulings](rulings.md) lists the points where specifications are s
 {releases}.
 """
 _COLUMNS = """\
-- **cases**: the cases of the corpus that depart and for which the doctor names a finding of the runtime. A case can
-  have several findings. That is why findings with the effect "unspecified" also have cases.
+- **cases**: in the first table, the cases of the corpus in which the runtime departs. In the second table, those of
+  them for which the doctor names the finding. A case can have several findings. So a finding with the effect
+  "unspecified" can have cases, although it is not a departure itself.
 - **unreadable**: departing cases whose model the doctor refuses to read, with a message that says why.
 - **not foreseen**: departures that the doctor does not predict, or predicts with another effect.
-- **reported**: a public thread about the fault, or the text of a report that nobody has sent yet.
+- **reported** (second table): *thread* is a public thread about the fault. *text* is the text of a report that nobody
+  has sent yet.
 """
 _THREADS = """\
-These findings are about runtimes that we cannot run, and are **not checked by us**. They repeat the linked public
-threads, which name the releases. Newer releases may be right.
+These findings are about runtimes that this project cannot run. The project has **not checked** them. They repeat the
+linked public threads, which name the releases. Newer releases may be right.
 """
 _ENDED = {"departs": "departs", "as specified": "no longer departs", "not this time": "did not depart this time"}
 

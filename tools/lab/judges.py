@@ -30,9 +30,9 @@ JUDGES = {
 """The runtimes that judge the oracle, and their short names."""
 
 GROUPS = {
-    "missing": "the judge refuses the call: it has no function for it, or not for these types, shapes or indices",
+    "missing": "the judge refuses the call, because it has no function for this operator, type, shape or index",
     "convention": "the judge's function follows another rule of its own library",
-    "open": "the specification leaves the answer open, and the judge decides otherwise",
+    "open": "the specification leaves the answer open, and the judge does not agree with the ruling",
     "fault": "the judge departs from the specification that it implements",
 }
 """The kinds of disagreements. A missing function does not count as an opinion."""

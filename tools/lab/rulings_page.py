@@ -28,20 +28,20 @@ TITLE = "## What the judges say"
 SENTENCES = "### The sentences"
 _TABLE = r"^\| id \| point \| ruling \|.*\n\|[-|]+\n(?:\| {letter}\d+ \|.*\n)+"
 _INTRODUCTION = """\
-Kernels, oracle and rulings have the same authors, so a specification that they misread could be wrong in all of them.
+Kernels, oracle and rulings have the same authors. If the authors misread a specification, all three could be wrong.
 Therefore implementations by other people also run the test vectors, for the operators that they have:
 
 - the corresponding functions of PyTorch and TensorFlow,
 - the programs that JAX generates for its functions, in StableHLO's reference interpreter,
 - the reference implementations in OpenVINO's core (`Model.evaluate`).
 
-In the tables above, `9/10` means that the corpus has 10 cases that concern the ruling and for which the judge has a
-function, and that the judge agrees in 9 of them. It may disagree in the tenth for another reason, such as a negative
+In the tables above, `9/10` means that the judge agrees in 9 of 10 cases. These 10 are the cases that concern the ruling
+and for which the judge has a function. It may disagree in the tenth for another reason, such as a negative
 index. A dash means that the judge has no function, or was not asked.
 
 `tools/lab/judges.toml` explains each disagreement with a sentence. The sentence comes from the specification, or from
-the judge's own documentation or messages if the judge has another rule. The last column names the [sentences of the
-specification](#the-sentences) that decide these cases.
+the judge's own documentation or messages if the judge has another rule. In the tables below, the last column names the
+[sentences of the specification](#the-sentences) that decide the cases of a row.
 """
 _COLUMNS = {
     AGREES: "agrees",
@@ -161,6 +161,9 @@ def _section(verdicts: Verdicts) -> Iterator[str]:
             ),
         )  # fmt: skip
     yield f"\n{SENTENCES}\n"
-    yield "The words of the specifications on each point, and their source.\n"
+    yield (
+        "The table quotes the specifications on each point, with their source. It also has remarks of this project, "
+        'such as "NaN is not mentioned".\n'
+    )
     yield markdown_table(["id", "text", "source"], ([id, rule.text, rule.source] for id, rule in RULES.items()))
     yield ""

@@ -26,8 +26,8 @@ from tools.lab.reports import (
 COMMAND = "python -m tools.lab.pages"
 CORRECTED = ("O1", "O22", "O26")  # rulings about sentences that onnx 1.23.2 has corrected
 _HOW_TO_RUN = (
-    "Save the script as a file and run it. Exit status 0 means a departure, 3 means a result as specified, and 4 means "
-    "that it did not depart this time."
+    "Save the script as a file and run it. Exit status 0 means that the release departs from the specification. 3 "
+    "means that it follows the specification. 4 means that this run showed no departure."
 )
 
 
@@ -87,7 +87,7 @@ def _overview() -> Iterator[str]:
         "These are the most severe findings of [docs/findings.md](../../docs/findings.md). Faults that read or write\n"
         "out of bounds or crash the process go to the private channel of a project. NumPy accepts them in public: its\n"
         'security policy says of such faults "while such issues may be bugs, they are not security issues". The\n'
-        "reproducers of all findings are already public in this repository.\n"
+        "scripts in findings/ show the same faults. Send the private reports before this repository becomes public.\n"
     )
     yield markdown_table(["report", "project", "effect", "channel", "status"], map(_report_row, reports()))
     yield "\n## Errors of specifications\n"
@@ -151,6 +151,8 @@ def _cite(finding: Finding) -> str:
 
 def _needs(finding: Finding) -> Iterator[str]:
     yield CONDITIONS[finding.condition]
+    if finding.reductions != ("*",):
+        yield f"reduction {', '.join(finding.reductions)}"
     if finding.types != ("*",):
         yield f"types {', '.join(finding.types)}"
     if finding.except_types:
@@ -164,9 +166,9 @@ def _needs(finding: Finding) -> Iterator[str]:
 def _erratum_page(erratum: Erratum, script: str) -> str:
     fields = {
         "problem": "\n\n".join(_errors(erratum)),
-        "suggestion": "The proposed sentences.",
+        "suggestion": "Replace each quoted sentence by the proposed one.",
         "reproduction": _show(erratum, script),
-        "expected": "The proposed sentences.",
+        "expected": "The document has the proposed sentences.",
         "release": erratum.seen.rpartition(" ")[2],
         "link": erratum.link,
         "seen": erratum.seen,
@@ -175,7 +177,7 @@ def _erratum_page(erratum: Erratum, script: str) -> str:
 
 
 def _errors(erratum: Erratum) -> Iterator[str]:
-    yield f"{erratum.title}. {erratum.document}, as in {erratum.seen}."
+    yield f"{erratum.title}. Document: {erratum.document}. Seen in: {erratum.seen}."
     for number, correction in enumerate(erratum.corrections, 1):
         yield "\n\n".join(_correction(number, correction))
     if erratum.related:

@@ -16,16 +16,16 @@ from typing import Any
 
 # When a departure occurs, judged by a node's types, attributes, shapes and index values.
 CONDITIONS = {
-    "always": "any call of these operators, types and reductions",
+    "always": "no condition except the operator, the type and the reduction",
     "repeated": "two indices name the same position of data (-1 and size-1 are the same position)",
     "negative": "an index in [-size, -1]",
     "out of range": "an index outside the range of the op version",
-    "too negative": "the low 32 bits of an index are below -size",
+    "too negative": "the low 32 bits of an index, as a signed number, are below -size",
     "wide values": "64-bit data, updates or their sums have a value that does not fit 32 bits, and the result shows it",
     "wide indices": "an index that does not fit 32 bits",
     "empty indices": "there are no indices or index tuples, and no batch dimension is 0",
     "empty result": "indices have elements, but the result has none",
-    "k=0": "the last dimension of indices is 0, but there are index tuples. Each names all of data, which has elements",
+    "k=0": "the last dimension of indices is 0, there is at least one index tuple, and data has elements",
     "empty slice": "an index is out of range, and the slices of data are empty",
     "empty axis": "data has size 0 on an indexed axis, and there is an index",
     "nan": "data or updates contain a NaN",
