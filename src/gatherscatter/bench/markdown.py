@@ -15,8 +15,8 @@ from gatherscatter.text import markdown_table
 
 _INTRODUCTION = """\
 This page compares the speed of gatherscatter on the CPU with NumPy, PyTorch, Numba and other libraries. A ratio above
-1 means that gatherscatter is faster than the best of them. The summary comes first. Below are the method, the workloads
-in which a peer is faster, and tables of all workloads for each machine.
+1 means that gatherscatter is faster than the best of them. The summary comes first. The method follows. Then each
+machine has a table of the workloads in which a peer is faster, and tables of all workloads that it ran.
 """
 _HOW = """\
 To repeat the measurement, run `gatherscatter bench --all --json results.json`. Without `--all` it measures about 120
@@ -24,9 +24,9 @@ workloads, with `--quick` 27. `gatherscatter bench --from results.json --markdow
 `--html` writes a page with plots, and `--against COMMIT` compares with an earlier commit.
 
 - **Results are checked first.** The result of each contender is compared with a reference result of NumPy, in up to
-  three runs. Results of gatherscatter must be bit-for-bit identical to it. For peers, this holds for moved elements and
-  integers. Their sums of floats may differ by the rounding errors of a different order. A peer that is wrong in one run
-  is listed as wrong and does not count.
+  three runs. Results of gatherscatter must be bit-for-bit identical to the reference. Results of peers must be
+  identical if they are moved elements or integers. Sums of floats of a peer may differ by the rounding errors of
+  another order. A peer that is wrong in one run is listed as wrong and does not count.
 - **Contenders alternate.** They run in turn on the same arrays, in a new order each round. Each waits until the threads
   of the previous one are asleep. A peer is timed in the fastest of its correct ways, which is named. Compilation is not
   timed.
@@ -39,9 +39,12 @@ workloads, with `--quick` 27. `gatherscatter bench --from results.json --markdow
   count as correct, because the indices of the workloads are valid.
 - **Even** means that the interval includes 1. Intervals reach at least 2 % to both sides.
 - **Of limit** is the least time that the machine allows, as a share of the time of gatherscatter. *stream* is the limit
-  for copying in order, and *random* for reading at random places. Both include the cost of touching fresh memory. The
-  rate of random reads is measured with the fastest contender, so small differences can make the share exceed 100 %.
+  for copying in order, and *random* is the limit for reading at random places. Both include the cost of touching fresh
+  memory. *call* means that the call itself takes most of the time. The limits are estimates. They do not consider that
+  repeated or neighbouring places are faster to read, so the share can exceed 100 %.
 - **1 to n threads** is the time of gatherscatter on one thread divided by its time on all threads.
+- **Names.** *gatherscatter-1* is gatherscatter on one thread. *two-steps* is a gather and a scatter of gatherscatter,
+  which `gather_reduce` does in one pass. It counts as a peer.
 - Times are medians.
 """
 

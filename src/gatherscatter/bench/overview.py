@@ -18,8 +18,8 @@ _REASONS = {
     "divide rows without changing the order of additions.",
     "Single elements, moved": "Every index is checked before it is used. With `out=`, the indices are read twice, "
     "because nothing is written before all are checked. Beyond the cache, the rate of random reads decides.",
-    "Single elements, reduced": "Additions to the same element keep their order. In the cache, one thread does all "
-    "additions and checks the indices.",
+    "Single elements, reduced": "Additions to the same element keep their order. In the cache, one thread usually "
+    "does all additions and checks the indices.",
     "Rows, gathered and reduced": "Gathered rows are not stored. The members of a bag are reduced in their order. "
     "One thread groups the segment ids in each call, or `prepare` groups them once.",
     "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
@@ -35,7 +35,7 @@ def overview(results: Results) -> Iterator[str]:
     mean = ratio_text(results.mean_ratio())
     yield (
         f"**All**: geometric mean {mean}; {verdicts_text(results.counts())}. Timed twice, gatherscatter "
-        f"is even with itself in {even} of {rows}."
+        f"is even with itself in {even} of {rows} before the intervals are widened."
     )
     found = []
     for kind, reason in _REASONS.items():

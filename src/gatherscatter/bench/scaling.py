@@ -66,8 +66,9 @@ KERNELS = (
     Kernel(
         "scatter_rows, elements",
         lambda w: _is_scatter(w) and not _moves_rows(w),
-        "Data in the cache: one thread does all the work. Data in memory: updates are first sorted by their owners.",
-        "Data in the cache: one thread. Data in memory: sorting, which moves each update twice.",
+        "Data in the cache: usually one thread does all the work. Data in memory: updates are first sorted by their "
+        "owners.",
+        "Data in the cache: usually one thread. Data in memory: sorting, which moves each update twice.",
         "The same.",
     ),
     Kernel(
@@ -102,8 +103,8 @@ def scaling_section(results: Sequence[Results]) -> Iterator[str]:
     yield f"{_LONG * 1e6:.0f} µs on one thread.\n"
     for one in results:
         yield from _render_scaling(one)
-    yield "The next table shows the bounds of each kernel on larger machines. The column for 64 cores is not measured."
-    yield "It follows from the way in which a kernel divides its work.\n"
+    yield "The next table shows the bounds of each kernel on larger machines. The bounds are not measured."
+    yield "They follow from the way in which a kernel divides its work.\n"
     head = ["kernel", "division of the work", "bound at 16 cores", "bound at 64 cores"]
     workloads = [row.workload for one in results for row in one.rows]
     measured = [one for one in KERNELS if any(map(one.matches, workloads))]
