@@ -188,7 +188,7 @@ inline constexpr const char* scatter_elements =
     R"(scatter_elements($module, /, data, indices, updates, axis=0, *, reduction='none', include_self=True, accumulate='step', mode='raise', out=None, num_threads=None)
 --
 
-Write single elements: each index names its own position along ``axis``. The reverse of `gather_elements`.
+Write single elements: each index names its own position along ``axis``. This reverses `gather_elements`.
 
 For axis 0 of a matrix and every position (i, j) of ``indices``, in row-major order:
 ``out[indices[i][j]][j] = f(out[indices[i][j]][j], updates[i][j])``. Other axes and ranks work in the same way.

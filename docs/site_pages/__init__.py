@@ -1,4 +1,4 @@
-"""Pages of the site that are made from what the package knows of itself: ``write(docs)``."""
+"""Generate pages of the site from the tables of the package: ``write(docs)``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["pages", "write"]
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The names of all pages that are made, and their texts."""
+    """Yield the name and the text of each generated page."""
     yield from ops.pages()
     yield from api.pages()
     yield from differences.pages()
@@ -20,7 +20,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(docs: Path) -> None:
-    """Write them beside the written ones. What has not changed is left alone, so that it isn't built again."""
+    """Write the generated pages into a folder. Pages that did not change are not touched, so Sphinx skips them."""
     for name, text in pages():
         path = docs / name
         path.parent.mkdir(exist_ok=True)

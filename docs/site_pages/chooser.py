@@ -41,9 +41,9 @@ QUESTIONS = (
         "You read. What does one index name?",
         (
             Answer("a whole slice along an axis", "gather", _ROW),
-            Answer("one element: each its own, along an axis", "gather_elements", _EACH),
+            Answer("one element per position along an axis", "gather_elements", _EACH),
             Answer("an element or a slice, by coordinates", "gather_nd", _TUPLES),
-            Answer("a row of a bag, which is reduced to one", "gather_reduce", _BAG),
+            Answer("a row of a bag; a bag becomes one row", "gather_reduce", _BAG),
             Answer("the parent of a beam", "gather_tree", ((0, 1), (1, 2), (2, 2))),
         ),
     ),
@@ -51,7 +51,7 @@ QUESTIONS = (
         "You write or add. What does one index name?",
         (
             Answer("a whole slice along an axis", "scatter_update", _ROW),
-            Answer("one element: each its own, along an axis", "scatter_elements", _EACH),
+            Answer("one element per position along an axis", "scatter_elements", _EACH),
             Answer("an element or a slice, by coordinates", "scatter_nd", _TUPLES),
             Answer("where to append to a cache", "tensor_scatter", ((1, 1), (1, 2))),
         ),
@@ -67,8 +67,9 @@ def pages() -> Iterator[tuple[str, str]]:
 def _page() -> Iterator[str]:
     yield "# Choose the right operator"
     yield (
-        "The function reads or writes the marked cells. Each name is a link to the function. Below it are the "
-        "operators of ONNX and OpenVINO that do the same."
+        "On the website, a drawing marks the cells that each function reads or writes. Each name in it is a link to "
+        "the function. Below it are the operators of ONNX and OpenVINO that do the same. Elsewhere, start at "
+        "[In words](#in-words)."
     )
     yield CHOOSER
     yield (

@@ -61,6 +61,7 @@ def _page(results: dict[str, Any]) -> Iterator[str]:
         for cases in topic.cases():
             yield from _call(cases, results["outcomes"])
     yield "## Functions of the array libraries"
+    yield "`got` is a copy of data. `at` is a tuple of index arrays that name the positions of the updates."
     yield from _recipes(results["outcomes"])
 
 
@@ -75,7 +76,7 @@ def _call(cases: list[Case], outcomes: dict[str, dict[str, str]]) -> Iterator[st
             if title not in found.setdefault(outcome, []):
                 found[outcome].append(title)
     yield markdown_table(("outcome", "engines"), [(outcome, ", ".join(who)) for outcome, who in found.items()])
-    yield f"Specified: {_specified(cases)}."
+    yield f"Expected: {_specified(cases)}."
 
 
 def _recipes(outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
@@ -94,9 +95,8 @@ def _recipes(outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
 def _specified(cases: list[Case]) -> str:
     ops: dict[str, list[str]] = {}
     for case in cases:
-        ops.setdefault(
-            wanted(case) + (", though the specification leaves it open" if case.latitude else ""), []
-        ).append(case.op)
+        decided = " by a rule of gatherscatter, as the specification leaves it open" if case.latitude else ""
+        ops.setdefault(wanted(case) + decided, []).append(case.op)
     if len(ops) == 1:
         return next(iter(ops))
     return "; ".join(f"{outcome} ({', '.join(its)})" for outcome, its in ops.items())

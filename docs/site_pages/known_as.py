@@ -89,6 +89,10 @@ def _page() -> Iterator[str]:
         yield f"## {library.title}"
         if library.native and library is not NUMPY and library.package != "einx":
             yield f"gatherscatter accepts arrays of {library.title} without copying, and returns the same type."
+            if library.package == "torch":
+                yield "These calls refuse tensors that require a gradient: use [`gatherscatter.torch`](pytorch.md)."
+            if library.package == "jax":
+                yield "Under `jit`, `grad` and `vmap`, use the functions of [`gatherscatter.jax`](jax.md)."
         yield markdown_table(
             (library.title, "gatherscatter"), [(f"`{theirs}`", f"`{ours}`") for theirs, ours in library.lines]
         )
@@ -96,7 +100,8 @@ def _page() -> Iterator[str]:
     yield (
         "`gatherscatter.torch.segment` has the same names: `scatter(src, index, dim, dim_size=n, "
         'reduce="mean")`, `scatter_max`, `segment_csr`, `gather_coo`, `scatter_softmax` and so on. '
-        "[From torch_scatter](coming-from/torch_scatter.md) has examples."
+        "It runs on the CPU only, with gradients. [From torch_scatter](coming-from/torch_scatter.md) has examples, "
+        "also for PyTorch Geometric."
     )
     yield "## ONNX and OpenVINO"
     names = dict.fromkeys((f"{row.domain}.{row.op_type}", row.kernel) for row in ops())

@@ -21,7 +21,7 @@ from site_pages.markdown import plain, session, slug
 Rows = list[OpVersion]
 
 SPECIFICATIONS = {"onnx": "ONNX", "openvino": "OpenVINO"}
-KINDS = {"data": "data, of the element type T", "indices": "integers", "scalar": "one integer", "axis": "one integer"}
+KINDS = {"data": "elements of type T", "indices": "integers", "scalar": "one integer", "axis": "one integer"}
 # The kinds of cases that show an operator best, the best first.
 TELLING = ("example", "ring", "beams", "bags", "plain")
 SEMANTICS = (*(f"2.{n}" for n in range(2, 10)), "2.12")  # sections of docs/specification.md about one kernel each
@@ -39,10 +39,14 @@ LETTERS = {
         "b": "`batch_dims`",
         "k": "the length of an index tuple, `indices.shape[-1]`",
     },
-    "2.5": {"p": "the coordinates of an update", "f": "the reduction; without one, f is the update itself"},
+    "2.5": {
+        "p": "the coordinates of an update",
+        "t": "the coordinates of the element of data that the update changes",
+        "f": "the reduction; without a reduction, f returns its second argument",
+    },
     "2.6": {
         "J": "the coordinates of an index tuple in `indices`",
-        "f": "the reduction; without one, f is the update itself",
+        "f": "the reduction; without a reduction, f returns its second argument",
     },
     "2.7": {"I": "the coordinates of an index in `indices`"},
     "2.8": {"n": "the number of a batch entry", "t": "a position in `update` along the axis"},
@@ -71,8 +75,8 @@ def _index() -> str:
     lines = [
         "# Operators",
         "",
-        "Every version of every operator that `gatherscatter.ops()` lists. [Choose](../choose.md) helps you find the "
-        "right one.",
+        "This page lists every version of every operator in `gatherscatter.ops()`. [Choose](../choose.md) helps you "
+        "find the right one.",
         "",
     ]
     for domain, title in SPECIFICATIONS.items():
@@ -105,8 +109,8 @@ def _page(rows: Rows) -> str:
         f"# {_title(newest)}",
         _summary(newest),
         _semantics(newest),
-        f"`gatherscatter.{newest.domain}.{newest.op_type}` runs it exactly as the specification says. "
-        f"`gatherscatter.{newest.kernel}` does the same without the limits of a version.",
+        f"`gatherscatter.{newest.domain}.{newest.op_type}` runs the operator exactly as the specification says. "
+        f"The array function `gatherscatter.{newest.kernel}` does the same without the limits of an op version.",
         "## A call",
         *drawing(shown, opset),
         *batch_drawing(shown, opset),
@@ -121,7 +125,9 @@ def _page(rows: Rows) -> str:
         f"Source: {'; '.join(row.source for row in rows)}.",
         "## Errata and rulings",
         "Where the specification is silent or contradicts itself, these rulings decide, here and in the "
-        "[test vectors](../corpus.md). [Rulings](../rulings.md) lists all of them.",
+        "[test vectors](../corpus.md). [Rulings](../rulings.md) lists all of them, and "
+        "[Specification](../specification.md) explains their letters. The quotes contain remarks of this project, such "
+        'as "NaN is not mentioned".',
         *_rulings(rows),
         "## What others do differently",
         _departures(rows),
@@ -200,7 +206,7 @@ def _shapes(rows: Rows) -> Iterator[str]:
     """The shape of the result, with its letters."""
     for rule, its in _alike(rows, lambda row: row.shape_rule):
         which = "" if len(its) == len(rows) else f" in version {', '.join(its)}"
-        tuples = "; `k` is the last dimension of `indices`" if "+k" in rule else ""
+        tuples = ". Here `k` is `indices.shape[-1]`" if "+k" in rule else ""
         first = rows[-1].inputs[0].name
         yield f"The result, `{rows[-1].output}`, has the type of `{first}` and{which} the shape `{rule}`{tuples}."
 
@@ -230,7 +236,7 @@ def _types(rows: Rows) -> Iterator[str]:
         if before is not None:
             more = [name for name in row.element_types if name not in before.element_types]
             if set(before.element_types) <= set(row.element_types):
-                types = f"as version {before.version}" + (f", and {', '.join(more)}" if more else "")
+                types = f"those of version {before.version}" + (f", and {', '.join(more)}" if more else "")
         yield f"- Elements of version {row.version}: {types}."
         before = row
 
