@@ -43,7 +43,7 @@ QUESTIONS = (
             Answer("a whole slice along an axis", "gather", _ROW),
             Answer("one element per position along an axis", "gather_elements", _EACH),
             Answer("an element or a slice, by coordinates", "gather_nd", _TUPLES),
-            Answer("a row of a bag; a bag becomes one row", "gather_reduce", _BAG),
+            Answer("a row; the rows of a group become one row", "gather_reduce", _BAG),
             Answer("the parent of a beam", "gather_tree", ((0, 1), (1, 2), (2, 2))),
         ),
     ),
@@ -53,7 +53,7 @@ QUESTIONS = (
             Answer("a whole slice along an axis", "scatter_update", _ROW),
             Answer("one element per position along an axis", "scatter_elements", _EACH),
             Answer("an element or a slice, by coordinates", "scatter_nd", _TUPLES),
-            Answer("where to append to a cache", "tensor_scatter", ((1, 1), (1, 2))),
+            Answer("the place to append to a cache", "tensor_scatter", ((1, 1), (1, 2))),
         ),
     ),
 )
@@ -65,11 +65,11 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def _page() -> Iterator[str]:
-    yield "# Choose the right operator"
+    yield "# Choose a function"
     yield (
-        "On the website, a drawing marks the cells that each function reads or writes. Each name in it is a link to "
-        "the function. Below it are the operators of ONNX and OpenVINO that do the same. Elsewhere, start at "
-        "[In words](#in-words)."
+        "The website of this documentation has a drawing here. It marks the cells that each function reads or writes. "
+        "Each name of a function is a link. Below the name are the operators of ONNX and OpenVINO that do the same. If "
+        "you see no drawing, start at [In words](#in-words)."
     )
     yield CHOOSER
     yield (

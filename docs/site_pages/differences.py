@@ -95,7 +95,7 @@ def _recipes(outcomes: dict[str, dict[str, str]]) -> Iterator[str]:
 def _specified(cases: list[Case]) -> str:
     ops: dict[str, list[str]] = {}
     for case in cases:
-        decided = " by a rule of gatherscatter, as the specification leaves it open" if case.latitude else ""
+        decided = " by a ruling of gatherscatter, because the specification is open" if case.latitude else ""
         ops.setdefault(wanted(case) + decided, []).append(case.op)
     if len(ops) == 1:
         return next(iter(ops))

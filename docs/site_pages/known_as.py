@@ -78,7 +78,7 @@ def _page() -> Iterator[str]:
     yield "# Equivalents in other libraries"
     yield (
         "Find the line that you know, and use the one next to it. Both give the same result, and a test runs them. In "
-        "lines that begin with `y`, `y` is a copy of `x` that changes. The lines of gatherscatter change nothing "
+        "lines with `y`, `y` is a copy of `x`, and the line changes it. The lines of gatherscatter change nothing "
         "unless they have `out=`. Bad, negative and repeated indices can give other results: see "
         "[differences](differences.md). There are guides for users of "
         "[NumPy](coming-from/numpy.md), [torch_scatter](coming-from/torch_scatter.md), "

@@ -44,7 +44,7 @@ TOPICS = (
     ),
     Topic(
         "An index that 32 bits don't hold",
-        "4294967297 is 1 in its lower 32 bits.",
+        "The lower 32 bits of 4294967297 are 1.",
         _calls("float32/none/out-of-range/4294967297-of-three", *_GATHERS, *_SCATTERS),
     ),
     Topic(
@@ -68,21 +68,21 @@ TOPICS = (
     ),
     Topic(
         "Thousands of updates to seven places",
-        "Threads may race for them.",
+        "Threads may race for these places.",
         _calls("float32/none/many-updates/10000-to-7-places", "scatter_nd")
         + _calls("float32/add/many-updates/10000-to-7-places", "scatter_nd"),
     ),
     Topic(
         "NaN in a maximum",
-        "No specification defines this. In gatherscatter NaN passes through in any order.",
+        "No specification defines the maximum of a NaN. In gatherscatter it is NaN, in any order.",
         _calls("float32/max/nan/a-number-then-nan", *_SCATTERS)
         + _calls("float32/max/nan/nan-then-a-number", *_SCATTERS)
         + _calls("float32/max/nan/nan-in-data", "scatter_nd"),
     ),
     Topic(
         "Sums of halves",
-        "2048 + 1 + 1 in float16, and 256 + 1 + 1 in bfloat16. If each step is rounded, the sum does not grow. If the "
-        'sum is rounded once, it does. `accumulate="wide"` or `"exact"` rounds once.',
+        "The calls add 2048 + 1 + 1 in float16, and 256 + 1 + 1 in bfloat16. If each step is rounded, the sum does not "
+        'grow. If the sum is rounded once, it grows. `accumulate="wide"` or `"exact"` rounds once.',
         _calls("float16/add/rounding/where-counting-stops", *_SCATTERS)
         + _calls("bfloat16/add/rounding/where-counting-stops", *_SCATTERS),
     ),

@@ -27,8 +27,10 @@ also be wrong: [rulings](rulings.md) lists the points where specifications are s
 {releases}.
 """
 _COLUMNS = """\
-- **cases**: in the first table, the cases of the corpus in which the runtime departs. In the second table, those of
-  them for which the doctor names the finding. A case can have several findings. So a finding with the effect
+- **out-of-bounds memory** to **unspecified** (first table): the number of findings with this effect. Each effect has a
+  section below, which begins with its definition.
+- **cases**: the first table counts the cases of the corpus in which the runtime departs. The second table counts the
+  departing cases for which the doctor names the finding. A case can have several findings. So a finding with the effect
   "unspecified" can have cases, although it is not a departure itself.
 - **unreadable**: departing cases whose model the doctor refuses to read, with a message that says why.
 - **not foreseen**: departures that the doctor does not predict, or predicts with another effect.
@@ -39,7 +41,11 @@ _THREADS = """\
 These findings are about runtimes that this project cannot run. The project has **not checked** them. They repeat the
 linked public threads, which name the releases. Newer releases may be right.
 """
-_ENDED = {"departs": "departs", "as specified": "no longer departs", "not this time": "did not depart this time"}
+_ENDED = {
+    "departs": "shows this behaviour",
+    "as specified": "no longer shows this behaviour",
+    "not this time": "did not show this behaviour this time",
+}
 
 Departures = Mapping[str, Mapping[str, Departure]]  # by target of the doctor, then by case
 

@@ -31,7 +31,7 @@ JUDGES = {
 
 GROUPS = {
     "missing": "the judge refuses the call, because it has no function for this operator, type, shape or index",
-    "convention": "the judge's function follows another rule of its own library",
+    "convention": "the judge's library has another rule for its function",
     "open": "the specification leaves the answer open, and the judge does not agree with the ruling",
     "fault": "the judge departs from the specification that it implements",
 }

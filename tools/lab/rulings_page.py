@@ -163,7 +163,7 @@ def _section(verdicts: Verdicts) -> Iterator[str]:
     yield f"\n{SENTENCES}\n"
     yield (
         "The table quotes the specifications on each point, with their source. It also has remarks of this project, "
-        'such as "NaN is not mentioned".\n'
+        'such as "NaN is not mentioned". A number and a colon before a quote, such as `5:`, name the version.\n'
     )
     yield markdown_table(["id", "text", "source"], ([id, rule.text, rule.source] for id, rule in RULES.items()))
     yield ""

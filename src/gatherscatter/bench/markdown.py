@@ -89,7 +89,8 @@ def _render_machine(results: Results) -> Iterator[str]:
         yield markdown_table((*headers(results), "reason"), ((*cells(results, row), limit_of(row)) for row in behind))
     if patterns := results.patterns():
         yield f"\n### Spatter on {_machine(results)}\n"
-        yield "Useful bytes per second in GB/s over all patterns, for contenders that are correct on all of them:\n"
+        yield "Spatter is a benchmark with patterns of indices from applications. The table has the useful bytes per"
+        yield "second, in GB/s, over all of its patterns. It lists only contenders that are correct on all patterns.\n"
         keys = ("min", "median", "harmonic")
         lines = [[name, *(f"{found[key] / 1e9:.2f}" for key in keys)] for name, found in patterns.items()]
         yield markdown_table(["", "least", "median", "harmonic mean"], lines)

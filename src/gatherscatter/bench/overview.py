@@ -34,8 +34,8 @@ def overview(results: Results) -> Iterator[str]:
     even, rows = results.even_repeats
     mean = ratio_text(results.mean_ratio())
     yield (
-        f"**All**: geometric mean {mean}; {verdicts_text(results.counts())}. Timed twice, gatherscatter "
-        f"is even with itself in {even} of {rows} before the intervals are widened."
+        f"**All**: geometric mean {mean}; {verdicts_text(results.counts())}. gatherscatter is timed twice. Before the "
+        f"intervals are widened, the two timings are even in {even} of {rows} workloads."
     )
     found = []
     for kind, reason in _REASONS.items():
@@ -45,7 +45,7 @@ def overview(results: Results) -> Iterator[str]:
             counts = results.counts(some)
             text = f"ahead in {counts['ahead']}, even in {counts['even']}, behind in {counts['behind']}"
             if leaders := _leaders(results, some):
-                text += f" ({leaders})"
+                text += f" (best peer: {leaders})"
             line = f"**{kind}** ({len(some)} workloads): mean {ratio_text(mean_of_kind)}; {text}. {reason}"
             found.append((mean_of_kind, line))
     yield from (line for _, line in sorted(found, reverse=True))

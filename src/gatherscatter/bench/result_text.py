@@ -30,9 +30,9 @@ def heading(results: Results) -> Iterator[str]:
     even, rows = results.even_repeats
     if rows:
         yield (
-            f"noise: gatherscatter, timed twice, is even with itself in {even} of {rows} workloads before the "
-            f"intervals are widened. In 98 % of the workloads the two differ by at most {results.noise:.1%}. Therefore "
-            f"intervals are widened {results.stretch:.2f} times"
+            f"noise: gatherscatter is timed twice. Before the intervals are widened, the two timings are even in "
+            f"{even} of {rows} workloads. In 98 % of the workloads they differ by at most {results.noise:.1%}. "
+            f"Therefore intervals are made {results.stretch:.2f} times as wide"
         )
     seconds = round(sum(row.seconds for row in results.rows))
     yield f"{len(results.rows)} workloads in {seconds // 60} min {seconds % 60} s"

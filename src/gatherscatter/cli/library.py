@@ -16,7 +16,8 @@ from gatherscatter.cli.help import BaseCommand
 Examples:
   gatherscatter library
   cmake -S . -B build -D gatherscatter_DIR="$(gatherscatter library --cmake)"
-  cc program.c -I "$(gatherscatter library --include)" "$(gatherscatter library)"
+  cc program.c -I "$(gatherscatter library --include)" "$(gatherscatter library)" \\
+    -Wl,-rpath,"$(dirname "$(gatherscatter library)")"
 """,
 )
 @click.option("--include", "what", flag_value="include", help="Print the folder of gatherscatter.h, the C interface.")

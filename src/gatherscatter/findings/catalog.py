@@ -16,7 +16,7 @@ from typing import Any
 
 # When a departure occurs, judged by a node's types, attributes, shapes and index values.
 CONDITIONS = {
-    "always": "no condition except the operator, the type and the reduction",
+    "always": "this operator, type and reduction",
     "repeated": "two indices name the same position of data (-1 and size-1 are the same position)",
     "negative": "an index in [-size, -1]",
     "out of range": "an index outside the range of the op version",
