@@ -39,7 +39,7 @@ class Arrows:
         return self.arrangement.right + 0.75 * self._bulge(self._links)
 
     def draw(self) -> tuple[list[Markup], list[Markup]]:
-        """What lies below the values of cells: arrows and frames. What lies above: numbers and signs."""
+        """Return the parts below the values of cells, and those above: lines and frames; heads, numbers and signs."""
         lower, upper = [], []
         for move in self.drawn.moves:
             lines, numbers = self._draw_move(move)
@@ -49,8 +49,8 @@ class Arrows:
 
     def _draw_move(self, move: Move) -> tuple[Markup, Markup]:
         turn = choose_colour(self.call, move)
-        lines = [self._draw_link(start, end, turn) for start, end in self.drawn.links(move)]
-        badges = []
+        links = [self._draw_link(start, end, turn) for start, end in self.drawn.links(move)]
+        lines, badges = [line for line, _ in links], [head for _, head in links]
         for region in move.regions:
             for box in self.arrangement.frames(self.drawn, region):
                 seen = self._take("badge", region.array, box.x, box.y)
@@ -67,7 +67,8 @@ class Arrows:
         self._taken[place] += 1
         return self._taken[place] - 1
 
-    def _draw_link(self, start: Region, end: Region, turn: int) -> Markup:
+    def _draw_link(self, start: Region, end: Region, turn: int) -> tuple[Markup, Markup]:
+        """Return the line of an arrow and its head. Heads are above all lines, whose halos would cover them."""
         self._links += 1
         source, target = (self.arrangement.grids[region.array] for region in (start, end))
         first, last = (self.drawn.spans(region)[0] for region in (start, end))
@@ -82,11 +83,8 @@ class Arrows:
             way = f"H{source.right:.1f}C{bend:.1f} {y1:.1f} {bend:.1f} {y2:.1f} {target.left:.1f} {y2:.1f}"
         path = out + way + into
         kind = "flow" if end.array == "output" else "pointer"
-        return join(
-            element("path", class_="halo", d=path),
-            element("path", class_=f"arrow {kind} hue{turn}", d=path),
-            element("path", class_=f"tip{turn}", d=head),
-        )
+        line = element("path", class_="halo", d=path), element("path", class_=f"arrow {kind} hue{turn}", d=path)
+        return join(*line), element("path", class_=f"tip{turn}", d=head)
 
     def _bulge(self, number: int) -> float:
         """How far the curve of a link swings out at the right of stacked arrays."""
@@ -94,7 +92,8 @@ class Arrows:
 
     def _leave(self, placed: PlacedGrid, span: Span) -> tuple[str, float]:
         """The first part of a path, and the height at which it goes on to the right."""
-        box, shift = placed.frame(span), self._shift("leave", placed, span)
+        is_right = self.arrangement.is_stacked and span.is_last
+        box, shift = placed.frame(span), self._shift("right" if is_right else "leave", placed, span)
         if span.is_last:
             return f"M{box.right + 1:.1f} {box.middle + shift:.1f}", box.middle + shift
         y = box.bottom + LANE * (1 + self._take("below", placed.grid.name, span.pane.lead, span.bottom))
@@ -102,7 +101,8 @@ class Arrows:
 
     def _enter(self, placed: PlacedGrid, span: Span) -> tuple[str, float, str]:
         """The last part of a path, the height at which it comes in, and the head of the arrow."""
-        box, shift = placed.frame(span), self._shift("enter", placed, span)
+        is_right = self.arrangement.is_stacked and not self.arrangement.enters_above(span)
+        box, shift = placed.frame(span), self._shift("right" if is_right else "enter", placed, span)
         if self.arrangement.enters_above(span):
             y = box.y - HEAD - LANE * self._take("above", placed.grid.name, span.pane.lead, span.top)
             x = box.center + shift

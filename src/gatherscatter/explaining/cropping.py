@@ -48,7 +48,8 @@ def _crop_axis(size: int, wanted: list[int], most: int, is_whole: bool) -> tuple
     if size <= most:
         return tuple(range(size))
     if is_whole and not wanted:
-        return tuple(sample_positions(size)) if len(sample_positions(size)) <= most else sample_positions(size)[:most]
+        sampled = sample_positions(size)
+        return sampled if len(sampled) <= most else (*range(most - 1), size - 1)
     ends = [*range(most - 2), size - 1] if not wanted else [0, size - 1]
     kept = sorted({*wanted[: max(1, most - 2)], *(ends if most > 2 else ())})
     filled = [*kept, *(n for n in range(most) if n not in kept)]

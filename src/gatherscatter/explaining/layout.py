@@ -103,9 +103,10 @@ class PlacedGrid:
         )
 
     def tip(self, span: Span) -> float:
-        """Where an arrow from the left ends: in front of the number of the row."""
-        label = _row_label(self.grid, span.bottom)
-        return self.frame(span).x - (16 + 6.8 * len(label) if label else 2)
+        """Where an arrow from the left ends: in front of the number of the row and of the bar of its batch entry."""
+        label, box = _row_label(self.grid, span.bottom), self.frame(span)
+        bars = [bar.x - 3 for bar, _ in self.bars if bar.y <= box.middle <= bar.bottom]
+        return min([box.x - (16 + 6.8 * len(label) if label else 2), *bars])
 
     def frame(self, span: Span) -> Box:
         """The rectangle around the cells of a span."""

@@ -43,7 +43,7 @@ def _values(explanation: Explanation) -> dict[str, Any]:
     call, drawn = explanation.call, explanation.drawing
     is_cut = drawn.total > len(explanation.trace)
     return {
-        "heading": heading(call),
+        "heading": heading(call) + ("" if call.error is None else ": fails"),
         "sentence": sentence(call),
         "shape_rules": explanation.shape_rules,
         "error": "" if call.error is None else f"{type(call.error).__name__}: {call.error}"[:2000],

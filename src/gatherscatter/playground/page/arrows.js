@@ -61,7 +61,7 @@ function arrow(from, to, kind, blocks, taken) {
     taken.set(key, (taken.get(key) ?? 0) + 1);
     return taken.get(key) - 1;
   };
-  const [out, y1] = leave(from, count);
+  const [out, y1] = leave(from, blocks.vertical, count);
   const [into, y2, head] = enter(to, blocks.vertical, count);
   const [right, left] = blocks.vertical ? [blocks.right, blocks.right] : [from.block.right, to.block.left];
   const bend = blocks.vertical ? right + 16 + 5 * (count("bends") % 7) : (right + left) / 2;
@@ -73,8 +73,8 @@ function arrow(from, to, kind, blocks, taken) {
 const SHIFTS = [0, 5, -5, 10, -10];
 
 // The first part of a path, and the height at which it goes on to the right.
-function leave({ x, y, width, height, block, isLast }, count) {
-  const shift = SHIFTS[count("leave", block.role, x, y) % SHIFTS.length];
+function leave({ x, y, width, height, block, isLast }, vertical, count) {
+  const shift = SHIFTS[count(vertical && isLast ? "right" : "leave", block.role, x, y) % SHIFTS.length];
   if (isLast) return [`M${x + width},${y + height / 2 + shift}`, y + height / 2 + shift];
   const lane = y + height + LANE * (1 + (count("below", block.role, y + height) % 3));
   return [`M${x + width / 2 + shift},${y + height}V${lane}`, lane];
@@ -82,7 +82,7 @@ function leave({ x, y, width, height, block, isLast }, count) {
 
 // The last part of a path, the height at which it comes in, and the head.
 function enter({ x, y, width, height, block, isFirst, isLast }, vertical, count) {
-  const shift = SHIFTS[count("enter", block.role, x, y) % SHIFTS.length];
+  const shift = SHIFTS[count(vertical && isLast ? "right" : "enter", block.role, x, y) % SHIFTS.length];
   const headOf = (tipX, tipY, dx, dy) =>
     `M${tipX},${tipY} L${tipX - dx * HEAD + dy * 3.5},${tipY - dy * HEAD + dx * 3.5} L${tipX - dx * HEAD - dy * 3.5},${tipY - dy * HEAD - dx * 3.5} z`;
   const middle = y + height / 2 + shift;
