@@ -38,7 +38,7 @@ napoleon_use_rtype = False
 napoleon_custom_sections = ["Source"]
 
 html_theme = "furo"
-html_title = f"gatherscatter {release}: gather and scatter for NumPy"
+html_title = "gatherscatter: gather and scatter for NumPy"
 html_favicon = "static/favicon.svg"
 html_search_scorer = str(HERE / "static" / "search_order.js")
 html_static_path = ["static"]

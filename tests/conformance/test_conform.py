@@ -468,6 +468,8 @@ def test_the_command(tmp_path: Path) -> None:
     ours = tmp_path / "ours.json"
     succeed("conform", "--runtime", "gatherscatter", *options[3:], "--json", ours)
     both = succeed("conform", "--from", file, "--from", ours, "--json", tmp_path / "both.json")
+    assert succeed("conform", "--from", file, "--json", tmp_path / "both.json", "--overwrite")
+    both = succeed("conform", "--from", file, "--from", ours, "--json", tmp_path / "both.json", "--overwrite")
     assert re.search(r"^op version +numpy +gatherscatter$", both, re.MULTILINE)
     assert [info["name"] for info in read_json(tmp_path / "both.json")["runtimes"]] == ["numpy", "gatherscatter"]
 

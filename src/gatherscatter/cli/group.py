@@ -149,10 +149,11 @@ def _escape_unencodable() -> None:
 
 def refuse_others(ctx: click.Context, option: str, allowed: Sequence[str]) -> None:
     """Raise a usage error if options are given that have no effect together with ``option``."""
+    allowed = (option, *allowed, "--overwrite", "--traceback")
     given: dict[str, str] = {}
     for parameter in ctx.command.params:
         name, text = parameter.name or "", parameter.opts[0]
-        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and text not in (option, *allowed):
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and text not in allowed:
             given[name] = f"{given[name]} or {text}" if name in given else text
     if given:
         raise click.UsageError(f"{option} takes all other options from the file: omit {', '.join(given.values())}")

@@ -13,7 +13,7 @@ class OnnxReference(Runtime):
     """``onnx.reference.ReferenceEvaluator``."""
 
     name: ClassVar[str] = "onnx-reference"
-    title: ClassVar[str] = "ONNX ReferenceEvaluator"
+    title: ClassVar[str] = "ONNX reference evaluator"
     package: ClassVar[str] = "onnx"
     modules: ClassVar[tuple[str, ...]] = ("onnx",)
     setup: ClassVar[str] = f"{IMPORTS}\nfrom onnx.reference import ReferenceEvaluator"
