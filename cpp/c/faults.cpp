@@ -98,7 +98,7 @@ gatherscatter_status* shape_fault(const char* op, const Operation& operation, co
     const int64_t batched = operation.batch_dims < 0 ? batch + indices.rank : batch;
     const bool is_nd = operation.kernel == Kernel::gather_nd || operation.kernel == Kernel::scatter_nd;
     std::string advice;
-    if (updates && can_be_broadcast(*updates, slots))
+    if (std::string_view(fault) == "updates_shape" && updates && can_be_broadcast(*updates, slots))
         advice = format_sentence("parts.broadcast", {{"slots", slots}});
     else if (is_nd && is_one_tuple(fault, shapes, batch))
         advice = format_sentence("parts.one_tuple", {{"k", k}});

@@ -34,8 +34,8 @@ struct RowPairs {
 bool supports_dots(DType);
 
 // out[m] = the sum of a[rows_of_a[m], c] * b[rows_of_b[m], c] over all columns c. Column c belongs to partial sum c %
-// 16. The 16 partial sums are added in pairs, i and i + 8 first. Halves are multiplied and added in float. False means
-// the same as above.
+// 16. The 16 partial sums are added in pairs, i and i + 8 first. Halves are multiplied and added in float. False: a row
+// number is out of range, or the call has to stop. The contents of `out` are then undefined.
 [[nodiscard]] bool dot_rows(const RowPairs&, std::byte* out);
 
 }  // namespace gs

@@ -65,7 +65,8 @@ struct GroupReduction {
 bool supports_group_reduction(const Combine&, bool members);
 
 // Computes all reductions in one pass over the updates. Without updates, a sum is 0, a product is 1, and a minimum or
-// maximum is 0 with member number `count`. False means the same as above.
+// maximum is 0 with member number `count`. False: the groups were not made by `group`, or the call has to stop. The
+// results are then undefined.
 [[nodiscard]] bool reduce_groups(const Groups&, const std::byte* updates, int64_t width,
                                  const std::vector<GroupReduction>&);
 

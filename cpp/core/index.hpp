@@ -61,7 +61,8 @@ struct Rule {
                            // their own meaning
 };
 
-// The numbers of the next n rows to move. The numbers from there up to `known` belong to the rows after them.
+// Numbers of rows. Rows row[0] to row[n - 1] are moved next. Rows row[n] to row[known - 1] follow them and are only
+// prefetched.
 struct RowNumbers {
     int64_t* row;
     int64_t n, known;

@@ -12,8 +12,8 @@
 
 namespace gs {
 
-// Box elements from `element` on, and their positions on the axis (-1: none). The place in data of element i of the run
-// is base + rows.row[i] * stride + i * step.
+// A run: consecutive elements of the box, from number `element` on. rows.row[i] is the position of element i along the
+// axis (-1: the index is skipped). Its place in data is base + rows.row[i] * stride + i * step.
 struct Run {
     int64_t element;
     RowNumbers rows;

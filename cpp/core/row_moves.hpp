@@ -102,12 +102,14 @@ struct ApplyOptions {
 };
 ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 
-// Combines the n updates of one row. `order` names them, and up to `known` it names the updates that come next. There
-// are `count` updates in all. False: `order` names an update that does not exist.
+// The updates of one row: order[0] to order[n - 1] are their numbers. order[n] to order[known - 1] are the numbers of
+// the next updates, which are prefetched. All numbers must be below `count`, the number of all updates.
 struct Members {
     const int64_t* order;
     int64_t n, known, count;
 };
+
+// Combines the updates of one row. False: a number in `order` is out of range.
 using CombineGroup = bool (*)(std::byte* row, const std::byte* updates, const Members&, int64_t width, bool replace);
 CombineGroup group_combiner(const Combine&);
 
@@ -117,7 +119,8 @@ using ExtremumOfGroup = bool (*)(std::byte* row, int64_t* member, const std::byt
                                  int64_t width, bool replace);
 ExtremumOfGroup extremum_finder(const Combine&);
 
-// The number of lines of batch and outer that share a block of indices. If there is only one block, all lines share it.
+// The number of lines that share a block of resolved indices. A line is one position in the batch and outer dims of the
+// rows form. If there is only one block, all lines share it.
 inline int64_t lines_per_block(int64_t count) { return count <= block ? INT64_MAX / 2 : max_lines; }
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// The ranges of rows that stretches of the indices name. If the indices are partly in order, threads can divide the
-// indices, although each thread owns destinations.
+// Spans: the range of rows that each block of `span_tuples` consecutive tuples names. If the indices are partly in
+// order, most spans belong to one owner. Threads can then divide the indices as well as the destinations.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,8 @@ struct ComplexPair {
     friend ComplexPair operator-(ComplexPair a, ComplexPair u) { return {a.real - u.real, a.imag - u.imag}; }
 };
 
-// The exponent of the last place of the smallest number, the exponent of the first number beyond the largest, and the
-// bits of precision.
+// The powers of two that limit a format: its smallest number is 2^lowest, and all its numbers are below 2^highest.
+// `precision` is the number of significant bits.
 template <class T>
 struct Format;
 template <>

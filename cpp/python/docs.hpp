@@ -9,8 +9,8 @@ inline constexpr const char* gather =
 
 Take whole slices of ``data`` along ``axis``.
 
-``out[B + O + I] = data[B + O + (indices[B + I],)]``. Here B is a position in the batch dims, O one in the dims of
-``data`` between the batch dims and the axis, and I one in the remaining dims of ``indices``.
+``out[B + O + I] = data[B + O + (indices[B + I],)]``. B, O and I are tuples of positions: B in the batch dims, O in the
+dims of ``data`` between the batch dims and the axis, and I in the remaining dims of ``indices``.
 
 Parameters
 ----------
@@ -96,8 +96,9 @@ inline constexpr const char* gather_nd =
 
 Take elements or slices named by index tuples.
 
-``out[B + J] = data[B + tuple(indices[B + J])]``. The last dim of ``indices`` holds the index tuples. B is a position in
-the batch dims, and J one in the dims between them and the last. An empty tuple names all of ``data[B]``.
+``out[B + J] = data[B + tuple(indices[B + J])]``. The last dim of ``indices`` holds the index tuples. B and J are tuples
+of positions: B in the batch dims, and J in the dims of ``indices`` between the batch dims and the last dim. An empty
+index tuple names all of ``data[B]``.
 
 Parameters
 ----------
@@ -143,23 +144,24 @@ indices : array of any integer type, any shape
 updates : array, shape exactly ``data.shape[:axis] + indices.shape + data.shape[axis+1:]``
 axis : int in [-r, r-1]
 reduction : {'none', 'add', 'sub', 'mul', 'min', 'max', 'mean'}
-    'none' overwrites the element; of several updates to one element, the last in row-major order wins. The others
-    combine all contributions in row-major order and round to the element type after each. Integers wrap. 'mean'
-    divides once by the number of contributions; means of integers are exact, rounded down. 'min' and 'max' propagate
-    NaN. For bool, 'add' is or, 'mul' is and, 'sub' is xor. For strings, 'add' concatenates.
+    How an element and its updates are combined. 'none': the last update in row-major order replaces the element. The
+    other reductions combine all contributions in row-major order, and round to the element type after each. Integers
+    wrap. 'mean' adds up all contributions and divides once. The mean of integers is exact, and then rounded down. 'min'
+    and 'max' propagate NaN. For bool, 'add' is or, 'mul' is and, 'sub' is xor. For strings, 'add' concatenates.
 include_self : bool
     Whether the element of ``data`` is one of the contributions. Elements without updates keep their value in any case.
 accumulate : {'step', 'wide', 'exact'}
-    How 'add', 'sub' and 'mean' add up floats. 'step': in their own type, rounded after each contribution. 'wide': in a
-    wider type (float32 for halves, float64 for float32, pairs of float64 for float64), and the sum or mean is rounded
-    once; 'mul' of halves is computed in float32. 'exact': the sum or mean of the real numbers, rounded once to nearest
-    even, in any order; it is not defined for complex numbers, nor for 'mul' of floats. Integers are always exact,
-    modulo 2^N.
+    How 'add', 'sub' and 'mean' add up floats. 'step': in the element type, rounded after each contribution. 'wide': in
+    a wider type, and the sum or mean is rounded once. The wider type is float32 for float16 and bfloat16, float64 for
+    float32, and a pair of float64 for float64. 'mul' of float16 and bfloat16 is then computed in float32. 'exact': the
+    sum or mean of the real numbers, rounded once to nearest even, for any order of the contributions. 'exact' is not
+    defined for complex numbers, nor for 'mul' of floats. Integers are always exact, modulo 2^N.
 mode : {'raise', 'wrap', 'clip', 'drop'}
     How to treat an index that is out of range: as in `gather`, or 'drop' to skip its update.
 out : array, optional
-    The array to write the result to, of the shape and type of ``data``. ``out=data`` updates ``data`` in place (through
-    a copy, if it is small compared with the indices). It does not change if the call raises an error.
+    The array to write the result to, of the shape and type of ``data``. It does not change if the call raises an error.
+    ``out=data`` updates ``data`` in place. If ``data`` is small compared with the indices, the result is first computed
+    in a copy.
 num_threads : int >= 1, optional
     The largest number of threads for this call; the default is `gatherscatter.num_threads()`. The result does not
     depend on it.
@@ -347,8 +349,9 @@ inline constexpr const char* describe_bags =
 
 inline constexpr const char* sum_matches =
     "sum_matches($module, values, keys, targets, starts, rows, num_threads, /)\n--\n\n"
-    "Each bag has a row of targets. For each element of it, sum the values among the rows of the bag whose keys are "
-    "equal to it. Without values, count them. None if starts or rows are out of range.";
+    "Each bag has a row of targets. For each target, sum the values of the bag's members in this column whose keys are "
+    "equal to the target. If values is None, count these members. The result is None if starts or rows are out of "
+    "range.";
 
 inline constexpr const char* dot_rows =
     "dot_rows($module, a, b, rows_of_a, rows_of_b, num_threads, /)\n--\n\n"

@@ -201,7 +201,7 @@ def shape_fault(
     rank, k = len(data), sum(indices[-1:])
     batch = batch_dims + (len(indices) if batch_dims < 0 else 0)
     rule = "rule_nd" if kernel.endswith("nd") else "rule_elements" if kernel.endswith("elements") else "rule_axis"
-    if updates is not None and _can_be_broadcast(updates, slots):
+    if fault == "updates_shape" and updates is not None and _can_be_broadcast(updates, slots):
         advice = format_sentence("parts", "broadcast", slots=slots)
     elif kernel.endswith("nd") and _is_one_tuple(fault, indices, updates, slots, batch_dims):
         advice = format_sentence("parts", "one_tuple", k=k)

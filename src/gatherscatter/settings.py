@@ -66,7 +66,16 @@ def pool_limit() -> int:
 
 
 def pool_size() -> int:
-    """Return the number of bytes of freed results that the pool keeps now."""
+    """Return the number of bytes that the pool keeps now. See `pool_limit`.
+
+    Returns
+    -------
+    int, at most `pool_limit`
+
+    >>> import gatherscatter as gs
+    >>> 0 <= gs.pool_size() <= gs.pool_limit()
+    True
+    """
     return _core.pool_size()
 
 

@@ -104,7 +104,7 @@ def test_a_crash_is_blamed_on_the_case_that_broke_the_worker() -> None:
     [
         ("Uninitialised", PLAIN, "holds bytes 0x"),
         ("Uninitialised", replace(PLAIN, id="bytes", type="bool", inputs=(np.zeros(99, bool), PLAIN.inputs[1],
-          np.ones(1, bool)), expected=(np.arange(99) == 1,)), "changes with what unused memory is filled with"),
+          np.ones(1, bool)), expected=(np.arange(99) == 1,)), "depends on the bytes with which unused memory"),
         ("ReadsBeside", READ, "holds bytes 0x"),
         ("WritesBeside", PLAIN, "memory beside an input was written to"),
         ("ChangesInput", PLAIN, "an input was changed"),
@@ -245,7 +245,7 @@ def test_a_gather_that_changes_has_read_foreign_memory() -> None:
     found = judge(case, [returned([5], [6])])
     assert (found.verdict, found.message) == (
         "out-of-bounds memory",
-        "2 different results in 2 runs, and nothing to race for",
+        "2 different results in 2 runs, although threads can't race",
     )
 
 
@@ -467,8 +467,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert {case["op"] for case in report["cases"]} == {"onnx.GatherElements-11", "onnx.GatherElements-13"}
     ours = tmp_path / "ours.json"
     succeed("conform", "--runtime", "gatherscatter", *options[3:], "--json", ours)
-    both = succeed("conform", "--from", file, "--from", ours, "--json", tmp_path / "both.json")
-    assert succeed("conform", "--from", file, "--json", tmp_path / "both.json", "--overwrite")
+    succeed("conform", "--from", file, "--json", tmp_path / "both.json")
     both = succeed("conform", "--from", file, "--from", ours, "--json", tmp_path / "both.json", "--overwrite")
     assert re.search(r"^op version +numpy +gatherscatter$", both, re.MULTILINE)
     assert [info["name"] for info in read_json(tmp_path / "both.json")["runtimes"]] == ["numpy", "gatherscatter"]

@@ -153,7 +153,7 @@ def test_command(tmp_path: Path) -> None:
 
 
 def test_command_refuses_what_does_not_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "only --op goes with it" in fail("conform", "--search", "1", "--kind", "plain")
+    assert "the only filter that it accepts is --op" in fail("conform", "--search", "1", "--kind", "plain")
     assert "there is no operator 'nil'" in fail("conform", "--runtime", "numpy", "--search", "1", "--op", "nil")
     line = ("conform", "--runtime", "numpy", "--search", "1", "--op", "openvino.GatherTree")
     assert "numpy has no op version like openvino.GatherTree" in fail(*line)

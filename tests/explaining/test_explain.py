@@ -149,7 +149,7 @@ def test_names_that_are_none_raise() -> None:
         gs.explain(sorted, [1])
     with pytest.raises(TypeError, match="op must be a name"):
         gs.explain(3, [1])  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="out is not taken"):
+    with pytest.raises(TypeError, match="out is not allowed"):
         gs.explain("gather", [1], [0], out=np.zeros(1))
 
 

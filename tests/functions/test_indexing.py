@@ -348,3 +348,16 @@ def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert adds * 1000 <= data[0] <= (adds + len(stopped)) * 1000
+
+
+def test_a_place_without_a_key_is_not_iterable() -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        list(gs.at(np.zeros(3)))  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"not (a container|iterable)"):
+        _ = 5 in gs.at(np.zeros(3))  # type: ignore[operator]
+
+
+def test_an_error_about_the_key_is_a_single_traceback() -> None:
+    with pytest.raises(IndexError, match=r"^at\.add: key\[0\]\[2\] = 3") as error:
+        gs.at(np.zeros(3))[np.array([1, 2, 3])].add(np.ones(3))
+    assert error.value.__suppress_context__

@@ -108,7 +108,7 @@ def test_out_of_a_gather() -> None:
     [
         (lambda: gs.prepare([3], 3), OpIndexError, r"prepare: indices\[0\] = 3 is out of range"),
         (lambda: gs.prepare([0.5], 3), OpTypeError, "indices must be integers"),
-        (lambda: gs.prepare([[0, 0]], (3,)), OpValueError, "hold no tuples into shape"),
+        (lambda: gs.prepare([[0, 0]], (3,)), OpValueError, "are not tuples for shape"),
         (lambda: gs.prepare([0], (3, 2), axis=2), OpValueError, "axis 2 is out of range"),
         (lambda: gs.prepare([9], (3, 5), axis=1), OpIndexError, "for axis 1 of data with size 5"),
         (lambda: gs.prepare(np.zeros((0, 2), int), (2**40, 2**40)), OpValueError, "more elements than can be counted"),
@@ -192,7 +192,7 @@ def test_of_equal_values_the_first_counts_and_of_nan_too() -> None:
 
 def test_reduce_refuses_what_it_does_not_know() -> None:
     edges = gs.prepare([0, 1], 2)
-    with pytest.raises(ValueError, match=r"prepare: reductions must be among 'sum', .* not 'median'"):
+    with pytest.raises(ValueError, match=r"prepare: reductions must be one of 'sum', .* not 'median'"):
         edges.reduce(np.ones(2), ("sum", "median"))
     with pytest.raises(TypeError, match="the mean of int64 can't be computed in one pass"):
         edges.reduce(np.ones(2, int), "mean")
@@ -231,7 +231,7 @@ def test_groups_take_updates_of_any_layout_but_no_other_shape() -> None:
 
 def test_what_shapes_and_indices_may_be() -> None:
     assert gs.prepare(np.array([3]), np.int64(5)).rows.tolist() == [3]
-    with pytest.raises(OpValueError, match="hold no tuples"):
+    with pytest.raises(OpValueError, match="are not tuples"):
         gs.prepare(3, (5, 2))
     with pytest.raises(OpValueError, match="more elements than can be counted"):
         gs.prepare(np.zeros((1, 2), int), (2**32, 2**31))

@@ -25,12 +25,12 @@ def test_a_module_shows_what_is_public(name: str) -> None:
     module = importlib.import_module(f"gatherscatter.{name}")
     assert set(module.__all__) <= set(dir(module))
     modules = {shown for shown in dir(module) if isinstance(getattr(module, shown), types.ModuleType)}
-    assert modules <= {"segment"}
+    assert modules <= {"backend", "segment"}  # modules that users import
 
 
 def test_the_package_shows_what_it_imports_when_needed() -> None:
     assert {"explain", "torch", "jax", "dask", "xarray", "zarr", "at", "__version__"} <= set(dir(gs))
-    assert {"InferenceSession", "reference_ops"} <= set(dir(gs.onnx))
+    assert {"InferenceSession", "backend", "reference_ops"} <= set(dir(gs.onnx))
     assert {"convert", "extensions", "op_class"} <= set(dir(gs.openvino))
 
 

@@ -76,7 +76,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.gather(F85, [0, 7], axis=1),
         IndexError,
         "gather: indices[1] = 7 is out of range for axis 1 of data with size 5 (valid: -5..4); "
-        "the largest index is the last one of axis 0: is this the right axis?",
+        "the largest index is the last valid index of axis 0: did you mean that axis?",
     ),
     (
         lambda: gs.gather(F8, np.array([0, 2**64 - 1], np.uint64)),
@@ -260,6 +260,18 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.set_num_threads("2"),  # type: ignore[arg-type]
         TypeError,
         "set_num_threads: n must be an integer, not '2'",
+    ),
+    (
+        lambda: gs.scatter_nd(F8, [1, 3], 1.0),
+        ValueError,
+        "scatter_nd: index tuples of length 2 are too long: data has rank 1, and batch_dims is 0; one-dimensional "
+        f"indices are one tuple: for 2 separate indices, pass indices[:, None] (data {F8.shape}, indices (2,), updates ())",
+    ),
+    (
+        lambda: gs.prepare([0, 1], 3).reduce(np.ones(2), "prod"),
+        ValueError,
+        "prepare: reductions must be one of 'sum', 'mul', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', not "
+        "'prod'; did you mean 'mul'?",
     ),
     (lambda: gs.set_num_threads(0), ValueError, "set_num_threads: n must be at least 1, not 0"),
     (lambda: gs.set_pool_limit(-1), ValueError, "set_pool_limit: bytes must be at least 0, not -1"),

@@ -621,5 +621,5 @@ def test_what_an_embedding_bag_does_not_do_is_refused(option: dict[str, Any]) ->
         gst.EmbeddingBag.from_pretrained(torch.ones(10, 4), **option)
     with pytest.raises(OpValueError, match="mode must be one of 'sum', 'mean', 'max', not 'add'"):
         gst.EmbeddingBag(10, 4, mode="add")
-    with pytest.raises(NotImplementedError, match="per_sample_weights go with mode='sum' only, not 'mean'"):
+    with pytest.raises(NotImplementedError, match="per_sample_weights is allowed only with mode='sum', not 'mean'"):
         gst.EmbeddingBag(10, 4)(torch.zeros(1, 2, dtype=torch.int64), per_sample_weights=torch.ones(1, 2))

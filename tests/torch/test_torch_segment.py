@@ -511,7 +511,7 @@ def test_errors() -> None:
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("sum", "median"))
     with pytest.raises(ValueError, match="reduce has 'max' twice"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, reduce=("max", "max"))
-    with pytest.raises(ValueError, match="can't begin with one out"):
+    with pytest.raises(ValueError, match="out is allowed only with a single reduction"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 0, torch.zeros(2, 9), reduce=("max", "sum"))
     with pytest.raises(IndexError, match="dim 2 is out of range"):
         segment.scatter(src, torch.tensor([0, 1, 1]), 2)

@@ -159,10 +159,10 @@ SHAPE_ERRORS: dict[str, Callable[[], Any]] = {
         torch.ones(2), POINTERS, torch.zeros(7)
     ),
     "scatter: dim_size must be at least 0, not -1": lambda: segment.scatter(SRC, INDEX, dim_size=-1),
-    "scatter: the largest index is -2, which does not tell dim_size; give dim_size": lambda: segment.scatter(
-        SRC, integers(-2, -3, -2)
+    "scatter: dim_size is missing, and all indices are negative (the largest is -2); give dim_size": (
+        lambda: segment.scatter(SRC, integers(-2, -3, -2))
     ),
-    "scatter: dim_size is missing, and index has no values here that it could be found from; give dim_size": (
+    "scatter: dim_size is missing, and index has no values here from which it could be computed; give dim_size": (
         lambda: vmap(lambda index: segment.scatter(SRC, index))(torch.stack([INDEX, INDEX]))
     ),
     "scatter: out is a leaf tensor with requires_grad, which can't be written to; use out.clone()": (
@@ -302,7 +302,11 @@ def test_so_they_are_by_the_array_functions_and_by_embedding_bags(kind: str) -> 
 
 
 def test_values_that_are_no_tensors() -> None:
-    for value in (None, ["a"], [[1.0], [2.0, 3.0]]):
+    with pytest.raises(OpTypeError, match=r"^gather: data is missing"):
+        gst.gather(None, [0])
+    with pytest.raises(OpTypeError, match=r"^gather: data is a masked array"):
+        gst.gather(np.ma.masked_array([1.0, 2.0], [0, 1]), [0])
+    for value in (["a"], [[1.0], [2.0, 3.0]]):
         with pytest.raises(OpTypeError, match=r"^gather: data can't be made a tensor: "):
             gst.gather(value, [0])
     bag = gst.EmbeddingBag(3, 2, mode="sum")

@@ -304,3 +304,34 @@ def test_dimensions_without_labels() -> None:
         gsx.gather(CUBE, y=slice(1), method="exact")
     with pytest.raises(OpTypeError, match="indices must be a mapping from dimensions to indices, not list"):
         gsx.gather(CUBE, [0])
+
+
+def test_an_index_of_pandas_adds_no_coordinate() -> None:
+    cube = xr.DataArray(np.arange(3.0), dims="x", coords={"x": [10, 20, 30]})
+    index = pd.Series([1, 2], index=[5, 6])
+    for data in (cube, cube.drop_vars("x")):
+        assert gsx.gather(data, x=index).identical(data.isel(x=index))
+
+
+def test_labels_that_sel_takes_in_another_way_are_refused() -> None:
+    hours = pd.date_range("2020-01-01", periods=48, freq="h")
+    data = xr.DataArray(np.arange(48.0), dims="time", coords={"time": hours})
+    with pytest.raises(TypeError, match=r"'2020-01-02' along 'time' can mean a period; give a datetime64"):
+        gsx.gather(data, time="2020-01-02", method="exact")
+    assert gsx.gather(data, time=["2020-01-02"], method="exact").item() == 24
+    with pytest.raises(TypeError, match=r"the slice along 'time' must have integers; .* use data\.sel"):
+        gsx.gather(data, time=slice("2020-01-01", "2020-01-02"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted", "end"),
+    [
+        (["a", "b", "c"], "q", r"\(labels: a\.\.c\)"),
+        ([30, 10, 20], 11, r"\(3 labels, not sorted\)"),
+        ([10, 20, 30], 11, r"\(labels: 10\.\.30\); method='nearest' takes the closest label"),
+    ],
+)
+def test_nearest_is_suggested_only_where_it_works(labels: list[object], wanted: object, end: str) -> None:
+    data = xr.DataArray(np.arange(3.0), dims="x", coords={"x": labels})
+    with pytest.raises(IndexError, match=f"{end}$"):
+        gsx.gather(data, x=wanted, method="exact")

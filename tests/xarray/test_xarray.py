@@ -121,7 +121,7 @@ def test_an_array_without_names_has_the_last_dimensions() -> None:
     expected = DATA.copy(deep=True)
     expected[{"t": 1}] = box
     xr.testing.assert_identical(gsx.scatter(DATA, {"t": 1}, box), expected)
-    with pytest.raises(ValueError, match="updates have 3 dimensions, but there are 2: 'y': 3, 'x': 4"):
+    with pytest.raises(ValueError, match="updates have 3 dimensions, but at most 2 fit: 'y': 3, 'x': 4"):
         gsx.scatter(DATA, {"t": 1}, box[None])
 
 
@@ -257,7 +257,9 @@ def test_errors() -> None:
         gsx.gather(DATA, {"y": [0.5]})
     with pytest.raises(TypeError, match="must be a DataArray or a Dataset, not ndarray"):
         gsx.gather(DATA.values, {"y": [0]})
-    with pytest.raises(ValueError, match="updates have a dimension 'q' of 2; there are 't': 2, 'p': 1, 'x': 4"):
+    with pytest.raises(
+        ValueError, match="a dimension 'q' of size 2; the dimensions must be among 't': 2, 'p': 1, 'x': 4"
+    ):
         gsx.scatter(DATA, {"y": of(0, dims="p")}, of(1.0, 2.0, dims="q"))
     other_years = xr.DataArray([0, 1], dims="t", coords={"t": [2, 1]})
     with pytest.raises(ValueError, match="coordinates of data and of the indices conflict"):

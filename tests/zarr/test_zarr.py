@@ -615,6 +615,14 @@ def test_a_named_job_is_done_once(tmp_path: Path) -> None:
     assert array[1] == 12
 
 
+def test_unknown_keywords_are_answered_with_right_ones(tmp_path: Path) -> None:
+    array = stored(tmp_path / "z", np.zeros(3), (2,))
+    with pytest.raises(TypeError, match=r"^gather\(\) .* argument 'dim'; did you mean 'axis'\?$"):
+        gsz.gather(array, [0], dim=0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^scatter_nd\(\) .* 'reduce'; did you mean 'reduction'\?$"):
+        gsz.scatter_nd(array, [[0]], [1.0], reduce="add")  # type: ignore[call-arg]
+
+
 def test_a_script_of_named_jobs_starts_again_after_an_interruption(tmp_path: Path) -> None:
     array = stored(tmp_path / "z", np.zeros(6), (2,))
 

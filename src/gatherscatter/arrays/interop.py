@@ -157,7 +157,8 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     check_tensor(op, name, tensor)
     if tensor.requires_grad and torch.is_grad_enabled():
         text = (
-            f"{op}: {name} has a gradient, which would be lost; use .detach(), or the functions of gatherscatter.torch"
+            f"{op}: {name} has a gradient, which would be lost; use .detach(), or a differentiable function of "
+            "gatherscatter.torch"
         )
         raise OpTypeError(text, op=op, input=name)
     try:

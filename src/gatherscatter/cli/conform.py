@@ -136,7 +136,7 @@ def command(
     from gatherscatter.conformance.runtimes import installed
 
     if minutes is not None and any(values for name, values in filters.items() if name != "ops"):
-        raise click.UsageError("--search tests random calls: of the filters, only --op goes with it")
+        raise click.UsageError("--search tests random calls: the only filter that it accepts is --op")
     before = read_report("--against", against) if against else None
     if earlier:
         refuse_others(context, "--from", (*_OUTPUTS, "--against", "--fail-on"))

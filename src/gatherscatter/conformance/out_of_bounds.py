@@ -30,9 +30,9 @@ def out_of_bounds_memory(case: Case, runs: Sequence[Runs]) -> str:
     if len(everything) < 2:
         return ""
     if all(len(each) == 1 for each in workers) and min(map(len, results)) > 1:
-        return "the result changes with what unused memory is filled with"
+        return "the result depends on the bytes with which unused memory is filled"
     if case.expected is None or table.op(case.op).kernel.startswith("gather"):
-        return f"{len(everything)} different results in {sum(map(len, results))} runs, and nothing to race for"
+        return f"{len(everything)} different results in {sum(map(len, results))} runs, although threads can't race"
     return ""
 
 

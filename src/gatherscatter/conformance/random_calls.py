@@ -1,7 +1,8 @@
-"""The random calls of the tests: what they choose from, each with its reason, wherever the choices come from.
+"""The random calls of the tests. The decisions come from a source in `gatherscatter.conformance.random_source`.
 
-Values are drawn as raw bytes that choose from a short pool of telling values: that is fast, shrinks to the first
-value of the pool, and puts NaN next to -0.0 far more often than drawing floats would.
+Each element of an array is chosen by a byte from a short list of values (the pool) on which errors are likely. This is
+fast. Hypothesis shrinks elements to the first value of the pool. NaN and -0.0 meet much more often than among random
+floats.
 """
 
 from __future__ import annotations
@@ -123,13 +124,14 @@ def change_layout(array: np.ndarray, layout: str) -> np.ndarray:
 
 
 def draw_layout(c: Choices) -> str:
-    """Mostly plain: every other layout is also gone through by name in test_layouts.py."""
+    """Draw a layout. Most are plain, because test_layouts.py tests each of the others by name."""
     return str(c.pick(("C",) * 4 + LAYOUTS))
 
 
 # ------------------------------------------------------------------------------------------- shapes and indices
 
-# One and zero are the sizes at which strides and broadcasting go wrong; 200 is in test_rulings (int8 indices).
+# Errors in strides and broadcasting are most likely at the sizes 1 and 0. test_rulings.py has an axis of 200 elements
+# with int8 indices.
 DIMENSIONS = (2, 3, 1, 4, 2, 3, 4, 1, 2, 3, 2, 3, 0)
 
 
@@ -162,15 +164,15 @@ def index_array(
     return np.array(flat, name).reshape(shape)
 
 
-# Sizes of one axis, and numbers of indices into it, with which a core of small thresholds (cpp/core/sizes.hpp) fills
-# several blocks, spans, parcels and groups; the other axes are short.
+# Sizes of one axis, and numbers of indices into it. They fill several blocks, spans, parcels and groups if the core is
+# built with small thresholds (cpp/core/sizes.hpp). The other axes are short.
 LONG_AXES = (20, 9, 40, 64)
 MANY_INDICES = (40, 33, 64, 97)
 ORDERS = ("any", "ascending", "descending", "runs", "apart", "nearly ascending")
 
 
 def draw_long_shape(c: Choices) -> tuple[tuple[int, ...], int]:
-    """A shape with one long axis, and which one that is."""
+    """Draw a shape with one long axis. Return the shape and this axis."""
     n = 1
     before: list[int] = []
     after: list[int] = []
@@ -232,10 +234,10 @@ class Traits(NamedTuple):
     equal: bool = False  # GatherElements-6: equal sizes off the axis
     batches: bool = True
     axis_limited: bool = False  # ScatterElementsUpdate-3
-    mode: str = "linear"  # TensorScatter: with a ring buffer every write index is legal
+    mode: str = "linear"  # of TensorScatter. If it is "circular", every write index is legal
     many: bool = False  # a long axis and many indices
-    plain: bool = False  # legal indices in C-contiguous arrays, for laws that have no room for more
-    inputs: tuple[str, ...] = ()  # of the operators that reduce bags, which differ in these
+    plain: bool = False  # only legal indices in C-contiguous arrays
+    inputs: tuple[str, ...] = ()  # the inputs of an operator that reduces bags
 
 
 def kernel_call(c: Choices, traits: Traits) -> RandomCall:
@@ -278,7 +280,10 @@ def _box(c: Choices, shape: tuple[int, ...], axis: int, t: Traits) -> tuple[int,
 
 
 def _many_elements(c: Choices, t: Traits, bad: bool) -> RandomCall:
-    """A box that is long on the axis or beside it, and may say the same for whole slices."""
+    """Draw a box of indices with one long dimension: the axis, or the dimension before it.
+
+    All indices of a slice may be equal.
+    """
     shape, axis = draw_long_shape(c)
     beside = len(shape) > 1 and c.pick((False, True))
     box = [c.integer(1, n) if c.pick((False, False, True)) else n for n in shape]
@@ -370,7 +375,7 @@ def _gather_tree(c: Choices, t: Traits, bad: bool) -> RandomCall:
 
 
 def _gather_reduce(c: Choices, t: Traits, bad: bool) -> RandomCall:
-    """Members and bags for the inputs that an operator has; one of these holds a bad value."""
+    """Draw the members and bags of an operator, in the form of its inputs. With `bad`, one input has a bad value."""
     shape, names = draw_shape(c, 1, 3), t.inputs[1:]
     data, rows = draw_array(c, t.element, shape), shape[0]
     given: dict[str, Any] = {}
@@ -493,7 +498,7 @@ def _wrong_shape(c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], at
 def _wrong_attribute(
     c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], attributes: dict[str, Any]
 ) -> RandomCall:
-    """A keyword nobody knows, one of another version, a value outside the list, an axis or batch_dims out of range."""
+    """Add an unknown attribute, one of another version, a value that is not allowed, or a bad axis or batch_dims."""
     key = c.pick(("nonsense", "reduction", "batch_dims", "axis", "use_init_val", "mode"))
     values = {"nonsense": (1,), "reduction": ("add", "sum", "max", "mean", "ADD", "none"), "batch_dims": (0, 1, 4, -9),
               "axis": (4, -5, 0), "use_init_val": (False,), "mode": ("ring", "linear")}  # fmt: skip
@@ -501,7 +506,7 @@ def _wrong_attribute(
 
 
 def _wrong_order(c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], attributes: dict[str, Any]) -> RandomCall:
-    """Offsets or segment ids backwards; other operators have neither."""
+    """Reverse the offsets or segment ids. Calls of operators without them do not change."""
     ordered = ("offsets", "segment_ids")
     turned = [array[::-1] if name in ordered and array.ndim else array
               for name, array in zip(row.inputs, inputs, strict=False)]  # fmt: skip

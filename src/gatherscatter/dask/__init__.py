@@ -65,8 +65,9 @@ def gather(
     Returns
     -------
     Dask array
-        Off the axis it has the chunks of ``data``, along the indices those of ``indices``. For indices in memory,
-        chunks along the indices have the size ``array.chunk-size`` of Dask's configuration.
+        Along the dimensions of ``data``, it has the chunks of ``data``. Along the dimensions of ``indices``, it has the
+        chunks of ``indices``. For indices in memory, the size of these chunks is ``array.chunk-size`` of Dask's
+        configuration.
 
     Raises
     ------
@@ -102,8 +103,8 @@ def gather_elements(
 ) -> Array:
     """Take single elements along ``axis``, lazily, as `gatherscatter.gather_elements` does in memory.
 
-    ``plan`` and the errors are those of `gather`. Lazy indices are rechunked off the axis to the chunks of ``data``, so
-    a chunk of indices only needs the chunks of data in the same line.
+    ``plan`` and the errors are those of `gather`. Lazy indices get the chunks of ``data`` in all dimensions except the
+    axis. So a chunk of indices needs only the chunks of data that have the same place in these dimensions.
 
     >>> import dask.array as da, numpy as np, gatherscatter as gs
     >>> gs.gather_elements(da.arange(6, chunks=4).reshape(2, 3), np.array([[2, 0], [1, 1]]), axis=1).compute()

@@ -56,7 +56,7 @@ def gather_reduce(
     Parameters
     ----------
     data, indices, weights : Dask arrays, or arguments of `gatherscatter.gather_reduce`, in any combination
-    offsets, segment_ids : the same
+    offsets, segment_ids : Dask arrays, or arguments of `gatherscatter.gather_reduce`
         Dask arrays are computed immediately, because the graph depends on their values. They must fit in memory.
     num_segments, reduction, default, accumulate, mode : see `gatherscatter.gather_reduce`
     plan : {'lazy', 'eager'}
@@ -67,15 +67,16 @@ def gather_reduce(
     Returns
     -------
     Dask array
-        After the bags it has the chunks of ``data``. Along the bags it has the chunks of lazy indices. A bag belongs to
-        the chunk in which it starts. Chunks are cut where a task would need more than ``array.chunk-size`` for its
-        indices, weights, gathered rows and results. A single bag is never cut.
+        Along the dimensions of the bags, it has the chunks of lazy indices. Along the dimensions of a row, it has the
+        chunks of ``data``. A bag belongs to the chunk in which it starts. A chunk is divided if its task would need
+        more than ``array.chunk-size`` for its indices, weights, gathered rows and results. A single bag is never
+        divided.
 
     Raises
     ------
     IndexError
-        An index is out of range. For indices in memory it is raised immediately. For lazy indices it is raised when the
-        result is computed. An offset or segment id is out of range. This is raised immediately.
+        An index, an offset or a segment id is out of range. The error is raised immediately, except for lazy indices:
+        it is then raised when the result is computed.
     ValueError, TypeError
         Shapes, bags, attributes or types do not fit. It is raised immediately.
 

@@ -106,7 +106,7 @@ def _make_placeholder(row: OpVersion, known: Input, value: Array) -> np.ndarray:
     if known.kind == "axis":
         fault = "is a Dask array, but the graph depends on its value; use .compute()"
     elif array.dtype.kind == "O":
-        fault = "holds objects, of which types are not known; convert it to StringDType"
+        fault = "holds objects, whose types are unknown before they are computed; convert it to StringDType"
     if fault:
         raise OpTypeError(f"{row.name}: {known.name} {fault}", op=row.name, input=known.name)
     return np.broadcast_to(np.zeros((), array.dtype), array.shape)

@@ -55,7 +55,15 @@ SHOWN = ("negative", "out of range", "repeated", "nan", "wide values", "wide ind
 
 @dataclass(frozen=True)
 class NodeReport:
-    """One node: ``told`` has the facts of the file, ``seen`` those of the run; None if the node did not run."""
+    """The facts about one gather or scatter node, and the verdicts about it.
+
+    Attributes
+    ----------
+    site : the node: its name, its op version and its inputs
+    told : the facts that follow from the file alone
+    seen : the facts from the run; None if the node did not run
+    verdicts : by runtime, the `Verdict` about the node
+    """
 
     site: Site
     told: Record
@@ -115,12 +123,12 @@ class Diagnosis:
 
     Attributes
     ----------
-    model : file name of the model
-    targets : the runtimes judged
-    nodes : a `NodeReport` for each node, the worst first
-    ran : whether the model ran, so that actual values were seen
-    error : why the run stopped or was not possible; empty if it finished or was not requested
-    notes : parts of the model that could not be examined
+    model : the file name of the model
+    targets : the names of the runtimes that the verdicts are about
+    nodes : a `NodeReport` for each gather and scatter node, the one with the worst verdict first
+    ran : whether the model ran. The verdicts are then about the values of that run
+    error : the reason why the run stopped or was not possible; empty if it finished or was not requested
+    notes : the parts of the model that could not be examined
     """
 
     model: str

@@ -44,7 +44,7 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
     Returns
     -------
     Explanation
-        Shows itself in a notebook; ``print`` it in a terminal; ``.save("page.html")`` writes a page with steps.
+        A notebook displays it, and ``print`` writes it as text. ``.save("page.html")`` writes a page with the steps.
 
     Raises
     ------
@@ -81,9 +81,11 @@ def explain(op: Any, *inputs: Any, **attributes: Any) -> Explanation:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a call does and why; `explain` makes it.
+    """The explanation of a call, made by `explain`.
 
-    ``call`` is the call taken apart.
+    Attributes
+    ----------
+    call : the inputs, attributes and result of the call
     """
 
     call: ExplainedCall
@@ -95,17 +97,17 @@ class Explanation:
 
     @property
     def result(self) -> np.ndarray | None:
-        """What the call returned; None if it failed."""
+        """The result of the call; None if it failed."""
         return self.call.result
 
     @property
     def error(self) -> Exception | None:
-        """What the call raised."""
+        """The exception that the call raised; None if it succeeded."""
         return self.call.error
 
     @cached_property
     def drawing(self) -> Drawing:
-        """What is drawn."""
+        """The arrays and arrows of the drawing."""
         return drawing(self.call)
 
     @cached_property

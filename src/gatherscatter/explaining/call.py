@@ -65,7 +65,7 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
     """
     row, function = resolve_operator(operator, attributes)
     if "out" in attributes:
-        raise OpTypeError("explain: out is not taken, since nothing is written", op="explain", input="out")
+        raise OpTypeError("explain: out is not allowed, because nothing is written", op="explain", input="out")
     name = function or row.name
     names = [known.name for known in row.inputs]
     if function and len(inputs) > len(names) and names[-1] != "axis":

@@ -1,1 +1,1 @@
-"""What is known of other runtimes, held against a call."""
+"""Known departures of other runtimes, and which of them apply to a call or a node."""

@@ -1,6 +1,7 @@
-"""The conditions of findings, counted at a node: how many values fulfil one; None where that is unknown.
+"""The conditions of findings: a function for each counts the values at a node that meet it.
 
-`gatherscatter.findings.catalog.CONDITIONS` says what each name means.
+`gatherscatter.findings.catalog.CONDITIONS` describes each condition. A count is None if it can't be known before the
+model runs. A node meets a condition on types, shapes or attributes if the count is positive.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def repeated(values: NodeValues) -> Count:
 
 
 def negative(values: NodeValues) -> Count:
-    """Those that count from the end; where a size is unknown, all below zero are taken for such."""
+    """Count the indices in [-size, -1]. If a size is unknown, count all negative indices of its axis."""
     if "indices" in values.sizes:
         return 0
     return _count_index_values(values, lambda column, size: (column < 0) & (column >= -size), lambda column: column < 0)
@@ -42,7 +43,11 @@ def _low_32_bits(column: np.ndarray) -> np.ndarray:
 
 
 def out_of_range(values: NodeValues) -> Count:
-    """A circular cache takes its positions modulo its length, and a GatherTree does not follow all parents."""
+    """Count the indices outside the range of the op version.
+
+    A circular cache has none, because positions are taken modulo its length. In a GatherTree, only parents that are
+    followed count.
+    """
     if values.is_circular:
         return 0
     if values.row.kernel == "gather_tree":
@@ -52,7 +57,7 @@ def out_of_range(values: NodeValues) -> Count:
 
 
 def _followed_parents_out_of_range(values: NodeValues) -> Count:
-    """Those of the first step are not followed, nor those past the length of a sequence."""
+    """Count the bad parents that are followed: not in the first step, and not past the length of a sequence."""
     parents, lengths = values.indices, values.arrays.get("max_seq_len")
     if parents is None or lengths is None:
         return None
@@ -76,7 +81,7 @@ def _count_index_values(
     for column, size in zip(values.columns.T, sizes, strict=False):
         wide = column.astype(object if column.dtype == np.uint64 else np.int64)
         if size is None and np.isin(wide, (-1, 0)).all():
-            size = 1  # the ends of an axis of any size, if there is anything
+            size = 1  # -1 and 0 are in range of every axis that is not empty
         if size is None and without_size is None:
             return None
         fulfilled = without_size(wide) if size is None and without_size else fulfils(wide, size or 0)
@@ -85,7 +90,7 @@ def _count_index_values(
 
 
 def wide_indices(values: NodeValues) -> Count:
-    """Such indices are out of range of any axis that there is: where none is known, that one says enough."""
+    """Count the indices that do not fit 32 bits. The count of unknown indices is 0: "out of range" covers them."""
     if values.indices is None:
         return 0
     return int(np.count_nonzero((values.indices < -(2**31)) | (values.indices >= 2**31)))
@@ -105,14 +110,17 @@ def no_tuple(values: NodeValues) -> Count:
 
 
 def empty_axis(values: NodeValues) -> Count:
-    """An index into nothing is out of range, too: where no size is known to be 0, that one says enough."""
+    """Whether there is an index into an axis of size 0.
+
+    Unknown sizes count as not 0, because "out of range" also covers indices into an empty axis.
+    """
     if 0 not in (values.indexed_sizes or ()):
         return 0
     return None if values.count is None else int(values.count > 0)
 
 
 def empty_slice(values: NodeValues) -> Count:
-    """How many indices are out of range, where what an index names has no elements."""
+    """Count the indices that are out of range if the slices of data that indices name have no elements."""
     if values.row.kernel not in (*BY_TUPLE, "scatter_update"):
         return 0
     rest = values.slice_shape
@@ -132,7 +140,7 @@ FLOATS = ("float", "bfloat", "complex")
 
 
 def _to_32_bits(array: np.ndarray) -> np.ndarray:
-    """As OpenVINO has it: integers are cut to int32, infinities become the largest float32."""
+    """Convert as OpenVINO does: integers to their lower 32 bits, infinities to the largest float32."""
     if array.dtype.kind in "iu":
         return array.astype(np.int32)
     largest = np.finfo(np.float32).max
@@ -140,9 +148,9 @@ def _to_32_bits(array: np.ndarray) -> np.ndarray:
 
 
 def wide_values(values: NodeValues) -> Count:
-    """How many elements of the result are others if the call is computed in 32 bits.
+    """Count the elements of the result that change if the call is computed in 32 bits.
 
-    Where the indices are unknown, those of data and updates are counted.
+    If the indices are unknown, count the elements of data and updates that change when they are converted to 32 bits.
     """
     inputs = [known.name for known in values.row.inputs if known.kind == "data" and known.name in values.types]
     types = {role: values.types[role] for role in inputs if role not in values.sizes}
@@ -169,7 +177,10 @@ def signed_order(values: NodeValues) -> Count:
 
 
 def infinite_extreme(values: NodeValues) -> Count:
-    """How many results are others if infinite updates become the last finite number before them."""
+    """Count the results that change if infinite updates are replaced by the nearest finite number.
+
+    For a minimum, infinity is replaced, and for a maximum, minus infinity.
+    """
     if values.row.kernel != "scatter_elements" or values.reduction not in ("min", "max", None):
         return 0
     name = values.types.get("updates")
@@ -189,9 +200,10 @@ def _count_changes(
     roles: tuple[str, ...] | None = None,
     convert_result: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> Count:
-    """How many elements of the result are others if these inputs, by default data and updates, are converted before.
+    """Count the elements of the result that change if some inputs are converted before the call.
 
-    None where an input is unknown, and 0 where there is no result.
+    ``roles`` are these inputs; by default, they are data and updates. The count is None if an input is unknown, and 0
+    if the call raises an error.
     """
     if any(role not in values.arrays for role in values.types):
         return None
@@ -242,7 +254,7 @@ def _count_elements(
 
 
 def _written_places(values: NodeValues) -> np.ndarray | None:
-    """The position in data, flat, that each update goes to; None where it is unknown or an index is bad."""
+    """Return the flat position in data to which each update is written. None: it is unknown, or an index is bad."""
     data, indices, updates = (values.arrays.get(role) for role in ("data", "indices", "updates"))
     if data is None or indices is None or updates is None or values.row.kernel not in (*ELEMENTWISE, "scatter_nd"):
         return None
@@ -290,11 +302,14 @@ def overflowing_mean(values: NodeValues) -> Count:
 
 
 _STEPS = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
-_FOLLOWED = 10_000  # so many updates are followed one by one
+_FOLLOWED = 10_000  # the largest number of updates that are applied one by one
 
 
 def bfloat16_rounding(values: NodeValues) -> Count:
-    """How many sums or products are others if half a unit is added only where the last bit that stays is 1."""
+    """Count the sums and products that change if bfloat16 is rounded in another way, as a runtime does.
+
+    That runtime adds half a unit only if the last bit that is kept is 1, and then cuts off the lower bits.
+    """
     name = values.types.get("data")
     if not values.row.kernel.startswith("scatter") or values.reduction not in (*_STEPS, None):
         return 0
@@ -439,7 +454,10 @@ def unknown_attribute(values: NodeValues) -> Count:
 
 
 def slices(values: NodeValues) -> Count:
-    """Whether there are indices, and each names more than one element of data, counted from the axis on."""
+    """Whether there are indices, and each of them names several elements of data.
+
+    Dimensions before the axis count only in a scatter_update.
+    """
     if values.row.kernel in ELEMENTWISE or "data" not in values.types or values.count == 0:
         return 0
     rest = values.slice_shape
@@ -465,8 +483,10 @@ def _count_other_types(values: NodeValues, kinds: tuple[str, ...], allowed: tupl
 
 
 def malformed(values: NodeValues) -> Count:
-    """Whether an input is missing, or a type, the axis or batch_dims is none that the version has; what else is
-    wrong shows when the model runs."""
+    """Whether an input is missing, or the version does not allow a type, the axis or batch_dims.
+
+    The run of the model finds all other faults.
+    """
     if any(not known.optional and known.name not in values.types for known in values.row.inputs):
         return 1
     if values.row.kernel == "gather_nd" and values.attributes.get("batch_dims", 0) < 0:

@@ -1,4 +1,4 @@
-"""A node of a model: what the file tells of its inputs, and the values that reach it."""
+"""A node of a model: the facts about its inputs in the file, and the values of its inputs in a run."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ class Operand:
     ----------
     role : its name in the specification: "data", "indices", "updates", "axis", ...
     tensor : its name in the graph
-    element_type, shape : None, or None within the shape, where unknown
-    constant : gives the value; None where that is made at run time
-    is_size : whether the value is known to be made of sizes of arrays, so that it is small and not negative
+    element_type : None if unknown
+    shape : an unknown size is None. If the rank is unknown, the shape is None
+    constant : returns the value; None if the value is computed at run time
+    is_size : whether all elements are known to be sizes of arrays. They are then small and not negative
     """
 
     role: str
@@ -47,9 +48,10 @@ class Operand:
 
 @dataclass(frozen=True)
 class Site:
-    """One node: ``key`` names it within the model, ``label`` in messages, ``place`` says in which graph it stands.
+    """One node.
 
-    An attribute that a function takes from its caller is missing in ``attributes``.
+    ``key`` identifies the node within the model, ``label`` names it in messages, and ``place`` names its graph. An
+    attribute that a function takes from its caller is missing in ``attributes``.
     """
 
     key: Key
@@ -79,7 +81,7 @@ Observer = Callable[[Key, OpVersion, tuple[Any, ...], dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class NodeValues:
-    """Inputs of a node by role. What is unknown is missing in ``arrays``, and None in ``types`` and ``shapes``."""
+    """The inputs of a node, by role. Unknown values are missing in ``arrays``. Unknown types and shapes are None."""
 
     row: OpVersion
     attributes: dict[str, Any]
@@ -113,7 +115,7 @@ class NodeValues:
 
     @cached_property
     def indexed_sizes(self) -> list[int | None] | None:
-        """The sizes of the axes that the columns of the indices go into; None where it isn't known which."""
+        """The sizes of the axes that the columns of the indices index. None if it is unknown which axes these are."""
         shape = self.shapes.get(self.row.inputs[0].name)
         if shape is None:
             return None
@@ -129,7 +131,7 @@ class NodeValues:
         return None if self.axis is None else [shape[self.axis]]
 
     def _cache_positions(self, shape: tuple[int | None, ...]) -> int | None:
-        """How many places there are where an update of a cache can begin; None where they are not limited."""
+        """The number of positions where an update of a cache can begin. None if it is unknown or not limited."""
         update = self.shapes.get("update")
         if self.axis is None or update is None or self.is_circular:
             return None
@@ -143,7 +145,7 @@ class NodeValues:
 
     @cached_property
     def indices(self) -> np.ndarray | None:
-        """The index values; None where unknown, where there are none, and where they are no whole numbers."""
+        """The index values. None if they are unknown or not whole numbers, or if the operator has no indices."""
         found = next((self.arrays[role] for role in INDEX_ROLES if role in self.arrays), None)
         if found is None or found.dtype.kind in "iu":
             return found
@@ -180,7 +182,10 @@ class NodeValues:
 
     @property
     def slice_shape(self) -> Dims:
-        """The dims of what an index names, from the axis on; None where unknown, and for the elements functions."""
+        """The dims of the slice of data that an index names, without those before the axis.
+
+        None if they are unknown, and for GatherElements and the scatters of elements, which have no slices.
+        """
         data = self.shapes.get("data")
         if data is None or self.indexed_sizes is None or self.row.kernel in ELEMENTWISE:
             return None
@@ -191,9 +196,9 @@ class NodeValues:
 
     @cached_property
     def targets(self) -> np.ndarray | None:
-        """A number for the place in data that each tuple of a scatter names; bad indices are left out.
+        """The number of the place in data that each tuple of a scatter names, without bad indices.
 
-        None where it is unknown: a negative index names a place only where the size is known.
+        None if the numbers are unknown. The place of a negative index is unknown if the size of its axis is unknown.
         """
         columns, sizes = self.columns, self.indexed_sizes
         if columns is None or sizes is None or len(sizes) != columns.shape[1]:
@@ -230,7 +235,7 @@ class ConstantArrays(Mapping[str, np.ndarray]):
 
 
 def collect_static_values(site: Site) -> NodeValues:
-    """What the file tells."""
+    """Return the facts about a node that follow from the file."""
     operands = [operand for operand in site.operands if operand is not None]
     return NodeValues(
         site.row,
@@ -245,7 +250,7 @@ def collect_static_values(site: Site) -> NodeValues:
 
 
 def collect_call_values(site: Site, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> NodeValues:
-    """What reached the node."""
+    """Return the facts about a node in a run: the arrays that the node received."""
     arrays = {
         known.name: np.asarray(value)
         for known, value in zip(site.row.inputs, inputs, strict=False)

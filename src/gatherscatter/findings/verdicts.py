@@ -114,10 +114,15 @@ def _choose_known(one: int | None, other: int | None, choose: Callable[[int, int
 
 
 def names() -> tuple[str, ...]:
-    """Return the runtimes that take model files and have findings.
+    """Return the names of the runtimes that run model files and have findings.
 
-    >>> {"onnxruntime", "openvino"} <= set(names())
-    True
+    Returns
+    -------
+    tuple of str, with the default targets of `gatherscatter.doctor.examine` first
+
+    >>> from gatherscatter.doctor import names
+    >>> names()[:2]
+    ('onnxruntime', 'openvino')
     """
     known = (each.runtime for each in catalog.load() if each.namespace or each.onnx_ops)
     return tuple(dict.fromkeys((*DEFAULT, *known)))
@@ -195,7 +200,13 @@ SETTINGS: dict[str, Callable[[Record, Record], bool | None]] = {
 
 @dataclass(frozen=True)
 class Reason:
-    """A finding that applies to a node, or may. ``count`` values meet its condition; None if unknown."""
+    """A finding that applies or may apply to a node.
+
+    Attributes
+    ----------
+    finding : the finding
+    count : the number of values that meet its condition; None if it is unknown, so that the finding may apply
+    """
 
     finding: Finding
     count: int | None
@@ -216,9 +227,16 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a runtime does with a node. ``certain`` is False if that depends on unknown values or on chance.
+    """What a runtime does with a node.
 
-    The text of a verdict ends in "(reported)" if it is known from a public thread only.
+    Attributes
+    ----------
+    status : a key of `STATUSES`
+    certain : whether the status is certain. It is not if it depends on unknown values or on chance
+    reasons : the findings on which the verdict is based, each as a `Reason`
+
+    ``str`` gives the text of the verdict. It ends in "(reported)" if the first finding is known only from a public
+    thread.
     """
 
     status: str

@@ -68,6 +68,8 @@ def at(data: Any) -> At:
 class At:
     """An array without a key yet. Use `at` to make one."""
 
+    __iter__ = __contains__ = None  # Python would call __getitem__ without end
+
     def __init__(self, data: Any) -> None:
         self._data = data
 
@@ -328,7 +330,7 @@ def _leave_to_long_way(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Itera
     try:
         yield
     except OpIndexError:
-        select(op, data, key).refuse(op, data.shape)
+        _refuse(select(op, data, key), op, data)
         raise
     except (OpTypeError, OpValueError):
         pass
@@ -404,8 +406,16 @@ def _translate_index_errors(chosen: Selection, op: str, data: np.ndarray) -> Ite
     try:
         yield
     except OpIndexError:
-        chosen.refuse(op, data.shape)
+        _refuse(chosen, op, data)
         raise
+
+
+def _refuse(chosen: Selection, op: str, data: np.ndarray) -> None:
+    """Raise the error about a bad index of the key, without the error of the kernel that led to it."""
+    try:
+        chosen.refuse(op, data.shape)
+    except OpIndexError as error:
+        raise error from None
 
 
 def _copy_result(op: str, result: np.ndarray, out: Any) -> Any:

@@ -47,10 +47,10 @@ def gather_reduce(
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray:
-    """Gather rows of ``data`` and reduce those of each bag to one row. The gathered rows are not stored.
+    """Gather rows of ``data`` and reduce the rows of each bag to one row. The gathered rows are not stored.
 
-    Define the bags in exactly one of three ways: by ``indices`` of two or more dimensions, by ``offsets``, or by
-    ``segment_ids``.
+    A bag is a group of rows, which are its members. Define the bags in exactly one of three ways: by ``indices`` of two
+    or more dimensions, by ``offsets``, or by ``segment_ids``.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.errors import OpTypeError, OpValueError, only_moved
+from gatherscatter.errors import OpTypeError, OpValueError, make_choice_error, only_moved
 from gatherscatter.pieces import PIECE, pieces
 
 # The core's name for each. A mean is a sum divided by counts, and counts are known.
@@ -69,8 +69,7 @@ def _plan_core_reductions(op: str, dtype: np.dtype[Any], names: tuple[str, ...])
     """The reductions that the core computes. Its argmin gives the minimum as well, and its argmax the maximum."""
     for name in names:
         if name not in _IN_CORE:
-            text = f"{op}: reductions must be among {', '.join(map(repr, REDUCTIONS))}, not {name!r}"
-            raise OpValueError(text, op=op, input="reductions")
+            raise make_choice_error(op, "reductions", name, REDUCTIONS)
         if names.count(name) > 1:
             raise OpValueError(f"{op}: reductions has {name!r} twice", op=op, input="reductions")
     if "mean" in names and dtype.kind in "biu":

@@ -118,7 +118,7 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     Returns
     -------
     IndexReport
-        Indices that are out of range are counted there. They are not an error.
+        Indices that are out of range are counted in the report. They do not raise an error.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def sizes_of(op: str, shape: int | Sequence[int]) -> tuple[int, ...]:
 def _tuple_axes(indices: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
     if indices.ndim == 0 or indices.shape[-1] > len(shape):
         text = (
-            f"inspect: indices of shape {indices.shape} hold no tuples into shape {shape}; "
+            f"inspect: indices of shape {indices.shape} are not index tuples for shape {shape}; "
             "for single indices along one axis, pass axis="
         )
         raise OpValueError(text, op="inspect", input="indices")

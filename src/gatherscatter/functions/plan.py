@@ -103,11 +103,12 @@ class CallPlan:
     movement : the movement of the kernel. It follows from the shapes, and from the strides of data and indices
     threads : the number of threads
     split : the work that the threads divide: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements', 'ordered' or
-        'bags'
+        'bags'. A sentence in `steps` describes it
     scratch_bytes : the largest amount of memory, in bytes, that the call needs in addition to its inputs and its
-        result. It is `copied_bytes`, and the memory of the kernel for sums, counts and batches, or for the starts and
-        rows of bags. It is exact for numbers in NumPy arrays, except for the memory of exact sums that don't fit. It is
-        an upper bound for lists, text and objects, and for arguments of `gather_reduce` that are converted
+        result. It is the sum of `copied_bytes` and of the memory of the kernel: for sums, counts and batches, or for
+        the starts and rows of bags. It is exact for numbers in NumPy arrays, except for the long integers that
+        ``accumulate='exact'`` needs for some sums. It is an upper bound for lists, text and objects, and for arguments
+        of `gather_reduce` that are converted
     copied_bytes : the part of `scratch_bytes` for copies: of inputs that are converted or made contiguous, of numbers
         that represent text and objects, and of a result that is copied to ``out`` at the end
     copies : the arguments that are copied first
@@ -139,7 +140,7 @@ class CallPlan:
 
 
 _SPLITS = {
-    "nothing": "one thread does it all: the work is too small, or memory or the cache sets the pace",
+    "nothing": "one thread does all the work, because several threads would not be faster",
     "lines": "threads divide the batch dims and the dims before the axis, which are independent",
     "tuples": "threads divide the indices",
     "columns": "threads divide the width of the rows; each reads all indices",
@@ -181,13 +182,13 @@ def plan(
     gather: 1 thread, 0 bytes of scratch memory
       2 index tuples name rows of 4 elements
       data is not contiguous, and is read without a copy
-      one thread does it all: the work is too small, or memory or the cache sets the pace
+      one thread does all the work, because several threads would not be faster
     >>> print(gs.plan("gather_reduce", np.zeros((100, 8)), np.array([[3, 1], [4, 1]]), weights=np.ones((2, 2))))
     gather_reduce: 1 thread, 24 bytes of scratch memory
       4 members of 2 bags name rows of 8 elements
       the gathered rows are not stored: they are reduced in registers
       24 bytes hold the starts and rows of bags
-      one thread does it all: the work is too small, or memory or the cache sets the pace
+      one thread does all the work, because several threads would not be faster
     """
     if function not in (*KERNELS, _BAGS):
         names = ", ".join((*KERNELS, _BAGS))

@@ -71,7 +71,7 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
     sizes = sizes_of(op, shape)
     if axis is None and not isinstance(shape, int | np.integer):
         if array.ndim == 0 or array.shape[-1] > len(sizes):
-            text = f"{op}: indices of shape {array.shape} hold no tuples into shape {sizes}; give axis= for single ones"
+            text = f"{op}: indices of shape {array.shape} are not tuples for shape {sizes}; single indices need axis="
             raise OpValueError(text, op=op, input="indices")
         first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
     else:
@@ -287,7 +287,7 @@ class Prepared:
         if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
             results = self.reduce(**converted.values, reductions=reductions, num_threads=num_threads)
             return tuple(map(converted.to_caller, results))
-        names = (reductions,) if isinstance(reductions, str) else tuple(reductions)
+        names = (reductions,) if isinstance(reductions, str | None) else tuple(reductions)
         new = convert.native(self._check_updates(updates))
         first = np.moveaxis(new, range(self.axis, self.axis + self.rows.ndim), range(self.rows.ndim))
         flat = make_contiguous(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])

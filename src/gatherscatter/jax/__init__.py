@@ -1,7 +1,8 @@
-"""The array functions for JAX, with the same arguments, results and errors.
+"""The array functions for JAX.
 
-They work with ``jit``, ``vmap`` and ``grad``, and need the ``jax`` extra. Compiled programs call the kernels through
-``jax.ffi``; see ``docs/jax.md``.
+Their arguments, results and errors are those of the functions of `gatherscatter`, but they have no ``out``. They work
+with ``jit``, ``vmap`` and ``grad``, and need the ``jax`` extra. Compiled programs call the kernels through ``jax.ffi``
+(docs/jax.md).
 """
 
 from __future__ import annotations

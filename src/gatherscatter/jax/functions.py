@@ -47,9 +47,12 @@ def gather(
     IndexError
         An index is out of range. The message names its position.
     ValueError, TypeError
-        Shapes, attributes or types do not fit. Or values need 64-bit types, which are switched off in JAX.
+        Shapes, attributes or types do not fit, or a value needs a 64-bit type and JAX has 64-bit types switched off.
 
-    Sources: ONNX Gather-13; OpenVINO Gather-8. The gradient adds each cotangent to the place that it was taken from.
+    The gradient with respect to ``data`` adds the gradient of each slice of the result to the slice of ``data`` that it
+    was taken from.
+
+    Sources: ONNX Gather-13; OpenVINO Gather-8.
 
     >>> import jax, jax.numpy as jnp, gatherscatter.jax as gsj
     >>> table = jnp.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -299,10 +302,13 @@ def gather_reduce(
 
     Notes
     -----
-    Gradients of 'add' and 'mean', and of 'min' and 'max' without weights, do not store the gathered rows. The gradients
-    of 'mul', and of 'min' and 'max' with weights, are those of the two steps, and store them. Under `jax.vmap`, a
-    batch of indices whose last dimension is the bag, and of their weights, is one call. Any other batch is one callback
-    that makes a call for each entry. Its errors name positions within the entry.
+    The gradients of 'add' and 'mean', and of 'min' and 'max' without weights, do not store the gathered rows. The
+    gradients of 'mul', and of 'min' and 'max' with weights, are those of a gather followed by a scatter, which store
+    the gathered rows.
+
+    Under `jax.vmap`, a batch over indices and weights is one call if the last dimension of indices holds the bags. Any
+    other batch is one callback that makes a call for each entry. The errors of these calls name positions within the
+    entry.
 
     Source: as `gatherscatter.gather_reduce`.
 

@@ -69,8 +69,9 @@ def run(
 ) -> dict[str, np.ndarray]:
     """Load a model, run it once, and return its outputs by name.
 
-    In an ONNX model, a Gather can run as one step with the node that reads its rows, if that is faster. This node must
-    be the only reader, and a ScatterND, ScatterElements, ReduceSum or ReduceMean. The result is the same, bit for bit.
+    In an ONNX model, a Gather and the node that reads its rows can run as one step, if that is faster. The node must be
+    a ScatterND, ScatterElements, ReduceSum or ReduceMean, and no other node may read the rows. The result is
+    bit-for-bit identical to that of two steps.
     ``load(model).plan`` has a line for each step.
 
     Parameters

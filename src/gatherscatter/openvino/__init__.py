@@ -3,6 +3,10 @@
 The operators need NumPy only. Models in OpenVINO's own format (IR) can also be read without the ``openvino`` package.
 `convert` converts models between ONNX and IR. `extensions` and `op_class` add gatherscatter's operators to OpenVINO.
 These three are loaded when first used.
+
+>>> import numpy as np, gatherscatter as gs
+>>> gs.openvino.GatherND(np.array([[10, 11], [20, 21]]), np.array([[1], [0]]), batch_dims=1, opset=8)
+array([11, 20])
 """
 
 from typing import Any

@@ -23,8 +23,9 @@ def extensions() -> list[Any]:
     Returns
     -------
     list of openvino.Extension
-        An operation for each op version, and a conversion for each ONNX operator. A Gather of int64 stays OpenVINO's
-        own. ONNX graphs compute shapes with it, and OpenVINO must be able to follow these to know ranks.
+        An operation for each op version, and a conversion for each ONNX operator. A Gather of int64 data remains
+        OpenVINO's own Gather, because ONNX graphs use it to compute shapes. OpenVINO can infer ranks only through its
+        own operations.
 
     Raises
     ------
@@ -36,12 +37,15 @@ def extensions() -> list[Any]:
     RuntimeWarning
         The process has one CPU: see the notes.
 
-    Notes ----- A bad index raises a RuntimeError that contains gatherscatter's message. OpenVINO's synchronous call
-    drops errors of kernels if it runs on one thread. So `op_class` makes ``openvino.InferRequest.infer`` raise these
-    errors. In synchronous calls that do not use ``infer``, the output of the operation holds NaN or zeros, and a
-    RuntimeWarning has the message.
+    Notes
+    -----
+    A bad index raises a RuntimeError that contains gatherscatter's message. OpenVINO's synchronous call drops errors of
+    kernels if it runs on one thread. `op_class` therefore changes ``openvino.InferRequest.infer`` so that it raises
+    these errors. Synchronous calls that do not use ``infer`` do not raise them. The output of the operation then holds
+    NaN or zeros, and a RuntimeWarning has the message.
 
-    The CPU plugin passes 64-bit data and 64-bit indices to extensions in 32 bits. For data, a RuntimeWarning says so.
+    The CPU plugin passes 64-bit data and 64-bit indices to extensions in 32 bits. For data, a RuntimeWarning reports
+    this.
 
     Source: ONNX operator schemas and OpenVINO operation specifications.
 

@@ -140,9 +140,34 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
 
 @cache
 def op_class(name: str) -> type[ExtensionOp]:
-    """Return the operation of an op version, such as ``"openvino.GatherND-5"``; without a number, the newest version.
+    """Return the class of the OpenVINO operation that runs an op version.
 
-    In files, its type is the name of the op version, in the version set "extension".
+    Parameters
+    ----------
+    name : str
+        An op version, such as ``"openvino.GatherND-5"``. Without a number, it is the newest version.
+
+    Returns
+    -------
+    subclass of openvino.Op
+        Call it with a list of inputs, and with the attributes by name. In files, the type of the operation is the name
+        of the op version, in the version set "extension".
+
+    Raises
+    ------
+    LookupError
+        There is no such op version.
+
+    Source: the specification of the op version.
+
+    >>> import numpy as np, openvino, gatherscatter as gs
+    >>> import openvino.opset8 as ops
+    >>> data, indices = ops.parameter([2, 2], np.float32), ops.parameter([2, 1], np.int32)
+    >>> rows = gs.openvino.op_class("openvino.GatherND-8")([data, indices])
+    >>> compiled = openvino.compile_model(openvino.Model([rows], [data, indices]), "CPU")
+    >>> compiled([np.float32([[1, 2], [3, 4]]), np.int32([[1], [0]])])[0]
+    array([[3., 4.],
+           [1., 2.]], dtype=float32)
     """
     raise_dropped_errors()
     row = table.op(name)

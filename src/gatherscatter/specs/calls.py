@@ -341,11 +341,12 @@ def documentation(rows: list[OpVersion]) -> str:
     """Write the docstring of an operator."""
     newest = rows[-1]
     lines = [
-        f"{newest.op_type} of {'ONNX' if newest.domain == 'onnx' else 'OpenVINO'}, versions "
-        f"{', '.join(str(row.version) for row in rows)}.",
+        f"Run {newest.op_type} of {'ONNX' if newest.domain == 'onnx' else 'OpenVINO'}, "
+        f"{'version' if len(rows) == 1 else 'versions'} {', '.join(str(row.version) for row in rows)}.",
         "",
-        f"The call runs as `gatherscatter.{newest.kernel}`. Types, attributes, ranges and errors are those of one",
-        "version: the newest that is not above ``opset``. By default, it is the newest of all.",
+        "``opset`` selects the version: the newest one that is not above it. The default is the newest version. It",
+        "defines which types, attributes and indices are valid. The call runs the kernel of",
+        f"`gatherscatter.{newest.kernel}`, whose documentation describes the inputs.",
         "",
         f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.inputs[0].name}.",
     ]
@@ -356,14 +357,27 @@ def documentation(rows: list[OpVersion]) -> str:
         ]
         lines += [f"the specification: {DEFAULT_ACCUMULATE[newest.domain]}. See `gatherscatter.scatter_nd`."]
     for row in rows:
-        attributes = ", ".join(f"{a.name}={a.default!r}" for a in row.attributes) or "none"
+        attributes = ", ".join(
+            f"{a.name} (required)" if a.is_required else f"{a.name}={a.default!r}" for a in row.attributes
+        )
         lines += [
             "",
             f"Version {row.version}{' (deprecated)' if row.deprecated else ''}",
-            f"    attributes: {attributes}",
+            f"    attributes: {attributes or 'none'}",
             f"    element types: {', '.join(row.element_types)}",
             f"    index types: {', '.join(row.index_types) or 'the element types'}",
             f"    index range: {INDEX_RANGES[row.index_range]}",
             f"    source: {row.source}",
         ]
-    return "\n".join([*lines, "", "Raises TypeError, ValueError and IndexError, as `gatherscatter.spec.call` does."])
+    lines += [
+        "",
+        "Raises",
+        "------",
+        "TypeError",
+        "    An attribute is unknown, or the version does not support a type.",
+        "ValueError",
+        "    A shape, a rank, an axis or the value of an attribute is not valid for the version.",
+        "IndexError",
+        "    An index is out of range. The message names its position.",
+    ]
+    return "\n".join(lines)

@@ -86,6 +86,22 @@ class Attribute:
 class OpVersion:
     """One version of one operator, as its specification defines it. Call it to run it.
 
+    Attributes
+    ----------
+    domain : 'onnx' or 'openvino'
+    op_type : the operator, such as 'GatherND'
+    version : the number of the version
+    kernel : the array function that it runs as, such as 'gather_nd'
+    inputs, attributes : the inputs and attributes, in the order of the specification
+    output : the name of the output
+    element_types, index_types : the valid types of data and of indices
+    index_range : the valid indices: 'negative' ([-size, size-1]), 'nonnegative' ([0, size-1]), or 'zeros' (like
+        'negative', but an index out of range gives zeros and is not an error)
+    shape_rule : the shape of the output, as an expression
+    reduction : the reduction of an operator that has no attribute for it, else None
+    deprecated : whether the specification deprecates the version
+    prepare, finish : functions for the quirks of the version, or None
+
     >>> import numpy as np, gatherscatter as gs
     >>> row = gs.op("onnx.GatherND-12")
     >>> row.attributes
@@ -319,10 +335,17 @@ TABLE = (
 
 
 def ops() -> tuple[OpVersion, ...]:
-    """Return all op versions, with those of ONNX first.
+    """Return all op versions: first those of ONNX, then those of OpenVINO.
 
-    >>> len(ops())
+    Returns
+    -------
+    tuple of OpVersion
+
+    >>> import gatherscatter as gs
+    >>> len(gs.ops())
     37
+    >>> gs.ops()[0]
+    op('onnx.Gather-1')
     """
     return TABLE
 
@@ -333,17 +356,28 @@ for _row in TABLE:
 
 
 def op(name: str) -> OpVersion:
-    """Return the op version with this name. Without a version number, it is the newest.
+    """Return the op version with this name.
 
-    >>> op("openvino.GatherND-8").index_range
-    'negative'
-    >>> op("onnx.ScatterND").version
-    18
+    Parameters
+    ----------
+    name : str
+        Domain, operator and version number: ``"openvino.GatherND-8"``. Without a number, it is the newest version.
+
+    Returns
+    -------
+    OpVersion
+        Call it to run it.
 
     Raises
     ------
     LookupError
-        There is no such op version. The message lists the known ones.
+        There is no such op version. The message suggests similar names, or lists all operators or versions.
+
+    >>> import gatherscatter as gs
+    >>> gs.op("openvino.GatherND-8").index_range
+    'negative'
+    >>> gs.op("onnx.ScatterND").version
+    18
     """
     family, _, version = name.partition("-")
     domain, _, op_type = family.partition(".")

@@ -2,6 +2,9 @@
 
 They work with `torch.func`, `torch.compile`, `torch.export` and ONNX export. Their names and arguments are those of the
 functions of `gatherscatter`, and their results are bit-for-bit identical. They take tensors on the CPU.
+
+`gather_tree` and `tensor_scatter` are the functions of `gatherscatter` itself. They accept tensors, but have no
+gradients.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ with require("torch", text="gatherscatter.torch needs PyTorch", install="gathers
 from torch import Tensor
 
 from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.interop import lazy_function
 from gatherscatter.errors import OpTypeError, check_effects, make_error, with_keyword_advice
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.tensor_scatter import tensor_scatter
@@ -123,8 +128,8 @@ def scatter_update(
     """Write slices along ``axis``, as `gatherscatter.scatter_update` does, with the same arguments and errors.
 
     An update that a later one overwrites has a zero gradient. Equal contributions to a minimum or maximum share its
-    gradient in equal parts, as in `torch.Tensor.scatter_reduce`. The gradient of a factor is the product of the other
-    factors, including zeros.
+    gradient in equal parts, as in `torch.Tensor.scatter_reduce`. With 'mul', the gradient of a factor is the product of
+    the other factors, even if some of them are zero.
 
     >>> import torch, gatherscatter.torch as gst
     >>> updates = torch.tensor([3.0, 5.0, 5.0], requires_grad=True)
@@ -276,6 +281,11 @@ def _tensor(op: str, name: str, value: Any) -> Tensor:
     """Return the value as a tensor. Lists, numbers and NumPy arrays are copied: a backward pass may need them later."""
     if isinstance(value, Tensor):
         return value
+    if not isinstance(value, list | tuple | int | float) and type(value) is not np.ndarray:
+        if lazy_function(op, {name: value}, "gather"):
+            text = f"{op}: {name} is a Dask array; use gatherscatter.dask, or give {name}.compute()"
+            raise OpTypeError(text, op=op, input=name)
+        value = convert.as_array(op, name, value)
     try:
         array = np.array(value)
         empty_list = array.size == 0 and not isinstance(value, np.ndarray)

@@ -100,7 +100,8 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
         check_tensors(_OP, weight=self.weight, input=input, **tensors)
         if per_sample_weights is not None:
             if self.mode != "sum":
-                raise NotImplementedError(f"{_OP}: per_sample_weights go with mode='sum' only, not {self.mode!r}")
+                text = f"{_OP}: per_sample_weights is allowed only with mode='sum', not {self.mode!r}"
+                raise NotImplementedError(text)
             check_members_shape(_OP, "per_sample_weights", tuple(per_sample_weights.shape), tuple(input.shape))
         if input.ndim == 0 or (input.ndim == 1) == (offsets is None):
             raise make_error("bag_input", _OP, shape=tuple(input.shape))

@@ -85,7 +85,7 @@ def _export_scatter(op: str, put: Callable[..., Any], data: Any, updates: Any, o
     _check(op, options)
     reduction, include_self = options.get("reduction", "none"), options.get("include_self", True)
     if reduction == "mean" or (reduction == "sub" and not include_self):
-        text = f"{op}: ONNX has no reduction {reduction!r}{'' if include_self else ' without data'}"
+        text = f"{op}: ONNX has no reduction {reduction!r}{'' if include_self else ' with include_self=False'}"
         raise OpValueError(text, op=op, input="reduction")
     updates = _ops.CastLike(updates, data)
     if reduction == "sub":

@@ -47,9 +47,9 @@ def gather(
     data : DataArray or Dataset, any element type, in memory or of Dask
     indices : mapping from dimensions of ``data`` to indices
         An index is a DataArray, a number, a list or an array of one dimension, with integers in [-n, n-1] for a
-        dimension of size n. It can also be a mask or a slice. Indices that share a dimension are paired along it,
-        position by position. So are indices and data along a dimension that both have and that is not indexed. All
-        other indices are combined with each other.
+        dimension of size n. It can also be a mask or a slice. If two indices have a dimension in common, their values
+        at the same position belong together. The same holds for an index and ``data`` if the common dimension is not
+        indexed. Indices without a common dimension are combined in all ways.
     mode : {'raise', 'wrap', 'clip', 'fill'}
         What happens for an index that is out of range; see `gatherscatter.gather_nd`. Coordinates are those of the
         places that are read. With 'fill', values are 0, and coordinates are missing as after
@@ -121,15 +121,16 @@ def scatter(
     ----------
     data, indices, method, tolerance : as for `gather`
     updates : DataArray, number or array; for a Dataset also a Dataset
-        It has any of the dimensions of the result of `gather`, and is repeated along the others. An array without names
-        has the last of these dimensions. Labels of shared dimensions must be equal.
+        Its dimensions must be dimensions of the result of `gather`. It is repeated along those that it does not have.
+        The dimensions of an array without names are the last ones of that result. Labels of common dimensions must be
+        equal.
     reduction, include_self, accumulate : see `gatherscatter.scatter_nd`
     mode : {'raise', 'wrap', 'clip', 'drop'}
         What happens for an index that is out of range. With ``method``, only 'raise' and 'drop' are valid.
     skipna : bool, default False
-        Missing updates (NaN, NaT, None) are not written and not counted. With a reduction, missing values of data are
-        not counted either: such a place gets the reduction of only its updates. A place with only missing updates keeps
-        its value.
+        Whether to skip missing values (NaN, NaT, None). Missing updates are not written and not counted. With a
+        reduction, a missing value of ``data`` is not counted: its place gets the reduction of its updates. A place with
+        only missing updates keeps its value.
     **indices_by_name : as for `gather`; ``updates`` must then also be a keyword argument
 
     Returns

@@ -69,12 +69,12 @@ class NamedPlaces:
         else:
             first = len(self.dims) - np.ndim(updates)
             if first < 0:
-                text = f"updates have {np.ndim(updates)} dimensions, but there are {len(self.dims)}: {self._known()}"
+                text = f"updates have {np.ndim(updates)} dimensions, but at most {len(self.dims)} fit: {self._known()}"
                 raise OpValueError(f"{self._op}: {text}", op=self._op, input="updates")
             made = xr.Variable(self.dims[first:], updates)
         for dim, size in made.sizes.items():
             if size != self.sizes.get(dim):
-                text = f"updates have a dimension {dim!r} of {size}; there are {self._known()}"
+                text = f"updates have a dimension {dim!r} of size {size}; the dimensions must be among {self._known()}"
                 raise OpValueError(f"{self._op}: {text}", op=self._op, input="updates")
         return made
 

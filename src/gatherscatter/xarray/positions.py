@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import xarray as xr
+from pandas.errors import InvalidIndexError  # type: ignore[import-untyped]
 
 from gatherscatter import _core
 from gatherscatter.arrays.convert import native
@@ -112,10 +113,18 @@ class _Dimension:
     def find(self, given: Any) -> xr.DataArray:
         """Return the positions, with the dimensions and coordinates of the given index."""
         index = self._as_data_array(given)
+        self._check_period(index)
         if index.chunks is None:
             return index.copy(data=self.locate(index.values))
         meta = np.empty((0,) * index.ndim, np.int64)
         return index.copy(data=index.data.map_blocks(_locate_chunk, self, dtype=np.int64, meta=meta))
+
+    def _check_period(self, index: xr.DataArray) -> None:
+        """Refuse a single text for dates: `sel` would take it as a period, which can have many labels."""
+        is_date = self.labels is not None and self.labels.dtype.kind == "M"
+        if self.lookup.method == "exact" and is_date and index.ndim == 0 and index.dtype.kind in "OTU":
+            text = f"{index.item()!r} along {self.name!r} can mean a period; give a datetime64, or select the period"
+            raise OpTypeError(f"{self.lookup.op}: {text} with data.sel first", op=self.lookup.op, input=str(self.name))
 
     def locate(self, values: np.ndarray, start: tuple[int, ...] | None = None, chunk: Any = ()) -> np.ndarray:
         """Return the positions for the values of an index, or of its ``chunk`` that starts at ``start``."""
@@ -153,7 +162,7 @@ class _Dimension:
                 raise ValueError("they are not unique")
             places: np.ndarray = labels.get_indexer(wanted, method, tolerance=self.lookup.tolerance)
             return places
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, NotImplementedError, InvalidIndexError) as error:
             text = f"{self.lookup.op}: labels along {self.name!r} can't be looked up: {error}"
             kind = OpTypeError if isinstance(error, TypeError) else OpValueError
             raise kind(text, op=self.lookup.op, input=str(self.name)) from None
@@ -165,12 +174,15 @@ class _Dimension:
         positions = tuple(map(tuple, (places + (start or 0)).tolist()))
         values = tuple(wanted[tuple(place)] for place in places)
         count = int(missing.sum())
-        known = f"labels: {labels[0]}..{labels[-1]}" if len(labels) else "it has none"
+        is_sorted = labels.is_monotonic_increasing or labels.is_monotonic_decreasing
+        ends = f"labels: {labels[0]}..{labels[-1]}" if is_sorted else f"{len(labels)} labels, not sorted"
+        known = ends if len(labels) else "it has none"
         near = "" if self.lookup.tolerance is None else f" within a tolerance of {self.lookup.tolerance}"
         place = f"{self.name}{list(positions[0]) or ''}"
         text = f"{self.lookup.op}: {place} = {values[0]} is not a label of dimension {self.name!r}{near} ({known})"
         text += f"; {count} of {wanted.size} labels are missing" if count > 1 else ""
-        text += "; method='nearest' takes the closest label" if self.lookup.method == "exact" else ""
+        if self.lookup.method == "exact" and is_sorted and len(labels) and labels.dtype.kind in "iufmM":
+            text += "; method='nearest' takes the closest label"
         raise OpIndexError(
             text, op=self.lookup.op, input=str(self.name), count=count, positions=positions, values=values
         )
@@ -180,7 +192,11 @@ class _Dimension:
             if self.labels is not None:
                 text = f"labels along {self.name!r} can't be a slice; select the slice with data.sel first"
                 raise OpTypeError(f"{self.lookup.op}: {text}", op=self.lookup.op, input=str(self.name))
-            given = np.arange(self.size)[given]
+            try:
+                given = np.arange(self.size)[given]
+            except TypeError:
+                text = f"the slice along {self.name!r} must have integers; to select by labels, use data.sel first"
+                raise OpTypeError(f"{self.lookup.op}: {text}", op=self.lookup.op, input=str(self.name)) from None
         index = self._with_dims(given)
         if self.labels is None and index.dtype.kind == "b" and index.dims == (self.name,):
             if index.size != self.size:
@@ -208,7 +224,7 @@ class _Dimension:
         if rank > 1:
             text = f"indices along {self.name!r} have {rank} dimensions without names; give a DataArray"
             raise OpKeyValueError(f"{self.lookup.op}: {text}", op=self.lookup.op, input="indices")
-        return xr.DataArray(given, dims=[self.name] * rank)
+        return xr.DataArray(xr.Variable([self.name] * rank, given))  # an index of pandas adds no coordinate
 
 
 def _locate_chunk(values: np.ndarray, dimension: _Dimension, block_info: Any = None) -> np.ndarray:

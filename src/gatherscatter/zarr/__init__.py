@@ -6,7 +6,10 @@ array. Indices and updates are in memory, or mapped into memory.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import fields
 from typing import Any, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
@@ -19,7 +22,7 @@ with require("zarr", "filelock", text="gatherscatter.zarr needs Zarr and fileloc
     import zarr  # noqa: F401
 
 from gatherscatter.chunked import Options
-from gatherscatter.errors import check_effects
+from gatherscatter.errors import check_effects, keyword_fault
 from gatherscatter.progress import ChunkProgress
 from gatherscatter.zarr.call import Progress, Report, StoredOrPath, Terms, checked_call
 from gatherscatter.zarr.gather import gather as _gather
@@ -86,7 +89,7 @@ def scatter_update(
     workers : int >= 1, default 4
         The number of chunks that are processed at the same time.
     memory_limit : int, optional
-        The approximate number of bytes that the call can use in addition to indices and updates.
+        The approximate number of bytes that the call can use in addition to indices and updates. Default: no limit.
     lock_timeout : float, optional
         The number of seconds to wait for another process that writes to the array. Default: no limit.
     progress : bool or callable, default False
@@ -311,8 +314,7 @@ def _run_scatter(
     progress: bool | Progress = False,
     **terms: Any,
 ) -> Report:
-    carried_out = Terms(**terms)
-    carried_out.check(op)
+    carried_out = _read_terms(op, _run_scatter, terms)
     check_effects(op, reduction, include_self, accumulate)
     options = Options(reduction, include_self, accumulate)
     call = checked_call(op, op, array, indices, updates, axis=axis, mode=mode, options=options)
@@ -335,11 +337,22 @@ def _run_gather(
     progress: bool | Progress = False,
     **terms: Any,
 ) -> Any:
-    carried_out = Terms(**terms)
-    carried_out.check(op)
+    carried_out = _read_terms(op, _run_gather, terms)
     call = checked_call(op, op, array, indices, mode=mode, **where)
     with _open_progress(op, progress) as shown:
         return _gather(call, out, carried_out, shown, dry_run=dry_run)
+
+
+def _read_terms(op: str, run: Callable[..., Any], given: dict[str, Any]) -> Terms:
+    """Check the other keyword arguments of a function that ``run`` runs."""
+    known = [field.name for field in fields(Terms)]
+    for name in given:
+        if name not in known:
+            parameters = [*inspect.signature(globals()[op]).parameters, *inspect.signature(run).parameters]
+            keyword_fault(op, name, [*parameters, *known])
+    terms = Terms(**given)
+    terms.check(op)
+    return terms
 
 
 def _open_progress(op: str, progress: bool | Progress) -> Any:

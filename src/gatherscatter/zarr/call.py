@@ -36,12 +36,12 @@ class Report:
     ----------
     call : the function, and the reduction of a scatter
     tuples : number of index tuples
-    chunks : number of chunks that they touch; of shards, if an array with shards is written
-    chunks_total : number of chunks (or shards) of the array
-    bytes_read, bytes_written : number of bytes, without compression
+    chunks : number of chunks that the index tuples touch. If an array with shards is written, number of shards
+    chunks_total : number of chunks of the array, or of its shards
+    bytes_read, bytes_written : number of bytes, before compression
     resumed : number of chunks that an earlier run of the same job wrote
-    snapshot : the commit, if there is one
-    dry_run : whether nothing was done
+    snapshot : the id of the commit to Icechunk, or None
+    dry_run : whether the call only reported, and neither read nor wrote anything
     """
 
     call: str

@@ -16,7 +16,7 @@ TABLE = [[-0.2, -0.6], [-0.1, -0.4], [-1.9, -1.8], [-1.0, 1.5], [0.8, -0.7]]  # 
 
 
 def drafts() -> Iterator[CaseDraft]:
-    """The examples, every type, empty bags, weights, halves, and all that is no bag."""
+    """Yield the examples, every type, empty bags, weights, halves, and calls that do not define bags."""
     yield from _examples()
     for row in BAGS:
         for name in row.types:
@@ -69,7 +69,7 @@ def _draft(row: OracleRow, kind: str, name: str, call: DraftedCall, *rules: str,
 
 
 def _examples() -> Iterator[CaseDraft]:
-    """With numbers that a float holds, ten times those of the texts."""
+    """Yield the examples of the specifications. Numbers are multiplied by ten, so that float32 holds them exactly."""
     table = array("float32", np.round(np.array(TABLE) * 10))
     halves = array("float32", [0.5] * 4)
     for row in BAGS:

@@ -68,7 +68,7 @@ def _shapes(name: str) -> Iterator[CaseDraft]:
             yield _draft(
                 "axis", f"{label} {mode}", name, tuple(past), tuple(update), [1, 0], ("axis",), mode=mode, **more
             )
-    # Batches and heads are more than the cache is long: only its own coordinate is taken modulo its length.
+    # There are more batches and heads than positions in the cache. Only positions are taken modulo the cache's length.
     yield _draft("ring", "more batches than steps", name, (4, 3, 2, 1), (4, 3, 1, 1), [0, 1, 1, 0], ("O22",))
     yield _draft("ring", "more batches than steps, circular", name, (4, 3, 2, 1), (4, 3, 1, 1), [2, 1, 3, 0], ("O22",),
                  mode="circular")  # fmt: skip

@@ -23,7 +23,8 @@ GATHERS = tuple(row for row in LINES if row.kernel.startswith("gather"))
 SCATTERS = tuple(row for row in LINES if row.kernel.startswith("scatter"))
 
 
-# Types of different sizes, for calls in which only the shapes matter: 4 and 8 bytes, and text or else one byte.
+# Element types for calls in which only the shapes matter. `sample_types` takes the first three that a version has: of 4
+# bytes, of 8 bytes, and text. If the version has no text, the third type has one byte.
 SAMPLE_TYPES = ("float32", "int64", "string", "uint8")
 
 _RANGE_RULES = {
@@ -36,10 +37,10 @@ _RANGE_RULES = {
 
 @dataclass(frozen=True, eq=False)
 class CaseDraft:
-    """A call.
+    """A case that the oracle has not answered yet.
 
-    ``name`` is what is readable in its id; ``stated`` is the result that the specification prints, or that was computed
-    by hand.
+    ``name`` is the readable part of the id. ``stated`` is the result that the specification prints or that was computed
+    by hand, if there is one. `build` compares it with the answer of the oracle.
     """
 
     op: str
@@ -106,7 +107,7 @@ def draft_line_call(
 
 
 def draft_line_or_gather(row: OracleRow, data: np.ndarray, places: Any, index: str = "int64") -> DraftedCall:
-    """The same, with as many updates as places where it is a scatter."""
+    """Return a call like `draft_line_call`. A scatter gets one update for each place."""
     updates = ramp(element_type(data), len(places), start=data.size) if row in SCATTERS else None
     return draft_line_call(row, data, places, updates, index)
 

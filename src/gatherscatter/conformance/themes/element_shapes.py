@@ -1,4 +1,4 @@
-"""Shapes of GatherElements and the scatters of elements: a box of indices beside or beyond data."""
+"""Shapes of GatherElements and the scatters of elements: boxes of indices that are smaller or larger than data."""
 
 from __future__ import annotations
 

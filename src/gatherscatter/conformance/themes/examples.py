@@ -176,7 +176,7 @@ def _scatter_nd(row: OracleRow) -> Iterator[CaseDraft]:
 
 
 def _corrected(row: OracleRow) -> Iterator[CaseDraft]:
-    """Ruling V12: what the formula of the text gives, where the text prints something else."""
+    """Yield the examples whose printed result contradicts the formula, with the result of the formula (ruling V12)."""
     six = [[4], [3], [1], [7], [-2], [-4]]
     answer = [1, 11, 3, 10, 14, 6, 13, 12]
     yield _draft(row, "example of six", "int32", list(range(1, 9)), six, [9, 10, 11, 12, 13, 14], answer, "V12", "O3")

@@ -1,4 +1,4 @@
-"""Types and attributes that a version has not."""
+"""Cases with types and attributes that an op version does not have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _mixed(row: OracleRow) -> Iterator[CaseDraft]:
 
 
 def _reductions(row: OracleRow) -> Iterator[CaseDraft]:
-    """Names of other versions, of the other specification, of none."""
+    """Yield cases with names of reductions that other versions, the other specification or no specification has."""
     if row not in SCATTERS:
         return
     for reduction in ("none", "add", "max", "sum", "sub", "mean", "ADD", ""):

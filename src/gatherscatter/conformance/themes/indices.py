@@ -1,4 +1,4 @@
-"""Index values: types of them, below zero, and outside."""
+"""Cases about index values: their types, negative indices, and indices that are out of range."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from gatherscatter.conformance.themes.draft import (
 from gatherscatter.conformance.themes.values import ramp
 from gatherscatter.oracle.oracle import INTEGERS, OracleRow
 
-# One off on either side, further off, where 32 bits wrap around to a legal index, and the ends of the type.
+# Indices that are out of range for three elements: just outside, further outside, beyond 32 bits (some of them would be
+# legal after truncation to 32 bits), and the limits of int64.
 OUTSIDE = (3, -4, 8, -9, 1 << 31, (1 << 32) + 1, -(1 << 32), (1 << 40) + 2, (1 << 63) - 1, -(1 << 63))
 
 
@@ -87,7 +88,7 @@ def _several(row: OracleRow) -> Iterator[CaseDraft]:
 
 
 def _empty_slices() -> Iterator[CaseDraft]:
-    """Where nothing would be moved, indices are checked all the same."""
+    """Yield cases with empty slices. Indices are checked although no element is moved."""
     for row in LINES:
         if row.kernel.endswith("elements"):
             continue

@@ -1,6 +1,7 @@
-"""Thousands of updates to a few places, which threads may race for; all values follow patterns, which pack well.
+"""Cases with thousands of updates to a few places, on which threads may race.
 
-Whatever is summed is exact in its type in every order, so that only what is lost can show.
+All sums and products are exact in their type, for any order of the updates. So a different result means that updates
+were lost. The values follow patterns, so that they compress well.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ NEWEST = tuple(
 
 
 def drafts() -> Iterator[CaseDraft]:
-    """Ones, ramps and powers of two into 7 places; rows of 16 into 5; and permutations, in which nothing repeats."""
+    """Yield scatters of 10,000 elements to 7 places, of 300 rows to 5 places, and of many ones to one place.
+
+    Also yield permutations, in which no index is repeated.
+    """
     for row in NEWEST:
         for reduction in row.reductions[1:]:
             yield _elements(row, "float32", reduction)
@@ -44,7 +48,7 @@ def drafts() -> Iterator[CaseDraft]:
 def _updates(name: str, reduction: str, count: int) -> np.ndarray:
     generic = GENERIC.get(reduction, reduction)
     n = np.arange(count)
-    if generic == "mul":  # ones, and a 2 for each place
+    if generic == "mul":  # ones, and one 2 for every 1001 updates, so that products stay exact
         return array(name, np.where(n % 1001 == 0, 2, 1))
     if generic in ("add", "sub"):
         return array(name, np.ones(count))
@@ -61,7 +65,7 @@ def _elements(row: OracleRow, name: str, reduction: str) -> CaseDraft:
 
 
 def _one_place(row: OracleRow) -> CaseDraft:
-    """Float sums, but of ones: exact as long as counting does not stop, at 2**24."""
+    """Return a sum of ones in float32. It is exact, because float32 holds all integers up to 2**24."""
     made = call(
         row,
         np.zeros(1, np.float32),

@@ -69,7 +69,7 @@ def _plain(row: OracleRow, name: str, reduction: str) -> Iterator[CaseDraft]:
 
 
 def _repeated(row: OracleRow, name: str, reduction: str, attributes: dict[str, Any]) -> Iterator[CaseDraft]:
-    """Four updates of two targets; and, where indices may be negative, the last element under both its names."""
+    """Yield four updates of two targets. If indices may be negative, also write to the last element as -1 and 2."""
     rules = _rules(row, name, reduction)
     rules = (*rules, "O3") if reduction == "none" else rules
     suffix = " without data" if attributes.get("use_init_val") is False else ""
@@ -80,7 +80,7 @@ def _repeated(row: OracleRow, name: str, reduction: str, attributes: dict[str, A
         yield CaseDraft(row.name, "repeated", f"m1 and 2 of three{suffix}", made, (*rules, "O4"))
 
 
-# Values that meet in one place: data, updates, and what that probes.
+# Updates of one element: the kind and the label of the case, the element of data, and the updates.
 _FLOAT_MEETINGS: tuple[tuple[str, str, float, list[float]], ...] = (
     ("nan", "nan in data", NAN, [1.0]),
     ("nan", "nan in an update", 1.0, [NAN]),
@@ -93,7 +93,7 @@ _FLOAT_MEETINGS: tuple[tuple[str, str, float, list[float]], ...] = (
     ("zero sign", "zero to minus zero", -0.0, [0.0]),
     ("zero sign", "minus zeros", -0.0, [-0.0]),
 )
-# Where each format stops counting, a sum that needs the digits which the order loses, one that is exact though large.
+# In each format, a number to which adding 1 has no effect, and a large number, for products and sums that overflow.
 _STUCK = {"float16": 2048.0, "bfloat16": 256.0, "float32": 2.0**24, "float64": 2.0**53}
 _LARGEST = {"float16": 65504.0, "bfloat16": float(2**127), "float32": float(2**127), "float64": 2.0**1023}
 
@@ -237,7 +237,10 @@ def _mean(
 
 
 def _without_data(row: OracleRow) -> Iterator[CaseDraft]:
-    """Only what is hit starts anew; infinities survive; the attribute means nothing without a reduction."""
+    """Yield cases with ``use_init_val=False``.
+
+    Only elements with updates lose their value. Results may be infinite. Without a reduction, it has no effect.
+    """
     for reduction in row.reductions:
         rules = (*_rules(row, "float32", reduction), "V11")
         for name in (*FLOATS, "int32", "int64", "uint8", "bool"):

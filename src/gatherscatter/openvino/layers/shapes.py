@@ -27,7 +27,7 @@ def reshape(data: Array, shape: Array, *, special_zero: bool) -> Array:
     known = math.prod(dim for dim in wanted if dim != -1)
     computed = wanted.count(-1)
     if min(wanted, default=0) < -1 or computed > 1:
-        raise ValueError(f"shape {wanted} is not a shape")
+        raise ValueError(f"shape {wanted} has a size below -1, or more than one -1")
     if computed and known and data.size % known == 0:
         wanted[wanted.index(-1)] = data.size // known
     if math.prod(wanted) != data.size or -1 in wanted:

@@ -35,7 +35,7 @@ function shapeFault(op, kernel, name, { data, indices, updates, slots, axis, bat
   const rule = kernel.endsWith("nd") ? "rule_nd" : kernel.endsWith("elements") ? "rule_elements" : "rule_axis";
   const batch = batchDims < 0 ? batchDims + indices.length : batchDims;
   const advice =
-    updates && slots && canBroadcast(updates, slots)
+    name === "updates_shape" && updates && slots && canBroadcast(updates, slots)
       ? phrase("parts", "broadcast", { slots })
       : kernel.endsWith("nd") && isOneTuple(name, indices, updates, slots, batchDims)
         ? phrase("parts", "one_tuple", { k })

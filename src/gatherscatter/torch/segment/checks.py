@@ -54,7 +54,8 @@ def check_index(op: str, index: Tensor, src: Tensor, dim: int) -> None:
     count, wanted = index.shape[0], src.shape[dim]
     if count not in (1, wanted):
         fitting = [d for d, size in enumerate(src.shape) if size == count]
-        advice = f"; did you mean dim={fitting[0]}?" if len(fitting) == 1 else ""
+        has_dim = op.startswith("scatter")
+        advice = f"; did you mean dim={fitting[0]}?" if has_dim and len(fitting) == 1 else ""
         text = f"{op}: index has {count} entries, but src has {wanted} along dim {dim}{advice}"
         raise OpValueError(f"{text} {_list_shapes('index', index, src)}", op=op, input="index")
 
@@ -92,10 +93,10 @@ def find_size(op: str, index: Tensor) -> int:
     try:
         largest = int((index if index.dtype == torch.int64 else index.to(torch.int64)).max())
     except RuntimeError:  # on the meta device, or batched by vmap
-        text = f"{op}: dim_size is missing, and index has no values here that it could be found from; give dim_size"
+        text = f"{op}: dim_size is missing, and index has no values here from which it could be computed; give dim_size"
         raise OpValueError(text, op=op, input="dim_size") from None
     if not torch.compiler.is_compiling() and largest < 0:
-        text = f"{op}: the largest index is {largest}, which does not tell dim_size; give dim_size"
+        text = f"{op}: dim_size is missing, and all indices are negative (the largest is {largest}); give dim_size"
         raise OpValueError(text, op=op, input="dim_size")
     return largest + 1
 

@@ -32,14 +32,15 @@ def scatter(
 
     Parameters
     ----------
-    src : tensor
-    index : integer tensor, 1-D along ``dim``, or with the first axes of ``src`` and broadcast over the others
-        Negative indices count from the end.
-    dim : int
-    out : tensor, optional
-        The initial values, of the type of ``src``. The tensor is changed and returned. Only for a single reduction.
+    src : tensor of rank r >= 1
+    index : tensor of integers
+        The place of each value along ``dim``. Either it has one dimension and the length ``src.shape[dim]``, or it has
+        the first dimensions of ``src`` and is repeated along the others. Negative indices count from the end.
+    dim : int in [-r, r-1]
+    out : tensor of the type of ``src``, optional
+        The initial values. The tensor is changed and returned. It is allowed only with a single reduction.
     dim_size : int, optional
-        Size of the result along ``dim``. Default: the largest index plus one.
+        The size of the result along ``dim``. Default: the largest index plus one.
     reduce : 'sum', 'add', 'mul', 'mean', 'min' or 'max', or a sequence of names
         A sequence can have all of these names except 'mul', and also 'count', 'argmin' and 'argmax'. Its results are a
         tuple. They are computed in one pass over ``src`` if ``index`` is 1-D. Then 'count' is also 1-D.
@@ -69,7 +70,7 @@ def scatter(
         reduction = find_reduction("scatter", reduce)
         return reduction(Places.of("scatter", src, index, dim, out, dim_size), src, out)
     if out is not None:
-        raise OpValueError("scatter: several reductions can't begin with one out", op="scatter", input="out")
+        raise OpValueError("scatter: out is allowed only with a single reduction", op="scatter", input="out")
     check_names(reduce)
     return reduce_several(Places.of("scatter", src, index, dim, None, dim_size), src, tuple(reduce))
 
@@ -105,9 +106,15 @@ def scatter_mean(
 def scatter_min(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Pair:
-    """Return the minima and their positions along ``dim``.
+    """Return the minimum of the values with the same index, and its position in ``src`` along ``dim``.
 
-    The position is ``src.shape[dim]`` where no value comes, or none that is less than ``out``.
+    The other arguments, the shape of the result and the errors are those of `scatter`. If a place gets no value, or if
+    no value is less than the one in ``out``, the position is ``src.shape[dim]``.
+
+    >>> import torch
+    >>> from gatherscatter.torch.segment import scatter_min
+    >>> scatter_min(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([0, 0, 2]))
+    (tensor([1., 0., 2.]), tensor([1, 3, 2]))
     """
     return find_minima(Places.of("scatter_min", src, index, dim, out, dim_size), src, out)
 
@@ -115,9 +122,15 @@ def scatter_min(
 def scatter_max(
     src: Tensor, index: Tensor, dim: int = -1, out: Tensor | None = None, dim_size: int | None = None
 ) -> Pair:
-    """Return the maxima and their positions along ``dim``.
+    """Return the maximum of the values with the same index, and its position in ``src`` along ``dim``.
 
-    The position is ``src.shape[dim]`` where no value comes, or none that is greater than ``out``.
+    The other arguments, the shape of the result and the errors are those of `scatter`. If a place gets no value, or if
+    no value is greater than the one in ``out``, the position is ``src.shape[dim]``.
+
+    >>> import torch
+    >>> from gatherscatter.torch.segment import scatter_max
+    >>> scatter_max(torch.tensor([3.0, 1.0, 2.0]), torch.tensor([0, 0, 2]))
+    (tensor([3., 0., 2.]), tensor([0, 3, 2]))
     """
     return find_maxima(Places.of("scatter_max", src, index, dim, out, dim_size), src, out)
 

@@ -30,10 +30,21 @@ from gatherscatter.torch.segment.scatters import (
 
 
 def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: str = "sum") -> Tensor:
-    """Reduce ``src[..., indptr[..., i] : indptr[..., i + 1], ...]`` along the last axis of ``indptr``.
+    """Reduce each segment ``src[..., indptr[..., i] : indptr[..., i + 1], ...]`` to one value.
 
-    The other axes of ``indptr`` have the sizes of the first axes of ``src``, or size 1. ``reduce`` is a name as in
-    `scatter`.
+    Parameters
+    ----------
+    src : tensor
+    indptr : tensor of integers, shape (..., S + 1) for S segments
+        The position where each segment begins, and the position where the last one ends. Its last axis is the reduced
+        axis of ``src``. Its other axes have the sizes of the first axes of ``src``, or size 1.
+    out : tensor, optional
+        The initial values, as in `scatter`.
+    reduce : {'sum', 'add', 'mul', 'mean', 'min', 'max'}
+
+    Returns
+    -------
+    tensor with the shape of ``src``, except for the size S of the reduced axis
 
     Raises
     ------
@@ -41,12 +52,17 @@ def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: 
         A pointer is out of range, or less than the one before it.
     ValueError, TypeError
         ``indptr`` is empty, is not a tensor of integers, or its axes do not fit those of ``src``.
+
+    >>> import torch
+    >>> from gatherscatter.torch.segment import segment_csr
+    >>> segment_csr(torch.tensor([1, 2, 4]), torch.tensor([0, 2, 3]))
+    tensor([3, 4])
     """
     return _segment_csr("segment_csr", src, indptr, out, find_reduction("segment_csr", reduce))  # type: ignore[no-any-return]
 
 
 def segment_sum_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return the sums of segments: `segment_csr` with one reduction."""
+    """Return the sum of each segment, as `segment_csr` does with ``reduce="sum"``."""
     return _segment_csr("segment_sum_csr", src, indptr, out, add)  # type: ignore[no-any-return]
 
 
@@ -56,7 +72,7 @@ def segment_add_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> T
 
 
 def segment_mean_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return the means of segments: `segment_csr` with one reduction."""
+    """Return the mean of each segment, as `segment_csr` does with ``reduce="mean"``."""
     return _segment_csr("segment_mean_csr", src, indptr, out, average)  # type: ignore[no-any-return]
 
 
@@ -76,10 +92,15 @@ def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor
     Raises
     ------
     IndexError
-        A pointer is less than the one before it. Or a row of pointers does not start with 0, or does not end with the
-        last pointer of all.
+        A pointer is less than the one before it. A row of ``indptr`` does not start with 0, or it does not end with the
+        same pointer as the last row.
     ValueError, TypeError
-        As for `segment_csr`. Or ``src`` does not have one value for each segment.
+        The errors of `segment_csr`, or ``src`` does not have one value for each segment.
+
+    >>> import torch
+    >>> from gatherscatter.torch.segment import gather_csr
+    >>> gather_csr(torch.tensor([10, 20]), torch.tensor([0, 2, 3]))
+    tensor([10, 10, 20])
     """
     op = "gather_csr"
     indptr = _expand_indptr(op, src, indptr, out)
@@ -102,7 +123,7 @@ def segment_coo(
 
 
 def segment_sum_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-    """Return the sums of segments: `segment_coo` with one reduction."""
+    """Return the sum of each segment, as `segment_coo` does with ``reduce="sum"``."""
     return _segment_coo("segment_sum_coo", src, index, out, dim_size, add)  # type: ignore[no-any-return]
 
 
@@ -112,7 +133,7 @@ def segment_add_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_s
 
 
 def segment_mean_coo(src: Tensor, index: Tensor, out: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-    """Return the means of segments: `segment_coo` with one reduction."""
+    """Return the mean of each segment, as `segment_coo` does with ``reduce="mean"``."""
     return _segment_coo("segment_mean_coo", src, index, out, dim_size, average)  # type: ignore[no-any-return]
 
 
