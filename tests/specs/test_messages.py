@@ -265,7 +265,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         lambda: gs.scatter_nd(F8, [1, 3], 1.0),
         ValueError,
         "scatter_nd: index tuples of length 2 are too long: data has rank 1, and batch_dims is 0; one-dimensional "
-        f"indices are one tuple: for 2 separate indices, pass indices[:, None] (data {F8.shape}, indices (2,), updates ())",
+        f"indices are one tuple: for 2 separate indices, pass "
+        f"indices[:, None] (data {F8.shape}, indices (2,), updates ())",
     ),
     (
         lambda: gs.prepare([0, 1], 3).reduce(np.ones(2), "prod"),
