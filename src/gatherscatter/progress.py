@@ -40,6 +40,8 @@ class Bar:
 
     def __enter__(self) -> Self:
         if self.shown and self._redraws:
+            import rich.progress  # noqa: F401  # here, because the timer would wait for calls that hold the GIL
+
             self._timer.start()
         elif self.shown:
             self._open()
@@ -85,7 +87,8 @@ class Bar:
             ]
             if screen.width >= 80:
                 columns.insert(1, BarColumn(screen.width // 6, complete_style="cyan", pulse_style="cyan"))
-                columns += [TimeElapsedColumn(), TextColumn("elapsed")]
+                whole = [Column(no_wrap=True, min_width=7) for _ in range(2)]
+                columns += [TimeElapsedColumn(whole[0]), TextColumn("elapsed", table_column=whole[1])]
             self._display = Progress(
                 *columns,
                 console=screen,

@@ -267,6 +267,7 @@ def test_targets_are_listed_without_a_model() -> None:
         ("apply ScatterND x", "there is no operator 'ScatterND'"),
         ("explain ScatterND", "there is no operator 'ScatterND'"),
         ("apply onnx.ScatterND x y z --reduction sum", "'min'; did you mean 'add'?"),
+        ("corpus export x --format onnx --op openvino.Gather-8", "none of these cases belongs to this specification"),
         ("corpus export x --format jsn", "'json'; did you mean 'json'?"),
         ("rnu", "Did you mean 'run'?"),
         ("run MODEL --random-inputs --dim bach=2", "did you mean 'batch'?"),

@@ -76,7 +76,7 @@ def find_commit(name: str) -> str:
         reason = (getattr(error, "stderr", "") or str(error)).strip()
         raise ValueError(f"commit {name!r} cannot be read: {reason}. Run this in a clone of {_NAME}") from None
     if f'name = "{_NAME}"' not in project:
-        raise ValueError(f"commit {name!r} is not a commit of {_NAME}. Run this in a clone of {_NAME}")
+        raise ValueError(f"commit {name!r} is not a commit of {_NAME}; run this in a clone of {_NAME}")
     return commit
 
 

@@ -252,7 +252,7 @@ def read_json(path: Path) -> Results:
     try:
         return _from_json(json.loads(path.read_text()))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ValueError(
             f"{path}: this is not a file of results from `gatherscatter bench --json` ({reason})"
         ) from None
@@ -260,7 +260,7 @@ def read_json(path: Path) -> Results:
 
 def _from_json(found: Any) -> Results:
     if found["format"] != _FORMAT:
-        raise ValueError(f"format {found['format']}, which this version does not read")
+        raise ValueError(f"it has format {found['format']}, and this version reads format {_FORMAT}")
     limits = found["limits"] | {"random": {int(width): tuple(v) for width, v in found["limits"]["random"].items()}}
     rows = [
         Row(

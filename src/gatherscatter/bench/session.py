@@ -75,7 +75,7 @@ def resume(results: Results) -> list[Contender]:
     now = facts({one.name: one.version() for one in everybody}, plan.threads)
     changed = [_change(name, results.machine.get(name), now[name]) for name in _MUST_AGREE]
     if differences := ", ".join(text for text in changed if text):
-        raise ValueError(f"these results cannot be completed here, because of changes: {differences}. Start a new run")
+        raise ValueError(f"these results can't be completed here: {differences}; start a new run")
     return everybody
 
 

@@ -66,18 +66,19 @@ OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         {
             "type": Chunks(),
             "metavar": "N,...",
-            "help": "Chunk sizes of data (with --scheduler) or of the new .zarr array, as in 1000 or 1000,500.",
+            "help": "Chunk sizes, as in 1000 or 1000,500 (-1: the whole axis). With --scheduler, those of "
+            "data; otherwise those of the new .zarr array.",
         },
     ),
     (
         ("--scheduler",),
         {
             "metavar": "ADDRESS|local",
-            "help": "Compute with Dask (at this address, or on this machine) into a new .zarr array.",
+            "help": "Compute with Dask, at this address or on this machine (local), and write a new .zarr array.",
         },
     ),
     (("--resume",), {"is_flag": True, "help": "With .zarr: finish an interrupted scatter."}),
-    (("--dry-run",), {"is_flag": True, "help": "With .zarr: only report what would be read and written."}),
+    (("--dry-run",), {"is_flag": True, "help": "With .zarr: report the bytes to read and write, and change nothing."}),
 )
 
 
@@ -181,8 +182,8 @@ ATTRIBUTE_HELP = {
     "batch_dims": "Number of leading dimensions that data and indices share.",
     "fill_mode": "Value of an empty segment.",
     "mode": "At the end of the cache: raise an error (linear), or continue at its start (circular).",
-    "reduction": "How values for the same place are combined.",
-    "use_init_val": "Whether the reduction includes the value in data.",
+    "reduction": "Operation that combines values for the same place.",
+    "use_init_val": "Include the value in data in the reduction: true or false.",
 }
 
 
@@ -230,7 +231,7 @@ Help for one operator: gatherscatter apply OPERATOR --help
 )
 @traceback_option
 def command() -> None:
-    """Apply one operator version to files (.npy, .pb, or .npz with one array) and print or write the result.
+    """Apply one op version to files (.npy, .pb, or .npz with one array) and print or write the result.
 
     The data can also be a .zarr array, which is processed chunk by chunk. A scatter changes it in place. With
     --scheduler, Dask computes the result on one or many machines and writes it to a new .zarr array.
@@ -253,6 +254,7 @@ def operator_command(row: OpVersion) -> click.Command:
         )
     output = click.Option(
         ["-o", "--output"],
+        metavar="FILE",
         type=OutputFile(),
         help="Write the result to this file (.npy, .npz, .pb, .zarr) instead of printing it.",
     )
@@ -329,7 +331,7 @@ def _array(one: Input, values: dict[str, Any], read: Callable[[Path], Any]) -> A
     if one.kind == "axis":
         option: str | None = values[AXIS_OPTION]
         if (text is None) == (option is None):
-            raise click.UsageError("give the axis once: as the last file, or as --axis INT")
+            raise click.UsageError("give the axis once: as the last argument, or with --axis")
         text = text or option
     if text is None:
         return None
@@ -373,14 +375,14 @@ def _help(row: OpVersion) -> str:
         kinds.setdefault(one.kind, []).append(_metavar(one))
     index_types = f" ({', '.join(row.index_types)})" if row.index_types else ""
     meaning = {
-        "data": f"a file with an array ({', '.join(row.element_types)})",
-        "indices": f"a file with indices{index_types}. Range for an axis of size s: {INDEX_RANGES[row.index_range]}",
+        "data": f"array in a file, of type {', '.join(row.element_types)}",
+        "indices": f"indices in a file{index_types}. Range for an axis of size s: {INDEX_RANGES[row.index_range]}",
         "scalar": "an integer or a file",
         "axis": "an integer or a file",
     }
     return "\n\n".join(
         [
-            f"Apply {row.name} ({row.source}).",
+            f"Apply {row.name}. Source: {row.source}.",
             *(f"{', '.join(names)}: {meaning[kind]}." for kind, names in kinds.items()),
         ]
     )

@@ -14,6 +14,7 @@ from gatherscatter.cli.files import chunk_sizes, is_zarr, open_array
 from gatherscatter.extras import require
 from gatherscatter.files import replace_atomically
 from gatherscatter.progress import ChunkProgress
+from gatherscatter.text import count_text
 
 if TYPE_CHECKING:
     import dask.array
@@ -111,7 +112,7 @@ def apply_with_dask(
     """Build the graph, let the scheduler compute it, and write the result to ``output``."""
     if resume:
         raise click.UsageError(
-            "--resume is for scatters in place: with --scheduler, run the command again from the start"
+            "--resume needs a scatter in place. With --scheduler, run the command again from the start"
         )
     if output is None or output.suffix != ".zarr":
         raise click.UsageError("--scheduler makes a new array: give --output a name that ends in .zarr")
@@ -123,8 +124,10 @@ def apply_with_dask(
         raise click.UsageError("--memory-limit: a worker of Dask needs 300 MB for itself")
     result: Any = row(*inputs, **attributes)  # a Dask array, because data is one
     if dry_run:
-        facts = f"{result.npartitions} chunks of up to {'x'.join(map(str, result.chunksize)) or 'one element'}"
-        click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {len(result.dask)} tasks")
+        largest = "x".join(map(str, result.chunksize)) or "one element"
+        facts = f"{count_text(result.npartitions, 'chunk')} of up to {largest}"
+        tasks = count_text(len(result.dask), "task")
+        click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {tasks}")
         return
     with (
         ChunkProgress(row.name) as progress,

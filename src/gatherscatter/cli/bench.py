@@ -93,8 +93,8 @@ Examples:
     metavar="FILE",
     type=InputFile(),
     multiple=True,
-    help="Show the results in a file that --json wrote, and measure nothing (repeatable). Several files give a page "
-    "with several machines.",
+    help="Show the results in a file that --json wrote, and measure nothing (repeatable). --markdown takes several "
+    "files, one for each machine.",
 )
 @traceback_option
 @click.pass_context
@@ -119,8 +119,8 @@ def command(
 
     Each contender's result is checked before it is timed. Contenders run in turns. The ratio compares gatherscatter
     with the fastest correct peer: above 1, gatherscatter is faster. Each ratio has a 99 % confidence interval. A
-    workload whose interval includes 1 is called even. "of limit" is the least time that the limits of the machine
-    allow, as a share of gatherscatter's time.
+    workload whose interval includes 1 is called even. "of limit" is the least time that the machine allows, divided by
+    gatherscatter's time: 100 % is as fast as possible.
 
     Results are saved after each workload. Ctrl-C prints the results so far, and --resume continues the run.
     """
@@ -137,7 +137,7 @@ def command(
         file = json_file or unfinished
     else:
         if commit and peers:
-            raise click.UsageError("--against compares with a commit only: omit --peers")
+            raise click.UsageError("--against compares only with a commit: omit --peers")
         workloads = select(patterns, among=among or ("all" if patterns else "default"), huge=huge)
         if as_list:
             _print_list(workloads)

@@ -64,7 +64,8 @@ FILTERS = (
     ),
     click.option(
         "--rule", "rules", metavar="RULE", type=Choice("rule", _rules), multiple=True,
-        help="Select cases that check this rule: O3, V10, 2.6 (repeatable).",
+        help="Select cases that check this rule of docs/rulings.md or docs/specification.md: O3, V10, 2.6 "
+        "(repeatable).",
     ),
     click.option(
         "--case", "patterns", metavar="GLOB", multiple=True,

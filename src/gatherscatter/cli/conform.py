@@ -56,8 +56,8 @@ Examples:
     metavar="NAME",
     shell_complete=_complete_runtime,
     multiple=True,
-    help="Runtime to test (repeatable): its name, 'command:./mine {folder}' for your own program, or module:Class. "
-    "Default: all that are installed.",
+    help="Runtime to test (repeatable): its name, 'command:./mine {folder}' for your own program, or module:Class "
+    "for your own class. Default: all that are installed.",
 )
 @filter_options
 @click.option(
@@ -98,7 +98,8 @@ Examples:
               help="Test random calls instead of the corpus, for this many minutes per runtime. New departures are "
                    "minimised.")  # fmt: skip
 @click.option("--fail-on", metavar="VERDICT", type=Choice("verdict", _verdicts),
-              help="Exit with code 1 if a case has this verdict or a worse one.")  # fmt: skip
+              help="Exit with code 1 if a case has this verdict or a worse one: crashes, out-of-bounds memory, hangs, "
+                   "nondeterministic, narrowed, differs, accepts, refuses.")  # fmt: skip
 @click.option("--list-runtimes", is_flag=True, help="List the names of the runtimes and exit.")
 @traceback_option
 @click.pass_context

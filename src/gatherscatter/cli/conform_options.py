@@ -47,5 +47,5 @@ def find_what_is_left(report: dict[str, Any]) -> tuple[list[str], list[Case], di
     try:
         cases = [corpus.case(case["id"]) for case in report["cases"]]
     except LookupError as error:
-        raise click.UsageError(f"--resume: {error.args[0]}; a search can't go on") from error
+        raise click.UsageError(f"--resume: {error.args[0]}; a search can't be resumed") from error
     return names, cases, report | {"runtimes": kept, "results": results}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gatherscatter.conformance.case import Case
 from gatherscatter.conformance.verdicts import Judgement
 from gatherscatter.progress import Bar
+from gatherscatter.text import count_text
 
 
 class ConformProgress(Bar):
@@ -17,7 +18,8 @@ class ConformProgress(Bar):
     def start(self, runtime: str, case: Case) -> None:
         """Show the case that starts. It can take until the time limit."""
         with self._lock:
-            counts = f"{self._departures} departures" + (f", {self._hangs} hang" if self._hangs else "")
+            hangs = f", {count_text(self._hangs, 'hang')}" if self._hangs else ""
+            counts = count_text(self._departures, "departure") + hangs
             left = self.seconds_left(self._done, self._total) or 0.0
             note = f"{self._done}/{self._total} cases, {left:.0f} s left; {case.op}, {case.kind}"
             self._update(description=f"{runtime} ({counts})", note=note)

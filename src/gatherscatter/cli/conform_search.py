@@ -54,4 +54,4 @@ class _CallCounter:
 
     def __call__(self, runtime: str, case: Case, judgement: Judgement) -> None:
         self.calls += 1
-        self._progress(f"{runtime}: {self.calls} calls")
+        self._progress(f"{runtime}: {count_text(self.calls, 'call')}")

@@ -31,7 +31,7 @@ Examples, from the root of the repository:
 @click.argument("model", type=ModelFile())
 @click.argument("target", type=MODEL, metavar="TARGET", required=False)
 @click.option(
-    "-o", "--output", "output", type=MODEL, metavar="TARGET", help="The file to write, instead of the argument TARGET."
+    "-o", "--output", "output", type=MODEL, metavar="FILE", help="File to write, instead of the argument TARGET."
 )
 @click.option(
     "--indices",
@@ -64,7 +64,7 @@ def command(
     assert written is not None
     if runtime is None:
         if fuse is not None:
-            raise click.UsageError("--fuse and --no-fuse go with --for")
+            raise click.UsageError("--fuse and --no-fuse need --for")
         from gatherscatter.openvino.conversion import convert
 
         with Bar(description=f"converting {model.name}"):
@@ -72,7 +72,7 @@ def command(
         click.echo(f"written: {written}")
         return
     if indices != "any":
-        raise click.UsageError("--indices is for conversions between ONNX and OpenVINO IR")
+        raise click.UsageError("--indices needs a conversion between ONNX and OpenVINO IR: omit it with --for")
     _convert_for_onnxruntime(model, written, fuse is not False)
 
 

@@ -47,8 +47,9 @@ Examples:
 @filter_options
 @traceback_option
 def list_command(count: bool, **filters: Any) -> None:
-    """Print cases, one per line: the id, "result" or the expected error, "open" where the specification allows other
-    results, and the rules that the case checks.
+    """Print one case per line: its id, "result" or the expected error, and the rules that it checks.
+
+    "open" before the rules means that the specification allows other results.
     """
     from gatherscatter.cli.tables import print_table
     from gatherscatter.conformance.case import KINDS
@@ -87,12 +88,14 @@ Examples:
 @traceback_option
 @click.pass_context
 def export_command(context: click.Context, /, folder: Path, format: str, **filters: Any) -> None:
-    """Write cases into FOLDER, which must be empty or not exist."""
+    """Write cases into FOLDER. It must be empty, or must not exist."""
     from gatherscatter.conformance import corpus
     from gatherscatter.progress import Bar, NodeProgress
 
     with Bar(description="reading the corpus"):
         cases = choose_cases(**filters)
+    if format in ("onnx", "openvino") and not any(case.op.startswith(f"{format}.") for case in cases):
+        raise click.UsageError(f"--format {format}: none of these cases belongs to this specification")
     try:
         with NodeProgress(len(cases)) as progress:
             exported = corpus.export(folder, format, cases=cases, progress=progress, command=_describe_call(context))

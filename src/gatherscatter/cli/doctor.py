@@ -75,7 +75,7 @@ Examples, from the root of the repository:
     is_eager=True,  # needs no model
     expose_value=False,
     callback=_list_targets,
-    help="List the names that --target takes.",
+    help="List the targets and exit.",
 )
 @click.option(
     "--fix",
@@ -90,7 +90,7 @@ Examples, from the root of the repository:
     metavar="CONDITION",
     type=Choice("condition", _conditions),
     multiple=True,
-    help="With --fix: do not rewrite nodes for this condition, for example nan (repeatable).",
+    help="With --fix: do not rewrite nodes for this condition, as in nan (repeatable).",
 )
 @click.option("--json", "json_path", type=OutputFile(), metavar="FILE", help="Write the results to a JSON file.")
 @click.option(
@@ -104,8 +104,8 @@ Examples, from the root of the repository:
     "--fail-on",
     metavar="VERDICT",
     type=Choice("verdict", _departures),
-    help="Exit with code 1 if a node certainly has this verdict or a worse one: memory, different or refused. Also if "
-    "the model can't be run.",
+    help="Exit with code 1 if the model can't be run, or if a node has this verdict or a worse one: memory, different "
+    'or refused. A verdict that begins with "may" does not count.',
 )
 @traceback_option
 def command(
@@ -159,6 +159,8 @@ def command(
         for line in fix_lines(fixed):
             say(line)
     click.echo()
+    if fixed is not None:
+        click.echo("the original model:")
     for each in summary(diagnosis):
         say(each)
     for path, save in ((json_path, diagnosis.save_json), (html_path, diagnosis.save_html)):

@@ -61,7 +61,7 @@ def _operator_command(row: OpVersion) -> click.Command:
     from gatherscatter.explaining import SUFFIXES, THEMES
 
     options = [_input_option(one) for one in row.inputs] + [attribute_option(one) for one in row.attributes]
-    output = click.Option(["-o", "--output"], type=OutputFile(SUFFIXES),
+    output = click.Option(["-o", "--output"], metavar="FILE", type=OutputFile(SUFFIXES),
                           help=f"Write a file ({', '.join(SUFFIXES)}) instead of printing text.")  # fmt: skip
     theme = click.Option(["--theme"], type=Word(THEMES), default=THEMES[0], show_default=True,
                          help="Colours of .svg and .png files.")  # fmt: skip
@@ -73,7 +73,7 @@ def _operator_command(row: OpVersion) -> click.Command:
         row.name,
         callback=call,
         params=[*options, output, theme],
-        help=f"Explain a call of {row.name}: {row.source}.",
+        help=f"Explain a call of {row.name}. Source: {row.source}.",
         short_help=", ".join(one.name for one in row.inputs),
         epilog=f"\b\nExample:\n  gatherscatter explain {_example(row)}",
     )

@@ -156,4 +156,4 @@ def refuse_others(ctx: click.Context, option: str, allowed: Sequence[str]) -> No
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE and text not in allowed:
             given[name] = f"{given[name]} or {text}" if name in given else text
     if given:
-        raise click.UsageError(f"{option} takes all other options from the file: omit {', '.join(given.values())}")
+        raise click.UsageError(f"with {option}, the file has all other options: omit {', '.join(given.values())}")

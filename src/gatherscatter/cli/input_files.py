@@ -84,5 +84,5 @@ def _choose_tensor(path: Path, name: str) -> np.ndarray:
 def _require_one_tensor(tensors: dict[str, np.ndarray], path: Path) -> np.ndarray:
     if len(tensors) != 1:
         names = f" ({', '.join(tensors)})" if tensors else ""
-        raise ModelError(f"{path}: holds {len(tensors)} arrays{names}, one is needed")
+        raise ModelError(f"{path} has {len(tensors)} arrays{names}; it must have one")
     return next(iter(tensors.values()))

@@ -31,6 +31,7 @@ Example:
 @click.option("--shape", required=True, metavar="SIZES", help="Shape of the indexed data, as in 8,4.")
 @click.option(
     "--axis",
+    metavar="N",
     type=int,
     help="Axis that the indices are for (Gather, ScatterElements, ...). Without it, the last axis of INDICES holds "
     "index tuples (GatherND, ScatterND).",

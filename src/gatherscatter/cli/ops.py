@@ -44,7 +44,7 @@ def command(name: str | None, domain: str | None, form: str) -> None:
 
     if name is not None:
         if domain is not None:
-            raise click.UsageError("--domain selects from the list: omit it, or NAME")
+            raise click.UsageError("--domain filters the list: omit --domain or NAME")
         row = gs.op(name)
         click.echo(json.dumps(facts(row), indent=2)) if form == "json" else _print_row(row)
         return
@@ -73,7 +73,7 @@ def _print_rows(rows: list[OpVersion]) -> None:
     from gatherscatter.specs.table import INDEX_RANGES
 
     print_table(
-        ("operator version", "inputs", "attributes", "index range"),
+        ("op version", "inputs", "attributes", "index range"),
         [
             (
                 Marked(f"{row.name} (deprecated)", Look("", "none")) if row.deprecated else row.name,
@@ -84,9 +84,9 @@ def _print_rows(rows: list[OpVersion]) -> None:
             for row in rows
         ],
     )
-    click.echo()
+    click.echo("\nindex range, for an axis of size s:")
     for name, meaning in INDEX_RANGES.items():
-        say(f"{name}: {meaning}")
+        say(f"  {name}: {meaning}")
 
 
 def _print_row(row: OpVersion) -> None:
@@ -106,7 +106,7 @@ def _print_row(row: OpVersion) -> None:
         ("element types", ", ".join(row.element_types)),
         ("index types", ", ".join(row.index_types) or "-"),
         ("index range", INDEX_RANGES[row.index_range]),
-        ("runs on", row.kernel),
+        ("array function", row.kernel),
     ]
     say(f"{row.name}{' (deprecated)' if row.deprecated else ''}: {row.source}")
     click.echo()
@@ -116,5 +116,5 @@ def _print_row(row: OpVersion) -> None:
 def _attribute_line(attribute: Attribute) -> str:
     parts = [attribute.type, "required" if attribute.is_required else f"default {attribute.default_text}"]
     if attribute.choices:
-        parts.append(f"one of {', '.join(attribute.choices)}")
+        parts.append(f"choices: {', '.join(attribute.choices)}")
     return ", ".join(parts)

@@ -19,7 +19,7 @@ Example:
   gatherscatter playground -o playground.html
 """,
 )
-@click.option("-o", "--output", required=True, type=OutputFile(), help="The HTML file to write.")
+@click.option("-o", "--output", metavar="FILE", required=True, type=OutputFile(), help="HTML file to write.")
 @traceback_option
 def command(output: Path) -> None:
     """Write an HTML page where you edit the inputs of any op version and see its result.

@@ -69,8 +69,8 @@ Examples, from the root of the repository:
     metavar="FILE",
     type=OutputText(),
     multiple=True,
-    help="Write the outputs (repeatable): FILE.npz for all, NAME=FILE for one (.npy, .npz, .pb), FOLDER/ for one .npy "
-    "file each.",
+    help="Write outputs (repeatable). FILE.npz: all of them. NAME=FILE: one of them (.npy, .npz, .pb). FOLDER/: each "
+    "to a separate .npy file.",
 )
 @click.option("--benchmark", metavar="N", type=click.IntRange(min=1), help="Time N more runs after the first one.")
 @click.option(
@@ -84,7 +84,8 @@ Examples, from the root of the repository:
     "--node-time-limit",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
-    help="Time limit for each node of an ONNX model, in seconds. Default: none, except for regular expressions.",
+    help="Time limit for each node of an ONNX model, in seconds. Default: no limit, except for nodes with regular "
+    "expressions.",
 )
 @traceback_option
 def command(
@@ -103,8 +104,8 @@ def command(
 ) -> None:
     """Run MODEL (.onnx, or .xml with its .bin) and print its inputs and outputs.
 
-    INPUT_FILES are .npz (arrays by input name), .pb (TensorProto, by its name) and .npy files. Files without a
-    known name are used in the order of the inputs.
+    INPUT_FILES are .npz files (arrays by input name), .pb files (a TensorProto with a name) and .npy files. Arrays
+    without the name of an input are used in the order of the inputs.
     """
     from gatherscatter import models
     from gatherscatter.cli.input_files import read_inputs, require_all

@@ -49,7 +49,7 @@ def _split_named(option: str, what: str, texts: Sequence[str], names: set[str]) 
     for text in texts:
         name, value = split_name(text, names) or (text, "")
         if name not in names:
-            there = f"choose from {', '.join(sorted(names))}" if names else "there is nothing to choose"
+            there = f"choose from {', '.join(sorted(names))}" if names else "the random inputs have none"
             suggestion = name_candidates(map(repr, find_similar(name, names)[:1]))
             raise click.UsageError(f"{option} {text}: {name!r} is not {what} of a random input; {there}{suggestion}")
         yield name, text, value

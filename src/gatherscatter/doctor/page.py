@@ -73,6 +73,6 @@ def proof_text(fixed: Fixed) -> str:
     proof = fixed.proof
     runs = [(proof.given, "with your inputs"), (proof.random, "with generated inputs")]
     counted = " and ".join(f"{count} run{'s' if count != 1 else ''} {which}" for count, which in runs if count)
-    refused = f"; {proof.refused} more runs were errors in both models" if proof.refused else ""
+    refused = f"; {proof.refused} more failed in both models" if proof.refused else ""
     legal = "; legal shapes of updates are assumed"
     return f"written: {fixed.path}; bit-for-bit identical to the original in {counted}{refused}{legal}"

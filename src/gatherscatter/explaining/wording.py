@@ -123,7 +123,7 @@ def _describe_combination(call: ExplainedCall, step: Step) -> str:
     if call.reduction == "none":
         return f"{before} becomes {after}" + (", the last update wins" if again else "")
     if not call.include_self and not again:
-        return f"{read} is the first update here, data does not count: {after}"
+        return f"{read} is the first update here and replaces data: {after}"
     if call.reduction in ("min", "max"):
         return f"{call.reduction}({before}, {read}) = {after}"
     if call.reduction == "mean":
@@ -170,18 +170,18 @@ def noun(call: ExplainedCall) -> str:
 SENTENCES = {
     "gather": "Each index picks a whole slice of data along the axis. The slices stand in the output where the indices "
     "stand in indices.",
-    "gather_elements": "Each index picks one element of data: it replaces the coordinate along the axis, and the other "
-    "coordinates are those of the index itself.",
+    "gather_elements": "Each index picks one element of data. The index is its coordinate along the axis. The other "
+    "coordinates are those of the position of the index.",
     "gather_nd": "Each row along the last dimension of indices is an address in data: {what}. The output lists what is "
     "found there.",
     "scatter_update": "Each index names a slice of data along the axis. The slice of updates at the same place {does}.",
-    "scatter_elements": "Each update goes to one element of data and {does}: the index at the same place is the "
-    "element's coordinate along the axis, and the other coordinates are those of the update itself.",
+    "scatter_elements": "Each update goes to one element of data and {does}. The index at the same place is the "
+    "element's coordinate along the axis. The other coordinates are those of the position of the update.",
     "scatter_nd": "Each row along the last dimension of indices is an address in data: {what}. The update at the same "
     "place {does}.",
     "gather_reduce": "{members} {bags}. The rows of a bag {reduced}. A bag without members gives {filled}.",
     "tensor_scatter": "Each batch entry of update is written into the cache, one position after the other, from the "
-    "entry's write index on.",
+    "entry's write index onwards.",
     "gather_tree": "Each beam is read from its last step back: the token there, then the parent's token one step "
     "before, and so on. After the first end token there are only end tokens.",
 }
@@ -192,7 +192,7 @@ DOES = {
     "mul": "is multiplied with it",
     "min": "is compared with it, and the lesser remains",
     "max": "is compared with it, and the greater remains",
-    "mean": "goes into its mean",
+    "mean": "becomes part of its mean",
 }
 
 

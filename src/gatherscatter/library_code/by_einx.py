@@ -44,7 +44,7 @@ def _lines(call: LibraryCall) -> list[str]:
         "import einx",
         *(["import numpy as np"] if call.by_tuple else []),
         *lines,
-        f"indices = indices % {sizes}  # einx makes one number of all coordinates, and -1 another place of it",
+        f"indices = indices % {sizes}  # einx makes one number of them; -1 would name a wrong place",
     ]
 
 

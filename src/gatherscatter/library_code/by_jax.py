@@ -64,7 +64,7 @@ def plain_code(call: LibraryCall) -> list[str]:
 def _notes(call: LibraryCall) -> list[str]:
     lines = negative_note(call, "JAX")
     if any(array.dtype.name in ("int64", "uint64", "float64", "complex128") for array in call.arrays.values()):
-        lines.append('# jax.config.update("jax_enable_x64", True) first, or 64-bit values become 32-bit ones')
+        lines.append('# call jax.config.update("jax_enable_x64", True) first; otherwise 64-bit values lose bits')
     if call.is_scatter and call.kernel != "tensor_scatter":
         lines.append("# JAX drops updates whose index is out of range, without an error")
         lines += repeated_note(call, "JAX")

@@ -100,7 +100,7 @@ def _normalise_indices(call: LibraryCall) -> list[str]:
         last = f"{sizes} - 1" if call.by_tuple else str(call.sizes[0] - 1)
         return [f"indices = indices.clamp({'torch.tensor(0)' if call.by_tuple else 0}, {last})"]
     if call.negative and not call.missing and not _is_subscript(call):
-        return [f"indices = torch.where(indices < 0, indices + {sizes}, indices)  # which must not be negative here"]
+        return [f"indices = torch.where(indices < 0, indices + {sizes}, indices)  # none may be negative below"]
     return []
 
 

@@ -70,7 +70,7 @@ def _normalise_indices(call: LibraryCall) -> list[str]:
     if call.rule == "clip":
         return [f"indices = tf.clip_by_value(indices, 0, {sizes} - 1)"]
     if call.negative:
-        return [f"indices = tf.where(indices < 0, indices + {sizes}, indices)  # which must not be negative here"]
+        return [f"indices = tf.where(indices < 0, indices + {sizes}, indices)  # none may be negative below"]
     return []
 
 

@@ -96,7 +96,7 @@ def move_nodes(model: onnx.ModelProto, path: Path | None = None, *, threads: int
         for position, node in enumerate(body.proto.node):
             change = changed.get(position)
             if change is None and is_own(node):
-                moved.append(MovedNode(node.name, body.label(position), "it is already in this domain in the model"))
+                moved.append(MovedNode(node.name, body.label(position), "the model has it in this domain already"))
             elif change is None or change.note:
                 kept.append(body.label(position))
             elif change.moved is not None:

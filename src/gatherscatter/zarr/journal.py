@@ -24,7 +24,7 @@ class JobError(RuntimeError):
 
 
 _WAYS = {
-    True: "this call is the same job; resume it",
+    True: "this call is the same job, so resume it",
     False: "repeat the interrupted call, with the same indices, updates and job name, to finish it",
 }
 

@@ -37,7 +37,10 @@ class Exported:
         >>> Exported(1, Counter({"OpenVINO cases": 4018})).describe_skipped()
         ['4,018 OpenVINO cases']
         """
-        return [f"{count:,} {reason}" for reason, count in self.skipped.items()]
+        return [
+            f"{count:,} {reason if count != 1 else reason.replace('cases', 'case', 1)}"
+            for reason, count in self.skipped.items()
+        ]
 
 
 class UnsupportedCase(Exception):  # noqa: N818 - no error: the format cannot hold it

@@ -52,7 +52,7 @@ def model(case: Case) -> IRWriter:
         given.pop()
     for one, array in zip(row.inputs, given, strict=False):
         if array is None:
-            raise UnsupportedCase("cases without an input before another one, because an IR has no gaps")
+            raise UnsupportedCase("cases with a missing input before another input, which an IR can't have")
         try:
             kind = from_dtype(array.dtype).name
         except ValueError:

@@ -39,8 +39,8 @@ def find(name: str) -> Runtime:
 
         return Command(text)
     if not text:
-        own = "your own module:Class and 'command:./mine {folder}'"
-        raise LookupError(f"there is no runtime {name!r}; there are {', '.join(NAMES)}, and {own}")
+        own = "for your own, give module:Class or 'command:./mine {folder}'"
+        raise LookupError(f"there is no runtime {name!r}; there are {', '.join(NAMES)}; {own}")
     return _load_class(kind, text)()
 
 
