@@ -98,8 +98,7 @@ Examples:
               help="Test random calls instead of the corpus, for this many minutes per runtime. New departures are "
                    "minimised.")  # fmt: skip
 @click.option("--fail-on", metavar="VERDICT", type=Choice("verdict", _verdicts),
-              help="Exit with code 1 if a case has this verdict or a worse one: crashes, out-of-bounds memory, hangs, "
-                   "nondeterministic, narrowed, differs, accepts, refuses.")  # fmt: skip
+              help="Exit with code 1 if a case has this verdict or a worse one.")  # fmt: skip
 @click.option("--list-runtimes", is_flag=True, help="List the names of the runtimes and exit.")
 @traceback_option
 @click.pass_context
