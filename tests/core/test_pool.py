@@ -62,7 +62,7 @@ def test_the_limit_holds() -> None:
     assert gs.pool_size() == 0
     result(8)
     assert gs.pool_size() == 0
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="at least 0"):
         gs.set_pool_limit(-1)
 
 
