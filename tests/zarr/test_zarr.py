@@ -524,7 +524,7 @@ def test_an_interrupted_job_keeps_others_out(tmp_path: Path, monkeypatch: pytest
     array = zarr.open_array(tmp_path / "array.zarr", mode="r+")
     with pytest.raises(gsz.JobError, match=r"an interrupted job \(scatter_nd add of 160 index tuples\)"):
         gsz.scatter_nd(array, indices, updates, reduction="mul")
-    with pytest.raises(gsz.JobError, match="this call is the same job; resume it"):
+    with pytest.raises(gsz.JobError, match="this call is the same job, so resume it"):
         gsz.scatter_nd(array, indices, updates, reduction="add", resume=False)
     report = gsz.scatter_nd(array, indices, updates, reduction="add", resume=True)
     assert 7 <= report.resumed < 60
