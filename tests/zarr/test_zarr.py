@@ -847,7 +847,7 @@ def test_a_cluster_elsewhere_reads_the_files_itself(files: Path, monkeypatch: py
         (f"{SCATTER} --chunks two", "'two' are not chunk sizes: write them as 1000 or 1000,500"),
         (f"{SCATTER} --scheduler local", "--scheduler makes a new array: give --output a name that ends in .zarr"),
         (f"{SCATTER} --scheduler local -o data.zarr", "data.zarr would overwrite the input data.zarr"),
-        (f"{SCATTER} --scheduler local -o o.zarr --resume", "--resume is for scatters in place"),
+        (f"{SCATTER} --scheduler local -o o.zarr --resume", "--resume needs a scatter in place"),
         (f"{SCATTER} --scheduler local -o o.zarr --memory-limit 10MB", "a worker of Dask needs 300 MB for itself"),
         (f"{SCATTER} --scheduler local -o o.zarr --chunks 1,2,3", "--chunks has 3 sizes, but the array has 2 axes"),
         (f"{SCATTER} --scheduler tcp://x:1 -o o.zarr --memory-limit 1GB", "--memory-limit is for --scheduler local"),
