@@ -111,7 +111,7 @@ def test_mistakes_give_one_line(tmp_path: Path) -> None:
     fixed = tmp_path / "fixed.onnx"
     assert "give TARGET once" in fail("convert", MODEL)
     assert "give TARGET once" in fail("convert", MODEL, fixed, "-o", tmp_path / "other.onnx")
-    assert "--indices is for" in fail("convert", MODEL, fixed, "--for", "onnxruntime", "--indices", "valid")
+    assert "--indices needs a conversion" in fail("convert", MODEL, fixed, "--for", "onnxruntime", "--indices", "valid")
     assert "must end in .onnx" in fail("convert", MODEL, tmp_path / "fixed.xml", "--for", "onnxruntime")
     fixed.write_text("there already")
     assert "exists already" in fail("convert", MODEL, "--for", "onnxruntime", "-o", fixed)
