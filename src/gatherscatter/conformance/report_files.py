@@ -54,7 +54,7 @@ def read_json(path: str | Path, *, same_corpus: bool = False, whole: bool = Fals
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # the name in older reports
+        report = json.loads(text.replace('"foreign memory"', '"out-of-bounds memory"'))  # reports of old versions
     except ValueError as error:
         raise ValueError(f"{path}: this is not a conformance report, because it is not JSON ({error})") from error
     if not isinstance(report, dict) or report.get("format") != FORMAT:

@@ -39,8 +39,8 @@ def gather(
     """Take the values of ``data`` at places that are named along some of its dimensions.
 
     Without ``method`` the result is identical to ``data.isel(indices)``. With ``method`` it is identical to
-    ``data.sel(indices, method)``. It has the same dimensions in the same order, coordinates, name and attributes.
-    Errors and lazy indices are different; see below.
+    ``data.sel(indices, method)``, but a single text as an exact label of dates is refused. It has the same dimensions
+    in the same order, coordinates, name and attributes. Errors and lazy indices are different; see below.
 
     Parameters
     ----------
