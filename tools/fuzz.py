@@ -25,6 +25,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "conformance" / "src"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 CORPUS = Path(__file__).parent / "corpus" / "calls.txt"
@@ -52,7 +53,7 @@ class Case(NamedTuple):
 
     def run(self) -> None:
         """Make the call and judge it. Raise AssertionError if it is wrong."""
-        from gatherscatter.conformance.random_source import ByteChoices
+        from gatherscatter_conformance.random_source import ByteChoices
         from tests.support.cases import CASES
 
         CASES[self.name](ByteChoices(self.data))

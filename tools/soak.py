@@ -40,6 +40,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "conformance" / "src"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ml_dtypes
@@ -47,8 +48,8 @@ import numpy as np
 import onnx
 
 import gatherscatter as gs
-from gatherscatter.conformance.random_source import ByteChoices
-from gatherscatter.oracle import oracle
+from gatherscatter import oracle
+from gatherscatter_conformance.random_source import ByteChoices
 from tests.support.cases import CASES
 from tests.support.paths import EXAMPLES
 

@@ -80,45 +80,65 @@ PAGES = (
         "onnx-session",
         "ONNX Runtime session",
         "See [ONNX](../onnx.md).",
-        modules=("onnx.session",),
+        modules=("gatherscatter.onnx.session",),
         needs=("onnxruntime", "onnx"),
     ),
-    Page("onnx-backend", "ONNX backend", "See [ONNX](../onnx.md).", modules=("onnx.backend",), needs=("onnx",)),
+    Page(
+        "onnx-backend",
+        "ONNX backend",
+        "See [ONNX](../onnx.md).",
+        modules=("gatherscatter.onnx.backend",),
+        needs=("onnx",),
+    ),
     Page(
         "openvino-conversion",
         "OpenVINO: conversion and extensions",
         "See [OpenVINO](../openvino.md).",
-        modules=("openvino.conversion", "openvino.core_extensions"),
+        modules=("gatherscatter.openvino.conversion", "gatherscatter.openvino.core_extensions"),
         needs=("openvino", "onnx"),
     ),
-    Page("torch", "PyTorch", "See [PyTorch](../pytorch.md).", modules=("torch",), needs=("torch",)),
+    Page("torch", "PyTorch", "See [PyTorch](../pytorch.md).", modules=("gatherscatter.torch",), needs=("torch",)),
     Page(
         "torch-segment",
         "The functions of torch_scatter",
         "See [from torch_scatter](../coming-from/torch_scatter.md).",
-        modules=("torch.segment",),
+        modules=("gatherscatter.torch.segment",),
         needs=("torch",),
     ),
-    Page("jax", "JAX", "See [JAX](../jax.md).", modules=("jax",), needs=("jax",)),
-    Page("dask", "Dask", "See [Dask](../dask.md).", modules=("dask", "dask.costs"), needs=("dask",)),
-    Page("xarray", "xarray", "See [xarray](../xarray.md).", modules=("xarray",), needs=("xarray",)),
-    Page("zarr", "Zarr", "See [Zarr](../zarr.md).", modules=("zarr",), needs=("zarr",)),
+    Page("jax", "JAX", "See [JAX](../jax.md).", modules=("gatherscatter.jax",), needs=("jax",)),
+    Page(
+        "dask",
+        "Dask",
+        "See [Dask](../dask.md).",
+        modules=("gatherscatter.dask", "gatherscatter.dask.costs"),
+        needs=("dask",),
+    ),
+    Page("xarray", "xarray", "See [xarray](../xarray.md).", modules=("gatherscatter.xarray",), needs=("xarray",)),
+    Page("zarr", "Zarr", "See [Zarr](../zarr.md).", modules=("gatherscatter.zarr",), needs=("zarr",)),
     Page(
         "conformance",
-        "Conformance lab",
-        "See [test vectors](../corpus.md), [conformance](../conformance.md) and [findings](../findings.md).",
-        modules=(
-            *("conformance.corpus", "conformance.case", "conformance.rules", "conformance.run", "conformance.report"),
-            *("conformance.verdicts", "conformance.runtimes", "conformance.findings"),
+        "Conformance",
+        "The package gatherscatter-conformance. See [test vectors](../corpus.md), [conformance](../conformance.md) and "
+        "[findings](../findings.md).",
+        modules=tuple(
+            f"gatherscatter_conformance.{name}"
+            for name in ("corpus", "case", "rules", "run", "report", "verdicts", "runtimes", "findings")
         ),
+        needs=("gatherscatter_conformance",),
+    ),
+    Page(
+        "extending",
+        "For programs that build on gatherscatter",
+        "[Build on gatherscatter](../extending.md) lists more modules.",
+        modules=("gatherscatter.oracle",),
     ),
     Page(
         "explain",
         "Explanations and the playground",
         "See [explain](../explain.md) and [playground](../playground.md).",
-        modules=("explaining", "explaining.examples", "playground"),
+        modules=("gatherscatter.explaining", "gatherscatter.explaining.examples", "gatherscatter.playground"),
     ),
-    Page("doctor", "Doctor", "See [doctor](../doctor.md).", modules=("doctor",), needs=("onnx",)),
+    Page("doctor", "Doctor", "See [doctor](../doctor.md).", modules=("gatherscatter.doctor",), needs=("onnx",)),
 )
 
 
@@ -138,8 +158,8 @@ def _page(page: Page) -> str:
     lines += [f".. autoclass:: gatherscatter.{name}\n   :members:" for name in page.classes]
     for name in page.modules:
         lines += [
-            f"gatherscatter.{name}\n{'-' * (14 + len(name))}\n",
-            f".. automodule:: gatherscatter.{name}\n   :members:",
+            f"{name}\n{'-' * len(name)}\n",
+            f".. automodule:: {name}\n   :members:",
         ]
     body = "\n\n".join(lines)
     return f"{head}\n```{{eval-rst}}\n{body}\n```\n"

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gatherscatter.conformance import runtimes
-from gatherscatter.conformance.case import Case
 from gatherscatter.specs.table import op
 from gatherscatter.text import markdown_table
+from gatherscatter_conformance import runtimes
+from gatherscatter_conformance.case import Case
 from site_pages.topics import TOPICS
 
 FILE = Path(__file__).parents[1] / "conformance" / "results.json"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import gatherscatter
-from gatherscatter.conformance import corpus
-from gatherscatter.conformance.case import Case
-from gatherscatter.conformance.rules import RULES
 from gatherscatter.findings import catalog
 from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, OpVersion, ops
 from gatherscatter.text import markdown_table
+from gatherscatter_conformance import corpus
+from gatherscatter_conformance.case import Case
+from gatherscatter_conformance.rules import RULES
 from site_pages.drawings import batch_drawing, drawing
 from site_pages.markdown import plain, session, slug
 

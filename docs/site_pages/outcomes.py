@@ -1,4 +1,4 @@
-"""The part of a conformance report that the page "Differences" shows. `tools.lab` keeps it with the results."""
+"""The part of a conformance report that the page "Differences" shows. `conformance.lab` keeps it with the results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gatherscatter.conformance.case import Case
+from gatherscatter_conformance.case import Case
 from site_pages.differences import AN_ERROR, ENGINES, numbers, wanted
 from site_pages.topics import TOPICS
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gatherscatter.conformance import corpus
-from gatherscatter.conformance.case import Case
+from gatherscatter_conformance import corpus
+from gatherscatter_conformance.case import Case
 
 
 @dataclass(frozen=True)

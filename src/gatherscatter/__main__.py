@@ -1,8 +1,19 @@
-"""``python -m gatherscatter`` is the ``gatherscatter`` command."""
+"""``python -m gatherscatter`` and ``gatherscatter`` run the command line."""
 
 from __future__ import annotations
 
-from gatherscatter.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command line. Without the extra ``cli``, print a line that says what to install."""
+    try:
+        from gatherscatter.cli import main as run
+    except ImportError as error:
+        print(f"gatherscatter: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    run(prog_name="gatherscatter")
+
 
 if __name__ == "__main__":
-    main(prog_name="gatherscatter")
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,8 +37,10 @@ def install_command(package: str) -> str:
 
     >>> install_command("hypothesis"), install_command("gatherscatter[zarr]")
     ('pip install hypothesis', "pip install 'gatherscatter[zarr]' (in a clone: pip install '.[zarr]')")
+    >>> install_command("gatherscatter-conformance")
+    'pip install gatherscatter-conformance (in a clone: pip install ./conformance)'
     """
-    here = package.replace("gatherscatter", ".", 1)
+    here = re.sub("^gatherscatter(-?)", lambda found: "./" if found[1] else ".", package)
     clone = f" (in a clone: pip install {shlex.quote(here)})" if here != package else ""
     return f"pip install {shlex.quote(package)}{clone}"
 
@@ -51,8 +54,10 @@ def find_missing(modules: Sequence[str]) -> list[str]:
     return [name for name in modules if importlib.util.find_spec(name) is None]
 
 
-def check_installed(user: str, modules: Sequence[str]) -> None:
+def check_installed(user: str, modules: Sequence[str], install: str | None = None) -> None:
     """Check that the modules that ``user`` needs are installed, without importing them.
+
+    ``install``: the package or extra that contains them. By default, the error names the missing modules.
 
     Raises
     ------
@@ -60,4 +65,5 @@ def check_installed(user: str, modules: Sequence[str]) -> None:
         Some of them are not installed.
     """
     if missing := find_missing(modules):
-        raise ImportError(f"{user} needs {' and '.join(missing)}: pip install {shlex.join(missing)}")
+        command = install_command(install) if install else f"pip install {shlex.join(missing)}"
+        raise ImportError(f"{user} needs {' and '.join(missing)}: {command}")

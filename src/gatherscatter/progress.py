@@ -8,6 +8,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from gatherscatter.extras import find_missing
 from gatherscatter.text import printable
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ DELAY = 0.5  # seconds before the bar appears
 
 
 class Bar:
-    """A progress bar. It appears after half a second, and never if stderr is not a terminal.
+    """A progress bar. It appears after half a second, and never if stderr is not a terminal or rich is missing.
 
     Without a total, the bar pulses. A timer opens it, because the work may report only once: a model with one node may
     run for a minute. With ``redraws=False`` it appears at once and is drawn only when it changes, so no thread takes
@@ -27,7 +28,7 @@ class Bar:
     def __init__(
         self, total: float | None = None, *, description: str = "starting", done: float = 0, redraws: bool = True
     ) -> None:
-        self.shown = sys.stderr.isatty()
+        self.shown = sys.stderr.isatty() and not find_missing(["rich"])
         self._begun = perf_counter()
         self._state: dict[str, object] = {"total": total, "description": description, "completed": done, "note": ""}
         self._redraws = redraws

@@ -1,6 +1,41 @@
-"""The table of op versions, under its public name."""
+"""The table of op versions, and the names of element types, under their public names."""
 
+from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, Attribute, Input, OpVersion, find, op, ops
+from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION, OWN_OPERATORS
+from gatherscatter.specs.table import (
+    FLOATS,
+    INDEX_RANGES,
+    INTEGERS,
+    NARROW,
+    ONNX_24,
+    REQUIRED,
+    Attribute,
+    Input,
+    OpVersion,
+    find,
+    op,
+    ops,
+)
 
-__all__ = ["INDEX_RANGES", "REQUIRED", "Attribute", "Input", "OpVersion", "element_type", "find", "op", "ops"]
+__all__ = [
+    "DOMAIN",
+    "DOMAIN_VERSION",
+    "FLOATS",
+    "INDEX_RANGES",
+    "INTEGERS",
+    "NARROW",
+    "ONNX_24",
+    "OWN_OPERATORS",
+    "REDUCTIONS",
+    "REQUIRED",
+    "Attribute",
+    "Input",
+    "OpVersion",
+    "dtype_of",
+    "element_type",
+    "find",
+    "op",
+    "ops",
+]

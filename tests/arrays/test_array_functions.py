@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.conformance.random_calls import fill_from_bytes
-from gatherscatter.conformance.random_source import HypothesisChoices
+from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from gatherscatter.oracle import oracle
+from gatherscatter_conformance.random_calls import fill_from_bytes
+from gatherscatter_conformance.random_source import HypothesisChoices
 from tests.support.cases import CASES
 
 NAN, INF = float("nan"), float("inf")

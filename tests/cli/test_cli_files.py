@@ -21,6 +21,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import gatherscatter as gs
+from benchmarks.command import command as benchmarks
 from gatherscatter.cli import main
 from gatherscatter.cli.files import (
     OUTPUTS,
@@ -38,7 +39,7 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.models.tensor_files import write_tensors
 from gatherscatter.onnx.model_files import model_inputs
 from gatherscatter.openvino.ir_write import IRWriter
-from tests.support.command_line import INPUTS, MODEL, call, fail, succeed, write_arrays
+from tests.support.command_line import BENCHMARKS, INPUTS, MODEL, call, fail, succeed, write_arrays
 
 Words = tuple[str, ...]
 
@@ -55,7 +56,7 @@ def walk(command: click.Command = main, words: Words = ()) -> Iterator[tuple[Wor
         yield from walk(found, (*words, name))
 
 
-COMMANDS = dict(walk())
+COMMANDS = {**dict(walk()), (BENCHMARKS,): benchmarks}
 WRITING = [
     (words, one.name) for words, command in COMMANDS.items() for one in command.params if isinstance(one.type, OUTPUTS)
 ]
@@ -325,14 +326,14 @@ def test_arrays_of_zarr_are_inputs_as_a_whole(tmp_path: Path, monkeypatch: Any) 
 def _results() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "results.json"
-        done = call("bench", "--quick", "--only", "tiny/take", "--peers", "numpy", "--repeat", "8", "--json", file)
+        done = call("benchmarks", "--quick", "--only", "tiny/take", "--peers", "numpy", "--repeat", "8", "--json", file)
         assert done.exit_code == 0, done.stderr
         return file.read_bytes()
 
 
 def _bench(folder: Path) -> list[str]:
     (folder / "first.json").write_bytes(_results())
-    return ["bench", "--from", "first.json"]
+    return ["benchmarks", "--from", "first.json"]
 
 
 _APPLY = ("data.npy", "indices.npy", "updates.npy")
@@ -350,9 +351,9 @@ WRITE: dict[tuple[Words, str], Callable[[Path], list[str]]] = {
     (("doctor",), "html_path"): lambda folder: ["doctor", MODEL, "--html", "out.html"],
     (("conform",), "json_file"): lambda folder: [*_CONFORM, "--json", "out.json"],
     (("conform",), "html_file"): lambda folder: [*_CONFORM, "--html", "out.html"],
-    (("bench",), "json_file"): lambda folder: [*_bench(folder), "--json", "out.json"],
-    (("bench",), "html_file"): lambda folder: [*_bench(folder), "--html", "out.html"],
-    (("bench",), "markdown_file"): lambda folder: [*_bench(folder), "--markdown", "out.md"],
+    (("benchmarks",), "json_file"): lambda folder: [*_bench(folder), "--json", "out.json"],
+    (("benchmarks",), "html_file"): lambda folder: [*_bench(folder), "--html", "out.html"],
+    (("benchmarks",), "markdown_file"): lambda folder: [*_bench(folder), "--markdown", "out.md"],
     (("corpus", "export"), "folder"): lambda folder: ["corpus", "export", "out", "--format", "json", "--kind", "k=0"],
     (("apply",), "output"): lambda folder: ["apply", "onnx.ScatterND", *_APPLY, "-o", "out.npz"],
     (("explain",), "output"): lambda folder: [*_EXPLAIN, "-o", "out.html"],
@@ -377,7 +378,7 @@ def test_a_file_is_replaced_on_request_only(words: Words, output: str, tmp_path:
         return
     made = out.read_bytes()
     out.write_text("old")
-    if words != ("bench",):
+    if words != ("benchmarks",):
         assert fail(*line).startswith(f"Invalid value for {line_name(line)}: {out.name} exists already; --overwrite")
         assert out.read_text() == "old"
         line.append("--overwrite")

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from benchmarks.command import command as benchmarks
 from gatherscatter.cli import main
-from gatherscatter.conformance.report_page import LOOKS
-from tests.support.command_line import INPUTS, MODEL, call, fail, succeed
+from gatherscatter_conformance.report_page import LOOKS
+from tests.support.command_line import BENCHMARKS, INPUTS, MODEL, call, fail, succeed
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 WIDTHS = (40, 60, 80, 100, 120)
@@ -55,8 +56,10 @@ def show(
         patch.setenv("COLUMNS", str(width))
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
+        line = [str(arg) for arg in args]
+        program, line = (benchmarks, line[1:]) if line[0] == BENCHMARKS else (main, line)
         with pytest.raises(SystemExit) as end:
-            main([str(arg) for arg in args], prog_name="gatherscatter")
+            program(line, prog_name=str(program.name))
     assert isinstance(end.value.code, int)
     return out.text, err.text, end.value.code
 
@@ -75,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases = ("--op", "onnx.GatherElements", "--kind", "box", "--type", "float32")
     succeed("conform", *runtimes, *cases, "--json", made / "report.json")
     workloads = ("--quick", "--only", "tiny/take", "--peers", "numpy", "--repeat", "8")
-    assert call("bench", *workloads, "--json", made / "bench.json").exit_code == 0
+    assert call("benchmarks", *workloads, "--json", made / "bench.json").exit_code == 0
     return made
 
 
@@ -90,8 +93,8 @@ COMMANDS = {
     "conform --list-runtimes": ["conform", "--list-runtimes"],
     "corpus list": ["corpus", "list", "--op", "onnx.GatherND-13"],
     "corpus list --count": ["corpus", "list", "--count"],
-    "bench": ["bench", "--from", "FOLDER/bench.json"],
-    "bench --list": ["bench", "--list"],
+    "benchmarks": ["benchmarks", "--from", "FOLDER/bench.json"],
+    "benchmarks --list": ["benchmarks", "--list"],
 }
 
 
@@ -103,7 +106,7 @@ def test_no_word_is_broken_at_any_width(name: str, folder: Path, monkeypatch: py
     for width in WIDTHS:
         narrow, _, _ = show(monkeypatch, *line, width=width)
         missing = words(whole) - words(narrow)
-        assert missing <= {"wrong"}, width  # a column of bench that has no values
+        assert missing <= {"wrong"}, width  # a column of the benchmark that has no values
         for text in ESCAPES.sub("", narrow).splitlines():
             assert len(text.rstrip()) <= width or len(text.split()) <= 1, (width, text)
 
@@ -139,7 +142,7 @@ def test_help_breaks_no_word(path: tuple[str, ...], monkeypatch: pytest.MonkeyPa
 def test_help_has_sections_and_run_is_first() -> None:
     text = succeed("--help")
     titles = re.findall(r"^(\w[\w ]*):$", text, re.MULTILINE)
-    assert titles == ["Options", "Models", "Arrays", "Understand", "Test runtimes", "Native library"]
+    assert titles == ["Options", "Models", "Arrays", "Understand", "Native library", "From other packages"]
     assert re.search(r"^Models:\n  run ", text, re.MULTILINE)
 
 

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_calls import RandomCall
-from gatherscatter.conformance.random_source import ByteChoices
 from gatherscatter.native_library import cmake_folder, include_folder, library_path
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_calls import RandomCall
+from gatherscatter_conformance.random_source import ByteChoices
 from tests.support import c_interface as c
 from tests.support import judge
 from tests.support.paths import EXAMPLES

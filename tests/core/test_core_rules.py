@@ -21,7 +21,7 @@ import gatherscatter as gs
 from gatherscatter import _core
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 from gatherscatter.functions.plan import movement
-from gatherscatter.oracle.rationals import exact_sum
+from gatherscatter.oracle import exact_sum
 
 HALVES = (np.float16, ml_dtypes.bfloat16)
 each_half = pytest.mark.parametrize("dtype", HALVES)

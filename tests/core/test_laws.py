@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.conformance.random_calls import RandomCall, Traits, dtype_of
-from gatherscatter.oracle import oracle
+from gatherscatter import oracle
+from gatherscatter_conformance.random_calls import RandomCall, Traits, dtype_of
 from tests.support.strategies import arrays, kernel_calls, shapes
 
 # The same laws apply to text and to the smallest storage types. One of each represents its kind.

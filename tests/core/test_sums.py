@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.oracle.rationals import FORMATS, exact_sum
+from gatherscatter.oracle import FORMATS, exact_sum
 
 FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
 each_float = pytest.mark.parametrize("name", FLOATS)

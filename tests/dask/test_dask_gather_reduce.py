@@ -13,10 +13,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_source import Choices, HypothesisChoices
+from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from gatherscatter.oracle import oracle
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_source import Choices, HypothesisChoices
 from tests.support import judge
 
 dask: Any = pytest.importorskip("dask")

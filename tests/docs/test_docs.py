@@ -13,11 +13,19 @@ from types import ModuleType
 
 import pytest
 
+import benchmarks
 import gatherscatter
+import gatherscatter_conformance
 from gatherscatter import _core
 from tests.support.paths import DOCS, ROOT
 
-MODULES = [info.name for info in pkgutil.walk_packages(gatherscatter.__path__, "gatherscatter.")]
+PACKAGES = (gatherscatter, gatherscatter_conformance, benchmarks)
+MODULES = [
+    info.name
+    for package in PACKAGES
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not info.name.startswith("benchmarks.tests")
+]
 PUBLIC = [name for name in gatherscatter.__all__ if callable(getattr(gatherscatter, name))]
 
 

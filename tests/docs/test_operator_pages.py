@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.conformance.rules import RULES
 from gatherscatter.explaining.examples import batch_example_of
+from gatherscatter_conformance.rules import RULES
 from tests.support.paths import DOCS
 
 sys.path.insert(0, str(DOCS))

@@ -16,17 +16,19 @@ import onnx
 import pytest
 
 import gatherscatter as gs
+import gatherscatter_conformance
+from benchmarks.bound import compute_bound
+from benchmarks.measure import Timing
+from benchmarks.page import write_page
+from benchmarks.results import Results, Row, RunPlan
+from benchmarks.tests.test_bench import LIMITS
+from benchmarks.workload import Workload
 from gatherscatter import playground
-from gatherscatter.bench.bound import compute_bound
-from gatherscatter.bench.measure import Timing
-from gatherscatter.bench.page import write_page
-from gatherscatter.bench.results import Results, Row, RunPlan
-from gatherscatter.bench.workload import Workload
-from gatherscatter.conformance import report_page
-from gatherscatter.conformance.report import ConformReport
 from gatherscatter.doctor import examine, fix
-from tests.bench.test_bench import LIMITS
+from gatherscatter_conformance import report_page
+from gatherscatter_conformance.report import ConformReport
 from tests.support import browser
+from tests.support.paths import ROOT
 
 HOSTILE = (
     "</script></title></style><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -34,6 +36,8 @@ HOSTILE = (
 )
 SHORT = '<i>"&'  # short, because drawings shorten long texts
 PACKAGE = Path(gs.__file__).parent
+REFEREE = Path(gatherscatter_conformance.__file__).parent
+BENCHMARK = ROOT / "benchmarks"
 SCRIPT = '<script(?: type="module")?>'  # scripts of other types hold data
 
 
@@ -86,21 +90,25 @@ def write_explain(path: Path) -> None:
 
 
 PAGES: dict[str, Callable[[Path], None]] = {
-    "bench": write_bench,
-    "conformance": write_conform,
+    "benchmarks": write_bench,
     "doctor": write_doctor,
     "explaining": write_explain,
+    "gatherscatter_conformance": write_conform,
     "playground": playground.write,
 }
 
 
 def test_these_are_all_pages() -> None:
     """A single template begins all pages. The templates of generators extend it."""
-    texts = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*") if path.suffix in (".py", ".html")}
+    folders = (PACKAGE, BENCHMARK, REFEREE)
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".html")]
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
     doctype = re.compile("<!doctype html>(<html|\\n)", re.IGNORECASE)
     assert [path for path in texts if doctype.search(texts[path])] == [PACKAGE / "pages" / "base.html"]
     pages = [path for path in texts if texts[path].startswith('{% extends "base.html" %}')]
-    assert {path.relative_to(PACKAGE).parts[0] for path in pages} == set(PAGES)
+    generators = {folder.name: folder for folder in (*PACKAGE.iterdir(), BENCHMARK, REFEREE) if folder.is_dir()}
+    owners = [next(name for name, folder in generators.items() if path.is_relative_to(folder)) for path in pages]
+    assert set(owners) == set(PAGES)
 
 
 class Texts(HTMLParser):

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.conformance import corpus
-from gatherscatter.conformance.run import conform
 from gatherscatter.explaining.examples import example_of
+from gatherscatter_conformance import corpus
+from gatherscatter_conformance.run import conform
 from tests.support import browser
 from tests.support.paths import DOCS
 

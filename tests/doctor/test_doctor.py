@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gatherscatter as gs
+from gatherscatter import oracle
 from gatherscatter.doctor import Fixed, NodeReport, examine, fix, fixes, names
 from gatherscatter.doctor.page import page
 from gatherscatter.findings import catalog
 from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.ir_write import IRWriter
-from gatherscatter.oracle import oracle
 from tests.support.command_line import fail, succeed
 from tests.support.onnx_graphs import function, graph, model, node, referring
 

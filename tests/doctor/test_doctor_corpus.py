@@ -11,15 +11,15 @@ from functools import cache
 
 import pytest
 
-from gatherscatter.conformance import corpus
-from gatherscatter.conformance.case import Case
+from conformance.lab.results import read_results, read_verdicts
 from gatherscatter.findings.verdicts import DEFAULT, DEPARTURES, SETTINGS, Reason
-from tools.lab.results import read_results, read_verdicts
+from gatherscatter_conformance import corpus
+from gatherscatter_conformance.case import Case
 
 pytest.importorskip("onnx")
 
-from tools.lab.foreseen import FORESEEING, TARGETS, Answer, ask_doctor, find_departures
-from tools.lab.one_node_models import OneNodeModels
+from conformance.lab.foreseen import FORESEEING, TARGETS, Answer, ask_doctor, find_departures
+from conformance.lab.one_node_models import OneNodeModels
 
 RUNTIMES = [name for name, target in TARGETS.items() if target in DEFAULT]
 

@@ -14,12 +14,12 @@ import pytest
 from defusedxml import ElementTree
 
 import gatherscatter as gs
-from gatherscatter.conformance import corpus
 from gatherscatter.explaining.call import record_call
 from gatherscatter.explaining.counts import Counts
 from gatherscatter.explaining.examples import EXAMPLES, example_of, write_pictures
 from gatherscatter.explaining.moves import list_moves
 from gatherscatter.explaining.trace import OutputState, list_cells
+from gatherscatter_conformance import corpus
 from tests.support.paths import DOCS
 
 BOUND = 400_000  # the largest size of a picture
@@ -420,7 +420,7 @@ def test_the_caller_may_change_its_arrays_afterwards() -> None:
 @pytest.mark.parametrize("row", gs.ops(), ids=lambda row: row.name)
 def test_examples_are_calls_that_the_doctor_finds_well_formed(row: gs.OpVersion) -> None:
     from gatherscatter.explaining import other_engines
-    from gatherscatter.findings.conditions import malformed
+    from gatherscatter.findings.conditions.types_and_attributes import malformed
 
     example = example_of(row.name)
     call = gs.explain(row, *example.inputs, **example.attributes).call

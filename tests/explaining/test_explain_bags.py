@@ -12,14 +12,14 @@ import pytest
 from defusedxml import ElementTree
 
 import gatherscatter as gs
-from gatherscatter.conformance import corpus
-from gatherscatter.conformance.run import conform
+from gatherscatter import oracle
 from gatherscatter.explaining import Explanation
 from gatherscatter.explaining.call import record_call
 from gatherscatter.explaining.counts import Counts
 from gatherscatter.explaining.moves import list_moves
 from gatherscatter.explaining.trace import OutputState
-from gatherscatter.oracle import oracle
+from gatherscatter_conformance import corpus
+from gatherscatter_conformance.run import conform
 from tests.explaining.test_explain import SVG, _states
 from tests.explaining.test_explain_equivalents import INTO, PACKAGES
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.conformance import corpus
-from gatherscatter.conformance.case import Case
 from gatherscatter.explaining.equivalents import LIBRARIES
+from gatherscatter_conformance import corpus
+from gatherscatter_conformance.case import Case
 
 PACKAGES = {"numpy": "numpy", "pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow", "einx": "einx"}
 # Only one in this number of cases runs, because JAX and TensorFlow compile each case.

@@ -14,10 +14,10 @@ import pytest
 from defusedxml import ElementTree
 
 import gatherscatter as gs
-from gatherscatter.conformance import corpus
 from gatherscatter.explaining import Explanation
 from gatherscatter.explaining.examples import CASES, EXAMPLES
 from gatherscatter.explaining.svg import stacked_svg
+from gatherscatter_conformance import corpus
 
 SVG = "{http://www.w3.org/2000/svg}"
 CUBE = np.arange(24).reshape(2, 3, 4)

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import _core
+from gatherscatter import _core, oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from gatherscatter.oracle import oracle
 
 REDUCTIONS = ("add", "mul", "min", "max", "mean")
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64"]

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.conformance.random_calls import Traits
+from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from gatherscatter.oracle import oracle
+from gatherscatter_conformance.random_calls import Traits
 from tests.support.judge import outcome
 from tests.support.strategies import kernel_calls
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
-from gatherscatter.oracle import oracle
 from tests.support.judge import outcome
 
 jax: Any = pytest.importorskip("jax")

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter import models
+from gatherscatter import models, oracle
 from gatherscatter.model_interface import Model
 from gatherscatter.onnx import fusion
 from gatherscatter.onnx.model import load_onnx
-from gatherscatter.oracle import oracle
 from tests.support.onnx_graphs import function, graph, model, node, referring
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]

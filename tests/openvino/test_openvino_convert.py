@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_source import Choices, HypothesisChoices
+from gatherscatter import oracle
 from gatherscatter.model_interface import ModelError
 from gatherscatter.openvino.element_types import from_dtype
 from gatherscatter.openvino.ir_write import IRWriter
-from gatherscatter.oracle import oracle
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_source import Choices, HypothesisChoices
 from tests.support.command_line import INPUTS, MODEL, fail, succeed
 from tests.support.judge import outcome
 from tests.support.onnx_graphs import function, node

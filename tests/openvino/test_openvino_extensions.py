@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_source import Choices, HypothesisChoices
+from gatherscatter import oracle
 from gatherscatter.openvino.element_types import BFLOAT16, from_dtype
 from gatherscatter.openvino.extension_ops import LOSSY
-from gatherscatter.oracle import oracle
 from gatherscatter.specs.table import result_shape
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_source import Choices, HypothesisChoices
 from tests.support.judge import outcome
 from tests.support.openvino_package import as_ports
 

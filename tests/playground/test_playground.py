@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import playground
-from gatherscatter.conformance import build, corpus, random_calls
-from gatherscatter.conformance.case import Case, element_type, same
-from gatherscatter.conformance.random_source import ByteChoices
-from gatherscatter.conformance.store import dtype_of
-from gatherscatter.conformance.themes.draft import CaseDraft, DraftedCall
-from gatherscatter.oracle import oracle
+from gatherscatter import oracle, playground
+from gatherscatter_conformance import build, corpus, random_calls
+from gatherscatter_conformance.case import Case, element_type, same
+from gatherscatter_conformance.random_source import ByteChoices
+from gatherscatter_conformance.store import dtype_of
+from gatherscatter_conformance.themes.draft import CaseDraft, DraftedCall
 from tests.support import browser
 from tests.support.command_line import succeed
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gatherscatter as gs
+from gatherscatter import oracle
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.conformance.random_calls import dtype_of, fill_from_bytes, representations
-from gatherscatter.conformance.random_source import HypothesisChoices
 from gatherscatter.errors import OpValueError
-from gatherscatter.oracle import oracle
 from gatherscatter.specs import table
+from gatherscatter_conformance.random_calls import dtype_of, fill_from_bytes, representations
+from gatherscatter_conformance.random_source import HypothesisChoices
 from tests.support.cases import CASES
 from tests.support.judge import check_version, error_class, outcome, run_version
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_calls import Traits
-from gatherscatter.conformance.random_source import Choices
-from gatherscatter.oracle import oracle
+from gatherscatter import oracle
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_calls import Traits
+from gatherscatter_conformance.random_source import Choices
 from tests.support import judge
 
 # Layouts for out=. The other layouts cannot be written to, or not in place.

@@ -1,4 +1,4 @@
-"""Call the command line as a user does, with files."""
+"""Call the command lines as a user does, with files: ``gatherscatter``, and ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner, Result
 
+from benchmarks.command import command as benchmarks
 from gatherscatter.cli import main
 from tests.support.paths import EXAMPLES
 
+BENCHMARKS = "benchmarks"
 MODEL = str(EXAMPLES / "kv_cache" / "scatter_nd.onnx")
 INPUTS = str(EXAMPLES / "kv_cache" / "inputs.npz")
 
 
 def call(*args: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args])
+    """Call ``gatherscatter``, or the benchmark if the first word is ``benchmarks``."""
+    words = [str(arg) for arg in args]
+    if words[:1] == [BENCHMARKS]:
+        return CliRunner().invoke(benchmarks, words[1:])
+    return CliRunner().invoke(main, words)
 
 
 def succeed(*args: str | Path) -> str:
@@ -29,9 +35,10 @@ def fail(*args: str | Path) -> str:
     """Return the single line of an expected error, without the name of the program."""
     result = call(*args)
     assert result.exit_code == 2, (result.stdout, result.stderr, result.exception)
-    assert result.stderr.startswith("gatherscatter: error: ")
+    program = BENCHMARKS if args[:1] == (BENCHMARKS,) else "gatherscatter"
+    assert result.stderr.startswith(f"{program}: error: ")
     assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("gatherscatter: error: ").rstrip("\n")
+    return result.stderr.removeprefix(f"{program}: error: ").rstrip("\n")
 
 
 def write_arrays(folder: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import gatherscatter as gs
-from gatherscatter.conformance.random_calls import RandomCall, change_layout
-from gatherscatter.oracle import oracle
+from gatherscatter import oracle
+from gatherscatter_conformance.random_calls import RandomCall, change_layout
 
 ERRORS = (TypeError, ValueError, IndexError)
 

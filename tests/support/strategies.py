@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_calls import RandomCall, Traits
-from gatherscatter.conformance.random_source import HypothesisChoices
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_calls import RandomCall, Traits
+from gatherscatter_conformance.random_source import HypothesisChoices
 
 
 @st.composite

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
+from gatherscatter import oracle
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
-from gatherscatter.oracle import oracle
 
 torch: Any = pytest.importorskip("torch")
 gst: Any = pytest.importorskip("gatherscatter.torch")

@@ -6,14 +6,15 @@ Nothing heavy is imported here. The commands import rich, onnx and the model rea
 
 from __future__ import annotations
 
-import click
+from gatherscatter.extras import check_installed, install_command
 
-from gatherscatter.cli import (
+check_installed("the command line", ["click", "rich"], install="gatherscatter[cli]")
+
+import click  # noqa: E402
+
+from gatherscatter.cli import (  # noqa: E402
     apply,
-    bench,
-    conform,
     convert,
-    corpus,
     doctor,
     explain,
     inspect,
@@ -22,7 +23,7 @@ from gatherscatter.cli import (
     playground,
     run,
 )
-from gatherscatter.cli.group import CommandLine, traceback_option
+from gatherscatter.cli.group import CommandLine, traceback_option  # noqa: E402
 
 main = CommandLine(
     "gatherscatter",
@@ -30,8 +31,12 @@ main = CommandLine(
         "Models": (run.command, doctor.command, convert.command),
         "Arrays": (apply.command, inspect.command, ops.command),
         "Understand": (explain.command, playground.command),
-        "Test runtimes": (conform.command, corpus.command, bench.command),
         "Native library": (library.command,),
+    },
+    elsewhere={
+        "conform": install_command("gatherscatter-conformance"),
+        "corpus": install_command("gatherscatter-conformance"),
+        "bench": "in a clone of gatherscatter, run python -m benchmarks",
     },
     help="Run, explain and check the gather and scatter operators of ONNX and OpenVINO, on arrays and in model files.",
     context_settings={"help_option_names": ["-h", "--help"]},

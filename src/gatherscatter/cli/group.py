@@ -1,4 +1,4 @@
-"""The group of all commands. Expected errors and Ctrl-C are reported as one clear line on stderr."""
+"""The group of all commands, also those of other packages. Errors and Ctrl-C are one clear line on stderr."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import io
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 from traceback import print_exception
 from typing import Any
 
@@ -28,6 +30,7 @@ UNPLANNED = (
     KeyError,
     OverflowError,
 )  # this package raises subclasses; these types themselves can be a bug
+ENTRY_POINTS = "gatherscatter.commands"  # the group of entry points with which other packages add commands
 FAILED = 1  # the exit code of --fail-on
 EXIT_CODE = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells report Ctrl-C
@@ -77,39 +80,25 @@ def error_text(error: BaseException) -> str:
     return printable(" ".join(line.strip() for line in text.splitlines() if line.strip()))
 
 
-def report(error: BaseException, *, traceback: bool) -> int:
+def report(program: str, error: BaseException, *, traceback: bool) -> int:
     """Print an expected error, as one line or with its traceback, and return the exit code."""
     if isinstance(error, click.UsageError) and type(error).__name__ == "NoArgsIsHelpError":  # new in click 8.2
         error.show()
     elif traceback:
         print_exception(error)
     else:
-        say_error(error_text(error))
+        say_error(program, error_text(error))
     return EXIT_CODE
 
 
-class CommandLine(BaseGroup):
-    """A group that turns every expected error into one line on stderr and exit code 2.
+class Program(click.Command):
+    """A command or group that turns every expected error into one line on stderr and exit code 2.
 
-    ``sections``: the commands of each section of the help, by its title.
+    The line begins with the name of the command.
     """
 
-    def __init__(self, name: str, *, sections: Mapping[str, Sequence[click.Command]], **attributes: Any) -> None:
-        commands = {str(one.name): one for section in sections.values() for one in section}
-        super().__init__(name, commands, **attributes)
-        self._sections = sections
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return all names in the order of the sections."""
-        return list(self.commands)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write one list for each section."""
-        for title, commands in self._sections.items():
-            write_commands(formatter, title, commands, width=max(map(len, self.commands)))
-
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. Ctrl-C becomes `click.Abort` here, because click would print an empty line."""
+        """Run the command. Ctrl-C becomes `click.Abort` here, because click would print an empty line."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
@@ -123,21 +112,102 @@ class CommandLine(BaseGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command line. In standalone mode (the console script) this always ends in `SystemExit`."""
+        """Run the program. In standalone mode (the console script) this always ends in `SystemExit`."""
         settings = extra.setdefault("obj", Settings())
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         _escape_unencodable()
+        name = str(self.name)
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         except click.Abort as stop:
             if not isinstance(stop.__cause__, KeyboardInterrupt):
                 sys.exit(1)
-            say_interrupted(getattr(stop.__cause__, "__notes__", ()))
+            say_interrupted(name, getattr(stop.__cause__, "__notes__", ()))
             sys.exit(INTERRUPTED)
         except EXPECTED as error:
-            sys.exit(report(error, traceback=settings.traceback))
+            sys.exit(report(name, error, traceback=settings.traceback))
         sys.exit(code if isinstance(code, int) else 0)
+
+
+class CommandLine(Program, BaseGroup):
+    """The group of all commands: those of this package, and those that other packages add.
+
+    Another package adds a command by an entry point in the group ``gatherscatter.commands``. The name of the entry
+    point is the word to type, and its object is a `click.Command`. The metadata of packages is read only for help,
+    for completion, and for a word that is not one of the own commands.
+
+    Parameters
+    ----------
+    name : the name of the program
+    sections : the commands of each section of the help, by its title
+    elsewhere : texts about commands that are not part of this package, by name
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        sections: Mapping[str, Sequence[click.Command]],
+        elsewhere: Mapping[str, str],
+        **attributes: Any,
+    ) -> None:
+        commands = {str(one.name): one for section in sections.values() for one in section}
+        super().__init__(name, commands, **attributes)
+        self._sections = sections
+        self._elsewhere = elsewhere
+
+    @cached_property
+    def _added(self) -> dict[str, EntryPoint]:
+        """The entry points of other packages, by name. The own commands can't be replaced."""
+        found = sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
+        return {entry.name: entry for entry in found if entry.name not in self.commands}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return all names in the order of the sections. Those of other packages come last."""
+        return [*self.commands, *self._added]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command. Raise an error that says what to type if it is in a package that is not installed."""
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        if cmd_name in self._added:
+            return _load(self._added[cmd_name])
+        if cmd_name in self._elsewhere and not ctx.resilient_parsing:  # shells parse in this way for completion
+            raise click.ClickException(f"{cmd_name} is not part of this package: {self._elsewhere[cmd_name]}")
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list for each section."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, commands in self._sections.items():
+            write_commands(formatter, title, commands, width=width)
+        if self._added:
+            added = [_describe(entry) for entry in self._added.values()]
+            write_commands(formatter, "From other packages", added, width=width)
+
+
+def _load(entry: EntryPoint) -> click.Command:
+    """Import the command of another package. Raise an ImportError that names the package if this fails."""
+    try:
+        command = entry.load()
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{entry.value} must be a click.Command, not {type(command).__name__}")
+    except Exception as error:
+        of = f" of {entry.dist.name}" if entry.dist else ""
+        raise ImportError(f"the command {entry.name}{of} can't be imported: {error_text(error)}") from error
+    return command
+
+
+def _describe(entry: EntryPoint) -> click.Command:
+    """Return the command for its line in the help. Help must not fail if a package is broken."""
+    try:
+        command = _load(entry)
+    except Exception as error:
+        return click.Command(entry.name, short_help=str(error))
+    if command.name == entry.name:
+        return command
+    return click.Command(entry.name, short_help=command.get_short_help_str(200))
 
 
 def _escape_unencodable() -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 UNLIMITED = 100_000  # columns: output into a file or a pipe is never wrapped
 STYLES = {"danger": "bold red", "wrong": "red", "lax": "yellow", "right": "green", "none": "dim"}  # by tone
-PROGRAM = "gatherscatter"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -41,21 +40,21 @@ def say(*parts: str | Marked) -> None:
     print_wrapped(screen, Text.assemble(*(style(screen, part) for part in parts)))
 
 
-def say_error(text: str) -> None:
-    """Print an error on stderr, as one line unless the terminal is narrower."""
+def say_error(program: str, text: str) -> None:
+    """Print an error of a program on stderr, as one line unless the terminal is narrower."""
     if not (sys.stderr.isatty() or os.environ.get("FORCE_COLOR")):
-        print(f"{PROGRAM}: error: {text}", file=sys.stderr)
+        print(f"{program}: error: {text}", file=sys.stderr)
         return
     from rich.text import Text
 
-    print_wrapped(console(stderr=True), Text.assemble(f"{PROGRAM}: ", ("error:", "bold red"), f" {text}"))
+    print_wrapped(console(stderr=True), Text.assemble(f"{program}: ", ("error:", "bold red"), f" {text}"))
 
 
-def say_interrupted(notes: Iterable[str]) -> None:
-    """Print on stderr that Ctrl-C ended a command, and the notes about results that are kept."""
+def say_interrupted(program: str, notes: Iterable[str]) -> None:
+    """Print on stderr that Ctrl-C ended a program, and the notes about results that are kept."""
     if sys.stderr.isatty():
         print(file=sys.stderr)  # end the line on which the terminal shows ^C
-    print("; ".join([f"{PROGRAM}: interrupted", *notes]), file=sys.stderr)
+    print("; ".join([f"{program}: interrupted", *notes]), file=sys.stderr)
 
 
 def style(screen: Console, part: str | Marked) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,10 +193,16 @@ class Explanation:
             raise ValueError(f"{path}: the name must end in {', '.join(SUFFIXES)}")
 
     def _repr_html_(self) -> str:
-        return str(load(__name__, "fragment")(self))
+        try:
+            return str(load(__name__, "fragment")(self))
+        except ImportError as error:  # without Jinja2, a notebook shows the text
+            return f"<pre>{escape(str(self))}\n\n{escape(str(error))}</pre>"
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def _repr_svg_(self) -> str | None:
+        try:
+            return self.svg()
+        except ImportError:  # a notebook shows another form
+            return None
 
     def __repr__(self) -> str:
         ending = type(self.error).__name__ if self.result is None else f"output of shape {self.result.shape}"

@@ -10,13 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-from markupsafe import Markup
 
 from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.explaining.layout import BADGE, COLUMN_GAP, HEAD, LANE, MOST_BADGES, Arrangement, Box, PlacedGrid
 from gatherscatter.explaining.moves import Move, Region
 from gatherscatter.explaining.scene import Drawing, Span
-from gatherscatter.pages.elements import element, join
+from gatherscatter.pages.elements import Markup, element, join
 from gatherscatter.pages.palette import HUES
 
 SIGNS = {"add": "+", "sub": "\u2212", "mul": "\u00d7", "min": "\u2193", "max": "\u2191", "mean": "\u00f8"}

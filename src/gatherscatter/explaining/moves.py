@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
-from gatherscatter.oracle.oracle import resolve
+from gatherscatter.oracle import resolve
 
 
 @dataclass(frozen=True)

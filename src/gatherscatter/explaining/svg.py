@@ -7,8 +7,6 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from markupsafe import Markup
-
 from gatherscatter.explaining.arrows import SIGNS, Arrows, draw_sign
 from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.explaining.layout import Box, PlacedGrid, Text, arrange_grids, enclose
@@ -16,7 +14,7 @@ from gatherscatter.explaining.scene import Cell, Drawing, drawing
 from gatherscatter.explaining.shapes import broken_rule
 from gatherscatter.explaining.style import sheet
 from gatherscatter.explaining.wording import cell_name, heading, noun, sentence
-from gatherscatter.pages.elements import element, join
+from gatherscatter.pages.elements import Markup, element, join
 from gatherscatter.pages.palette import CELL_STATES
 from gatherscatter.text import count_text
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gatherscatter.explaining.call import Coordinates, ExplainedCall
 from gatherscatter.explaining.moves import Move, Region, list_moves
-from gatherscatter.oracle.oracle import as_objects, fold, lowest, step, zero_of
+from gatherscatter.oracle import as_objects, fold, lowest, step, zero_of
 from gatherscatter.specs.table import slots_shape
 
 MOST_STEPS = 200

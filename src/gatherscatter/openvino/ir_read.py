@@ -15,10 +15,12 @@ from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 from xml.sax.xmlreader import AttributesImpl, Locator
 
-from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
-from defusedxml.expatreader import DefusedExpatParser  # type: ignore[import-untyped]
-
+from gatherscatter.extras import require
 from gatherscatter.model_interface import ModelError
+
+with require("defusedxml", text="OpenVINO IR files are read with defusedxml", install="gatherscatter[cli]"):
+    from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
+    from defusedxml.expatreader import DefusedExpatParser  # type: ignore[import-untyped]
 
 _VERSIONS = (10, 11)
 _MAX_DEPTH = 256

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from markupsafe import Markup, escape
+from gatherscatter.pages import require_jinja
+
+with require_jinja():
+    from markupsafe import Markup, escape
+
+__all__ = ["Markup", "clean_text", "element", "escape_text", "join"]
 
 Child = str | float | None
 

@@ -9,11 +9,12 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
-
-from gatherscatter.pages.elements import clean_text
+from gatherscatter.pages import require_jinja
+from gatherscatter.pages.elements import Markup, clean_text
 from gatherscatter.pages.palette import MONO, SANS, theme_rules
+
+with require_jinja():
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 
 def render(

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.conformance import random_calls
-from gatherscatter.conformance.random_calls import RandomCall, Traits
-from gatherscatter.conformance.random_source import ByteChoices, Choices
-from gatherscatter.oracle import oracle
+from gatherscatter import oracle
+from gatherscatter_conformance import random_calls
+from gatherscatter_conformance.random_calls import RandomCall, Traits
+from gatherscatter_conformance.random_source import ByteChoices, Choices
 from tests.onnx.native.sessions import has_type, plain, run_node
 from tests.support.judge import check_error, outcome, run_version
 

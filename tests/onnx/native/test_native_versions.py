@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter.conformance.random_calls import dtype_of
 from gatherscatter.spec import call
 from gatherscatter.specs.table import INTEGERS, ONNX_24, OpVersion
+from gatherscatter_conformance.random_calls import dtype_of
 from tests.onnx.native.sessions import ABSENT_TYPES, run_node
 from tests.support.judge import outcome
 

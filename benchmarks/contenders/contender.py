@@ -1,0 +1,72 @@
+"""The interface of a contender: a library with one or more ways to do a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from benchmarks.case import BenchCase
+
+
+def _to_array(result: Any) -> np.ndarray:
+    return np.asarray(result)
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class TimedCall:
+    """One way to do a workload. ``run`` is timed, and returns when the result is ready."""
+
+    run: Callable[[], Any]
+    result: Callable[[Any], np.ndarray] = _to_array  # converts the value of ``run`` to a NumPy array
+    reset: Callable[[], None] = _nothing  # undoes calls that work in place
+    compiles: bool = False  # its first run compiles, and is not timed
+
+
+class Contender(Protocol):
+    """A library. Arrays are passed to it before the clock starts, without copying if the library can."""
+
+    name: str
+
+    def version(self) -> str:
+        """The version of the library."""
+        ...
+
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return all fair ways to do the workload, by name. Empty if the library has none."""
+        ...
+
+    def prepare(self) -> None:
+        """Prepare a timed call. This is called before each one, while the clock is stopped."""
+        ...
+
+
+def make_in_place_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:
+    """Return a call that writes into the shared copy of data."""
+    target = case.target
+
+    def again() -> np.ndarray:
+        change(target)
+        return target
+
+    def reset() -> None:
+        np.copyto(target, case.data)
+
+    return TimedCall(again, reset=reset)
+
+
+def make_copying_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:
+    """Return a call that changes a new copy of data."""
+
+    def run() -> np.ndarray:
+        result = case.data.copy(order="C")
+        change(result)
+        return result
+
+    return TimedCall(run)

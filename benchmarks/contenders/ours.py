@@ -1,0 +1,140 @@
+"""gatherscatter itself: the running version, or the version of another commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks.case import BenchCase
+from benchmarks.commits import CURRENT, Package
+from benchmarks.contenders.contender import TimedCall, make_in_place_call
+from benchmarks.workload import HALVES
+
+
+class Ours:
+    """The array functions of this package on a number of threads."""
+
+    def __init__(self, threads: int, name: str = "gatherscatter", package: Package = CURRENT) -> None:
+        self.name = name
+        self._threads = threads
+        self._package = package
+
+    def version(self) -> str:
+        """The version of this package."""
+        return str(self._package.gs.__version__)
+
+    def prepare(self) -> None:
+        """Make imports find this version, and set its number of threads."""
+        self._package.activate()
+        self._package.gs.set_num_threads(self._threads)
+
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return one way: the function named by the workload, or its prepared form."""
+        self.prepare()
+        workload = case.workload
+        if workload.form == "gather_reduce":
+            return {"propagate": self._propagate(case)} if workload.prepared else {workload.form: self._reduce(case)}
+        if workload.form == "gather_tree":
+            return {"gather_tree": TimedCall(self._tree(case))}
+        if not workload.is_gather:
+            scatter = self._scatter(case)
+            call = (
+                make_in_place_call(case, lambda target: scatter(target, target))
+                if workload.out
+                else TimedCall(self._fresh(case))
+            )
+        elif workload.out:
+            call = TimedCall(self._gather(case, np.empty(workload.slots, case.data.dtype)))
+        else:
+            call = TimedCall(self._gather(case, None))
+        return {workload.form: call}
+
+    def _tree(self, case: BenchCase) -> Callable[[], np.ndarray]:
+        gs, data, indices = self._package.gs, case.data, case.indices
+        lengths = np.full(data.shape[1], data.shape[0], data.dtype)
+        end = np.array(1, data.dtype)
+        return lambda: gs.gather_tree(data, indices, lengths, end)
+
+    def _reduce(self, case: BenchCase) -> TimedCall:
+        gs, data, indices, weights = self._package.gs, case.data, case.indices, case.weights
+        how = case.workload.reduction
+        forms: dict[str, dict[str, Any]] = {
+            "packed": {},
+            "offsets": {"offsets": case.bags},
+            "segments": {"segment_ids": case.bags, "num_segments": case.workload.bags},
+        }
+        bags = forms[case.workload.grouping] | _choose_accumulate(case)
+        return TimedCall(lambda: gs.gather_reduce(data, indices, weights=weights, reduction=how, **bags))
+
+    def _propagate(self, case: BenchCase) -> TimedCall:
+        data, weights, how = case.data, case.weights, case.workload.reduction
+        pairs = np.stack([case.segment_ids, case.indices.reshape(-1)], axis=1)
+        prepared = self._package.gs.prepare(pairs, (case.workload.bags, len(data)))
+        flat = None if weights is None else weights.reshape(-1)
+        return TimedCall(lambda: prepared.propagate(data, flat, how), compiles=True)  # the first call groups the pairs
+
+    def _gather(self, case: BenchCase, out: np.ndarray | None) -> Callable[[], np.ndarray]:
+        """Return a call with keywords as a user writes them, because they take time in calls on tiny arrays."""
+        gs, data, indices = self._package.gs, case.data, case.indices
+        axis, batch = case.workload.axis, case.workload.batch_dims
+        if case.workload.form == "gather_elements":
+            return lambda: gs.gather_elements(data, indices, axis=axis, out=out)
+        if case.workload.form == "gather_nd":
+            return lambda: gs.gather_nd(data, indices, batch_dims=batch, out=out)
+        return lambda: gs.gather(data, indices, axis=axis, batch_dims=batch, out=out)
+
+    def _fresh(self, case: BenchCase) -> Callable[[], np.ndarray]:
+        gs, data, indices, new, how = self._package.gs, case.data, case.indices, case.new, case.workload.reduction
+        if case.workload.form == "scatter_nd":  # one call deep, for the same reason
+            return lambda: gs.scatter_nd(data, indices, new, reduction=how)
+        scatter = self._scatter(case)
+        return lambda: scatter(data, None)
+
+    def _scatter(self, case: BenchCase) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+        gs, indices, new = self._package.gs, case.indices, case.new
+        axis, how = case.workload.axis, case.workload.reduction
+        if case.workload.form == "tensor_scatter":
+            return lambda data, out: gs.tensor_scatter(data, new, indices, out=out)
+        if case.workload.form == "scatter_elements":
+            return lambda data, out: gs.scatter_elements(data, indices, new, axis=axis, reduction=how, out=out)
+        if case.workload.form == "scatter_nd":
+            return lambda data, out: gs.scatter_nd(data, indices, new, reduction=how, out=out)
+        return lambda data, out: gs.scatter_update(data, indices, new, axis=axis, reduction=how, out=out)
+
+
+class TwoSteps(Ours):
+    """A gather and a scatter, which gather_reduce does in one pass."""
+
+    name = "two-steps"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads, self.name)
+
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return the functions on arrays, or the methods of prepared indices."""
+        workload, how = case.workload, case.workload.reduction
+        if workload.form != "gather_reduce":
+            return {}
+        self.prepare()
+        gs, data, indices, bags = self._package.gs, case.data, case.indices.reshape(-1), case.segment_ids
+        weights = None if case.weights is None else case.weights.reshape(-1, 1)
+
+        def weigh(rows: np.ndarray) -> np.ndarray:
+            return rows if weights is None else np.multiply(rows, weights, out=rows)
+
+        if workload.prepared:
+            source, target = gs.prepare(indices, len(data), axis=0), gs.prepare(bags, workload.bags, axis=0)
+            name = "sum" if how == "add" else how
+            call = TimedCall(lambda: target.reduce(weigh(source.gather(data)), name)[0], compiles=True)
+            return {"prepared gather, reduce": call}
+        zeros = np.broadcast_to(np.zeros((), data.dtype), workload.result)  # takes no memory
+        options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
+        call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
+        return {"gather, scatter_update": call}
+
+
+def _choose_accumulate(case: BenchCase) -> dict[str, Any]:
+    """Return an array in which halves are added in float32, as peers do."""
+    return {"accumulate": "wide"} if case.workload.dtype in HALVES else {}

@@ -1,0 +1,115 @@
+"""Write results as a documentation page, with the tables of one machine or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.overview import limit_of, overview
+from benchmarks.result_text import cells, headers, heading, ratio_text, verdicts_text
+from benchmarks.results import Results, Row, geometric_mean
+from benchmarks.scaling import scaling_section
+from gatherscatter.files import write_text
+from gatherscatter.text import markdown_table
+
+_INTRODUCTION = """\
+This page compares the speed of gatherscatter on the CPU with NumPy, PyTorch, Numba and other libraries. A ratio above
+1 means that gatherscatter is faster than the best of them. The summary comes first. The method follows. Then each
+machine has a table of the workloads in which a peer is faster, and tables of all workloads that it ran.
+"""
+_HOW = """\
+To repeat the measurement, run `python -m benchmarks --all --json results.json`. Without `--all` it measures about 120
+workloads, with `--quick` 27. `python -m benchmarks --from results.json --markdown docs/performance.md` writes this
+page. `--html` writes a page with plots, and `--against COMMIT` compares with an earlier commit.
+
+- **Results are checked first.** The result of each contender is compared with a reference result of NumPy, in up to
+  three runs. Results of gatherscatter must be bit-for-bit identical to the reference. Results of peers must be
+  identical if they are moved elements or integers. Sums of floats of a peer may differ by the rounding errors of
+  another order. A peer that is wrong in one run is listed as wrong and does not count.
+- **Contenders alternate.** They run in turn on the same arrays, in a new order each round. Each waits until the threads
+  of the previous one are asleep. A peer is timed in the fastest of its correct ways, which is named. Compilation is not
+  timed.
+- **Ratio** is the time of the best correct peer divided by the time of gatherscatter. Above 1, gatherscatter is faster.
+  The ratio is estimated from pairs of the same round, and the interval in brackets has 99 % confidence (Wilcoxon's
+  signed-rank test). Rounds end when the interval is narrow, or when the time for a workload is used up. gatherscatter
+  takes part twice, and intervals are widened until the two are even in 98 % of the workloads. The best peer has the
+  smallest median. If several peers are equally fast, this choice favours them a little.
+- **Unchecked indices.** Numba's loops, NumPy's `mode="clip"` and JAX's `promise_in_bounds` do not check indices. They
+  count as correct, because the indices of the workloads are valid.
+- **Even** means that the interval includes 1. Intervals reach at least 2 % to both sides.
+- **Of limit** is the least time that the machine allows, as a share of the time of gatherscatter. *stream* is the limit
+  for copying in order, and *random* is the limit for reading at random places. Both include the cost of touching fresh
+  memory. *call* means that the call itself takes most of the time. The limits are estimates. They do not consider that
+  repeated or neighbouring places are faster to read, so the share can exceed 100 %.
+- **1 to n threads** is the time of gatherscatter on one thread divided by its time on all threads.
+- **Names.** *gatherscatter-1* is gatherscatter on one thread. *two-steps* is a gather and a scatter of gatherscatter,
+  which `gather_reduce` does in one pass. It counts as a peer.
+- Times are medians.
+"""
+
+
+def write_markdown(results: Sequence[Results], path: Path) -> None:
+    """Write the page to a file."""
+    write_text(path, "\n".join(_page(results)) + "\n")
+
+
+def _page(results: Sequence[Results]) -> Iterator[str]:
+    yield "# Performance\n"
+    yield _INTRODUCTION
+    first = results[0]
+    yield f"On {_machine(first)}, {first.machine['date'][:10]}:\n"
+    yield from (f"- {line}" for line in overview(first))
+    for other in results[1:]:
+        mean, counts = ratio_text(other.mean_ratio()), verdicts_text(other.counts())
+        yield f"\nOn {_machine(other)}, {other.machine['date'][:10]}: geometric mean {mean}; {counts}."
+    yield "\n## Method\n"
+    yield _HOW
+    for one in results:
+        yield from _render_machine(one)
+    yield from scaling_section(results)
+
+
+def _machine(results: Results) -> str:
+    return f"{results.machine['cpu']} with {results.plan.threads} threads"
+
+
+def _render_machine(results: Results) -> Iterator[str]:
+    yield f"## {_machine(results)}\n"
+    yield from (f"- {line}" for line in heading(results))
+    if results.missing:
+        yield f"- this run was interrupted: {len(results.missing)} workloads are missing"
+    mean, behind = results.mean_ratio(), results.with_verdict("behind")
+    if mean is not None:
+        yield f"\nGeometric mean of the ratios: **{mean:.2f}**; {verdicts_text(results.counts())}.\n"
+        head = ["group", "workloads", "mean ratio", "lowest", "highest", "ahead", "even", "behind"]
+        yield markdown_table(head, _groups(results))
+    if behind:
+        yield f"\n### Behind on {_machine(results)}\n"
+        yield markdown_table((*headers(results), "reason"), ((*cells(results, row), limit_of(row)) for row in behind))
+    if patterns := results.patterns():
+        yield f"\n### Spatter on {_machine(results)}\n"
+        yield "Spatter is a benchmark with patterns of indices from applications. The table has the useful bytes per"
+        yield "second, in GB/s, over all of its patterns. It lists only contenders that are correct on all patterns.\n"
+        keys = ("min", "median", "harmonic")
+        lines = [[name, *(f"{found[key] / 1e9:.2f}" for key in keys)] for name, found in patterns.items()]
+        yield markdown_table(["", "least", "median", "harmonic mean"], lines)
+    yield f"\n### All workloads on {_machine(results)}"
+    for group, rows in groupby(results.rows, key=lambda row: row.workload.group):
+        yield f"\n#### {group}\n"
+        yield _table(results, rows)
+    yield ""
+
+
+def _groups(results: Results) -> Iterator[list[str]]:
+    for group, members in groupby(results.rows, key=lambda row: row.workload.group):
+        rows = list(members)
+        ratios = [row.ratio for row in rows if row.ratio is not None]
+        if ratios:
+            texts = [ratio_text(value) for value in (geometric_mean(ratios), min(ratios), max(ratios))]
+            counts = [str(count) for count in results.counts(rows).values()]
+            yield [group, str(len(ratios)), *texts, *counts]
+
+
+def _table(results: Results, rows: Iterable[Row]) -> str:
+    return markdown_table(headers(results), (cells(results, row) for row in rows))

@@ -1,0 +1,185 @@
+"""What an installation contains: NumPy and ml_dtypes are enough for arrays, and other features name what they need."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import gatherscatter as gs
+from tests.support.paths import EXAMPLES, ROOT
+
+Run = subprocess.CompletedProcess[str]
+BASE = ("numpy", "ml_dtypes")
+COMMAND_LINE = ("click", "rich", "jinja2", "markupsafe", "defusedxml", "pygments", "markdown_it", "mdurl")
+
+
+class Environment:
+    """An environment with gatherscatter and some other packages, and nothing else."""
+
+    def __init__(self, folder: Path, packages: tuple[str, ...]) -> None:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        self.python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        site = sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)})
+        self.site = Path(site)
+        shutil.copytree(Path(gs.__file__).parent, self.site / "gatherscatter", ignore=shutil.ignore_patterns("*.so"))
+        shutil.copy(gs._core.__file__, self.site / "gatherscatter")  # type: ignore[attr-defined]
+        self._link_metadata("gatherscatter")
+        for package in packages:
+            self._link(package)
+
+    def _link(self, package: str) -> None:
+        spec = find_spec(package)
+        assert spec is not None, package
+        assert spec.origin is not None
+        source = Path(spec.origin).parent
+        (self.site / package).symlink_to(source, target_is_directory=True)
+        libraries = source.with_name(f"{package}.libs")  # of NumPy
+        if libraries.exists():
+            (self.site / libraries.name).symlink_to(libraries, target_is_directory=True)
+
+    def _link_metadata(self, distribution: str) -> None:
+        folder = Path(str(metadata.distribution(distribution)._path))  # type: ignore[attr-defined]
+        (self.site / folder.name).symlink_to(folder, target_is_directory=True)
+
+    def run(self, *words: str | Path, cwd: Path | None = None) -> Run:
+        command = [str(self.python), "-I", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+    def print(self, code: str) -> str:
+        """Run code that must succeed, and return the text that it prints."""
+        done = self.run("-c", code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("bare"), BASE)
+
+
+@pytest.fixture(scope="module")
+def with_commands(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return Environment(tmp_path_factory.mktemp("commands"), (*BASE, *COMMAND_LINE))
+
+
+def test_two_packages_are_required() -> None:
+    required = [text for text in metadata.requires("gatherscatter") or () if "extra ==" not in text]
+    assert {re.split(r"[^\w-]", text)[0] for text in required} == {"numpy", "ml-dtypes"}
+
+
+def test_the_examples_of_the_readme_need_nothing_else(bare: Environment) -> None:
+    code = (
+        "import doctest, pathlib, re\n"
+        f"page = pathlib.Path({str(ROOT / 'README.md')!r}).read_text(encoding='utf-8')\n"
+        "text = '\\n'.join(re.findall('```python\\n(.*?)```', page, re.DOTALL))\n"
+        "test = doctest.DocTestParser().get_doctest(text, {}, 'README.md', 'README.md', 0)\n"
+        "failed, tried = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)\n"
+        "assert tried > 10 and not failed\n"
+        "import sys; print(sorted({name.partition('.')[0] for name in sys.modules} & "
+        f"{set(COMMAND_LINE)!r}))"
+    )
+    assert bare.print(code) == "[]\n"
+
+
+def test_the_doctests_of_the_array_functions_need_nothing_else(bare: Environment) -> None:
+    code = (
+        "import doctest, pkgutil, importlib\n"
+        "total = 0\n"
+        "for package in ('functions', 'specs', 'arrays', 'oracle'):\n"
+        "    found = importlib.import_module(f'gatherscatter.{package}')\n"
+        "    for info in pkgutil.iter_modules(found.__path__, f'{found.__name__}.'):\n"
+        "        failed, tried = doctest.testmod(importlib.import_module(info.name))\n"
+        "        assert not failed, info.name\n"
+        "        total += tried\n"
+        "print(total)"
+    )
+    assert int(bare.print(code)) > 50
+
+
+def test_every_module_can_be_imported_or_names_what_to_install(bare: Environment) -> None:
+    code = (
+        "import gatherscatter, importlib, pkgutil\n"
+        "for info in pkgutil.walk_packages(gatherscatter.__path__, 'gatherscatter.', onerror=lambda name: None):\n"
+        "    try:\n"
+        "        importlib.import_module(info.name)\n"
+        "    except ImportError as error:\n"
+        "        if 'pip install' not in str(error):\n"
+        "            print(info.name, error)"
+    )
+    assert bare.print(code) == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("gs.explain('gather', [1, 2], [0]).svg()", "cli"),
+        ("gs.explain('gather', [1, 2], [0]).html()", "cli"),
+        ("import gatherscatter.playground", "cli"),
+        (f"gs.run({str(EXAMPLES / 'kv_cache' / 'scatter_nd.xml')!r}, {{}})", "cli"),
+        (f"gs.run({str(EXAMPLES / 'kv_cache' / 'scatter_nd.onnx')!r}, {{}})", "onnx"),
+        ("gs.onnx.InferenceSession", "onnx"),
+        ("gs.openvino.extensions", "openvino"),
+        ("gs.torch", "torch"),
+        ("gs.jax", "jax"),
+        ("gs.dask", "dask"),
+        ("gs.zarr", "zarr"),
+        ("gs.xarray", "xarray"),
+        ("import gatherscatter.cli", "cli"),
+    ],
+)
+def test_a_feature_names_the_extra_that_it_needs(bare: Environment, code: str, extra: str, tmp_path: Path) -> None:
+    (tmp_path / "scatter_nd.xml").write_text("<net/>")
+    code = code.replace(str(EXAMPLES / "kv_cache" / "scatter_nd.xml"), str(tmp_path / "scatter_nd.xml"))
+    done = bare.run("-c", f"import gatherscatter as gs\n{code}")
+    assert f"pip install 'gatherscatter[{extra}]'" in done.stderr.splitlines()[-1]
+
+
+def test_a_notebook_shows_an_explanation_as_text_if_pages_are_missing(bare: Environment) -> None:
+    code = "import gatherscatter as gs; made = gs.explain('gather', [[1, 2]], [0]); print(made._repr_svg_(), made)\n"
+    shown = bare.print(code + "print(made._repr_html_())")
+    assert shown.startswith("None gather, axis = 0\n")
+    assert "<pre>gather, axis = 0\n" in shown
+    assert "pip install &#x27;gatherscatter[cli]&#x27;" in shown
+
+
+def test_the_command_line_names_its_extra_in_one_line(bare: Environment) -> None:
+    done = bare.run("-m", "gatherscatter", "ops")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "gatherscatter: error: the command line needs click and rich: pip install 'gatherscatter[cli]' "
+        "(in a clone: pip install '.[cli]')\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "advice"),
+    [
+        ("conform", "pip install gatherscatter-conformance (in a clone: pip install ./conformance)"),
+        ("corpus", "pip install gatherscatter-conformance (in a clone: pip install ./conformance)"),
+        ("bench", "in a clone of gatherscatter, run python -m benchmarks"),
+    ],
+)
+def test_words_of_other_packages_say_what_to_type(with_commands: Environment, word: str, advice: str) -> None:
+    for words in ((word,), (word, "--help"), (word, "list", "--no-such-option")):
+        done = with_commands.run("-m", "gatherscatter", *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"gatherscatter: error: {word} is not part of this package: {advice}\n"
+
+
+def test_help_and_commands_need_no_model_reader(with_commands: Environment, tmp_path: Path) -> None:
+    done = with_commands.run("-m", "gatherscatter", "--help")
+    assert done.returncode == 0
+    assert "conform" not in done.stdout
+    assert "Models:" in done.stdout
+    assert "onnx.ScatterND-18" in with_commands.run("-m", "gatherscatter", "ops").stdout
+    page = tmp_path / "page.html"
+    assert with_commands.run("-m", "gatherscatter", "playground", "-o", page).returncode == 0
+    assert page.stat().st_size > 100_000
