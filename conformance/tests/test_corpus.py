@@ -22,7 +22,8 @@ import gatherscatter_conformance
 from gatherscatter import oracle
 from gatherscatter_conformance import build, corpus, store, unspecified
 from gatherscatter_conformance.case import KINDS, Case, element_type
-from gatherscatter_conformance.exports import FORMATS, about, folder_name
+from gatherscatter_conformance.exports import FORMATS, about
+from gatherscatter_conformance.exports.exported import folder_name
 from gatherscatter_conformance.rules import RULES
 from tests.support.command_line import fail, succeed
 from tests.support.paths import DOCS, ROOT

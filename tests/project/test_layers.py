@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -61,6 +62,24 @@ def test_our_modules_are_imported_by_name_in_one_place() -> None:
                 if not constant or constant.startswith(("gatherscatter", ".")):
                     found.append(name)
     assert set(found) == BY_NAME
+
+
+@pytest.mark.parametrize("folder", [PACKAGE, REFEREE, BENCHMARK], ids=lambda folder: folder.name)
+def test_no_module_and_no_package_is_in_a_circle(folder: Path) -> None:
+    """lint-imports compares siblings. Here, the ``__init__`` of a package is a module, and its children can import it.
+
+    Only tools import the root of the library, so it is left out.
+    """
+    trees = {
+        ".".join((folder.name, *Path(name).with_suffix("").parts)).removesuffix(".__init__"): tree
+        for name, tree in sources(folder)
+    }
+    imports: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in trees]
+        found = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+        imports[module] = {name if name in trees else name.rpartition(".")[0] for name in found} - {"gatherscatter"}
+    TopologicalSorter(imports).prepare()  # raises an error that lists the circle
 
 
 def test_a_class_name_has_one_meaning() -> None:

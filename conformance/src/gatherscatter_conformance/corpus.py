@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gatherscatter_conformance import exports, store
 from gatherscatter_conformance.case import KINDS, Case, same
+from gatherscatter_conformance.exports.exported import Exported
 
 __all__ = ["FILE", "KINDS", "VERSION", "Case", "case", "cases", "export", "same"]
 
@@ -77,7 +78,7 @@ def export(
     cases: Sequence[Case] | None = None,
     progress: Callable[[str], None] | None = None,
     command: str | None = None,
-) -> exports.Exported:
+) -> Exported:
     """Write cases, by default all, in a format that can be read without gatherscatter. Add README.md and LICENSE.
 
     Parameters

@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 from gatherscatter.text import count_text
-from gatherscatter_conformance.exports import Exported
+from gatherscatter_conformance.exports.exported import Exported
 
 FILES = ("README.md", "LICENSE", "export.json")
 

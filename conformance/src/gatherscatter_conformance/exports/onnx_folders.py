@@ -16,7 +16,14 @@ import onnx
 from gatherscatter.onnx.tensors import from_array
 from gatherscatter.versions import op
 from gatherscatter_conformance.case import Case
-from gatherscatter_conformance.exports import Exported, Progress, describe_case, folder_name, of_domain, required
+from gatherscatter_conformance.exports.exported import (
+    Exported,
+    Progress,
+    describe_case,
+    folder_name,
+    of_domain,
+    required,
+)
 
 OLDEST_OPSET = 7  # the oldest opset that runtimes read; it still has the operators of version 1
 

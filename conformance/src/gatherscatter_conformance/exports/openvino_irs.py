@@ -12,7 +12,14 @@ from gatherscatter.openvino.element_types import from_dtype
 from gatherscatter.openvino.ir_write import IRWriter
 from gatherscatter.versions import op
 from gatherscatter_conformance.case import Case
-from gatherscatter_conformance.exports import Exported, Progress, UnsupportedCase, describe_case, folder_name, of_domain
+from gatherscatter_conformance.exports.exported import (
+    Exported,
+    Progress,
+    UnsupportedCase,
+    describe_case,
+    folder_name,
+    of_domain,
+)
 from gatherscatter_conformance.store import to_storable
 
 # The opset of an operation, if it differs from its version.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gatherscatter_conformance import store
 from gatherscatter_conformance.case import Case
-from gatherscatter_conformance.exports import Exported, Progress
+from gatherscatter_conformance.exports.exported import Exported, Progress
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gatherscatter.versions import op
 from gatherscatter_conformance.case import Case, element_type
-from gatherscatter_conformance.exports import Exported, Progress, describe_case
+from gatherscatter_conformance.exports.exported import Exported, Progress, describe_case
 
 _SAFE = 1 << 53  # larger integers are text, because some readers of JSON round them
 

@@ -16,7 +16,7 @@ import numpy as np
 from gatherscatter.extras import find_missing
 from gatherscatter.versions import element_type
 from gatherscatter_conformance.case import Case
-from gatherscatter_conformance.exports import UnsupportedCase
+from gatherscatter_conformance.exports.exported import UnsupportedCase
 from gatherscatter_conformance.observations import Outputs, describe_exit, is_signal_from_shell, last_words
 from gatherscatter_conformance.runtimes.runtime import (
     CrashedError,
