@@ -47,7 +47,7 @@ def _page(results: dict[str, Any]) -> Iterator[str]:
     yield "# Differences between runtimes and libraries"
     yield (
         "This page shows the results of different runtimes and libraries for the same call. They come from the "
-        "[conformance lab](conformance.md). NumPy, PyTorch, JAX and TensorFlow promise nothing about ONNX. For them "
+        "[conformance tests](conformance.md). NumPy, PyTorch, JAX and TensorFlow promise nothing about ONNX. For them "
         "the lab calls the function that users would call, [listed at the end](#functions-of-the-array-libraries). A "
         "result can differ without being wrong, because the specification may leave it open. Results that the "
         "specification does not allow are in [findings](findings.md)."

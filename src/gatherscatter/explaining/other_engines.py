@@ -1,4 +1,4 @@
-"""What other engines do with a call, from the findings of the conformance lab and the values of the call."""
+"""What other engines do with a call, from the known findings and the values of the call."""
 
 from __future__ import annotations
 
