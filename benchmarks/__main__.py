@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from benchmarks.command import command
+import sys
+
+
+def main() -> None:
+    """Run the benchmark. If a package is missing, print a line that says what to install."""
+    try:
+        from benchmarks.command import command
+    except ImportError as error:
+        print(f"benchmarks: error: {error}: run pip install '.[cli]' --group benchmarks", file=sys.stderr)
+        sys.exit(2)
+    command(prog_name="python -m benchmarks")
+
 
 if __name__ == "__main__":
-    command(prog_name="python -m benchmarks")
+    main()

@@ -46,7 +46,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
         if _matches(row, SETS[among]) and (huge or not row.huge) and (not patterns or _matches(row, patterns))
     ]
     if not rows:
-        raise LookupError(f"no workload matches {', '.join(patterns)}; 'bench --list --all' lists all workloads")
+        raise LookupError(f"no workload matches {', '.join(patterns)}; 'python -m benchmarks --list --all' lists all workloads")
     return rows
 
 
@@ -60,7 +60,7 @@ def select_by_id(ids: Sequence[str]) -> list[Workload]:
     """
     rows = {row.id: row for row in WORKLOADS}
     if unknown := [name for name in ids if name not in rows]:
-        raise LookupError(f"no workload is called {', '.join(unknown)}; 'bench --list --all' lists all workloads")
+        raise LookupError(f"no workload is called {', '.join(unknown)}; 'python -m benchmarks --list --all' lists all workloads")
     return [rows[name] for name in ids]
 
 
