@@ -19,6 +19,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *tiny.ROWS,
 )
 SETS = {"quick": sets.expand_patterns(sets.QUICK), "default": sets.expand_patterns(sets.DEFAULT), "all": ["*"]}
+_LIST = "'python -m benchmarks --list --all' lists all workloads"
 
 
 def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = False) -> list[Workload]:
@@ -46,7 +47,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
         if _matches(row, SETS[among]) and (huge or not row.huge) and (not patterns or _matches(row, patterns))
     ]
     if not rows:
-        raise LookupError(f"no workload matches {', '.join(patterns)}; 'python -m benchmarks --list --all' lists all workloads")
+        raise LookupError(f"no workload matches {', '.join(patterns)}; {_LIST}")
     return rows
 
 
@@ -60,7 +61,7 @@ def select_by_id(ids: Sequence[str]) -> list[Workload]:
     """
     rows = {row.id: row for row in WORKLOADS}
     if unknown := [name for name in ids if name not in rows]:
-        raise LookupError(f"no workload is called {', '.join(unknown)}; 'python -m benchmarks --list --all' lists all workloads")
+        raise LookupError(f"no workload is called {', '.join(unknown)}; {_LIST}")
     return [rows[name] for name in ids]
 
 
