@@ -132,7 +132,7 @@ def test_a_function_of_an_old_opset_for_two_types_is_left_with_a_note() -> None:
 @pytest.mark.parametrize("limit", [10**6, 0])
 def test_what_the_calls_of_a_function_say_counts(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """If there are too many calls to follow, types and shapes stay unknown."""
-    monkeypatch.setattr("gatherscatter.onnx.value_info.MOST_READ", limit)
+    monkeypatch.setattr("gatherscatter.onnx.scopes.MOST_READ", limit)
     sized = {"x": (F32, [3]), "at": (I64, [3, 1]), "new": (F32, [3])}
     collect = function("ours", "Collect", "a b c", "d", [node("ScatterND", "a b c", "d", reduction="add")])
     made = model(

@@ -16,8 +16,8 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.models import load
 from gatherscatter.onnx import backend, fusion, reference_ops
 from gatherscatter.onnx.graph import FAMILY
+from gatherscatter.onnx.scopes import infer_model
 from gatherscatter.onnx.tensors import ExternalData
-from gatherscatter.onnx.value_info import infer_model
 from gatherscatter.specs import own_operators
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from tests.support.onnx_graphs import function, graph, model, node

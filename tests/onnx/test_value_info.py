@@ -17,8 +17,9 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.scopes import Scope, infer_functions, infer_model
 from gatherscatter.onnx.tensors import ExternalData, from_array
-from gatherscatter.onnx.value_info import Scope, ValueInfo, infer_functions, infer_model
+from gatherscatter.onnx.value_info import ValueInfo
 from tests.support.onnx_graphs import function, graph, model, node
 
 F32, I64, BOOL = np.float32, np.int64, np.bool_
@@ -196,6 +197,42 @@ def test_declared_sizes_cost_nothing() -> None:
     assert scope.find("y").shape == (huge, huge)
     assert scope.find("t").shape is None  # too large for a size
     assert scope.find("r").shape == (huge,)
+
+
+def test_vectors_of_declared_sizes_cost_nothing() -> None:
+    """onnx-shape-inference 0.4 makes a name for each element of these vectors."""
+    nodes = [node("Concat", "v v", "c", axis=0), node("Reshape", "x v", "y"), node("Expand", "x v", "z")]
+    scope = infer(model(nodes, {"x": (F32, [2]), "v": (I64, [2**61])}, {}))
+    assert scope.find("c").shape == (2**62,)
+    assert scope.find("y").shape is None
+
+
+NOT_ASSUMED = [
+    # An unknown axis, or an axis of unknown size: onnx-shape-inference 0.4 makes assumptions that may be wrong.
+    (node("Slice", "x first five", "y"), (None, 3, 1)),
+    (node("Slice", "k first five axis", "y"), (None, None, None)),
+    (node("Slice", "k first five last", "y"), (2, 3, 1)),
+    (node("Squeeze", "k axis", "y"), None),
+    (node("Squeeze", "k last", "y"), (2, 3)),
+    (node("Squeeze", "x last", "y"), ("n", 3)),
+    (node("Pad", "k two_pads nothing axis", "y"), None),
+    (node("Split", "k parts", "y y2"), (None, 3, 1)),
+    (node("Split", "k one_and_one", "y y2"), (1, 3, 1)),
+    (node("Unique", "k", "y", axis=0), None),
+    (node("Add", "x m", "y"), (None, 3, 1)),  # n or m, whichever is not 1
+    (node("ReduceSum", "k", "y", keepdims=2), None),
+]
+
+
+@pytest.mark.parametrize(("made", "shape"), NOT_ASSUMED)
+def test_nothing_is_assumed(made: onnx.NodeProto, shape: Any) -> None:
+    inputs = {"x": (F32, ["n", 3, 1]), "m": (F32, ["m", 3, 1]), "k": (F32, [2, 3, 1]), "axis": (I64, [1])}
+    inputs |= {"parts": (I64, [2])}
+    constants = {"first": [0], "five": [5], "last": [-1], "two_pads": [1, 1], "one_and_one": [1, 1]}
+    nodes = [node("Constant", "", "nothing", value_float=0.0), made]
+    nodes[0].ClearField("input")
+    info = infer(model(nodes, inputs, {}, constants)).find("y")
+    assert info.shape == shape or (shape is not None and info.sizes == shape)
 
 
 def test_later_declarations_give_types_only() -> None:

@@ -108,8 +108,8 @@ def check_tools(path: Path, watch: Watch) -> list[str]:
 def check_inference(path: Path, outputs: dict[str, Any]) -> list[str]:
     """List outputs about which `infer_model` is wrong."""
     from gatherscatter.onnx.graph import normalise
+    from gatherscatter.onnx.scopes import infer_model
     from gatherscatter.onnx.tensors import ExternalData
-    from gatherscatter.onnx.value_info import infer_model
 
     made = onnx.load(path, load_external_data=False)
     normalise(made)

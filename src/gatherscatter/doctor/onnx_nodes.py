@@ -9,12 +9,13 @@ from typing import Any
 
 from gatherscatter.findings.nodes import Key, Observer, Site
 from gatherscatter.model_interface import Model
+from gatherscatter.onnx.bodies import Body, find_inner_bodies, read_site
 from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import is_family, is_own, normalise
 from gatherscatter.onnx.model import load_onnx, name_model_in_errors, parse_onnx
+from gatherscatter.onnx.scopes import infer_functions, infer_model
 from gatherscatter.onnx.tensors import ExternalData, is_external
-from gatherscatter.onnx.value_info import Body, find_inner_bodies, infer_functions, infer_model, read_site
 
 
 class OnnxSource:

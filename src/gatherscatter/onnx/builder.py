@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import walk
+from gatherscatter.onnx.scopes import Scope
 from gatherscatter.onnx.tensors import from_array
-from gatherscatter.onnx.value_info import Scope, ValueInfo, read_declared
+from gatherscatter.onnx.value_info import ValueInfo, read_declared
 
 
 class BuiltTensor(NamedTuple):

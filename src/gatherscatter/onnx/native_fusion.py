@@ -11,10 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gatherscatter.onnx.bodies import Body
 from gatherscatter.onnx.builder import FreeNames
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import find_reads, is_family
-from gatherscatter.onnx.value_info import Body, Scope, ValueInfo
+from gatherscatter.onnx.scopes import Scope
+from gatherscatter.onnx.value_info import ValueInfo
 from gatherscatter.specs import table
 from gatherscatter.specs.own_operators import DOMAIN
 from gatherscatter.specs.table import INTEGERS

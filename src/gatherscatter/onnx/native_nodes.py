@@ -15,12 +15,12 @@ from typing import NamedTuple
 from gatherscatter.findings.nodes import NodeValues, Site, collect_static_values
 from gatherscatter.findings.verdicts import judge_before_run
 from gatherscatter.model_interface import ModelError
+from gatherscatter.onnx.bodies import Body, find_bodies, read_site
 from gatherscatter.onnx.builder import FreeNames, names_of
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import find_reads, is_family, is_own, normalise, one_line, walk
 from gatherscatter.onnx.native_fusion import find_pairs
 from gatherscatter.onnx.tensors import ExternalData
-from gatherscatter.onnx.value_info import Body, find_bodies, read_site
 from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION
 from gatherscatter.specs.table import REQUIRED, OpVersion
 

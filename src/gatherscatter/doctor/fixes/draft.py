@@ -14,8 +14,9 @@ from gatherscatter.findings.verdicts import Record
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.builder import BuiltTensor, FreeNames, OnnxBuilder
 from gatherscatter.onnx.extra import onnx
+from gatherscatter.onnx.scopes import Scope
 from gatherscatter.onnx.tensors import from_array, number_of_type
-from gatherscatter.onnx.value_info import UNKNOWN, Scope
+from gatherscatter.onnx.value_info import UNKNOWN
 
 OLDEST = 11  # the oldest opset with all operators that rewritings insert
 

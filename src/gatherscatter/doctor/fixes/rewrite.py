@@ -10,9 +10,9 @@ from gatherscatter.doctor.fixes.draft import ModelDraft, UnfixableError
 from gatherscatter.doctor.fixes.table import LEFT, NO_ANSWER, Rewriting
 from gatherscatter.doctor.onnx_nodes import OnnxSource
 from gatherscatter.findings.nodes import Key
+from gatherscatter.onnx.bodies import Body
 from gatherscatter.onnx.builder import FreeNames, drop_unused, names_of
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.value_info import Body
 from gatherscatter.specs.own_operators import DOMAIN
 
 

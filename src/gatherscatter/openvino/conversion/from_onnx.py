@@ -14,7 +14,8 @@ from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import expand_functions, node_label, one_line
 from gatherscatter.onnx.model import name_model_in_errors, opset_versions, read_onnx, tensor_info
-from gatherscatter.onnx.value_info import Scope, is_constant, read_declared
+from gatherscatter.onnx.scopes import Scope
+from gatherscatter.onnx.value_info import is_constant, read_declared
 from gatherscatter.openvino import element_types
 from gatherscatter.openvino.conversion.from_onnx_family import FamilyInput, family_from_onnx
 from gatherscatter.openvino.conversion.from_onnx_nodes import node_from_onnx

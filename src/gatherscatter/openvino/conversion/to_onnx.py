@@ -8,7 +8,7 @@ from typing import Any
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.value_info import Scope
+from gatherscatter.onnx.scopes import Scope
 from gatherscatter.openvino import element_types
 from gatherscatter.openvino.conversion.mapping import check_knowledge
 from gatherscatter.openvino.conversion.to_onnx_family import family_to_onnx
