@@ -35,6 +35,7 @@ Attributes = Mapping[str, onnx.AttributeProto]
 _NAME = "size_"  # before the number of a name
 _BODIES = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 _LARGEST_ATTRIBUTE = 4096  # bytes
+_MOST_VALUES, _MOST_DIMS = 1024, 4096  # of a node: a few bytes of a file can name a value of high rank again and again
 _FLAGS = ("allowzero", "ceil_mode", "keepdims", "noop_with_empty_axes")  # attributes that must be 0 or 1
 
 
@@ -52,6 +53,8 @@ def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
     ModelError
         The operator would refuse the inputs.
     """
+    if len(inputs) + outputs > _MOST_VALUES or sum(len(info.shape or ()) for info in inputs if info) > _MOST_DIMS:
+        return []
     if op_type in _OWN_SHAPES:
         made = _OWN_SHAPES[op_type](inputs, attributes, outputs)
         if made is not None:
