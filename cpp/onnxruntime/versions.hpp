@@ -1,4 +1,4 @@
-// The operators and their versions, as src/gatherscatter/specs/table.py lists them for ONNX. A test compares the two.
+// The operators and their versions. The build makes the table from src/gatherscatter/specs/rows.py.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,8 @@ import numpy as np
 
 import gatherscatter
 from gatherscatter.findings import catalog
-from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, OpVersion, ops
+from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED
+from gatherscatter.specs.table import OpVersion, ops
 from gatherscatter.text import markdown_table
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.case import Case

@@ -13,17 +13,13 @@ from typing import Any, NoReturn, TypeVar, cast
 import numpy as np
 
 from gatherscatter import _core, hints
+from gatherscatter.choices import ACCUMULATE, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
 from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence, read_sentences
 from gatherscatter.suggestions import suggest_choice, suggest_parameter
 
 Coordinates = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-MODES = {False: ("raise", "wrap", "clip", "fill"), True: ("raise", "wrap", "clip", "drop")}
-REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
-ACCUMULATE = ("step", "wide", "exact")
-WITHOUT_ACCUMULATE = ("none", "min", "max")  # the reductions that ignore it
 
 
 class OpError(Exception):

@@ -3,8 +3,10 @@
 from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.specs.calls import REDUCTIONS
-from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION, OWN_OPERATORS
-from gatherscatter.specs.table import (
+from gatherscatter.specs.own_operators import OWN_OPERATORS
+from gatherscatter.specs.rows import (
+    DOMAIN,
+    DOMAIN_VERSION,
     FLOATS,
     INDEX_RANGES,
     INTEGERS,
@@ -13,11 +15,8 @@ from gatherscatter.specs.table import (
     REQUIRED,
     Attribute,
     Input,
-    OpVersion,
-    find,
-    op,
-    ops,
 )
+from gatherscatter.specs.table import OpVersion, find, op, ops
 
 __all__ = [
     "DOMAIN",

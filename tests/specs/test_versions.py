@@ -16,6 +16,7 @@ from gatherscatter import oracle
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import OpValueError
 from gatherscatter.specs import table
+from gatherscatter.specs.rows import REQUIRED
 from gatherscatter_conformance.random_calls import dtype_of, fill_from_bytes, representations
 from gatherscatter_conformance.random_source import HypothesisChoices
 from tests.support.cases import CASES
@@ -60,7 +61,7 @@ def test_table_attributes_and_defaults(row):
     for name, default in row.attributes.items():
         found = attributes[name]
         if default is oracle.REQUIRED:
-            assert found.default is table.REQUIRED
+            assert found.default is REQUIRED
             assert found.type == ("string" if name in row.choices else "int")
         else:
             assert found.default == default

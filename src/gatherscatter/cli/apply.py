@@ -21,8 +21,8 @@ from gatherscatter.progress import Bar
 if TYPE_CHECKING:
     import numpy as np
 
-    from gatherscatter.specs.table import Attribute, Input, OpVersion
-
+    from gatherscatter.specs.rows import Attribute, Input
+from gatherscatter.specs.table import OpVersion
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -368,7 +368,7 @@ def _metavar(one: Input) -> str:
 
 
 def _help(row: OpVersion) -> str:
-    from gatherscatter.specs.table import INDEX_RANGES
+    from gatherscatter.specs.rows import INDEX_RANGES
 
     kinds: dict[str, list[str]] = {}
     for one in row.inputs:

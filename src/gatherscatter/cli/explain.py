@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gatherscatter.explaining import Explanation
-    from gatherscatter.specs.table import Input, OpVersion
-
+    from gatherscatter.specs.rows import Input
+from gatherscatter.specs.table import OpVersion
 
 GRID = "\u2502\u250c\u2514"  # characters that only lines of a drawing have
 

@@ -16,8 +16,8 @@ from gatherscatter.pages.palette import Look
 from gatherscatter.text import Marked
 
 if TYPE_CHECKING:
-    from gatherscatter.specs.table import Attribute, OpVersion
-
+    from gatherscatter.specs.rows import Attribute
+from gatherscatter.specs.table import OpVersion
 
 CODE = ("prepare", "finish")  # columns of the table that hold functions
 
@@ -70,7 +70,7 @@ def attribute_text(attribute: Attribute) -> str:
 
 def _print_rows(rows: list[OpVersion]) -> None:
     from gatherscatter.cli.tables import print_table
-    from gatherscatter.specs.table import INDEX_RANGES
+    from gatherscatter.specs.rows import INDEX_RANGES
 
     print_table(
         ("op version", "inputs", "attributes", "index range"),
@@ -91,7 +91,7 @@ def _print_rows(rows: list[OpVersion]) -> None:
 
 def _print_row(row: OpVersion) -> None:
     from gatherscatter.cli.tables import print_table
-    from gatherscatter.specs.table import INDEX_RANGES
+    from gatherscatter.specs.rows import INDEX_RANGES
 
     kinds = {
         "data": "one of the element types",

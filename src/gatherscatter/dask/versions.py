@@ -17,7 +17,8 @@ from gatherscatter.dask.graphs import build
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs import bags as specs_bags
 from gatherscatter.specs.calls import check_inputs, choose_reduction, kernel_arguments, name_inputs, warn_if_deprecated
-from gatherscatter.specs.table import Input, OpVersion
+from gatherscatter.specs.rows import Input
+from gatherscatter.specs.table import OpVersion
 
 
 def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], accumulate: str | None = None) -> Array:

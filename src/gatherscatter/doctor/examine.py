@@ -31,7 +31,7 @@ from gatherscatter.findings.verdicts import (
 )
 from gatherscatter.lazy_modules import load
 from gatherscatter.model_interface import Model, ModelError, name_inputs
-from gatherscatter.specs.own_operators import DOMAIN
+from gatherscatter.specs.rows import DOMAIN
 from gatherscatter.specs.table import OpVersion
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from gatherscatter.errors import OpError, OpTypeError
 from gatherscatter.explaining.operators import resolve_operator
 from gatherscatter.library_code.call import LibraryCall
 from gatherscatter.specs import calls
-from gatherscatter.specs.table import REQUIRED, Input, OpVersion
+from gatherscatter.specs.rows import REQUIRED, Input
+from gatherscatter.specs.table import OpVersion
 
 Coordinates = tuple[int, ...]
 

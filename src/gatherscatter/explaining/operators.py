@@ -8,7 +8,8 @@ from typing import Any
 
 import gatherscatter as gs
 from gatherscatter.errors import OpTypeError
-from gatherscatter.specs.table import Attribute, Input, OpVersion, find, op
+from gatherscatter.specs.rows import Attribute, Input
+from gatherscatter.specs.table import OpVersion, find, op
 
 # The array functions, by the row of the table whose inputs have the same names and order; without its version.
 FUNCTIONS = {

@@ -14,7 +14,8 @@ from gatherscatter.findings.catalog import EFFECTS, RUNTIMES
 from gatherscatter.findings.nodes import NodeValues
 from gatherscatter.findings.verdicts import Reason, judge, names, record_of
 from gatherscatter.specs.calls import REDUCTIONS
-from gatherscatter.specs.table import REQUIRED, TABLE, OpVersion
+from gatherscatter.specs.rows import REQUIRED
+from gatherscatter.specs.table import TABLE, OpVersion
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gatherscatter.findings.catalog import Finding
 from gatherscatter.findings.conditions import COUNTED
 from gatherscatter.findings.nodes import Count, Dims, NodeValues
 from gatherscatter.model_interface import ModelError
-from gatherscatter.specs.own_operators import DOMAIN
+from gatherscatter.specs.rows import DOMAIN
 from gatherscatter.specs.table import OpVersion
 
 OWN_RUNTIME = "onnxruntime"  # runs nodes of gatherscatter's domain, with its library

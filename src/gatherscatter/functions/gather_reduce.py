@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
+from gatherscatter.choices import ACCUMULATE, MODES
 from gatherscatter.errors import (
-    ACCUMULATE,
-    MODES,
     accumulate_fault,
     check_effects,
     choice_fault,

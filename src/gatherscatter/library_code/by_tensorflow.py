@@ -15,7 +15,7 @@ from gatherscatter.library_code.parts import (
     sum_of,
     weighted_rows,
 )
-from gatherscatter.specs.table import ONNX_13
+from gatherscatter.specs.rows import ONNX_13
 
 FUNCTIONS = {"none": "update", "add": "add", "sub": "sub", "min": "min", "max": "max"}
 TYPES = ONNX_13

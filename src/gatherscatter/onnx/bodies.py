@@ -13,7 +13,7 @@ from gatherscatter.onnx.graph import node_label, one_line
 from gatherscatter.onnx.scopes import Scope, infer_functions, infer_model
 from gatherscatter.onnx.tensors import ExternalData
 from gatherscatter.specs import own_operators, table
-from gatherscatter.specs.own_operators import DOMAIN
+from gatherscatter.specs.rows import DOMAIN
 
 
 @dataclass(frozen=True)

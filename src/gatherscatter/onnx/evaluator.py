@@ -21,6 +21,7 @@ from gatherscatter.onnx.graph import node_label, one_line
 from gatherscatter.onnx.time_limit import call_within, node_time_limit, within_limit
 from gatherscatter.specs import own_operators, table
 from gatherscatter.specs.calls import call
+from gatherscatter.specs.rows import DOMAIN
 
 # isort: split
 # After the module that says which extra is missing:
@@ -47,7 +48,7 @@ class EvaluatorOp(OpRun):
 class OwnDomainOp(EvaluatorOp):
     """A node of this package's domain. Its attribute ``opset``, if it has one, decides the version."""
 
-    op_domain = own_operators.DOMAIN
+    op_domain = DOMAIN
 
     def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
         OpRun.__init__(self, onnx_node, run_params, schema=False)

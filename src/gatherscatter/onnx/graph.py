@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.specs import table
-from gatherscatter.specs.own_operators import DOMAIN, OWN_OPERATORS
+from gatherscatter.specs.own_operators import OWN_OPERATORS
+from gatherscatter.specs.rows import DOMAIN
 
 # isort: split
 # After the module that says which extra is missing:

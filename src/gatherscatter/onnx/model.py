@@ -31,7 +31,8 @@ from gatherscatter.onnx.tensors import ExternalData, check_strings, check_tensor
 from gatherscatter.onnx.time_limit import node_time_limit
 from gatherscatter.onnx.value_info import declared_dim
 from gatherscatter.specs import table
-from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION, find_of_node
+from gatherscatter.specs.own_operators import find_of_node
+from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION
 
 # isort: split
 # After the module that says which extra is missing:

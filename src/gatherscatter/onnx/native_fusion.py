@@ -18,8 +18,7 @@ from gatherscatter.onnx.graph import find_reads, is_family
 from gatherscatter.onnx.scopes import Scope
 from gatherscatter.onnx.value_info import ValueInfo
 from gatherscatter.specs import table
-from gatherscatter.specs.own_operators import DOMAIN
-from gatherscatter.specs.table import INTEGERS
+from gatherscatter.specs.rows import DOMAIN, INTEGERS
 
 # With narrower rows, or with fewer bytes of gathered rows (if known), two nodes are as fast.
 LEAST_ROW_BYTES = 32

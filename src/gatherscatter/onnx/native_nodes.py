@@ -21,8 +21,8 @@ from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import find_reads, is_family, is_own, normalise, one_line, walk
 from gatherscatter.onnx.native_fusion import find_pairs
 from gatherscatter.onnx.tensors import ExternalData
-from gatherscatter.specs.own_operators import DOMAIN, DOMAIN_VERSION
-from gatherscatter.specs.table import REQUIRED, OpVersion
+from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION, REQUIRED
+from gatherscatter.specs.table import OpVersion
 
 # Measured with ONNX Runtime 1.32.0 on the CPU: from this number of elements on, gatherscatter's kernels are faster. A
 # GatherND of 1000 takes 5 us instead of 10 us, a Gather of 10,000 takes 10 us instead of 33 us.

@@ -33,7 +33,7 @@ from gatherscatter.onnx.value_info import (
     read_constant,
     read_declared,
 )
-from gatherscatter.specs.own_operators import DOMAIN
+from gatherscatter.specs.rows import DOMAIN
 
 Load = Callable[[], np.ndarray]
 

@@ -22,6 +22,7 @@ from gatherscatter.openvino.dropped_errors import note_error, raise_dropped_erro
 from gatherscatter.openvino.element_types import BFLOAT16
 from gatherscatter.openvino.package import openvino
 from gatherscatter.specs import table
+from gatherscatter.specs.rows import REQUIRED
 from gatherscatter.specs.table import Dims, OpVersion, result_shape
 
 # The types in which the CPU plugin passes data of a type to extensions.
@@ -40,7 +41,7 @@ class ExtensionOp(openvino.Op):  # type: ignore[misc]
 
     def __init__(self, inputs: Sequence[Any] | None = None, **attributes: Any) -> None:
         super().__init__(self)
-        self.attributes = {a.name: a.default for a in self.row.attributes if a.default is not table.REQUIRED}
+        self.attributes = {a.name: a.default for a in self.row.attributes if a.default is not REQUIRED}
         self.attributes |= {"element_types": "", **attributes}
         if inputs is not None:
             self.set_arguments(list(inputs))

@@ -14,6 +14,7 @@ from gatherscatter.openvino.ir_read import Layer, one_line, quote_if_needed
 from gatherscatter.openvino.layers.attributes import arguments, choice, parse, signature
 from gatherscatter.openvino.layers.table import ALIASES, LAYERS
 from gatherscatter.specs import table
+from gatherscatter.specs.rows import REQUIRED, Attribute
 
 Array = NDArray[Any]
 NEWEST_OPSET = 17
@@ -58,12 +59,12 @@ def _bind_family(layer: Layer) -> LayerCall | None:
         text = layer.attributes.get(attribute.name)
         if text is not None:
             attributes[attribute.name] = _family_attribute(attribute, text)
-        elif attribute.default is table.REQUIRED:
+        elif attribute.default is REQUIRED:
             raise ValueError(f"its <data> lacks the attribute {attribute.name!r}")
     return LayerCall(row, attributes)
 
 
-def _family_attribute(attribute: table.Attribute, text: str) -> Any:
+def _family_attribute(attribute: Attribute, text: str) -> Any:
     if attribute.choices is not None:
         return choice(text, attribute.choices, attribute.name)
     return parse(text, _ATTRIBUTE_TYPES[attribute.type], attribute.name)

@@ -11,7 +11,8 @@ from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.errors import OpTypeError
 from gatherscatter.sentences import read_sentences
 from gatherscatter.specs import calls
-from gatherscatter.specs.table import INDEX_RANGES, INTEGERS, TABLE, Attribute, OpVersion
+from gatherscatter.specs.rows import INDEX_RANGES, INTEGERS, Attribute
+from gatherscatter.specs.table import TABLE, OpVersion
 
 
 def facts() -> dict[str, Any]:

@@ -19,8 +19,8 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
+from gatherscatter.choices import WITHOUT_ACCUMULATE
 from gatherscatter.errors import (
-    WITHOUT_ACCUMULATE,
     OpTypeError,
     OpValueError,
     check_effects,
@@ -32,7 +32,8 @@ from gatherscatter.errors import (
 from gatherscatter.functions import gather_tree, tensor_scatter
 from gatherscatter.sentences import format_sentence
 from gatherscatter.specs import bags
-from gatherscatter.specs.table import INDEX_RANGES, REQUIRED, TABLE, Attribute, Input, OpVersion, find
+from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED, Attribute, Input
+from gatherscatter.specs.table import TABLE, OpVersion, find
 from gatherscatter.suggestions import suggest_parameter
 
 # OpenVINO's words for reductions, and those of ONNX and this package.

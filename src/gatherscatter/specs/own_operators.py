@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.arrays import convert
-from gatherscatter.errors import ACCUMULATE, MODES, make_error
+from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_reduce
 from gatherscatter.functions.gather_reduce import BagArguments
 from gatherscatter.sentences import format_sentence
 from gatherscatter.specs import table
 from gatherscatter.specs.calls import call, check_inputs, has_reductions, name_inputs
-from gatherscatter.specs.table import INTEGERS, ONNX_24, Attribute, Input, OpVersion
+from gatherscatter.specs.rows import DOMAIN, OWN_ROWS
+from gatherscatter.specs.table import OpVersion, make_op_version
 
-DOMAIN = "gatherscatter"
-DOMAIN_VERSION = 1
 _INT = 2  # of onnx.AttributeProto
 
 
@@ -39,57 +38,7 @@ class OwnOperator(OpVersion):
         return "docs/onnx.md, The operators of the domain"
 
 
-def _operator(
-    op_type: str,
-    kernel: str,
-    inputs: tuple[Input, ...],
-    shape_rule: str,
-    *attributes: Attribute,
-    output: str = "output",
-) -> OwnOperator:
-    return OwnOperator(
-        DOMAIN, op_type, DOMAIN_VERSION, kernel, inputs, output, attributes, ONNX_24, INTEGERS, "negative", shape_rule
-    )
-
-
-_DATA = Input("data", "data")
-_GATHER = (_DATA, Input("indices", "indices"))
-_SCATTER = (*_GATHER, Input("updates", "data"))
-_AXIS = Attribute("axis", "int", 0)
-_BATCH_DIMS = Attribute("batch_dims", "int", 0)
-_GATHER_MODE = Attribute("mode", "string", "raise", MODES[False])
-_ACCUMULATE = Attribute("accumulate", "string", "step", ACCUMULATE)
-_SCATTER_ATTRIBUTES = (
-    Attribute("reduction", "string", "none", ("none", "add", "sub", "mul", "min", "max", "mean")),
-    Attribute("include_self", "bool", True),
-    _ACCUMULATE,
-    Attribute("mode", "string", "raise", MODES[True]),
-)
-
-# fmt: off
-_TABLE = (
-    _operator("Gather", "gather", _GATHER, "data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]",
-              _AXIS, _BATCH_DIMS, _GATHER_MODE),
-    _operator("GatherElements", "gather_elements", _GATHER, "indices.shape", _AXIS, _GATHER_MODE),
-    _operator("GatherND", "gather_nd", _GATHER, "indices.shape[:-1] + data.shape[batch_dims+k:]",
-              _BATCH_DIMS, _GATHER_MODE),
-    _operator("Scatter", "scatter_elements", _SCATTER, "data.shape", _AXIS, *_SCATTER_ATTRIBUTES),
-    _operator("ScatterElements", "scatter_elements", _SCATTER, "data.shape", _AXIS, *_SCATTER_ATTRIBUTES),
-    _operator("ScatterND", "scatter_nd", _SCATTER, "data.shape", *_SCATTER_ATTRIBUTES),
-    _operator("TensorScatter", "tensor_scatter",
-              (Input("past_cache", "data"), Input("update", "data"), Input("write_indices", "indices", optional=True)),
-              "past_cache.shape",
-              Attribute("axis", "int", -2), Attribute("mode", "string", "linear", ("linear", "circular")),
-              output="present_cache"),
-    _operator("GatherReduce", "gather_reduce",
-              (*_GATHER, Input("offsets", "integers", optional=True), Input("segment_ids", "integers", optional=True),
-               Input("weights", "data", optional=True), Input("init", "data", optional=True)),
-              "bags + data.shape[1:]",
-              Attribute("reduction", "string", "add", ("add", "mul", "min", "max", "mean")), _ACCUMULATE,
-              Attribute("num_segments", "int", -1), _GATHER_MODE, Attribute("keepdims", "bool", False)),
-)
-# fmt: on
-OWN_OPERATORS = {row.op_type: row for row in _TABLE}
+OWN_OPERATORS = {row.op_type: make_op_version(row, OwnOperator) for row in OWN_ROWS}
 
 
 def find(op_type: str, opset: int | None = None) -> OpVersion:

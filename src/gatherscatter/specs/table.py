@@ -1,14 +1,14 @@
-"""The table of op versions. It is the only place for their facts.
+"""The table of op versions, and the shapes of their results. `gatherscatter.specs.rows` has the facts.
 
-Validation, documentation, command line, model runners and tests read it. The kernels hold the semantics that all
+Validation, documentation, command line, model runners and tests read the table. The kernels hold the semantics that all
 versions share. `gatherscatter.specs.quirks` holds the demands of single versions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,68 +18,8 @@ from numpy.typing import ArrayLike
 from gatherscatter.errors import OpValueError
 from gatherscatter.lazy_modules import load
 from gatherscatter.specs import quirks
+from gatherscatter.specs.rows import ROWS, Attribute, Input, OpFacts
 from gatherscatter.suggestions import find_similar, name_candidates
-
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float16", "float32", "float64")
-ONNX_1 = ("bool", *INTEGERS, *FLOATS, "complex64", "complex128", "string")
-ONNX_13 = (*ONNX_1, "bfloat16")
-ONNX_24 = (
-    *ONNX_13,
-    *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
-    *("float4_e2m1fn", "int4", "uint4"),
-)
-# OpenVINO's narrow types that NumPy and ml_dtypes store with one element in a slot. They can only be moved.
-NARROW = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float4_e2m1fn", "int4", "uint4")
-OPENVINO_REDUCED = ("bool", *INTEGERS, *FLOATS, "bfloat16")
-OPENVINO_NUMBERS = (*OPENVINO_REDUCED, *NARROW)
-OPENVINO_ANY = (*OPENVINO_NUMBERS, "string")
-
-INDEX_RANGES = {
-    "negative": "[-s, s-1]; a negative index counts from the end; other values raise IndexError",
-    "nonnegative": "[0, s-1]; other values raise IndexError",
-    "zeros": "[-s, s-1]; a negative index counts from the end; other values give zeros",
-}
-
-
-class REQUIRED:
-    """The default of an attribute that must be given."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """An input of an operator.
-
-    ``kind`` is "data" (the element type T), "indices" (an index type), "scalar" (one element of an index type),
-    "integers" (of an index type that need not be that of the indices) or "axis" (one element of any integer type).
-    """
-
-    name: str
-    kind: str
-    optional: bool = False
-
-    def __str__(self) -> str:
-        return f"[{self.name}]" if self.optional else self.name
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """An attribute of an operator. ``type`` is "int", "string" or "bool"."""
-
-    name: str
-    type: str
-    default: Any = REQUIRED
-    choices: tuple[str, ...] | None = None
-
-    @property
-    def is_required(self) -> bool:
-        """Whether it has no default."""
-        return self.default is REQUIRED
-
-    @property
-    def default_text(self) -> str:
-        """The default as text for a command line."""
-        return str(self.default).lower() if self.type == "bool" else str(self.default)
 
 
 @dataclass(frozen=True)
@@ -145,192 +85,13 @@ class OpVersion:
         return load(__name__, "call")(self, inputs, attributes)  # type: ignore[no-any-return]
 
 
-_DATA = Input("data", "data")
-_INDICES = Input("indices", "indices")
-_UPDATES = Input("updates", "data")
-_AXIS_INPUT = Input("axis", "axis")
-_AXIS = Attribute("axis", "int", 0)
-_AXIS_REQUIRED = Attribute("axis", "int")
-_BATCH_DIMS = Attribute("batch_dims", "int", 0)
-_USE_INIT_VAL = Attribute("use_init_val", "bool", True)
-_EMB_TABLE = Input("emb_table", "data")
-_OFFSETS = Input("offsets", "indices")
-_SEGMENT_IDS = Input("segment_ids", "indices")
-_DEFAULT_INDEX = Input("default_index", "scalar", optional=True)
-_SAMPLE_WEIGHTS = Input("per_sample_weights", "data", optional=True)
-_SUM_OR_MEAN = Attribute("reduction", "string", "sum", ("sum", "mean"))
-_INT32_64 = ("int32", "int64")
-_INT64 = ("int64",)
-
-_GATHER_SHAPE = "data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]"
-_OFFSETS_SHAPE = "offsets.shape + emb_table.shape[1:]"
-_PACKED_SHAPE = "indices.shape[:1] + emb_table.shape[1:]"
-_GATHER_ND_SHAPE = "indices.shape[:-1] + data.shape[batch_dims+k:]"
+def make_op_version(row: OpFacts, cls: type[OpVersion] = OpVersion) -> OpVersion:
+    """Return the op version that a row describes."""
+    facts = {each.name: getattr(row, each.name) for each in fields(row)}
+    return cls(**facts | {name: getattr(quirks, facts[name]) for name in ("prepare", "finish") if facts[name]})
 
 
-def _reduction(*choices: str) -> Attribute:
-    return Attribute("reduction", "string", "none", ("none", *choices))
-
-
-def _version(
-    number: int,
-    element_types: tuple[str, ...],
-    index_types: tuple[str, ...],
-    index_range: str,
-    *attributes: Attribute,
-    **others: Any,
-) -> dict[str, Any]:
-    """The facts of one version; ``others`` are fields of `OpVersion`."""
-    return {
-        "version": number,
-        "element_types": element_types,
-        "index_types": index_types,
-        "index_range": index_range,
-        "attributes": attributes,
-        **others,
-    }
-
-
-def _operator(
-    name: str,
-    kernel: str,
-    inputs: tuple[Input, ...],
-    shape_rule: str,
-    *versions: dict[str, Any],
-    output: str = "output",
-) -> Iterator[OpVersion]:
-    """The versions of one operator."""
-    domain, op_type = name.split(".")
-    for facts in versions:
-        yield OpVersion(
-            domain=domain,
-            op_type=op_type,
-            kernel=kernel,
-            inputs=inputs,
-            output=output,
-            shape_rule=facts.pop("shape_rule", shape_rule),
-            **facts,
-        )
-
-
-# fmt: off
-TABLE = (
-    *_operator(
-        "onnx.Gather", "gather", (_DATA, _INDICES), _GATHER_SHAPE,
-        _version(1, ONNX_1, _INT32_64, "negative", _AXIS),
-        _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
-        _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
-    ),
-    *_operator(
-        "onnx.GatherElements", "gather_elements", (_DATA, _INDICES), "indices.shape",
-        _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
-        _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
-    ),
-    *_operator(
-        "onnx.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
-        _version(11, ONNX_1, _INT64, "negative"),
-        _version(12, ONNX_1, _INT64, "negative", _BATCH_DIMS),
-        _version(13, ONNX_13, _INT64, "negative", _BATCH_DIMS),
-    ),
-    *_operator(
-        "onnx.Scatter", "scatter_elements", (_DATA, _INDICES, _UPDATES), "data.shape",
-        _version(9, ONNX_1, _INT32_64, "negative", _AXIS),
-        _version(11, ONNX_1, _INT32_64, "negative", _AXIS, deprecated=True),
-    ),
-    *_operator(
-        "onnx.ScatterElements", "scatter_elements", (_DATA, _INDICES, _UPDATES), "data.shape",
-        _version(11, ONNX_1, _INT32_64, "negative", _AXIS),
-        _version(13, ONNX_13, _INT32_64, "negative", _AXIS),
-        _version(16, ONNX_13, _INT32_64, "negative", _AXIS, _reduction("add", "mul")),
-        _version(18, ONNX_13, _INT32_64, "negative", _AXIS, _reduction("add", "mul", "max", "min")),
-    ),
-    *_operator(
-        "onnx.ScatterND", "scatter_nd", (_DATA, _INDICES, _UPDATES), "data.shape",
-        _version(11, ONNX_1, _INT64, "negative"),
-        _version(13, ONNX_13, _INT64, "negative"),
-        _version(16, ONNX_13, _INT64, "negative", _reduction("add", "mul")),
-        _version(18, ONNX_13, _INT64, "negative", _reduction("add", "mul", "max", "min")),
-    ),
-    *_operator(
-        "onnx.TensorScatter", "tensor_scatter",
-        (Input("past_cache", "data"), Input("update", "data"), Input("write_indices", "indices", optional=True)),
-        "past_cache.shape",
-        _version(24, ONNX_24, _INT64, "nonnegative",
-                 Attribute("axis", "int", -2), Attribute("mode", "string", "linear", ("linear", "circular"))),
-        output="present_cache",
-    ),
-    *_operator(
-        "openvino.EmbeddingBagOffsets", "gather_reduce",
-        (_EMB_TABLE, _INDICES, _OFFSETS, _DEFAULT_INDEX, _SAMPLE_WEIGHTS), _OFFSETS_SHAPE,
-        _version(15, OPENVINO_REDUCED, _INT32_64, "nonnegative", _SUM_OR_MEAN),
-    ),
-    *_operator(
-        "openvino.EmbeddingBagOffsetsSum", "gather_reduce",
-        (_EMB_TABLE, _INDICES, _OFFSETS, _DEFAULT_INDEX, _SAMPLE_WEIGHTS), _OFFSETS_SHAPE,
-        _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
-    ),
-    *_operator(
-        "openvino.EmbeddingBagPacked", "gather_reduce", (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
-        _version(15, OPENVINO_REDUCED, _INT32_64, "nonnegative", _SUM_OR_MEAN),
-    ),
-    *_operator(
-        "openvino.EmbeddingBagPackedSum", "gather_reduce", (_EMB_TABLE, _INDICES, _SAMPLE_WEIGHTS), _PACKED_SHAPE,
-        _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
-    ),
-    *_operator(
-        "openvino.EmbeddingSegmentsSum", "gather_reduce",
-        (_EMB_TABLE, _INDICES, _SEGMENT_IDS, Input("num_segments", "scalar"), _DEFAULT_INDEX, _SAMPLE_WEIGHTS),
-        "(num_segments,) + emb_table.shape[1:]",
-        _version(3, OPENVINO_REDUCED, _INT32_64, "nonnegative", reduction="sum"),
-    ),
-    *_operator(
-        "openvino.Gather", "gather", (_DATA, _INDICES, _AXIS_INPUT), _GATHER_SHAPE,
-        _version(1, OPENVINO_ANY, INTEGERS, "nonnegative"),
-        _version(7, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS),
-        _version(8, OPENVINO_ANY, INTEGERS, "zeros", _BATCH_DIMS),
-    ),
-    *_operator(
-        "openvino.GatherElements", "gather_elements", (_DATA, _INDICES), "indices.shape",
-        _version(6, OPENVINO_ANY, _INT32_64, "nonnegative", _AXIS_REQUIRED, prepare=quirks.equal_off_axis),
-    ),
-    *_operator(
-        "openvino.GatherND", "gather_nd", (_DATA, _INDICES), _GATHER_ND_SHAPE,
-        _version(5, OPENVINO_ANY, INTEGERS, "nonnegative", _BATCH_DIMS, finish=quirks.fuse_batch_dims,
-                 shape_rule=f"{_GATHER_ND_SHAPE}; the batch dims are joined if batch_dims > 1"),
-        _version(8, OPENVINO_ANY, INTEGERS, "negative", _BATCH_DIMS),
-    ),
-    *_operator(
-        "openvino.GatherTree", "gather_tree",
-        tuple(Input(name, "data") for name in ("step_ids", "parent_ids", "max_seq_len", "end_token")),
-        "step_ids.shape",
-        _version(1, OPENVINO_NUMBERS, (), "nonnegative"),
-        output="final_ids",
-    ),
-    *_operator(
-        "openvino.SegmentMax", "gather_reduce",
-        (_DATA, _SEGMENT_IDS, Input("num_segments", "scalar", optional=True)),
-        "(num_segments or max(segment_ids)+1,) + data.shape[1:]",
-        _version(16, OPENVINO_REDUCED, _INT32_64, "nonnegative",
-                 Attribute("fill_mode", "string", choices=("ZERO", "LOWEST")), reduction="max"),
-    ),
-    *_operator(
-        "openvino.ScatterUpdate", "scatter_update", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
-        _version(3, OPENVINO_NUMBERS, INTEGERS, "nonnegative"),
-    ),
-    *_operator(
-        "openvino.ScatterElementsUpdate", "scatter_elements", (_DATA, _INDICES, _UPDATES, _AXIS_INPUT), "data.shape",
-        _version(3, OPENVINO_NUMBERS, INTEGERS, "nonnegative", prepare=quirks.no_longer_along_axis),
-        _version(12, OPENVINO_ANY, INTEGERS, "negative",
-                 _reduction("sum", "prod", "min", "max", "mean"), _USE_INIT_VAL),
-    ),
-    *_operator(
-        "openvino.ScatterNDUpdate", "scatter_nd", (_DATA, _INDICES, _UPDATES), "data.shape",
-        _version(3, OPENVINO_NUMBERS, _INT32_64, "nonnegative", prepare=quirks.one_element_updates),
-        _version(15, OPENVINO_NUMBERS, _INT32_64, "negative", _reduction("sum", "sub", "prod", "min", "max"),
-                 prepare=quirks.one_element_updates),
-    ),
-)
-# fmt: on
+TABLE = tuple(map(make_op_version, ROWS))
 """All op versions, in the order of docs/specification.md, section 1."""
 
 

@@ -12,8 +12,8 @@ from pandas.errors import InvalidIndexError  # type: ignore[import-untyped]
 
 from gatherscatter import _core
 from gatherscatter.arrays.convert import native
+from gatherscatter.choices import MODES
 from gatherscatter.errors import (
-    MODES,
     OpIndexError,
     OpKeyValueError,
     OpTypeError,

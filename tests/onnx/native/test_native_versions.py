@@ -1,4 +1,4 @@
-"""The operators in C++ accept exactly the calls that src/gatherscatter/specs/table.py allows."""
+"""The operators in C++ accept exactly the calls that src/gatherscatter/specs/rows.py allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.spec import call
-from gatherscatter.specs.table import INTEGERS, ONNX_24, OpVersion
+from gatherscatter.specs.rows import INTEGERS, ONNX_24
+from gatherscatter.specs.table import OpVersion
 from gatherscatter_conformance.random_calls import dtype_of
 from tests.onnx.native.sessions import ABSENT_TYPES, run_node
 from tests.support.judge import outcome

@@ -19,7 +19,7 @@ from gatherscatter.doctor.fixes.model_process import TURN
 from gatherscatter.model_interface import name_inputs
 from gatherscatter.models.tensor_files import read_tensors, write_tensors
 from gatherscatter.native_library import library_path
-from gatherscatter.specs.own_operators import DOMAIN
+from gatherscatter.specs.rows import DOMAIN
 
 Run = Callable[[], Mapping[str, Any]]
 Arrays = Mapping[str, np.ndarray]

@@ -13,7 +13,7 @@ from gatherscatter.findings.nodes import Key
 from gatherscatter.onnx.bodies import Body
 from gatherscatter.onnx.builder import FreeNames, drop_unused, names_of
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.specs.own_operators import DOMAIN
+from gatherscatter.specs.rows import DOMAIN
 
 
 @dataclass(frozen=True)

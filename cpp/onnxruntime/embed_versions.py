@@ -1,0 +1,70 @@
+"""Write the table of operators as C++: python embed_versions.py src/gatherscatter versions.inc
+
+The facts are in src/gatherscatter/specs/rows.py, which needs only the standard library. A stand-in for the package
+makes it importable without the compiled core.
+"""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+INDEX_TYPES = {"int64": "int64", "int32 int64": "int32_and_int64"}  # all others: integers
+KERNELS = {"tensor_scatter": "scatter_update"}  # kernels with another name in the C interface
+
+
+def main(package: Path, target: Path) -> None:
+    stand_in = ModuleType("gatherscatter")
+    stand_in.__path__ = [str(package)]
+    sys.modules["gatherscatter"] = stand_in
+    from gatherscatter.specs import rows
+
+    lines = ["// Made from src/gatherscatter/specs/rows.py."]
+    names = ", ".join(f'"{name}"' for name in rows.ONNX_24)
+    lines.append(f"constexpr const char* type_names[] = {{{names}}};")
+    operators = []
+    for own in rows.OWN_ROWS:
+        name = own.op_type
+        inputs = ", ".join(
+            f'{{"{one.name}", {_flag(one.kind in ("indices", "integers"))}, {_flag(one.optional)}}}'
+            for one in own.inputs
+        )
+        lines.append(f"constexpr InputInfo {name}_inputs[] = {{{inputs}}};")
+        versions = [row for row in rows.ROWS if (row.domain, row.op_type) == ("onnx", name)]
+        made = [_version(lines, row, row.version) for row in versions]
+        own_version = _version(lines, own, 0)
+        if made:
+            lines.append(f"constexpr Version {name}_versions[] = {{{', '.join(made)}}};")
+        attributes = {one.name: one for one in own.attributes}
+        modes = ", ".join(f'"{mode}"' for mode in attributes["mode"].choices)
+        lines.append(f"constexpr const char* {name}_modes[] = {{{modes}}};")
+        kernel = f"GATHERSCATTER_{KERNELS.get(own.kernel, own.kernel).upper()}"
+        axis = attributes["axis"].default if "axis" in attributes else 0
+        table = f"{name}_versions" if made else "{}"
+        operators.append(f'{{"{name}", {kernel}, {name}_inputs, {table}, {own_version}, {name}_modes, {axis}}}')
+    lines.append("constexpr Operator all_operators[] = {\n    " + ",\n    ".join(operators) + ",\n};")
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _version(lines: list[str], row: object, number: int) -> str:
+    """Return a version, and add the list of its reductions."""
+    from gatherscatter.specs import rows
+
+    if row.element_types != rows.ONNX_24[: len(row.element_types)]:
+        raise ValueError(f"the types of {row.op_type}-{row.version} are not the first ones of ONNX_24")
+    reductions = "{}"
+    for one in row.attributes:
+        if one.name == "reduction":
+            reductions = f"{row.op_type}_reductions_{number}"
+            words = ", ".join(f'"{word}"' for word in one.choices)
+            lines.append(f"constexpr const char* {reductions}[] = {{{words}}};")
+    attributes = ", ".join(one.name for one in row.attributes)
+    index_types = INDEX_TYPES.get(" ".join(row.index_types), "integers")
+    return f"{{{number}, {len(row.element_types)}, IndexTypes::{index_types}, {{{attributes}}}, {reductions}}}"
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
