@@ -70,7 +70,7 @@ def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
 
 
 def _is_not_trusted(op_type: str, inputs: Inputs, attributes: Attributes) -> bool:
-    """Whether release 0.4 is wrong about such nodes. conformance/findings/reports/onnx-shape-inference.txt reports them."""
+    """Whether release 0.4 is wrong about such nodes: see conformance/findings/reports/onnx-shape-inference.txt."""
     return (
         op_type == "MelWeightMatrix"
         or (op_type == "Reshape" and len(inputs) > 1 and _is_long(inputs[1]))  # it makes a name for each dim
