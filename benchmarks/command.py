@@ -23,7 +23,7 @@ _OUTPUTS = ("--json", "--html", "--markdown", "--traceback")
 
 
 class Benchmark(Program, WritingCommand):
-    """The command as a program of its own."""
+    """The command as a separate program."""
 
 
 @click.command(

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-INDEX_TYPES = {"int64": "int64", "int32 int64": "int32_and_int64"}  # all others: integers
 KERNELS = {"tensor_scatter": "scatter_update"}  # kernels with another name in the C interface
 
 
@@ -58,7 +57,8 @@ def _version(lines: list[str], row: object, number: int) -> str:
             words = ", ".join(f'"{word}"' for word in one.choices)
             lines.append(f"constexpr const char* {reductions}[] = {{{words}}};")
     attributes = ", ".join(one.name for one in row.attributes)
-    index_types = INDEX_TYPES.get(" ".join(row.index_types), "integers")
+    names = {("int64",): "int64", ("int32", "int64"): "int32_and_int64", rows.INTEGERS: "integers"}
+    index_types = names[row.index_types]
     return f"{{{number}, {len(row.element_types)}, IndexTypes::{index_types}, {{{attributes}}}, {reductions}}}"
 
 

@@ -2,7 +2,7 @@
 
 from gatherscatter.arrays.casts import dtype_of
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from gatherscatter.specs.rows import (
     DOMAIN,
@@ -22,12 +22,12 @@ __all__ = [
     "DOMAIN",
     "DOMAIN_VERSION",
     "FLOATS",
+    "GENERIC_REDUCTIONS",
     "INDEX_RANGES",
     "INTEGERS",
     "NARROW",
     "ONNX_24",
     "OWN_OPERATORS",
-    "REDUCTIONS",
     "REQUIRED",
     "Attribute",
     "Input",

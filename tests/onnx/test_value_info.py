@@ -191,12 +191,14 @@ def test_declared_sizes_cost_nothing() -> None:
         node("ConstantOfShape", "s", "y"),
         node("Tile", "y s2", "t"),
         node("Range", "a b c", "r"),
+        node("Range", "low high c", "r2"),
     ]
-    constants = {"a": 0, "b": huge, "c": 1, "s2": [huge, huge]}
+    constants = {"low": -(2**63), "high": 2**63 - 1, "a": 0, "b": huge, "c": 1, "s2": [huge, huge]}
     scope = infer(model(nodes, {"x": (F32, [huge, huge])}, {}, constants))
     assert scope.find("y").shape == (huge, huge)
     assert scope.find("t").shape is None  # too large for a size
     assert scope.find("r").shape == (huge,)
+    assert not scope.find("r2").values
 
 
 def test_vectors_of_declared_sizes_cost_nothing() -> None:
@@ -214,6 +216,8 @@ NOT_ASSUMED = [
     (node("Slice", "k first five last", "y"), (2, 3, 1)),
     (node("Squeeze", "k axis", "y"), None),
     (node("Squeeze", "k last", "y"), (2, 3)),
+    (node("Squeeze", "k -", "y"), (2, 3)),
+    (node("Slice", "k none none none", "y"), (2, 3, 1)),
     (node("Squeeze", "x last", "y"), ("n", 3)),
     (node("Pad", "k two_pads nothing axis", "y"), None),
     (node("Split", "k parts", "y y2"), (None, 3, 1)),
@@ -229,6 +233,7 @@ def test_nothing_is_assumed(made: onnx.NodeProto, shape: Any) -> None:
     inputs = {"x": (F32, ["n", 3, 1]), "m": (F32, ["m", 3, 1]), "k": (F32, [2, 3, 1]), "axis": (I64, [1])}
     inputs |= {"parts": (I64, [2])}
     constants = {"first": [0], "five": [5], "last": [-1], "two_pads": [1, 1], "one_and_one": [1, 1]}
+    constants |= {"none": np.zeros(0, I64)}
     nodes = [node("Constant", "", "nothing", value_float=0.0), made]
     nodes[0].ClearField("input")
     info = infer(model(nodes, inputs, {}, constants)).find("y")

@@ -104,17 +104,22 @@ def test_the_doctests_of_the_array_functions_need_nothing_else(bare: Environment
     assert int(bare.print(code)) > 50
 
 
-def test_every_module_can_be_imported_or_names_what_to_install(bare: Environment) -> None:
+def test_every_module_can_be_imported_or_names_what_to_install(bare: Environment, with_commands: Environment) -> None:
+    root = bare.site / "gatherscatter"
+    paths = (path.relative_to(bare.site).with_suffix("") for path in root.rglob("*.py"))
+    modules = [".".join(path.parts).removesuffix(".__init__") for path in paths]
+    assert len(modules) > 200
     code = (
-        "import gatherscatter, importlib, pkgutil\n"
-        "for info in pkgutil.walk_packages(gatherscatter.__path__, 'gatherscatter.', onerror=lambda name: None):\n"
+        "import importlib\n"
+        f"for name in {modules!r}:\n"
         "    try:\n"
-        "        importlib.import_module(info.name)\n"
+        "        importlib.import_module(name)\n"
         "    except ImportError as error:\n"
         "        if 'pip install' not in str(error):\n"
-        "            print(info.name, error)"
+        "            print(name, error)"
     )
     assert bare.print(code) == ""
+    assert with_commands.print(code) == ""
 
 
 @pytest.mark.parametrize(
@@ -148,6 +153,20 @@ def test_a_notebook_shows_an_explanation_as_text_if_pages_are_missing(bare: Envi
     assert shown.startswith("None gather, axis = 0\n")
     assert "<pre>gather, axis = 0\n" in shown
     assert "pip install &#x27;gatherscatter[cli]&#x27;" in shown
+
+
+def test_a_notebook_shows_something_if_a_page_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> str:
+        raise ValueError("no <page> today")
+
+    made = gs.explain("gather", [[1, 2]], [0])
+    monkeypatch.setattr("gatherscatter.explaining.page.fragment", fail)
+    monkeypatch.setattr("gatherscatter.explaining.svg.svg", fail)
+    assert made._repr_html_().startswith("<pre>gather, axis = 0\n")
+    assert "no &lt;page&gt; today" in made._repr_html_()
+    assert made._repr_svg_() is None
+    monkeypatch.setattr("gatherscatter.explaining.text.text", fail)
+    assert "&lt;Explanation of gather" in made._repr_html_()
 
 
 def test_the_command_line_names_its_extra_in_one_line(bare: Environment) -> None:

@@ -1,7 +1,7 @@
 """The corpus: thousands of calls of all op versions, with the answers of the specification.
 
 The answers come from `gatherscatter.oracle`, the specification's pseudo-code in plain Python. They never come
-from the kernels of this package.
+from the kernels of gatherscatter.
 """
 
 from __future__ import annotations

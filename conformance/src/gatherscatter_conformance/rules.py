@@ -20,7 +20,7 @@ class Rule:
     """
 
     title: str  # the point, or the operator
-    ruling: str  # the decision of this package
+    ruling: str  # the decision of gatherscatter
     text: str  # the sentence of the source, or what it does not say
     source: str  # the specifications, with op versions
 

@@ -1,6 +1,6 @@
 """Run random calls on one runtime, and shrink every new kind of departure to a minimal call.
 
-Hypothesis draws the calls, as in the tests of this package, and the oracle gives the expected results.
+Hypothesis draws the calls, as in the tests of gatherscatter, and the oracle gives the expected results.
 """
 
 from __future__ import annotations

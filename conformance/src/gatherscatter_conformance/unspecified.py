@@ -24,7 +24,7 @@ REASONS = {
     "nan": "O12, V17: the minimum and maximum of NaN are not specified",
     "bool": "O13: the reductions of bool are not specified",
     "string": "O14: the reductions of strings are not specified",
-    "storage": "2.10: it is a ruling of this package that numbers of 8 and 4 bits are only moved",
+    "storage": "2.10: it is a ruling of gatherscatter that numbers of 8 and 4 bits are only moved",
     "complex order": "O15: complex numbers have no order, and the specification defines none",
     "pairwise mean": "V10: the specification computes a mean of several numbers pairwise, which gives another result",
     "k=0": "O7: the specification requires index tuples of at least one index",
@@ -75,7 +75,7 @@ def reduces(row: OracleRow) -> bool:
 
 
 def _classify_error(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any], error: str) -> str:
-    """Classify a call that is refused by a ruling of this package, and not by the specification."""
+    """Classify a call that is refused by a ruling of gatherscatter, and not by the specification."""
     if row.kernel == "gather_reduce":
         return "bags" if error == "IndexError" or (error == "ValueError" and _is_out_of_order(given)) else ""
     if error == "IndexError":
@@ -106,7 +106,7 @@ def _is_out_of_order(given: dict[str, Any]) -> bool:
 
 
 def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, Any]) -> str:
-    """Classify a call whose result is a ruling of this package."""
+    """Classify a call whose result is a ruling of gatherscatter."""
     if (
         row.kernel in ("gather_reduce", "gather_tree")
         and oracle.element_type(_array(given[row.inputs[0]]).dtype) == "bool"

@@ -195,14 +195,20 @@ class Explanation:
     def _repr_html_(self) -> str:
         try:
             return str(load(__name__, "fragment")(self))
-        except ImportError as error:  # without Jinja2, a notebook shows the text
-            return f"<pre>{escape(str(self))}\n\n{escape(str(error))}</pre>"
+        except Exception as error:  # without Jinja2, a notebook shows the text
+            return f"<pre>{escape(self._text())}\n\n{escape(str(error))}</pre>"
 
     def _repr_svg_(self) -> str | None:
         try:
             return self.svg()
-        except ImportError:  # a notebook shows another form
+        except Exception:  # a notebook shows another form
             return None
+
+    def _text(self) -> str:
+        try:
+            return str(self)
+        except Exception:
+            return repr(self)
 
     def __repr__(self) -> str:
         ending = type(self.error).__name__ if self.result is None else f"output of shape {self.result.shape}"

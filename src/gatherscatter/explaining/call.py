@@ -151,7 +151,7 @@ def _resolve_attributes(
     return {
         "axis": _integer(values["axis"]) % rank if rank else 0,
         "batch_dims": batch + (indices.ndim if batch < 0 and indices is not None else 0),
-        "reduction": calls.REDUCTIONS.get(reduction, reduction),
+        "reduction": calls.GENERIC_REDUCTIONS.get(reduction, reduction),
         "include_self": row.kernel != "gather_reduce" and bool(values.get("use_init_val", values["include_self"])),
         "accumulate": "wide" if wide else str(values["accumulate"]),
         "rule": rule,

@@ -13,7 +13,7 @@ from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.findings.catalog import EFFECTS, RUNTIMES
 from gatherscatter.findings.nodes import NodeValues
 from gatherscatter.findings.verdicts import Reason, judge, names, record_of
-from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.rows import REQUIRED
 from gatherscatter.specs.table import TABLE, OpVersion
 
@@ -107,4 +107,4 @@ def _newest(call: ExplainedCall) -> OpVersion | None:
 
 def _has_reduction(row: OpVersion, reduction: str) -> bool:
     choices = next((one.choices or () for one in row.attributes if one.name == "reduction"), ("none",))
-    return reduction in (REDUCTIONS.get(choice, choice) for choice in choices)
+    return reduction in (GENERIC_REDUCTIONS.get(choice, choice) for choice in choices)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter.arrays.convert import element_type, number_elements, number_places
-from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.table import OpVersion
 
 BY_TUPLE = ("gather_nd", "scatter_nd")
@@ -68,7 +68,7 @@ class Site:
         if all(known.name != "reduction" for known in self.row.attributes):
             return self.row.reduction or "none"
         value = self.attributes.get("reduction")
-        return None if value is None else REDUCTIONS.get(value, value)
+        return None if value is None else GENERIC_REDUCTIONS.get(value, value)
 
     def operand(self, role: str) -> Operand | None:
         """The input of that role; None if it is left out, or the operator has none."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
-from gatherscatter.choices import ACCUMULATE, MODES
+from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES
 from gatherscatter.errors import (
     accumulate_fault,
     check_effects,
@@ -27,7 +27,6 @@ from gatherscatter.pieces import PIECE, concatenate_lines, extremes, make_contig
 from gatherscatter.sentences import format_sentence
 
 _OP = "gather_reduce"
-_REDUCTIONS = ("add", "mul", "min", "max", "mean")
 
 
 @with_keyword_advice
@@ -366,8 +365,8 @@ def as_default(op: str, default: Any, data: np.ndarray) -> np.ndarray:
 
 def check_choices(op: str, reduction: str, accumulate: str) -> None:
     """Refuse an unknown ``reduction`` or ``accumulate``."""
-    if not isinstance(reduction, str) or reduction not in _REDUCTIONS:
-        raise make_choice_error(op, "reduction", reduction, _REDUCTIONS)
+    if not isinstance(reduction, str) or reduction not in BAG_REDUCTIONS:
+        raise make_choice_error(op, "reduction", reduction, BAG_REDUCTIONS)
     if not isinstance(accumulate, str) or accumulate not in ACCUMULATE:
         choice_fault(op, "accumulate", accumulate, scatter=False)
     check_effects(op, reduction, accumulate=accumulate)

@@ -71,7 +71,7 @@ def infer_operator(
             made = [] if unknown else infer_shapes(op_type, opset, inputs, attributes, count)
             if row is not None:
                 made = [ValueInfo(0, own, made[0].values if made else None)]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ModelError(one_line(error)) from None
     made = [*made[:count], *[UNKNOWN] * (count - len(made))]
     moved = op_type in _MOVES and bool(inputs) and inputs[0] is not None and inputs[0].is_size

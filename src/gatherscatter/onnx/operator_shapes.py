@@ -1,8 +1,8 @@
 """The shapes and small values of an operator's outputs, from the package onnx-shape-inference.
 
 The package gets one node at a time, with small constants only. Its result is reduced to sizes, names that the inputs
-have, and integers. So expressions never grow from node to node, names in a file are never parsed, and the cost does not
-depend on the sizes that a model declares.
+have, and integers. Therefore, expressions do not grow from node to node, names in a file are not parsed, and the cost
+does not depend on the sizes that a model declares.
 
 ``onnx.shape_inference`` is not used, because it aborts the process on some malformed models and allocates arrays of
 declared sizes.
@@ -70,7 +70,7 @@ def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
 
 
 def _is_not_trusted(op_type: str, inputs: Inputs, attributes: Attributes) -> bool:
-    """Whether release 0.4 is wrong about such nodes: see conformance/findings/reports/onnx-shape-inference.txt."""
+    """Whether onnx-shape-inference 0.4 is wrong: conformance/findings/reports/onnx-shape-inference.txt says where."""
     return (
         op_type == "MelWeightMatrix"
         or (op_type == "Reshape" and len(inputs) > 1 and _is_long(inputs[1]))  # it makes a name for each dim
@@ -260,23 +260,24 @@ def _infer_split(inputs: Inputs, attributes: Attributes, outputs: int) -> list[V
     return [ValueInfo(0, (*shape[:axis], part, *shape[axis + 1 :])) for part in parts or [None] * outputs]
 
 
+class _UnknownError(Exception):
+    """The numbers in an input are not known."""
+
+
 def _infer_slice(inputs: Inputs, attributes: Attributes, outputs: int) -> list[ValueInfo] | None:
     """The library assumes that bounds are within axes of unknown size, and that unknown axes are the first ones."""
     shape = inputs[0].shape if inputs and inputs[0] is not None else None
     if shape is None:
         return []
-    starts, ends, axes, steps = (
-        _read_numbers(inputs, attributes, position, name)
-        for position, name in enumerate(("starts", "ends", "axes", "steps"), 1)
-    )
-    if axes is None:
-        return [ValueInfo(0, (None,) * len(shape))]
-    places = [axis + len(shape) if axis < 0 else axis for axis in axes or range(len(starts or shape))]
-    if len(set(places)) < len(places) or not all(0 <= place < len(shape) for place in places):
-        raise ModelError(f"axes {list(axes)} do not fit rank {len(shape)}")
-    if starts is None or ends is None or steps is None:
-        return [ValueInfo(0, tuple(None if place in places else dim for place, dim in enumerate(shape)))]
-    steps = steps or (1,) * len(starts)
+    axes: tuple[int, ...] | None = None
+    try:
+        axes = _read_numbers(inputs, attributes, 3, "axes")
+        starts, ends = (_read_numbers(inputs, attributes, n, name) or () for n, name in ((1, "starts"), (2, "ends")))
+        steps = _read_numbers(inputs, attributes, 4, "steps") or (1,) * len(starts)
+    except _UnknownError:
+        sliced = range(len(shape)) if axes is None else _find_places(axes, len(shape))
+        return [ValueInfo(0, tuple(None if place in sliced else dim for place, dim in enumerate(shape)))]
+    places = _find_places(range(len(starts)) if axes is None else axes, len(shape))
     if not len(starts) == len(ends) == len(places) == len(steps) or 0 in steps:
         raise ModelError(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} do not fit")
     dims, values = list(shape), inputs[0].values if len(shape) == 1 and inputs[0] is not None else None
@@ -293,29 +294,47 @@ def _infer_slice(inputs: Inputs, attributes: Attributes, outputs: int) -> list[V
 
 def _infer_squeeze(inputs: Inputs, attributes: Attributes, outputs: int) -> list[ValueInfo] | None:
     """The library is wrong about negative axes, and removes all sizes of 1 if the axes are unknown."""
-    data, axes = inputs[0] if inputs else None, _read_numbers(inputs, attributes, 1, "axes")
-    if data is None or data.shape is None or axes is None:
+    data = inputs[0] if inputs else None
+    if data is None or data.shape is None:
         return []
     shape = data.shape
-    if len(inputs) < 2 and "axes" not in attributes:
+    try:
+        axes = _read_numbers(inputs, attributes, 1, "axes")
+    except _UnknownError:
+        return []
+    if axes is None:
         if not all(isinstance(dim, int) for dim in shape):
             return []
         return [ValueInfo(0, tuple(dim for dim in shape if dim != 1), data.values)]
-    places = {axis + len(shape) if axis < 0 else axis for axis in axes}
-    if len(places) < len(axes) or not all(0 <= place < len(shape) for place in places):
-        raise ModelError(f"axes {list(axes)} do not fit rank {len(shape)}")
+    places = _find_places(axes, len(shape))
     if any(isinstance(dim, int) and dim != 1 for place, dim in enumerate(shape) if place in places):
         raise ModelError(f"axes {list(axes)} of shape {list(shape)} can't be removed")
     return [ValueInfo(0, tuple(dim for place, dim in enumerate(shape) if place not in places), data.values)]
 
 
+def _find_places(axes: Sequence[int], rank: int) -> list[int]:
+    """Return axes without negative ones."""
+    places = [axis + rank if axis < 0 else axis for axis in axes]
+    if len(set(places)) < len(places) or not all(0 <= place < rank for place in places):
+        raise ModelError(f"axes {list(axes)} do not fit rank {rank}")
+    return places
+
+
 def _read_numbers(inputs: Inputs, attributes: Attributes, position: int, name: str) -> tuple[int, ...] | None:
-    """Return the numbers in an input, or in an attribute of older versions. None: unknown. Empty: absent."""
+    """Return the numbers in an input, or in an attribute of older versions; None if the node has neither.
+
+    Raises
+    ------
+    _UnknownError
+        The numbers are not known.
+    """
     given = inputs[position] if len(inputs) > position else None
     if given is None:
-        return tuple(attributes[name].ints) if name in attributes else ()
+        return tuple(attributes[name].ints) if name in attributes else None
     known = tuple(number for number in given.values or () if number is not None)
-    return known if given.values is not None and len(known) == len(given.values) else None
+    if given.values is None or len(known) < len(given.values):
+        raise _UnknownError
+    return known
 
 
 def _clamp_slice(start: int, end: int, step: int, size: int) -> slice | None:
@@ -372,8 +391,9 @@ def _infer_range(inputs: Inputs, shape: Shape) -> Values:
     numbers = [number for number in known if number is not None]
     if len(numbers) != 3 or not numbers[2]:
         return None
-    steps = range(*numbers)
-    return tuple(steps) if len(steps) <= MAX_VALUES else None
+    start, limit, delta = numbers
+    few = -(-(limit - start) // delta) <= MAX_VALUES
+    return tuple(range(start, limit, delta)) if few else None
 
 
 def _infer_product(inputs: Inputs, shape: Shape) -> Values:

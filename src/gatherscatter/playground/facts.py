@@ -27,7 +27,7 @@ def facts() -> dict[str, Any]:
         "types": {name: _type(name) for name in names},
         "index_types": INTEGERS,
         "index_ranges": INDEX_RANGES,
-        "reductions": calls.REDUCTIONS,
+        "reductions": calls.GENERIC_REDUCTIONS,
         "sentences": read_sentences(),
     }
 
@@ -55,7 +55,7 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
 def _list_reductions(row: OpVersion) -> dict[str, list[str]]:
     """The element types that have each reduction of the version."""
     choices = next((one.choices or () for one in row.attributes if one.name == "reduction"), (row.reduction or "none",))
-    reductions = [calls.REDUCTIONS.get(choice, choice) for choice in choices if choice != "none"]
+    reductions = [calls.GENERIC_REDUCTIONS.get(choice, choice) for choice in choices if choice != "none"]
     return {each: [name for name in row.element_types if _has_reduction(row, each, name)] for each in reductions}
 
 

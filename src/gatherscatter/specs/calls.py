@@ -37,7 +37,7 @@ from gatherscatter.specs.table import TABLE, OpVersion, find
 from gatherscatter.suggestions import suggest_parameter
 
 # OpenVINO's words for reductions, and those of ONNX and this package.
-REDUCTIONS = {"sum": "add", "prod": "mul"}
+GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}
 
 
 # How each specification adds up floats: rulings O16 and V19.
@@ -146,7 +146,7 @@ def choose_reduction(
 def normalise_reduction(row: OpVersion, values: dict[str, Any]) -> str:
     """Return the reduction of a call by its name in this package."""
     reduction: str = values.get("reduction", row.reduction or "none")
-    return REDUCTIONS.get(reduction, reduction)
+    return GENERIC_REDUCTIONS.get(reduction, reduction)
 
 
 def default_accumulate(row: OpVersion, data: np.ndarray) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatherscatter.choices import ACCUMULATE, MODES, REDUCTIONS
+from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -324,7 +324,7 @@ OWN_ROWS = (
          Input("weights", "data", optional=True), Input("init", "data", optional=True)),
         "bags + data.shape[1:]",
         _version(DOMAIN_VERSION, ONNX_24, INTEGERS, "negative",
-                 Attribute("reduction", "string", "add", ("add", "mul", "min", "max", "mean")), _ACCUMULATE,
+                 Attribute("reduction", "string", "add", BAG_REDUCTIONS), _ACCUMULATE,
                  Attribute("num_segments", "int", -1), _GATHER_MODE, Attribute("keepdims", "bool", False)),
     ),
 )  # fmt: skip

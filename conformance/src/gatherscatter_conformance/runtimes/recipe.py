@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from gatherscatter.library_code.call import LibraryCall, NoCodeError
-from gatherscatter.versions import REDUCTIONS, REQUIRED
+from gatherscatter.versions import GENERIC_REDUCTIONS, REQUIRED
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of, row_of
 
@@ -67,7 +67,7 @@ def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
         arrays={name: array for name, array in named if array is not None and name != "axis"},
         axis=axis,
         batch_dims=_batch_dims(case, values.get("batch_dims", 0), axis),
-        reduction=REDUCTIONS.get(reduction, reduction),
+        reduction=GENERIC_REDUCTIONS.get(reduction, reduction),
         include_self=row.kernel != "gather_reduce" and values.get("use_init_val", True),
         accumulate="step",
         rule=values.get("mode", row.index_range),

@@ -10,13 +10,13 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.model_interface import ModelError
-from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.table import OpVersion
 
 # The facts that a caller may give about indices that are not constants.
 KNOWLEDGE = ("any", "valid", "nonnegative")
 
-REDUCTIONS_TO_OPENVINO = {ours: theirs for theirs, ours in REDUCTIONS.items()}
+REDUCTIONS_TO_OPENVINO = {ours: theirs for theirs, ours in GENERIC_REDUCTIONS.items()}
 
 # Equal element-wise operators: ONNX's name, and OpenVINO's name with the operation set that introduced it.
 ELEMENTWISE = {
@@ -63,7 +63,7 @@ def check_types(row: OpVersion, dtypes: Sequence[np.dtype[Any]], reduction: str)
             raise ModelError(f"{row.name} does not take {known.name} of type {element_type(dtype)} here")
         if known.kind == "indices" and element_type(dtype) not in row.index_types:
             raise ModelError(f"{row.name} does not take {element_type(dtype)} as {known.name}")
-    if reduction != "none" and not _core.supports(data, REDUCTIONS.get(reduction, reduction)):
+    if reduction != "none" and not _core.supports(data, GENERIC_REDUCTIONS.get(reduction, reduction)):
         raise ModelError(f"{row.name} has no reduction {reduction!r} of {element_type(data)}")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gatherscatter.onnx.builder import BuiltTensor, OnnxBuilder
 from gatherscatter.openvino.conversion.mapping import is_half, make_refusal, rank_and_axis, rank_of, same_sizes
-from gatherscatter.specs.calls import REDUCTIONS
+from gatherscatter.specs.calls import GENERIC_REDUCTIONS
 from gatherscatter.specs.table import OpVersion
 
 Attributes = Mapping[str, Any]
@@ -53,7 +53,7 @@ def scatter_elements(
         how = "sum" if reduction == "mean" else reduction
         start = combine(start, _filled(b, _identity(how, start.dtype), indices), "none")
     if reduction != "mean":
-        return b.cast(combine(start, updates, REDUCTIONS.get(reduction, reduction)), data.dtype)
+        return b.cast(combine(start, updates, GENERIC_REDUCTIONS.get(reduction, reduction)), data.dtype)
     if data.dtype.name in ("int64", "uint64"):
         raise make_refusal("means of 64-bit integers need sums of more bits; convert data and updates to int32 first")
     total = combine(start, updates, "add")
@@ -80,7 +80,7 @@ def scatter_nd(
     start, updates = _widen(b, data, reduction), _widen(b, updates, reduction)
     if reduction == "sub":  # of -0.0, so that the sign of zero comes out right
         updates = b.node("Sub", _identity("sum", updates.dtype), updates)
-    how = "add" if reduction == "sub" else REDUCTIONS.get(reduction, reduction)
+    how = "add" if reduction == "sub" else GENERIC_REDUCTIONS.get(reduction, reduction)
     return b.cast(b.node("ScatterND", start, indices, updates, reduction=how), data.dtype)
 
 
