@@ -62,8 +62,12 @@ def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
     if _is_not_trusted(op_type, inputs, attributes):
         return []
     made = _ask_library(op_type, opset, inputs, attributes, outputs)
-    if made and made[0].shape is None and op_type in _BROADCASTS:
-        _check_broadcast([info.shape for info in inputs if info is not None])
+    if op_type in _BROADCASTS and opset >= 7:
+        made = [
+            (made or [ValueInfo()])[0]._replace(shape=_broadcast([info.shape for info in inputs if info is not None]))
+        ]
+    elif op_type == "Expand" and made and len(inputs) > 1 and inputs[0] is not None and inputs[1] is not None:
+        made[0] = made[0]._replace(shape=_broadcast([inputs[0].shape, inputs[1].values or made[0].shape]))
     if made and op_type in _OWN_VALUES:
         made[0] = made[0]._replace(values=_OWN_VALUES[op_type](inputs, made[0].shape))
     return made
@@ -145,9 +149,8 @@ def _infer_with_library(
         return one_line(error)
     except Exception:  # a fault of the library, or a node that it does not expect
         return []
-    equated = {name for pair in context.symbolic_equalities for name in pair}  # of sizes that may be 1
     dims = (dim for known in inputs if known is not None for dim in known.shape or ())
-    names = {f"{_NAME}{dim}": dim for dim in dims if isinstance(dim, str) and f"{_NAME}{dim}" not in equated}
+    names = {f"{_NAME}{dim}": dim for dim in dims if isinstance(dim, str)}
     return [_read_value(context, value, names) for value in node.outputs]
 
 
@@ -204,13 +207,26 @@ _BROADCASTS = frozenset(
 )
 
 
-def _check_broadcast(shapes: Sequence[Shape]) -> None:
-    """Raise an error if shapes can't be broadcast. Unknown sizes can."""
+def _broadcast(shapes: Sequence[Shape]) -> Shape:
+    """Return the shape to which shapes are broadcast. The library takes one of two sizes with different names.
+
+    >>> _broadcast([(3, 1), ("n",), (None, 2)])
+    (3, 2)
+    >>> _broadcast([("n", 3), ("m", 3)])
+    (None, 3)
+    """
     known = [shape for shape in shapes if shape is not None]
-    try:
-        np.broadcast_shapes(*(tuple(dim if isinstance(dim, int) else 1 for dim in shape) for shape in known))
-    except ValueError:
-        raise ModelError(f"shapes {', '.join(str(list(shape)) for shape in known)} can't be broadcast") from None
+    if len(known) < len(shapes) or not known:
+        return None
+    rank = max(map(len, known))
+    dims: list[Dim] = []
+    for column in zip(*((1,) * (rank - len(shape)) + shape for shape in known), strict=True):
+        others = {dim for dim in column if dim != 1}
+        sizes = {dim for dim in others if isinstance(dim, int)}
+        if len(sizes) > 1:
+            raise ModelError(f"shapes {', '.join(str(list(shape)) for shape in known)} can't be broadcast")
+        dims.append(sizes.pop() if sizes else others.pop() if len(others) == 1 else None if others else 1)
+    return tuple(dims)
 
 
 def _is_long(info: ValueInfo | None) -> bool:
