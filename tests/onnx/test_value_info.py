@@ -228,6 +228,9 @@ NOT_ASSUMED = [
     (node("Max", "k x m", "y"), (2, 3, 1)),
     (node("Sum", "x x", "y"), ("n", 3, 1)),
     (node("MatMul", "x m3", "y"), (None, 3, 2)),
+    (node("Expand", "x sizes", "y"), (None, 3, None)),  # the other size can only be 1 or 3
+    (node("Expand", "k sizes", "y"), (2, 3, None)),
+    (node("Compress", "k bits", "y", axis=0), (None, 3, 1)),
     (node("ReduceSum", "k", "y", keepdims=2), None),
 ]
 
@@ -235,6 +238,7 @@ NOT_ASSUMED = [
 @pytest.mark.parametrize(("made", "shape"), NOT_ASSUMED)
 def test_nothing_is_assumed(made: onnx.NodeProto, shape: Any) -> None:
     inputs = {"x": (F32, ["n", 3, 1]), "m": (F32, ["m", 3, 1]), "k": (F32, [2, 3, 1]), "axis": (I64, [1])}
+    inputs |= {"sizes": (I64, [3]), "bits": (BOOL, [9])}
     inputs |= {"parts": (I64, [2]), "flag": (BOOL, []), "m3": (F32, ["m", 1, 2])}
     constants = {"first": [0], "five": [5], "last": [-1], "two_pads": [1, 1], "one_and_one": [1, 1]}
     constants |= {"none": np.zeros(0, I64)}

@@ -136,6 +136,15 @@ def growing_rank(count: int) -> onnx.ModelProto:
     return model([*nodes, node("Gather", f"v{count} at", "y")], X, Y, AT | {"zero": [0]})
 
 
+def different_nodes(count: int) -> onnx.ModelProto:
+    """Return nodes with many names of sizes. No two of them are equal."""
+    side = int(count**0.5)
+    inputs = {f"x{i}": (np.float32, [i + 1, *[f"n{k}" for k in range(20)]]) for i in range(side)}
+    nodes = [node("Reshape", f"x{i} c{j}", f"y{i}_{j}") for i in range(side) for j in range(side)]
+    constants = AT | {f"c{j}": [j + 1, -1] for j in range(side)}
+    return model([*nodes, node("Gather", "y0_0 at", "y")], inputs, {"y": (np.float32, None)}, constants)
+
+
 def growing_values(count: int) -> onnx.ModelProto:
     """Return a shape that every node doubles."""
     nodes = [node("Shape", "x", "v0")]
@@ -167,6 +176,6 @@ GROWTHS: dict[str, Callable[[int], onnx.ModelProto]] = {
     for each in (
         *(chain, gathers, outputs, inputs, initializers, constants, opset_imports, functions, calls, function_bomb),
         *(branches, nested_branches, integers, long_names, many_inputs, many_outputs, growing_rank, growing_values),
-        *(declared_values, texts),
+        *(declared_values, different_nodes, texts),
     )
 }

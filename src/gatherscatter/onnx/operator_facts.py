@@ -42,6 +42,7 @@ def infer_operator(
     inputs: Sequence[ValueInfo | None],
     attributes: Mapping[str, onnx.AttributeProto],
     unknown: frozenset[str],
+    names_left: list[int],
 ) -> list[ValueInfo]:
     """Return the facts about the outputs of a node.
 
@@ -52,6 +53,7 @@ def infer_operator(
     inputs : the facts about the inputs; None for an input that is omitted
     attributes : the attributes that are known, by name
     unknown : the names of attributes that the unknown caller of a function gives
+    names_left : as in `infer_shapes`
 
     Raises
     ------
@@ -68,7 +70,7 @@ def infer_operator(
             types = infer_types(op_type, opset, inputs, given, unknown, count)
             row = _find_row(op_type, opset)
             own = None if row is None else _infer_gather_or_scatter(row, inputs, given, unknown)
-            made = [] if unknown else infer_shapes(op_type, opset, inputs, attributes, count)
+            made = [] if unknown else infer_shapes(op_type, opset, inputs, attributes, count, names_left)
             if row is not None:
                 made = [ValueInfo(0, own, made[0].values if made else None)]
     except (ValueError, TypeError, OverflowError) as error:

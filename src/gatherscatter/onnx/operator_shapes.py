@@ -21,6 +21,7 @@ from gatherscatter.extras import require
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
 from gatherscatter.onnx.graph import one_line
+from gatherscatter.onnx.tensors import MAX_RANK
 from gatherscatter.onnx.value_info import MAX_VALUES, Dim, Shape, ValueInfo, Values, small_values
 
 with require("onnx_shape_inference", "onnx_ir", text="models need onnx-shape-inference", install="gatherscatter[onnx]"):
@@ -39,7 +40,9 @@ _MOST_VALUES, _MOST_DIMS = 1024, 4096  # of a node: a few bytes of a file can na
 _FLAGS = ("allowzero", "ceil_mode", "keepdims", "noop_with_empty_axes")  # attributes that must be 0 or 1
 
 
-def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attributes, outputs: int) -> list[ValueInfo]:
+def infer_shapes(
+    op_type: str, opset: int, inputs: Inputs, attributes: Attributes, outputs: int, names_left: list[int]
+) -> list[ValueInfo]:
     """Return the shapes, and small values of integers, of the outputs of an operator of ONNX, or an empty list.
 
     Parameters
@@ -47,6 +50,7 @@ def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
     inputs : the facts about the inputs; None for an input that is omitted
     attributes : the attributes by name, all of them known
     outputs : the number of outputs
+    names_left : the number of names in nodes that the library may still be asked about; it is reduced
 
     Raises
     ------
@@ -61,13 +65,12 @@ def infer_shapes(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
             return made
     if _is_not_trusted(op_type, inputs, attributes):
         return []
-    made = _ask_library(op_type, opset, inputs, attributes, outputs)
+    shapes_only = op_type in _BROADCASTS and opset >= 7 and not any(info and info.values for info in inputs)
+    made = [] if shapes_only else _ask_library(op_type, opset, inputs, attributes, outputs, names_left)
     if op_type in _BROADCASTS and opset >= 7:
-        made = [
-            (made or [ValueInfo()])[0]._replace(shape=_broadcast([info.shape for info in inputs if info is not None]))
-        ]
-    elif op_type == "Expand" and made and len(inputs) > 1 and inputs[0] is not None and inputs[1] is not None:
-        made[0] = made[0]._replace(shape=_broadcast([inputs[0].shape, inputs[1].values or made[0].shape]))
+        made = [(made or [ValueInfo()])[0]._replace(shape=_broadcast([info.shape for info in inputs if info]))]
+    if op_type in _WINDOWS:
+        made = [_forget_windows(op_type, attributes, one) for one in made]
     if made and op_type in _OWN_VALUES:
         made[0] = made[0]._replace(values=_OWN_VALUES[op_type](inputs, made[0].shape))
     return made
@@ -77,6 +80,8 @@ def _is_not_trusted(op_type: str, inputs: Inputs, attributes: Attributes) -> boo
     """Whether onnx-shape-inference 0.4 is wrong: conformance/findings/reports/onnx-shape-inference.txt says where."""
     return (
         op_type == "MelWeightMatrix"
+        or (op_type == "Attention" and any(info is not None and info.shape is None for info in inputs))
+        or (op_type == "NonZero" and bool(inputs) and inputs[0] is not None and not inputs[0].shape)
         or (op_type == "Reshape" and len(inputs) > 1 and _is_long(inputs[1]))  # it makes a name for each dim
         or (op_type == "Pad" and len(inputs) > 3 and inputs[3] is not None and inputs[3].values is None)
         or (op_type == "Unique" and "axis" in attributes)
@@ -97,7 +102,9 @@ class _Known(NamedTuple):
     other: bytes  # the type of a value that is not a tensor
 
 
-def _ask_library(op_type: str, opset: int, inputs: Inputs, attributes: Attributes, outputs: int) -> list[ValueInfo]:
+def _ask_library(
+    op_type: str, opset: int, inputs: Inputs, attributes: Attributes, outputs: int, names_left: list[int]
+) -> list[ValueInfo]:
     """Return the facts that the library finds, or an empty list."""
     numbers: dict[str, str] = {}
 
@@ -120,7 +127,13 @@ def _ask_library(op_type: str, opset: int, inputs: Inputs, attributes: Attribute
         named.CopyFrom(attribute)
         named.name = name  # the attribute of a function can have another name
         given.append(named.SerializeToString(deterministic=True))
+    if names_left[0] < 0:
+        return []
+    misses = _infer_with_library.cache_info().misses
     made = _infer_with_library(op_type, opset, tuple(known), tuple(given), outputs)
+    if _infer_with_library.cache_info().misses > misses:  # the library computes with expressions of names
+        unknown = (dim for one in known if one is not None for dim in one.shape or () if not isinstance(dim, int))
+        names_left[0] -= 1 + sum(1 for _ in unknown)
     if isinstance(made, str):
         raise ModelError(made)
     names: dict[Dim, str] = {text: name for name, text in numbers.items()}
@@ -202,7 +215,7 @@ _BROADCASTS = frozenset(
     (
         *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater"),
         *("GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "PRelu", "Pow", "Sub"),
-        *("Sum", "Where", "Xor"),
+        *("StringConcat", "Sum", "Where", "Xor"),
     )
 )
 
@@ -227,6 +240,45 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
             raise ModelError(f"shapes {', '.join(str(list(shape)) for shape in known)} can't be broadcast")
         dims.append(sizes.pop() if sizes else others.pop() if len(others) == 1 else None if others else 1)
     return tuple(dims)
+
+
+_WINDOWS = frozenset(("AveragePool", "Conv", "ConvInteger", "ConvTranspose", "LpPool", "MaxPool", "QLinearConv"))
+
+
+def _forget_windows(op_type: str, attributes: Attributes, info: ValueInfo) -> ValueInfo:
+    """Drop numbers of windows about which runtimes differ: kernels larger than data, windows that begin in padding."""
+    padding = attributes["auto_pad"].s if op_type == "ConvTranspose" and "auto_pad" in attributes else b"VALID"
+    unsure = ("ceil_mode" in attributes and attributes["ceil_mode"].i != 0) or padding not in (b"NOTSET", b"VALID")
+    if info.shape is None:
+        return info
+    known = [None if unsure or (isinstance(dim, int) and dim < 1) else dim for dim in info.shape[2:]]
+    return info._replace(shape=(*info.shape[:2], *known))
+
+
+def _infer_compress(inputs: Inputs, attributes: Attributes, outputs: int) -> list[ValueInfo] | None:
+    """The library counts conditions after the end of the axis, and ignores the axis of data of unknown rank."""
+    shape = inputs[0].shape if inputs and inputs[0] is not None else None
+    if "axis" not in attributes:
+        return [ValueInfo(0, (None,))]
+    if shape is None:
+        return []
+    axis = attributes["axis"].i
+    if not -len(shape) <= axis < len(shape):
+        raise ModelError(f"axis {axis} is out of range for rank {len(shape)}")
+    axis %= len(shape)
+    return [ValueInfo(0, (*shape[:axis], None, *shape[axis + 1 :]))]
+
+
+def _infer_expand(inputs: Inputs, attributes: Attributes, outputs: int) -> list[ValueInfo] | None:
+    """The library ignores that data may have a larger rank or a larger size."""
+    data, wanted = (info.shape if info is not None else None for info in [*inputs, None, None][:2])
+    values = inputs[1].values if len(inputs) > 1 and inputs[1] is not None else None
+    if data is None or wanted is None or len(wanted) != 1 or not isinstance(wanted[0], int) or wanted[0] > MAX_RANK:
+        return []
+    dims: tuple[int | None, ...] = (None,) * wanted[0] if values is None else values
+    if any(dim is not None and dim < 0 for dim in dims):
+        raise ModelError(f"shape {list(dims)} has a negative size")
+    return [ValueInfo(0, _broadcast([data, dims]))]
 
 
 def _is_long(info: ValueInfo | None) -> bool:
@@ -355,6 +407,8 @@ def _read_numbers(inputs: Inputs, attributes: Attributes, position: int, name: s
 
 def _clamp_slice(start: int, end: int, step: int, size: int) -> slice | None:
     """Clamp a slice as the specification says: add the size to negative positions once, then clamp all to the axis."""
+    if step < 0 and end == 2**63 - 1:
+        return None  # implementations differ
     start += size if start < 0 else 0
     end += size if end < 0 else 0
     if step > 0:
@@ -366,8 +420,10 @@ def _clamp_slice(start: int, end: int, step: int, size: int) -> slice | None:
 
 
 _OWN_SHAPES: dict[str, Callable[[Inputs, Attributes, int], list[ValueInfo] | None]] = {
+    "Compress": _infer_compress,
     "Concat": _infer_concat,
     "ConstantOfShape": _infer_constant_of_shape,
+    "Expand": _infer_expand,
     "Slice": _infer_slice,
     "Split": _infer_split,
     "Squeeze": _infer_squeeze,

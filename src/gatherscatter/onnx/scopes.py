@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from gatherscatter.specs.rows import DOMAIN
 Load = Callable[[], np.ndarray]
 
 MOST_READ = 2_000_000  # dims and values that nodes of functions read: a few bytes can call very many functions
+MOST_NAMES = 4000  # unknown sizes in different nodes: the time for a node grows with their number
 NODE = 100  # the count for a node of a function, in addition to the dims and values that it reads
 
 _T = onnx.TensorProto
@@ -62,6 +64,7 @@ class Scope:
     outer: Scope | None = None
     attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)  # that the caller of a function gives
     budget: list[int] = field(default_factory=lambda: [MOST_READ])  # shared by all scopes of a model
+    names_left: list[int] = field(default_factory=lambda: [MOST_NAMES])  # shared by all scopes of a model
     depth: int = 0  # of calls of functions
     infos: dict[str, ValueInfo] = field(default_factory=dict)
     constants: dict[str, Load] = field(default_factory=dict)
@@ -167,7 +170,7 @@ class Scope:
             given = attributes.pop("opset", None)
             known = "opset" not in unknown and (given is None or given.type == onnx.AttributeProto.INT)
             opset = None if given is None else given.i
-            made = infer_operator(node, opset, inputs, attributes, unknown) if known else []
+            made = infer_operator(node, opset, inputs, attributes, unknown, self.names_left) if known else []
         elif node.domain:
             made = []
         elif is_constant(node):
@@ -175,7 +178,7 @@ class Scope:
         elif node.op_type in _CONTROL:
             made = _CONTROL[node.op_type](self, node, position, inputs)
         else:
-            return infer_operator(node, self.opset, inputs, *self.attributes_of(node))
+            return infer_operator(node, self.opset, inputs, *self.attributes_of(node), self.names_left)
         return [*made, *[UNKNOWN] * len(node.output)][: len(node.output)]
 
     def _can_read(self, inputs: Sequence[ValueInfo | None]) -> bool:
@@ -208,19 +211,22 @@ class Scope:
             if source is not None:
                 given[attribute.name] = source
         opset = _opset(function.opset_import)
-        scope = Scope(opset, self.functions, self.files, None, given, self.budget, self.depth + 1, calls=self.calls)
+        scope = self._make_scope(opset=opset, outer=None, attributes=given, depth=self.depth + 1)
         self.calls.setdefault((node.domain, node.op_type), []).append(scope)
         scope.add_function(function, [info or UNKNOWN for info in inputs])
         return [scope.find(name) for name in function.output]
+
+    def _make_scope(self, **own: Any) -> Scope:
+        """Return a scope of the same model."""
+        whole: dict[str, Any] = {"functions": self.functions, "files": self.files, "calls": self.calls}
+        return Scope(**own, **whole, budget=self.budget, names_left=self.names_left)
 
     def subgraph(self, node: onnx.NodeProto, position: int, name: str, inputs: Sequence[ValueInfo]) -> list[ValueInfo]:
         """Return the outputs of a subgraph of a node."""
         graph = next((each.g for each in node.attribute if each.name == name), None)
         if graph is None:
             return []
-        scope = Scope(
-            self.opset, self.functions, self.files, self, self.attributes, self.budget, self.depth, calls=self.calls
-        )
+        scope = self._make_scope(opset=self.opset, outer=self, attributes=self.attributes, depth=self.depth)
         self.inner[position, name] = scope
         scope.add_graph(graph, inputs)
         return [scope.find(value.name) for value in graph.output]
@@ -249,9 +255,9 @@ def infer_model(
 def infer_functions(model: onnx.ModelProto, files: ExternalData) -> list[Scope]:
     """Return the facts about the values of each function of a model that hold for all callers."""
     scopes = []
-    functions, budget = _functions(model), [MOST_READ]
+    functions, budget, names_left = _functions(model), [MOST_READ], [MOST_NAMES]
     for function in model.functions:
-        scopes.append(Scope(_opset(function.opset_import), functions, files, budget=budget))
+        scopes.append(Scope(_opset(function.opset_import), functions, files, budget=budget, names_left=names_left))
         scopes[-1].add_function(function)
     return scopes
 

@@ -56,7 +56,7 @@ class ModelDraft(OnnxBuilder):
         for wanted in site.row.inputs:
             if not wanted.optional and site.operand(wanted.name) is None:
                 raise UnfixableError(f"its input {wanted.name!r} is missing")
-        super().__init__(Scope(body.opset, outer=body), free)
+        super().__init__(Scope(body.opset, outer=body, names_left=body.names_left), free)
         self.site = site
         self.told = told
         self.op_type = site.row.op_type
