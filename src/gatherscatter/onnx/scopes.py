@@ -40,7 +40,7 @@ Load = Callable[[], np.ndarray]
 
 MOST_READ = 2_000_000  # dims and values that nodes of functions read: a few bytes can call very many functions
 MOST_NAMES = 4000  # unknown sizes in different nodes: the time for a node grows with their number
-NODE = 100  # the count for a node of a function, in addition to the dims and values that it reads
+NODE = 200  # the count for a node of a function, in addition to the dims and values that it reads
 
 _T = onnx.TensorProto
 
