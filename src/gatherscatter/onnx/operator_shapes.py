@@ -65,9 +65,11 @@ def infer_shapes(
             return made
     if _is_not_trusted(op_type, inputs, attributes):
         return []
-    shapes_only = op_type in _BROADCASTS and opset >= 7 and not any(info and info.values for info in inputs)
-    made = [] if shapes_only else _ask_library(op_type, opset, inputs, attributes, outputs, names_left)
-    if op_type in _BROADCASTS and opset >= 7:
+    broadcasts = op_type in _BROADCASTS and opset >= 7  # older versions broadcast one input only
+    made = []
+    if not broadcasts or any(info and info.values for info in inputs):
+        made = _ask_library(op_type, opset, inputs, attributes, outputs, names_left)
+    if broadcasts:
         made = [(made or [ValueInfo()])[0]._replace(shape=_broadcast([info.shape for info in inputs if info]))]
     if op_type in _WINDOWS:
         made = [_forget_windows(op_type, attributes, one) for one in made]
