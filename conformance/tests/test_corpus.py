@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import math
 import re
@@ -65,10 +66,28 @@ def test_the_generator_knows_the_oracle_and_no_kernel() -> None:
             assert known or (module, names) in ALLOWED, path.name
 
 
+def find_differences(files: dict[str, bytes]) -> list[tuple[str, bytes | None, bytes | None]]:
+    """Return the first lines that differ between the members of the shipped file and ``files``.
+
+    An assertion shows them. The comparison of all bytes would print megabytes.
+    """
+    with zipfile.ZipFile(build.locate_corpus()) as archive:
+        shipped = {name: archive.read(name) for name in archive.namelist()}
+    assert files.keys() == shipped.keys()
+    return [
+        next(
+            (name, *pair)
+            for pair in itertools.zip_longest(content.split(b"\n"), files[name].split(b"\n"))
+            if len(set(pair)) > 1
+        )
+        for name, content in shipped.items()
+        if content != files[name]
+    ]
+
+
 def test_the_shipped_file_is_what_the_generator_makes() -> None:
     made = store.members(build.build(), corpus.VERSION)
-    with zipfile.ZipFile(build.locate_corpus()) as archive:
-        assert {name: archive.read(name) for name in archive.namelist()} == made
+    assert find_differences(made) == []
     assert build.locate_corpus().stat().st_size < 1_000_000
 
 
@@ -427,10 +446,8 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
 def test_export_npz(tmp_path: Path) -> None:
     assert corpus.export(tmp_path, "npz").written == len(CASES)
-    with zipfile.ZipFile(build.locate_corpus()) as archive:
-        assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name not in about.FILES} == {
-            name: archive.read(name) for name in archive.namelist()
-        }
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name not in about.FILES}
+    assert find_differences(files) == []
 
 
 @pytest.mark.parametrize("format", FORMATS)
