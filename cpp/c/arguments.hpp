@@ -5,18 +5,9 @@
 
 #include "kernel_call.hpp"
 #include "messages.hpp"
+#include "tensor.hpp"
 
 namespace gs {
-
-// A tensor as the host described it.
-struct Tensor {
-    bool present = false;
-    DType dtype = DType::opaque;
-    int64_t item_size = 0;
-    Shape shape;
-
-    int64_t bytes() const { return count_elements(shape) * item_size; }  // cannot overflow after read_tensor
-};
 
 // Returns the bytes of an element; 0 for opaque elements.
 int64_t size_of(DType);

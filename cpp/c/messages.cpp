@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <iterator>
 #include <new>
+#include <variant>
+#include <vector>
 
 namespace gs {
 namespace {
@@ -25,7 +27,7 @@ const Sentence& find_sentence(std::string_view name) {
 }
 
 // Replaces {name} and {name!r} by their values.
-std::string fill_in(std::string_view text, std::string_view op, Values values) {
+std::string fill_in(std::string_view text, std::string_view op, std::span<const NamedValue> values) {
     std::string result;
     for (size_t at = 0; at < text.size();) {
         const size_t open = std::min(text.find('{', at), text.size());
@@ -48,6 +50,14 @@ std::string fill_in(std::string_view text, std::string_view op, Values values) {
 gatherscatter_code code_of(std::string_view raises) {
     if (raises == "TypeError") return GATHERSCATTER_TYPE_ERROR;
     return raises == "IndexError" ? GATHERSCATTER_INDEX_ERROR : GATHERSCATTER_VALUE_ERROR;
+}
+
+std::span<const NamedValue> span_of(Values values) { return {values.begin(), values.size()}; }
+
+gatherscatter_status* write(std::string_view error, std::string_view op, std::span<const NamedValue> values) {
+    const Sentence& sentence = find_sentence("errors." + std::string(error));
+    const std::string raises = fill_in(sentence.raises, op, values);
+    return new gatherscatter_status{code_of(raises), fill_in(sentence.text, op, values)};
 }
 
 }  // namespace
@@ -109,14 +119,24 @@ std::string suggest_choice(std::string_view word, std::span<const char* const> c
 }
 
 std::string format_sentence(std::string_view name, Values values) {
-    return fill_in(find_sentence(name).text, "", values);
+    return fill_in(find_sentence(name).text, "", span_of(values));
 }
 
 gatherscatter_status* make_status(std::string_view error, std::string_view op, Values values) noexcept {
     try {
-        const Sentence& sentence = find_sentence("errors." + std::string(error));
-        const std::string raises = fill_in(sentence.raises, op, values);
-        return new gatherscatter_status{code_of(raises), fill_in(sentence.text, op, values)};
+        return write(error, op, span_of(values));
+    } catch (...) {
+        return out_of_memory();
+    }
+}
+
+gatherscatter_status* make_status(const Problem& problem, std::string_view op) noexcept {
+    if (!problem) return nullptr;
+    try {
+        std::vector<NamedValue> values;
+        for (const auto& [name, given] : problem.values)
+            values.push_back({name, std::visit([](const auto& value) { return Value(value); }, given)});
+        return write(problem.error, op, values);
     } catch (...) {
         return out_of_memory();
     }

@@ -10,6 +10,7 @@
 #include "bad_indices.hpp"
 #include "gatherscatter.h"
 #include "plan.hpp"
+#include "problem.hpp"
 
 struct gatherscatter_status {
     gatherscatter_code code;
@@ -54,6 +55,9 @@ std::string format_sentence(std::string_view name, Values);
 // Returns the status for an error in section "errors". It does not throw. If memory runs out, it returns the status of
 // out_of_memory().
 gatherscatter_status* make_status(std::string_view error, std::string_view op, Values) noexcept;
+
+// Returns the status for a problem, or null if nothing is wrong.
+gatherscatter_status* make_status(const Problem&, std::string_view op) noexcept;
 
 gatherscatter_status* out_of_memory() noexcept;
 

@@ -9,20 +9,18 @@
 
 #include "faults.hpp"
 #include "float_mode.hpp"
+#include "kernel_plan.hpp"
 #include "parallel.hpp"
-#include "scratch.hpp"
 
 using namespace gs;
 
 namespace {
 
 constexpr const char* kernel_inputs[] = {"data", "indices", "updates"};
-constexpr const char* bag_inputs[] = {"data", "indices", "offsets", "segment_ids", "weights", "init"};
-static_assert(std::size(bag_inputs) == gatherscatter_plan::most_inputs);
 
 // The largest and the smallest number of inputs of an operation.
 size_t most_inputs(const gatherscatter_plan& plan) {
-    return plan.reduces_bags ? std::size(bag_inputs) : is_scatter(plan.operation.kernel) ? 3 : 2;
+    return plan.reduces_bags ? bag_input_count : is_scatter(plan.operation.kernel) ? 3 : 2;
 }
 size_t least_inputs(const gatherscatter_plan& plan) { return plan.reduces_bags ? 2 : most_inputs(plan); }
 
@@ -44,7 +42,7 @@ gatherscatter_status* read_inputs(gatherscatter_plan& plan, const gatherscatter_
 gatherscatter_status* plan_kernel(gatherscatter_plan& plan) {
     const char* const op = plan.name.c_str();
     const Operation& operation = plan.operation;
-    const Tensor &data = plan.inputs[0], &indices = plan.inputs[1], &updates = plan.inputs[2];
+    const Tensor &data = plan.inputs[0u], &indices = plan.inputs[1u], &updates = plan.inputs[2u];
     const bool scatter = is_scatter(operation.kernel);
     if (gatherscatter_status* status = check_integers(op, "indices", indices, plan.index_type)) return status;
     if (scatter) {
@@ -52,13 +50,11 @@ gatherscatter_status* plan_kernel(gatherscatter_plan& plan) {
         if (gatherscatter_status* status = check_reduction(op, data.dtype, operation.reduction, operation.accumulate))
             return status;
     }
-    const Fault fault = make_plan(operation, data.shape, indices.shape, data.item_size, plan.plan);
-    const char* wrong = fault != Fault::none ? name(fault) : nullptr;
-    if (!wrong && scatter && !(updates.shape == plan.plan.slots)) wrong = "updates_shape";
+    const char* const wrong = gs::plan_kernel(operation, data, indices, updates, plan.plan);
     if (wrong)
         return shape_fault(op, operation, wrong,
                            {data.shape, indices.shape, scatter ? &updates.shape : nullptr, plan.plan.slots});
-    plan.output = scatter ? data.shape : plan.plan.slots;
+    plan.output = output_shape(operation, data, plan.plan);
     return nullptr;
 }
 
@@ -83,34 +79,13 @@ void run_on_host(const gatherscatter_threads& host, int count, FunctionRef<void(
     work();  // runs the remaining tasks if the host has made fewer calls
 }
 
-// Updates in place. Returns false and writes nothing if an index is bad.
-bool run_in_place(KernelCall& call, const gatherscatter_plan& plan, const std::byte* updates, std::byte* out) {
-    const int64_t size = plan.inputs[0].bytes();
-    if (!is_cheaper_apart(plan.operation, size, plan.inputs[1].bytes()))
-        return check_indices(call) && run(call, updates, out);
-    const Scratch apart(size, false);
-    copy_data(out, apart.get(), size, false);
-    if (!run(call, updates, apart.get())) return false;
-    copy_data(apart.get(), out, size, false);
-    return true;
-}
-
 gatherscatter_status* run_kernel(const gatherscatter_plan& plan, const void* const* inputs, std::byte* out) {
-    const Tensor& data = plan.inputs[0];
-    const auto* const from = static_cast<const std::byte*>(inputs[0]);
-    KernelCall call;
-    call.plan = plan.plan;
-    complete(call, plan.operation, data.dtype, data.item_size, inputs[1], plan.index_type);
-    bool good = false;
-    if (is_scatter(plan.operation.kernel)) {
-        const auto* const updates = static_cast<const std::byte*>(inputs[2]);
-        if (from != out) copy_data(from, out, data.bytes(), call.route.stream);
-        good = from != out ? run(call, updates, out) : run_in_place(call, plan, updates, out);
-    } else {
-        good = run(call, from, out);
-    }
-    if (good) return nullptr;
-    return index_fault(plan.name.c_str(), plan.operation, data.shape, plan.inputs[1].shape, inputs[1], plan.index_type);
+    const Tensor &data = plan.inputs[0u], &indices = plan.inputs[1u];
+    const bool scatter = is_scatter(plan.operation.kernel);
+    const KernelMemory memory{static_cast<const std::byte*>(inputs[0]), inputs[1], plan.index_type,
+                              scatter ? static_cast<const std::byte*>(inputs[2]) : nullptr, out};
+    if (gs::run_kernel(plan.operation, plan.plan, data, indices, memory)) return nullptr;
+    return index_fault(plan.name.c_str(), plan.operation, data.shape, indices.shape, inputs[1], plan.index_type);
 }
 
 // Returns null, or an error if an address is missing.
@@ -165,7 +140,7 @@ gatherscatter_status* run_plan(const gatherscatter_plan& plan, const void* const
 }  // namespace
 
 const char* gs::input_name(const gatherscatter_plan& plan, size_t i) {
-    return plan.reduces_bags ? bag_inputs[i] : kernel_inputs[i];
+    return plan.reduces_bags ? bag_input_names[i] : kernel_inputs[i];
 }
 
 uint32_t gatherscatter_c_version(void) { return GATHERSCATTER_C_VERSION; }

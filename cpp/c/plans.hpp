@@ -1,25 +1,22 @@
 // The plan of a call, which the host holds.
 #pragma once
 
-#include <array>
 #include <string>
 
 #include "arguments.hpp"
-#include "gather_reduce.hpp"
+#include "bag_plan.hpp"
 
 // `new` does not initialize the numbers, because hosts make a plan for each call.
 struct gatherscatter_plan {
-    static constexpr size_t most_inputs = 6;
-
     std::string name;
     gs::Operation operation;
-    std::array<gs::Tensor, most_inputs> inputs;  // in the order of the kernel
+    gs::BagTensors inputs;  // in the order of the kernel
     gs::IndexType index_type;
     gs::Plan plan;  // of a gather or scatter
     gs::Shape output;
     bool reduces_bags = false;
-    gs::GatherReduce bags;                            // if reduces_bags
-    gs::IndexType place_type = gs::IndexType::int64;  // the type of offsets or segment ids
+    gs::BagPlan bags;                                 // if reduces_bags
+    gs::IndexType place_type = gs::IndexType::int64;  // of offsets, indptr or segment ids
 };
 
 namespace gs {

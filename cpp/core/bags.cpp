@@ -147,7 +147,7 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method
             for (end = begin + 1; end < task.end && end - begin < piece; ++end)
                 if (distance(first, bags.starts[end + 1]) > static_cast<uint64_t>(piece)) break;
             const int64_t last = read_once(bags.starts[end]);
-            if (first < 0 || last > bags.members) return false;
+            if (first < 0 || last < first || last > bags.members) return false;
             const auto reduce = [&](ReduceColumns loop, int64_t column) {
                 for (int64_t m = first; m == first || m < last; m += piece) {
                     const BagRange range{begin, end, m, std::min(m + piece, last), known, sums};

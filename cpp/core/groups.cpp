@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -9,45 +10,208 @@
 #include "machine.hpp"
 #include "parallel.hpp"
 #include "row_moves.hpp"
+#include "scratch.hpp"
 #include "sizes.hpp"
 
 namespace gs {
 
+namespace {
+
+// A sort has two steps. Elements are first moved to the bucket of their row, and then to their place in the bucket.
+// Processors write fast to a few hundred places at once, and to any places within a bucket that fits in the cache.
+constexpr int64_t most_buckets = tiny ? 4 : 256;
+
+struct Buckets {
+    int shift = 0;  // a bucket has 2^shift rows
+    int64_t count;
+    int parts;    // of the elements. Each counts its own
+    int workers;  // threads that sort buckets
+    bool narrow;  // rows of a bucket and values have at most 32 bits
+
+    Buckets(int64_t elements, int64_t rows, int64_t values) {
+        while (((rows - 1) >> shift) >= most_buckets) ++shift;
+        count = ((rows - 1) >> shift) + 1;
+        constexpr int64_t bytes_per_element = 64;  // an element touches at least this number of bytes
+        parts = threads_for({elements, bytes_per_element});
+        workers = static_cast<int>(std::min<int64_t>(threads_for({elements + rows, bytes_per_element}), count));
+        narrow = values <= UINT32_MAX && elements <= UINT32_MAX && shift < 32;
+    }
+    int64_t size() const { return int64_t{1} << shift; }
+};
+
+template <class Number>
+struct Entry {
+    Number row, value;  // the row within its bucket
+};
+
+// Calls f with the type of the numbers of entries.
+template <class F>
+auto visit_width(const Buckets& buckets, F&& f) {
+    return buckets.narrow ? f(uint32_t{}) : f(uint64_t{});
+}
+
+// Copies weights of 1, 2, 4, 8 or 16 bytes: to[to_place] = from[from_place].
+void copy_weight(std::byte* to, int64_t to_place, const std::byte* from, int64_t from_place, int64_t size) {
+    std::byte* const target = to + to_place * size;
+    const std::byte* const source = from + from_place * size;
+    switch (size) {
+        case 4: std::memcpy(target, source, 4); break;
+        case 8: std::memcpy(target, source, 8); break;
+        default: std::memcpy(target, source, static_cast<size_t>(size));
+    }
+}
+
+template <class Number>
+class Sorter {
+  public:
+    Sorter(const RowSort& sort, const Buckets& buckets)
+        : sort_(sort),
+          buckets_(buckets),
+          entries_(sort.count * int64_t{sizeof(Entry<Number>)}, false),
+          weights_(sort.weights ? sort.count * sort.weight_size : 0, false),
+          counts_(buckets.parts * buckets.count * 8, true),
+          rows_(buckets.workers * buckets.size() * int64_t{sizeof(Number)}, false) {}
+
+    bool run(int64_t* starts, int64_t* values, std::byte* weights) const {
+        if (!each_block([shift = buckets_.shift](int64_t, int64_t n, const int64_t* row, int64_t* counts) {
+                for (int64_t j = 0; j < n; ++j) ++counts[row[j] >> shift];
+                return true;
+            }))
+            return false;
+        std::vector<int64_t> ends;  // of each bucket
+        int64_t next = 0;
+        for (int64_t b = 0; b < buckets_.count; ++b) {
+            // A count becomes the position of the next element of its bucket and part.
+            for (int p = 0; p < buckets_.parts; ++p) next += std::exchange(counts_of(p)[b], next);
+            ends.push_back(next);
+        }
+        if (!each_block([this](int64_t first, int64_t n, const int64_t* row, int64_t* places) {
+                return move_to_buckets(first, n, row, places);
+            }))
+            return false;
+        starts[sort_.rows] = sort_.count;
+        std::atomic<bool> good = true;
+        std::atomic<int64_t> bucket = 0;
+        run_tasks(buckets_.workers, buckets_.workers, [&](int worker) {
+            Number* const places = reinterpret_cast<Number*>(rows_.get()) + worker * buckets_.size();
+            for (int64_t b; good && (b = bucket++) < buckets_.count;)
+                if (!sort_bucket(b, b == 0 ? 0 : ends[static_cast<size_t>(b - 1)], ends[static_cast<size_t>(b)], places,
+                                 starts, values, weights))
+                    good = false;
+        });
+        return good;
+    }
+
+  private:
+    Entry<Number>* entries() const { return reinterpret_cast<Entry<Number>*>(entries_.get()); }
+    int64_t* counts_of(int part) const { return reinterpret_cast<int64_t*>(counts_.get()) + part * buckets_.count; }
+
+    // Calls f(first, n, rows, counts of the part) for the blocks of all parts.
+    template <class F>
+    bool each_block(F&& f) const {
+        std::atomic<bool> good = true;
+        const int64_t share = sort_.count / buckets_.parts;
+        run_tasks(buckets_.parts, buckets_.parts, [&](int p) {
+            const int64_t end = p + 1 == buckets_.parts ? sort_.count : share * (p + 1);
+            int64_t row[block];
+            for (int64_t i = share * p; i < end && good; i += block) {
+                const int64_t n = std::min(block, end - i);
+                if (!sort_.read_rows(i, n, row) || !f(i, n, row, counts_of(p))) good = false;
+            }
+        });
+        return good;
+    }
+
+    bool move_to_buckets(int64_t first, int64_t n, const int64_t* row, int64_t* places) const {
+        int64_t value[block], place[block];
+        if (!sort_.read_values(first, n, value)) return false;
+        const int shift = buckets_.shift;
+        for (int64_t j = 0; j < n; ++j) place[j] = places[row[j] >> shift]++;
+        // Another thread may have changed the rows since they were counted.
+        if (std::any_of(place, place + n, [count = sort_.count](int64_t at) { return at >= count; })) return false;
+        // A bucket's next line is fetched while other buckets are written. Processors do not see so many streams.
+        constexpr int64_t line = line_size / int64_t{sizeof(Entry<Number>)};
+        Entry<Number>* const to = entries();
+        const auto mask = static_cast<Number>(buckets_.size() - 1);
+        for (int64_t j = 0; j < n; ++j) {
+            Entry<Number>* const at = to + place[j];
+            if (place[j] % line == 0) prefetch(at + line);
+            *at = {static_cast<Number>(static_cast<Number>(row[j]) & mask), static_cast<Number>(value[j])};
+        }
+        if (sort_.weights) move_weights(sort_.weights + first * sort_.weight_size, n, place);
+        return true;
+    }
+
+    void move_weights(const std::byte* from, int64_t n, const int64_t* place) const {
+        for (int64_t j = 0; j < n; ++j) copy_weight(weights_.get(), place[j], from, j, sort_.weight_size);
+    }
+
+    // If another thread has changed the rows, entries can hold any numbers.
+    bool sort_bucket(int64_t bucket, int64_t begin, int64_t end, Number* places, int64_t* starts, int64_t* values,
+                     std::byte* weights) const {
+        const Entry<Number>* const entry = entries();
+        const auto mask = static_cast<Number>(buckets_.size() - 1);
+        const int64_t first_row = bucket << buckets_.shift, rows = std::min(buckets_.size(), sort_.rows - first_row);
+        constexpr int64_t bytes_per_step = 16;
+        const auto in_bucket = [=](auto&& f) {
+            return in_pieces(begin, end, bytes_per_step, [=](int64_t first, int64_t last) {
+                for (int64_t i = first; i < last; ++i) f(i, entry[i].row & mask);
+            });
+        };
+        std::fill(places, places + buckets_.size(), Number{0});
+        if (!in_bucket([=](int64_t i, Number row) {
+                ++places[row];
+                if (i % (line_size / 8) == 0) prefetch(values + i);
+            }))
+            return false;
+        auto next = static_cast<Number>(0);
+        if (!in_pieces(0, rows, bytes_per_step, [&](int64_t from, int64_t to) {
+                for (int64_t r = from; r < to; ++r) {
+                    starts[first_row + r] = begin + static_cast<int64_t>(next);
+                    next += std::exchange(places[r], next);
+                }
+            }))
+            return false;
+        const bool weighted = sort_.weights != nullptr;
+        return in_bucket([=, this](int64_t i, Number row) {
+            const int64_t place = begin + static_cast<int64_t>(places[row]++);
+            if (place >= end) return;
+            values[place] = static_cast<int64_t>(entry[i].value);
+            if (weighted) copy_weight(weights, place, weights_.get(), i, sort_.weight_size);
+        });
+    }
+
+    const RowSort& sort_;
+    const Buckets& buckets_;
+    Scratch entries_, weights_, counts_, rows_;
+};
+
+}  // namespace
+
+bool sort_by_row(const RowSort& sort, int64_t* starts, int64_t* values, std::byte* weights) {
+    starts[0] = 0;
+    if (sort.rows == 0) return sort.count == 0;
+    const Buckets buckets(sort.count, sort.rows, sort.values);
+    return visit_width(
+        buckets, [&]<class Number>(Number) { return Sorter<Number>(sort, buckets).run(starts, values, weights); });
+}
+
+int64_t sort_scratch(int64_t count, int64_t rows, int64_t values, int64_t weight_size) {
+    if (rows == 0) return 0;
+    const Buckets buckets(count, rows, values);
+    const int64_t number = visit_width(buckets, [](auto width) { return static_cast<int64_t>(sizeof width); });
+    return count * (2 * number + weight_size) + buckets.parts * buckets.count * 8 +
+           buckets.workers * buckets.size() * number;
+}
+
 bool group(const int64_t* numbers, int64_t count, int64_t rows, int64_t* starts, int64_t* order) {
-    const auto read = [&](int64_t i, int64_t& row) {  // a number is checked each time it is read
-        row = read_once(numbers[i]);
-        return row >= 0 && row < rows;
-    };
-    const auto count_rows = [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin, row; i < end; ++i) {
-            if (!read(i, row)) return false;
-            ++starts[row + 1];
-        }
+    const Index index(numbers, IndexType::int64, Shape{rows}, Shape{1}, {Mode::raise, false});
+    const auto read_rows = [&](int64_t first, int64_t n, int64_t* row) { return index.resolve(first, n, row); };
+    const auto read_values = [](int64_t first, int64_t n, int64_t* value) {
+        std::iota(value, value + n, first);
         return true;
     };
-    const auto place = [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin, row; i < end; ++i) {
-            if (!read(i, row)) return false;
-            const int64_t next = starts[row]++;
-            if (next >= count) return false;
-            order[next] = i;
-        }
-        return true;
-    };
-    constexpr int64_t bytes_per_index = 64;  // an index touches at least this many bytes of memory
-    if (!in_pieces(0, rows + 1, 8, [&](int64_t begin, int64_t end) { std::fill(starts + begin, starts + end, 0); }))
-        return false;
-    if (!in_pieces(0, count, bytes_per_index, count_rows)) return false;
-    if (!in_pieces(0, rows, 8, [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; ++r) starts[r + 1] += starts[r];
-        }))
-        return false;
-    if (!in_pieces(0, count, bytes_per_index, place)) return false;
-    // Each start has moved to the start of the next row.
-    int64_t start = 0;
-    return in_pieces(0, rows, 8, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) start = std::exchange(starts[r], start);
-    });
+    return sort_by_row({count, rows, count, read_rows, read_values}, starts, order, nullptr);
 }
 
 bool supports_groups(const Combine& combine) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "combine.hpp"
+#include "function_ref.hpp"
 #include "index.hpp"
 #include "machine.hpp"
 #include "parallel.hpp"
@@ -18,6 +19,24 @@ struct Groups {
     const int64_t *starts, *order;
     int64_t rows, count;
 };
+
+// Elements to sort by row. Elements of the same row keep their order.
+struct RowSort {
+    int64_t count, rows;
+    int64_t values;  // all values are below this number
+    // Get the rows, or the values, of n <= block elements from `first` on. False: one is bad, or the call has to stop.
+    FunctionRef<bool(int64_t first, int64_t n, int64_t* rows)> read_rows;
+    FunctionRef<bool(int64_t first, int64_t n, int64_t* values)> read_values;
+    const std::byte* weights = nullptr;  // an element of `weight_size` bytes for each value, or null
+    int64_t weight_size = 0;
+};
+
+// Sorts values and weights by row. `starts` gets the position where each row begins, and at the end `count`. False: a
+// function has returned false, or the call has to stop.
+[[nodiscard]] bool sort_by_row(const RowSort&, int64_t* starts, int64_t* values, std::byte* weights);
+
+// The bytes that `sort_by_row` needs.
+int64_t sort_scratch(int64_t count, int64_t rows, int64_t values, int64_t weight_size);
 
 // Fills `starts` (rows + 1 entries) and `order` (count entries) from row numbers. False: a number is bad, or the call
 // has to stop.

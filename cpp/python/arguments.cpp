@@ -23,10 +23,17 @@ enum Parameter {
     mode,
     out,
     num_threads,
+    offsets,
+    segment_ids,
+    indptr,
+    num_segments,
+    weights,
+    default_value,
     parameter_count
 };
-const char* const parameter_names[] = {"data",         "indices",    "updates", "axis", "batch_dims", "reduction",
-                                       "include_self", "accumulate", "mode",    "out",  "num_threads"};
+const char* const parameter_names[] = {
+    "data", "indices",     "updates", "axis",        "batch_dims", "reduction",    "include_self", "accumulate", "mode",
+    "out",  "num_threads", "offsets", "segment_ids", "indptr",     "num_segments", "weights",      "default"};
 static_assert(std::size(parameter_names) == parameter_count);
 
 // The parameters of an array function. The first `positional` can be passed by position, and the first `required` must
@@ -44,6 +51,8 @@ constexpr Signature signatures[] = {
     /* scatter_elements */ {3, 4, 10, {data, indices, updates, axis, reduction, include_self, accumulate, mode, out, num_threads}},
     /* scatter_nd       */ {3, 3,  9, {data, indices, updates, reduction, include_self, accumulate, mode, out, num_threads}},
 };
+constexpr Signature bag_signature =
+                            {1, 2, 13, {data, indices, offsets, segment_ids, indptr, num_segments, weights, reduction, default_value, accumulate, mode, out, num_threads}};
 // clang-format on
 static_assert(std::size(signatures) == kernel_count);
 
@@ -121,16 +130,20 @@ bool read_integer(PyObject* op, Parameter parameter, PyObject* value, int64_t& r
     return !(result == -1 && PyErr_Occurred());
 }
 
+// Raises the error for a name that does not exist.
+bool refuse_choice(PyObject* op, Parameter parameter, PyObject* value, bool scatter) {
+    raise_fault("choice_fault",
+                Py_BuildValue("(OsOO)", op, parameter_names[parameter], value, scatter ? Py_True : Py_False));
+    return false;
+}
+
 // Reads one of several names into an enum with the same order.
 template <class E, size_t n>
 bool read_choice(PyObject* op, Parameter parameter, PyObject* value, const char* const (&names)[n], E& choice) {
     if (!value) return true;
     const int found = find_name(value, names);
-    if (found >= 0)
-        choice = static_cast<E>(found);
-    else
-        raise_fault("choice_fault", Py_BuildValue("(OsOO)", op, parameter_names[parameter], value, Py_True));
-    return found >= 0;
+    if (found >= 0) choice = static_cast<E>(found);
+    return found >= 0 || refuse_choice(op, parameter, value, true);
 }
 
 // In Python, Mode::skip has two names that describe its effect: "fill" for a gather, "drop" for a scatter.
@@ -139,12 +152,8 @@ bool read_mode(PyObject* op, PyObject* value, bool scatter, Mode& mode) {
     const char* const names[] = {"raise", "wrap", "clip", scatter ? "drop" : "fill"};
     static_assert(std::size(names) == std::size(mode_names));
     const int found = find_name(value, names);
-    if (found >= 0)
-        mode = static_cast<Mode>(found);
-    else
-        raise_fault("choice_fault",
-                    Py_BuildValue("(OsOO)", op, parameter_names[Parameter::mode], value, scatter ? Py_True : Py_False));
-    return found >= 0;
+    if (found >= 0) mode = static_cast<Mode>(found);
+    return found >= 0 || refuse_choice(op, Parameter::mode, value, scatter);
 }
 
 }  // namespace
@@ -156,6 +165,14 @@ bool read_flag(PyObject* op, PyObject* value, bool& flag) {
     const int truth = is_flag ? PyObject_IsTrue(value) : -1;
     flag = truth > 0;
     return truth >= 0 || refuse("flag_fault", op, include_self, value);
+}
+
+bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments) {
+    if (!value || value == Py_None) return true;
+    int64_t n = 0;
+    if (!read_integer(op, Parameter::num_segments, value, n)) return false;
+    num_segments = n;
+    return true;
 }
 
 bool read_threads(PyObject* op, PyObject* value, int& threads) {
@@ -184,23 +201,47 @@ bool read_call(Call& call, PyObject** values) {
            read_threads(call.op, values[num_threads], call.threads);
 }
 
-// Refuses options that the reduction ignores. errors.py raises the error.
-bool check_effects(const Call& call) {
+}  // namespace
+
+bool check_effects(PyObject* op, const Operation& call) {
     const bool accumulates =
         call.reduction != Reduction::none && call.reduction != Reduction::min && call.reduction != Reduction::max;
     if ((call.include_self || call.reduction != Reduction::none) &&
         (call.accumulate == Accumulate::step || accumulates))
         return true;
     raise_fault("check_effects",
-                Py_BuildValue("(OsOs)", call.op, name(call.reduction), call.include_self ? Py_True : Py_False,
+                Py_BuildValue("(OsOs)", op, name(call.reduction), call.include_self ? Py_True : Py_False,
                               accumulate_names[static_cast<int>(call.accumulate)]));
     return false;
 }
 
-// Arguments that are not plain arrays are passed to the function of the same name in arrays/convert.py.
-PyObject* call_arrays(Kernel kernel, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
-    const Ref module(PyImport_ImportModule("gatherscatter.arrays.convert"));
-    const Ref function(module ? PyObject_GetAttrString(module.get(), name(kernel)) : nullptr);
+namespace {
+
+bool read_bags(BagCall& call, PyObject** values) {
+    constexpr Parameter parameters[] = {data, indices, offsets, segment_ids, weights, parameter_count, indptr};
+    static_assert(std::size(parameters) == bag_input_count);
+    for (size_t i = 0; i < bag_input_count; ++i)
+        if (parameters[i] != parameter_count) call.inputs[i] = or_none(values[parameters[i]]);
+    call.empty = values[default_value];
+    call.out = or_none(values[out]);
+    call.reduction = Reduction::add;
+    if (values[reduction]) {
+        const int found = find_name(values[reduction], reduction_names);
+        call.reduction = static_cast<Reduction>(found);
+        if (found <= 0 || call.reduction == Reduction::sub)
+            return refuse_choice(call.op, reduction, values[reduction], false);
+    }
+    return read_choice(call.op, accumulate, values[accumulate], accumulate_names, call.accumulate) &&
+           check_effects(call.op, call) && read_mode(call.op, values[mode], false, call.rule.mode) &&
+           read_num_segments(call.op, values[num_segments], call.num_segments) &&
+           read_threads(call.op, values[num_threads], call.threads);
+}
+
+// Arguments that are not plain arrays are passed to a function in Python.
+PyObject* call_python(const char* module_name, const char* name, PyObject* const* arguments, Py_ssize_t positional,
+                      PyObject* keywords) {
+    const Ref module(PyImport_ImportModule(module_name));
+    const Ref function(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
     if (!function) return nullptr;
     return PyObject_Vectorcall(function.get(), arguments, static_cast<size_t>(positional), keywords);
 }
@@ -215,11 +256,47 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     Call call;
     call.kernel = kernel;
     call.op = op_names[static_cast<int>(kernel)];
-    if (!read_call(call, values) || !check_effects(call)) return nullptr;
+    if (!read_call(call, values) || !check_effects(call.op, call)) return nullptr;
     PyObject* result = nullptr;
-    if (run(call, result) == Outcome::not_plain) return call_arrays(kernel, arguments, positional, keywords);
+    Outcome outcome = run(call, result);
+    if (outcome == Outcome::not_plain)
+        if (const Ref listed = array_of_list(call.indices)) {
+            call.indices = listed.get();
+            outcome = run(call, result);
+        }
+    if (outcome == Outcome::not_plain)
+        return call_python("gatherscatter.arrays.convert", name(kernel), arguments, positional, keywords);
     return result;
 }
+
+constexpr const char* gather_reduce_name = "gather_reduce";
+PyObject* gather_reduce_op;  // as str
+
+PyObject* gather_reduce_function(PyObject*, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
+    PyObject* values[parameter_count] = {};
+    if (!bind(gather_reduce_name, bag_signature, arguments, positional, keywords, values)) return nullptr;
+    BagCall call;
+    call.op = gather_reduce_op;
+    if (!read_bags(call, values)) return nullptr;
+    PyObject* result = nullptr;
+    Outcome outcome = call.inputs[0] ? run(call, result) : Outcome::not_plain;
+    if (outcome == Outcome::not_plain) {
+        Ref listed[bag_input_count];
+        bool any = false;
+        for (const BagInput input : {BagInput::indices, BagInput::offsets, BagInput::segment_ids, BagInput::indptr}) {
+            PyObject*& object = call.inputs[static_cast<size_t>(input)];
+            Ref& made = listed[static_cast<size_t>(input)];
+            if (object && (made = array_of_list(object))) any = true;
+            if (made) object = made.get();
+        }
+        if (any) outcome = run(call, result);
+    }
+    if (outcome == Outcome::not_plain)
+        return call_python("gatherscatter.functions.gather_reduce", "gather_reduce", arguments, positional, keywords);
+    return result;
+}
+
+}  // namespace
 
 // apply(op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
 //       out, num_threads)
@@ -246,12 +323,55 @@ bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
     values[accumulate] = arguments[9];
     values[mode] = arguments[10];
     values[out] = arguments[12];
-    values[num_threads] = arguments[13];
+    values[Parameter::num_threads] = arguments[13];
     if (is_scatter(call.kernel) != (values[updates] != nullptr)) {
         PyErr_SetString(PyExc_TypeError, "apply() wants updates for a scatter and only then");
         return false;
     }
     return read_call(call, values) && read_flag(call.op, arguments[11], call.rule.negative);
+}
+
+// apply_bags(op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, default,
+//            accumulate, mode, negative, embedding_rules, out, num_threads)
+bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall& call) {
+    if (n != 17) {
+        PyErr_SetString(PyExc_TypeError, "apply_bags() takes 17 arguments");
+        return false;
+    }
+    constexpr Parameter order[] = {data,
+                                   indices,
+                                   offsets,
+                                   segment_ids,
+                                   indptr,
+                                   num_segments,
+                                   weights,
+                                   parameter_count,
+                                   reduction,
+                                   default_value,
+                                   accumulate,
+                                   mode,
+                                   parameter_count,
+                                   parameter_count,
+                                   out,
+                                   Parameter::num_threads};
+    PyObject* values[parameter_count + 1] = {};
+    for (size_t i = 0; i < std::size(order); ++i) values[order[i]] = arguments[i + 1];
+    call.op = arguments[0];
+    if (!read_bags(call, values)) return false;
+    call.inputs[static_cast<size_t>(BagInput::init)] = or_none(arguments[8]);
+    return read_flag(call.op, arguments[13], call.rule.negative) &&
+           read_flag(call.op, arguments[14], call.embedding_rules);
+}
+
+namespace {
+
+template <Outcome (*act)(const BagCall&, PyObject*&)>
+PyObject* apply_bags(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    BagCall call;
+    if (!read_apply_bags(arguments, n, call)) return nullptr;
+    PyObject* result = nullptr;
+    if (!call.inputs[0] || act(call, result) == Outcome::not_plain) Py_RETURN_NOTIMPLEMENTED;
+    return result;
 }
 
 template <Outcome (*act)(const Call&, PyObject*&)>
@@ -293,6 +413,10 @@ PyMethodDef* array_functions() {
         array_method<Kernel::scatter_update>(docs::scatter_update),
         array_method<Kernel::scatter_elements>(docs::scatter_elements),
         array_method<Kernel::scatter_nd>(docs::scatter_nd),
+        {gather_reduce_name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_reduce_function)),
+         METH_FASTCALL | METH_KEYWORDS, docs::gather_reduce},
+        method("apply_bags", apply_bags<run>, docs::apply_bags),
+        method("describe_bags", apply_bags<describe_call>, docs::describe_bags),
         method("apply", apply<run>, docs::apply),
         method("describe_call", apply<describe_call>, docs::describe_call),
         method("check_call", apply<check_call>, docs::check_call),
@@ -302,6 +426,7 @@ PyMethodDef* array_functions() {
         if (!interned[i]) interned[i] = PyUnicode_InternFromString(parameter_names[i]);
     for (int i = 0; i < kernel_count; ++i)
         if (!op_names[i]) op_names[i] = PyUnicode_InternFromString(kernel_names[i]);
+    if (!gather_reduce_op) gather_reduce_op = PyUnicode_InternFromString(gather_reduce_name);
     return methods;
 }
 

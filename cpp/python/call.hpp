@@ -3,6 +3,9 @@
 
 #include <Python.h>
 
+#include <optional>
+
+#include "bag_plan.hpp"
 #include "kernel_call.hpp"
 
 namespace gs {
@@ -11,6 +14,16 @@ struct Call : Operation {
     PyObject* op = nullptr;  // a borrowed str: the name of the function in messages
     PyObject *data = nullptr, *indices = nullptr, *updates = nullptr, *out = nullptr;  // borrowed
     int threads = 0;  // for this call; 0: the configured number
+};
+
+// A call of gather_reduce. All objects are borrowed; null: not given.
+struct BagCall : Operation {
+    PyObject* op = nullptr;
+    PyObject* inputs[bag_input_count] = {};  // in the order of BagInput
+    PyObject *empty = nullptr, *out = nullptr;
+    std::optional<int64_t> num_segments;
+    bool embedding_rules = false;
+    int threads = 0;
 };
 
 enum class Outcome { done, failed, not_plain, bad_index };
@@ -24,11 +37,16 @@ Outcome describe_call(const Call&, PyObject*& facts);
 // Raises the errors of `run` for types, shapes and attributes. The result is None.
 Outcome check_call(const Call&, PyObject*& result);
 
+// The same for gather_reduce. The values of indices do not matter to the facts, but those of offsets and ids do.
+Outcome run(const BagCall&, PyObject*& result);
+Outcome describe_call(const BagCall&, PyObject*& facts);
+
 // Raises the exception for an invalid call.
 Outcome raise_shape(const Call&, const char* fault, const Plan&);
 Outcome raise_index(const Call&);
 Outcome raise_reduction(const Call&);
 Outcome raise_accumulate(const Call&);
+Outcome raise_problem(PyObject* op, const Problem&, PyObject* type);  // a dtype, or null
 
 // Calls a function of errors.py that raises. Steals the reference to its arguments: a tuple, or null if an exception is
 // already set.
@@ -43,7 +61,15 @@ inline PyObject* refuse(const char* text) {
 // Read arguments as values. False: an exception is set, with `op` in its message. Absent arguments do not change the
 // value.
 bool read_flag(PyObject* op, PyObject* value, bool& flag);
+bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
+
+// Read the arguments of `apply` and `apply_bags`. False: an exception is set.
+bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call&);
+bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall&);
+
+// Refuses options that the reduction ignores. False: an exception is set.
+bool check_effects(PyObject* op, const Operation&);
 
 // Returns the position of a str in a list of names; -1: it is not there.
 template <size_t n>
@@ -57,10 +83,10 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 // The functions of the module. Functions that take arrays are the array functions of the package root. The others serve
 // the layers above.
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
-Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, reduce_bags_call,
-    describe_bags_call, sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, tensor_array_call,
-    gather_tree_call, find_bad_indices_call, find_index_hint_call;
-PyMethodDef* array_functions();  // also apply, describe_call and check_call
+Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, find_bags_call,
+    sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, tensor_array_call, set_tensor_types_call,
+    apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call, find_bad_indices_call, find_index_hint_call;
+PyMethodDef* array_functions();  // also apply and its relatives
 
 // Makes the entry of a function for a list of methods.
 inline PyMethodDef method(const char* name, Function* function, const char* doc) {

@@ -252,6 +252,89 @@ Sources: ONNX ScatterND-18; OpenVINO ScatterNDUpdate-15.
 array([ 1, 11,  3, 10,  9,  6,  7, 12])
 )";
 
+inline constexpr const char* gather_reduce =
+    R"(gather_reduce($module, /, data, indices=None, *, offsets=None, segment_ids=None, indptr=None, num_segments=None, weights=None, reduction='add', default=0, accumulate='step', mode='raise', out=None, num_threads=None)
+--
+
+Gather rows of ``data`` and reduce the rows of each bag to one row. The gathered rows are not stored.
+
+A bag is a group of rows, which are its members. Define the bags in exactly one of four ways: by ``indices`` of two or
+more dimensions, by ``offsets``, by ``indptr``, or by ``segment_ids``.
+
+Parameters
+----------
+data : array of numbers, shape (R, ...)
+indices : array of integers in [-R, R-1], optional
+    The rows of data that are members of bags; by default all rows, in order. With two or more dimensions, the last
+    one holds the members of a bag.
+offsets : array of integers, shape (B,), optional
+    The position in one-dimensional indices where each bag begins. The first is 0, and they do not decrease. The last
+    bag ends with the last index. For positions with this end at the end, as in a CSR matrix, use ``indptr``.
+segment_ids : array of integers in [0, num_segments-1], the shape of one-dimensional indices, optional
+    The bag of each member, in any order.
+indptr : array of integers, shape (B+1,), optional
+    The position where each bag begins, then the number of members: the ``indptr`` of a CSR matrix of SciPy, or the
+    offsets of PyTorch with ``include_last_offset=True``.
+num_segments : int >= 0, optional
+    The number of bags that ``segment_ids`` can name. The default is the greatest id plus 1.
+weights : array of data's type, the shape of indices, optional
+    The factor for each member's row. Rows are multiplied before they are reduced.
+reduction : {'add', 'mul', 'min', 'max', 'mean'}
+default : scalar of data's type, or array of shape data.shape[1:]
+    The result for a bag without members. ``default=data[i]`` has the effect of ``default_index=i`` in OpenVINO.
+accumulate : {'step', 'wide', 'exact'}
+    How floats are added up, as in `scatter_update`.
+mode : {'raise', 'wrap', 'clip', 'fill'}
+    How to treat an index that is out of range, as in `gather`. With 'fill', its row is zeros.
+out : array, optional
+    The array to write the result to. The result is computed in a separate array first, so ``out`` does not change
+    if the call raises an error.
+num_threads : int >= 1, optional
+    The largest number of threads for this call. The result does not depend on it.
+
+Returns
+-------
+array of data's type, shape ``bags + data.shape[1:]``
+    ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). Members are reduced in their order. The result is
+    bit-for-bit identical to this sequence: gather, multiply, and `scatter_update` with ``include_self=False`` into
+    an array full of ``default``. If two NaN are combined, the result may be either of them.
+
+Raises
+------
+IndexError
+    An index, offset or segment id is out of range. The message names its position.
+ValueError, TypeError
+    The bags are not defined in exactly one way, or a shape, an option or a type is not valid.
+
+Sources: OpenVINO EmbeddingBagOffsets-15, EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
+
+>>> import numpy as np, gatherscatter as gs
+>>> table = np.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+>>> gs.gather_reduce(table, [[0, 1], [2, 2]])
+array([[ 11.,  22.],
+       [200., 400.]])
+>>> gs.gather_reduce(table, [0, 1, 2], offsets=[0, 2, 2], weights=[1.0, 0.5, 1.0], reduction="add", default=-1.0)
+array([[  6.,  12.],
+       [ -1.,  -1.],
+       [100., 200.]])
+>>> gs.gather_reduce(table, [0, 1, 2], indptr=[0, 2, 2, 3])
+array([[ 11.,  22.],
+       [  0.,   0.],
+       [100., 200.]])
+>>> gs.gather_reduce(np.array([4.0, 7.0, 5.0]), segment_ids=[1, 0, 1], reduction="max")
+array([7., 5.])
+)";
+
+inline constexpr const char* apply_bags =
+    R"(apply_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, default,
+           accumulate, mode, negative, embedding_rules, out, num_threads, /)
+--
+
+Run `gather_reduce`, for the layers above. Messages name `op`. `init`: the first members of the bags. `negative`: whether
+negative indices count from the end. `embedding_rules`: whether the first offset can be greater than 0. NotImplemented if the
+arrays are not plain or their types do not fit.
+)";
+
 inline constexpr const char* apply =
     R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
       out, num_threads, /)
@@ -322,6 +405,22 @@ inline constexpr const char* copied =
     "copied($module, array, dtype, /)\n--\n\nCopy the elements in C order, converted to a dtype as astype() does. A "
     "signal can interrupt it.";
 
+inline constexpr const char* set_tensor_types =
+    "set_tensor_types($module, tensor, parameter, /)\n--\n\n"
+    "Set PyTorch's types of plain tensors. Returns whether they can be read without NumPy's arrays.";
+
+inline constexpr const char* apply_to_tensors =
+    "apply_to_tensors($module, may_have_gradient, op, kernel, data, indices, updates, axis, batch_dims, reduction,\n"
+    "                 include_self, accumulate, mode, negative, out, num_threads, /)\n--\n\n"
+    "`apply` for contiguous tensors of PyTorch, as a new tensor. NotImplemented if a tensor is unusual or anything is\n"
+    "wrong; without `may_have_gradient` also if one requires a gradient.";
+
+inline constexpr const char* apply_bags_to_tensors =
+    "apply_bags_to_tensors($module, may_have_gradient, op, data, indices, offsets, segment_ids, indptr, num_segments,\n"
+    "                      weights, init, reduction, default, accumulate, mode, negative, embedding_rules, out,\n"
+    "                      num_threads, /)\n--\n\n"
+    "`apply_bags` for contiguous tensors of PyTorch. See `apply_to_tensors`.";
+
 inline constexpr const char* tensor_array =
     "tensor_array($module, op, input, tensor, /)\n--\n\nThe memory of a PyTorch tensor as a NumPy array. ValueError if "
     "the storage is smaller than the tensor.";
@@ -337,15 +436,16 @@ inline constexpr const char* reduce_groups =
     "argmax\n"
     "give pairs of values and numbers of updates. NotImplemented if elements do not support the reduction.";
 
-inline constexpr const char* reduce_bags =
-    "reduce_bags($module, data, starts, rows, weights, empty, reduction, accumulate, may_skip, num_threads, /)\n--\n\n"
-    "Gather rows of data and reduce those of each bag. A bag without rows gives `empty`. With `may_skip`, row -1 "
-    "means\n"
-    "zeros. None if starts or rows are out of range. NotImplemented if elements do not support the reduction.";
-
 inline constexpr const char* describe_bags =
-    "describe_bags($module, dtype, width, starts, weighted, reduction, accumulate, may_skip, num_threads, /)\n--\n\n"
-    "How `reduce_bags` would reduce members that begin at `starts`, as a dict. Nothing is run.";
+    "describe_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, "
+    "default,\n              accumulate, mode, negative, embedding_rules, out, num_threads, /)\n--\n\n"
+    "How `apply_bags` would run, as a dict. Nothing is run.";
+
+inline constexpr const char* find_bags =
+    "find_bags($module, op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules, "
+    "/)\n--\n\n"
+    "The shape of the bags, the start of each bag and the end of the last, and the members in the order of their bags, "
+    "or\nNone if they are in that order.";
 
 inline constexpr const char* sum_matches =
     "sum_matches($module, values, keys, targets, starts, rows, num_threads, /)\n--\n\n"

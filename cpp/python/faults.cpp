@@ -49,4 +49,16 @@ Outcome raise_accumulate(const Call& call) {
                                                    reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data)))));
 }
 
+Outcome raise_problem(PyObject* op, const Problem& problem, PyObject* type) {
+    Facts values;
+    for (const auto& [name, value] : problem.values) {
+        if (const auto* number = std::get_if<int64_t>(&value)) values.add(name, *number);
+        if (const auto* text = std::get_if<std::string>(&value)) values.add(name, text->c_str());
+        if (const auto* shape = std::get_if<Shape>(&value)) values.add(name, *shape);
+    }
+    const Ref known = values.take();
+    return raise("problem_fault",
+                 known ? Py_BuildValue("(OsOO)", op, problem.error, known.get(), type ? type : Py_None) : nullptr);
+}
+
 }  // namespace gs

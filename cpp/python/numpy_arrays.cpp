@@ -60,6 +60,19 @@ bool copy_slices(PyArrayObject* to, PyArrayObject* from) {
     return true;
 }
 
+// Whether an object is a list or tuple of integers, or of such lists.
+bool holds_integers(PyObject* object, int depth) {
+    const bool is_list = PyList_CheckExact(object);
+    if ((!is_list && !PyTuple_CheckExact(object)) || depth == max_rank) return false;
+    // Nothing here runs Python code, so a list does not change.
+    const Py_ssize_t n = is_list ? PyList_GET_SIZE(object) : PyTuple_GET_SIZE(object);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        PyObject* const item = is_list ? PyList_GET_ITEM(object, i) : PyTuple_GET_ITEM(object, i);
+        if (!PyLong_CheckExact(item) && !holds_integers(item, depth + 1)) return false;
+    }
+    return n > 0;
+}
+
 // Copies memory without the interpreter lock.
 bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_signal, bool use_stream) {
     GilRelease gil_release(true);
@@ -127,6 +140,17 @@ bool overlap(PyArrayObject* a, PyArrayObject* contiguous) {
     }
     const char* begin = PyArray_BYTES(contiguous);
     return low < begin + PyArray_NBYTES(contiguous) && begin < high;
+}
+
+Ref array_of_list(PyObject* object) {
+#ifndef Py_GIL_DISABLED  // another thread could change the list
+    if (holds_integers(object, 0)) {
+        Ref made(PyArray_FROM_O(object));
+        if (made && PyTypeNum_ISINTEGER(PyArray_TYPE(made.array()))) return made;
+        PyErr_Clear();  // the function in Python raises the error
+    }
+#endif
+    return Ref();
 }
 
 bool is_contiguous(PyObject* object) {

@@ -55,6 +55,10 @@ bool is_plain(PyObject*);
 bool same_type(PyArrayObject*, PyArrayObject*);
 bool overlap(PyArrayObject*, PyArrayObject* contiguous);
 
+// Returns an array of integers for a list or tuple of Python's integers, which can be nested. Without an exception, no
+// reference means that the object is something else.
+Ref array_of_list(PyObject*);
+
 bool is_contiguous(PyObject* array);  // and aligned
 
 // Whether an object is an exact ndarray in C order with this number of dimensions. The second function also requires

@@ -18,15 +18,12 @@ Ref new_output(const Call& call, const KernelCall& kernel_call) {
     return copied ? std::move(out) : Ref();
 }
 
-// Runs part of a call, which returns false for a bad index. A large part runs without the interpreter lock.
+// Runs part of a call, which returns false for a bad index.
 template <class F>
-Outcome run_part(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
-    if (!large) return part() ? Outcome::done : Outcome::bad_index;
-    GilRelease gil_release(true);
-    InterruptCheck interrupts(gil_release, bytes_per_index);
-    const ScopedStopToken scope(may_stop ? &interrupts : nullptr);
-    const bool good = part();
-    return interrupts.interrupted() ? Outcome::failed : good ? Outcome::done : Outcome::bad_index;
+Outcome run_checked(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
+    bool good = true;
+    if (!run_part(large, may_stop, bytes_per_index, [&] { good = part(); })) return Outcome::failed;
+    return good ? Outcome::done : Outcome::bad_index;
 }
 
 // Returns the array that the kernel writes to.
@@ -53,17 +50,17 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
                        gil_release_bytes;
     try {
         if (writes_out) {  // all checks come before the first write to the caller's array
-            const Outcome checked = run_part(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
-                                             [&] { return check_indices(kernel_call); });
+            const Outcome checked = run_checked(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
+                                                [&] { return check_indices(kernel_call); });
             if (checked != Outcome::done) return checked;
         }
         if (writes_out && scatter && call.out != call.data &&
             !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
             return Outcome::failed;
         const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
-        const Outcome moved =
-            run_part(large, !writes_out, width * PyArray_ITEMSIZE(out.array()),  // writes to `out` are always finished
-                     [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
+        const Outcome moved = run_checked(large, !writes_out,
+                                          width * PyArray_ITEMSIZE(out.array()),  // writes to `out` are always finished
+                                          [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
         if (moved != Outcome::done) return moved;
     } catch (const std::bad_alloc&) {
         PyErr_NoMemory();

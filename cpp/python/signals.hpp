@@ -56,4 +56,16 @@ class InterruptCheck : public StopToken {
     std::chrono::steady_clock::time_point next_check_ = never;
 };
 
+// Runs part of a call. A large part runs without the interpreter lock, and signals can end it if it `may_stop`. False:
+// a signal has ended it, and an exception is set.
+template <class F>
+bool run_part(bool large, bool may_stop, int64_t bytes_per_index, F&& part) {
+    if (!large) return part(), true;
+    GilRelease gil_release(true);
+    InterruptCheck interrupts(gil_release, bytes_per_index);
+    const ScopedStopToken scope(may_stop ? &interrupts : nullptr);
+    part();
+    return !interrupts.interrupted();
+}
+
 }  // namespace gs

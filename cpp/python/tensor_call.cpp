@@ -1,21 +1,32 @@
-// Converts tensors of PyTorch to NumPy arrays. A tensor can be larger than its storage: code that resizes a storage, as
+// Calls on tensors of PyTorch. Most read the tensors with DLPack and return new ones, without NumPy's arrays. The
+// others convert tensors to NumPy arrays. A tensor can be larger than its storage: code that resizes a storage, as
 // sharded training does to save memory, does not change its tensors.
+#include <algorithm>
+#include <new>
+
+#include "bag_plan.hpp"
 #include "call.hpp"
+#include "dlpack.hpp"
+#include "float_mode.hpp"
+#include "kernel_plan.hpp"
 #include "numpy_arrays.hpp"
+#include "output_pool.hpp"
+#include "signals.hpp"
 
 namespace gs {
 namespace {
 
-// The names of methods, created once.
-PyObject *numpy_name, *storage_name, *size_name, *offset_name;
+// The names of attributes and methods, created once.
+struct Names {
+    PyObject *numpy, *storage, *size, *offset, *is_neg, *is_conj, *requires_grad;
+};
 
-bool make_names() {
-    if (offset_name) return true;
-    numpy_name = PyUnicode_InternFromString("numpy");
-    storage_name = PyUnicode_InternFromString("untyped_storage");
-    size_name = PyUnicode_InternFromString("nbytes");
-    offset_name = PyUnicode_InternFromString("storage_offset");
-    return numpy_name && storage_name && size_name && offset_name;
+const Names* names() {
+    static const Names all{PyUnicode_InternFromString("numpy"),        PyUnicode_InternFromString("untyped_storage"),
+                           PyUnicode_InternFromString("nbytes"),       PyUnicode_InternFromString("storage_offset"),
+                           PyUnicode_InternFromString("is_neg"),       PyUnicode_InternFromString("is_conj"),
+                           PyUnicode_InternFromString("requires_grad")};
+    return all.requires_grad ? &all : nullptr;
 }
 
 // Calls a method that returns a number; -1: an exception is set.
@@ -40,25 +51,280 @@ Ref raise_storage(PyObject* op, PyObject* input, int64_t needed, int64_t there) 
 
 // Returns tensor.numpy() if the storage holds all of it. No element is read.
 Ref tensor_array(PyObject* op, PyObject* input, PyObject* tensor) {
-    Ref made(PyObject_CallMethodNoArgs(tensor, numpy_name));
+    Ref made(PyObject_CallMethodNoArgs(tensor, names()->numpy));
     if (!made) return Ref();
-    const Ref storage(PyObject_CallMethodNoArgs(tensor, storage_name));
+    const Ref storage(PyObject_CallMethodNoArgs(tensor, names()->storage));
     if (!storage || !PyArray_Check(made.get())) return Ref();
-    const int64_t there = call_integer_method(storage.get(), size_name),
-                  offset = call_integer_method(tensor, offset_name);
+    const int64_t there = call_integer_method(storage.get(), names()->size),
+                  offset = call_integer_method(tensor, names()->offset);
     if (there < 0 || offset < 0) return Ref();
     const int64_t size = extent(made.array());
     const int64_t needed = size > 0 ? offset * PyArray_ITEMSIZE(made.array()) + size : 0;
     return needed <= there ? std::move(made) : raise_storage(op, input, needed, there);
 }
 
+// ---- Direct calls
+
+// What `set_tensor_types` has set: the types of plain tensors, and their functions of DLPack.
+PyObject* tensor_types[2];
+const dlpack::ExchangeApi* exchange;
+
+bool read_dtype(dlpack::DataType type, DType& dtype, int64_t& item_size) {
+    if (type.lanes != 1 || type.bits % 8 != 0) return false;
+    item_size = type.bits / 8;
+    const auto sized = [&](DType first, int least) {  // types of one kind are in order of size
+        int log2 = 0;
+        while (least << log2 < type.bits) ++log2;
+        dtype = static_cast<DType>(static_cast<int>(first) + log2);
+        return least << log2 == type.bits;
+    };
+    switch (type.code) {
+        case dlpack::integers: return sized(DType::int8, 8);
+        case dlpack::unsigned_integers: return sized(DType::uint8, 8);
+        case dlpack::floats:
+            dtype = item_size == 2 ? DType::float16 : item_size == 4 ? DType::float32 : DType::float64;
+            return item_size == 2 || item_size == 4 || item_size == 8;
+        case dlpack::bfloats: dtype = DType::bfloat16; return true;
+        case dlpack::complexes:
+            dtype = item_size == 8 ? DType::complex64 : DType::complex128;
+            return item_size == 8 || item_size == 16;
+        case dlpack::booleans: dtype = DType::boolean; return true;
+        default: dtype = DType::opaque; return type.code > dlpack::booleans;
+    }
+}
+
+// Whether a method or an attribute is False. If it raises, the exception is cleared.
+bool is_false(const Ref& answer) {
+    if (!answer) PyErr_Clear();
+    return answer.get() == Py_False;
+}
+
+// A contiguous tensor in the memory of the CPU.
+struct DirectTensor {
+    Tensor tensor;
+    std::byte* memory = nullptr;
+    dlpack::DataType type{};
+};
+
+// Reads a tensor. False: the call has to go another way. No exception is set.
+bool read_tensor(PyObject* object, bool may_have_gradient, DirectTensor& read) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != tensor_types[0] &&
+        reinterpret_cast<PyObject*>(Py_TYPE(object)) != tensor_types[1])
+        return false;
+    if (!may_have_gradient && !is_false(Ref(PyObject_GetAttr(object, names()->requires_grad)))) return false;
+    dlpack::Tensor given;
+    if (exchange->tensor_from_object(object, &given) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    Tensor& tensor = read.tensor;
+    if (given.device_type != dlpack::cpu || given.rank > max_rank) return false;
+    if (!read_dtype(given.type, tensor.dtype, tensor.item_size)) return false;
+    // The memory of negated or conjugated tensors does not hold their values.
+    if (!is_false(Ref(PyObject_CallMethodNoArgs(object, names()->is_neg)))) return false;
+    if (given.type.code == dlpack::complexes && !is_false(Ref(PyObject_CallMethodNoArgs(object, names()->is_conj))))
+        return false;
+    tensor.present = true;
+    tensor.shape = Shape(given.shape, given.rank);
+    int64_t stride = 1;
+    for (int i = given.rank - 1; i >= 0 && given.strides; --i) {
+        if (given.shape[i] != 1 && given.strides[i] != stride && count_elements(tensor.shape) > 0) return false;
+        stride *= given.shape[i];
+    }
+    read.memory = static_cast<std::byte*>(given.data) + given.byte_offset;
+    read.type = given.type;
+    const int64_t size = tensor.bytes();
+    if (size == 0) return true;
+    const bool is_aligned = reinterpret_cast<uintptr_t>(read.memory) % std::min<uintptr_t>(tensor.item_size, 8) == 0;
+    if (!given.data || !is_aligned) return false;  // some tensors have no memory, such as those of zeros
+    const Ref storage(PyObject_CallMethodNoArgs(object, names()->storage));
+    const int64_t there = storage ? call_integer_method(storage.get(), names()->size) : -1,
+                  offset = there < 0 ? -1 : call_integer_method(object, names()->offset);
+    if (PyErr_Occurred()) PyErr_Clear();
+    return offset >= 0 && offset * tensor.item_size + size <= there;
+}
+
+// A new tensor, and its memory until PyTorch owns it.
+class NewTensor {
+  public:
+    NewTensor(const Shape& shape, const DirectTensor& like) : owned_(new Owned) {
+        Owned& owned = *owned_;
+        owned.shape = shape;
+        owned.strides = shape;
+        int64_t stride = 1;
+        for (int i = shape.rank - 1; i >= 0; --i) {
+            owned.strides.dim[i] = stride;
+            stride *= std::max<int64_t>(shape[i], 1);
+        }
+        owned.size = static_cast<size_t>(saturating_multiply(count_elements(shape), like.tensor.item_size));
+        if (owned.size > 0) owned.memory = owned.is_pooled() ? pool_allocate(owned.size) : allocate(owned.size);
+        owned.managed = {{1, 0},
+                         &owned,
+                         [](dlpack::ManagedTensor* managed) { delete static_cast<Owned*>(managed->context); },
+                         0,
+                         {owned.memory, dlpack::cpu, 0, shape.rank, like.type, owned.shape.dim, owned.strides.dim, 0}};
+        if (owned.size > 0 && !owned.memory) {
+            delete owned_;
+            throw std::bad_alloc();
+        }
+    }
+    NewTensor(const NewTensor&) = delete;
+    ~NewTensor() { delete owned_; }
+
+    std::byte* memory() const { return static_cast<std::byte*>(owned_->memory); }
+
+    // Returns the tensor as an object; null: an exception is set.
+    PyObject* release() {
+        void* object = nullptr;
+        dlpack::ManagedTensor* const managed = &owned_->managed;
+        if (exchange->managed_to_object(managed, &object) != 0) return nullptr;
+        owned_ = nullptr;
+        return static_cast<PyObject*>(object);
+    }
+
+  private:
+    static constexpr std::align_val_t alignment{64};
+
+    static void* allocate(size_t size) { return ::operator new(size, alignment, std::nothrow); }
+
+    struct Owned {
+        dlpack::ManagedTensor managed;
+        Shape shape, strides;
+        size_t size = 0;
+        void* memory = nullptr;
+
+        bool is_pooled() const { return size >= min_pooled_bytes; }
+        ~Owned() {
+            if (is_pooled())
+                pool_free(memory);
+            else
+                ::operator delete(memory, alignment);
+        }
+    };
+    Owned* owned_;
+};
+
+bool is_large(int64_t bytes) { return bytes > gil_release_bytes; }
+
+// Returns the result; NotImplemented if the call has to go another way, which raises its errors.
+PyObject* run_direct(const Operation& operation, const DirectTensor& data, const DirectTensor& indices,
+                     const DirectTensor& updates) {
+    KernelMemory memory{data.memory, indices.memory, {}, updates.memory, nullptr};
+    const bool scatter = is_scatter(operation.kernel);
+    Plan plan;
+    if (!index_type_of(indices.tensor.dtype, memory.index_type) || !supports(data.tensor.dtype, operation.reduction) ||
+        (operation.accumulate == Accumulate::exact && !supports_exact(data.tensor.dtype, operation.reduction)) ||
+        (scatter && (updates.tensor.dtype != data.tensor.dtype || updates.type.code != data.type.code ||
+                     updates.type.bits != data.type.bits)) ||
+        plan_kernel(operation, data.tensor, indices.tensor, updates.tensor, plan))
+        Py_RETURN_NOTIMPLEMENTED;
+    NewTensor out(output_shape(operation, data.tensor, plan), data);
+    memory.out = out.memory();
+    const int64_t item_size = data.tensor.item_size;
+    const int64_t moved = saturating_multiply(count_elements(plan.slots), item_size);
+    const int64_t width = plan.form == Form::rows ? plan.rows.width : 1;
+    bool good = false;
+    if (!run_part(is_large(saturating_add(moved, (scatter ? data.tensor.bytes() : 0) + indices.tensor.bytes())), true,
+                  width * item_size, [&] { good = run_kernel(operation, plan, data.tensor, indices.tensor, memory); }))
+        return nullptr;
+    if (!good) Py_RETURN_NOTIMPLEMENTED;
+    return out.release();
+}
+
+PyObject* run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_count]) {
+    BagTensors tensors;
+    const void* memory[bag_input_count] = {};
+    for (size_t i = 0; i < bag_input_count; ++i) {
+        if (!given[i].tensor.present) continue;
+        tensors[i] = given[i].tensor;
+        memory[i] = given[i].memory;
+    }
+    BagPlan plan;
+    if (!have_fitting_types(tensors, call) || plan_bags(tensors, call, call.num_segments, plan))
+        Py_RETURN_NOTIMPLEMENTED;
+    const GatherReduceInputs inputs = inputs_of(tensors, plan, memory);
+    const Tensor& data = tensors[BagInput::data];
+    GatherReduce& bags = plan.call;
+    const int64_t row_size = saturating_multiply(bags.width, data.item_size);
+    const bool large = is_large(saturating_add(saturating_multiply(bags.members, saturating_add(row_size, 16)),
+                                               saturating_multiply(std::max<int64_t>(bags.bags, 0), 8)));
+    const bool were_unknown = bags.bags == unknown_bags;
+    FoundBags found;
+    BagFault fault = BagFault::none;
+    if (bags.width == 0) Py_RETURN_NOTIMPLEMENTED;
+    if (!run_part(large, true, 8, [&] { fault = find_bags(bags, inputs, found); })) return nullptr;
+    if (fault != BagFault::none || (were_unknown && set_bags(tensors, bags.bags, plan))) Py_RETURN_NOTIMPLEMENTED;
+    NewTensor out(plan.output, given[0]);
+    const bool is_large_result = is_large(saturating_multiply(count_elements(plan.output), data.item_size));
+    if (!run_part(large || is_large_result, true, row_size,
+                  [&] { fault = reduce_found(bags, inputs, found, out.memory()); }))
+        return nullptr;
+    if (fault != BagFault::none) Py_RETURN_NOTIMPLEMENTED;
+    return out.release();
+}
+
 }  // namespace
 
 // tensor_array(op, name, tensor)
 PyObject* tensor_array_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n == 3) return make_names() ? tensor_array(arguments[0], arguments[1], arguments[2]).release() : nullptr;
+    if (n == 3) return names() ? tensor_array(arguments[0], arguments[1], arguments[2]).release() : nullptr;
     PyErr_SetString(PyExc_TypeError, "tensor_array() wants an operator, the name of an input, and a tensor");
     return nullptr;
+}
+
+// set_tensor_types(Tensor, Parameter)
+PyObject* set_tensor_types_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 2) return refuse("set_tensor_types() wants two types");
+    const Ref capsule(PyObject_GetAttrString(arguments[0], "__dlpack_c_exchange_api__"));
+    if (!capsule) PyErr_Clear();  // PyTorch is older than 2.10
+    void* const given = capsule ? PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api") : nullptr;
+    if (capsule && !given) return nullptr;
+    auto* api = static_cast<const dlpack::ExchangeApi*>(given);
+    while (api && api->version.major > 1) api = api->previous;
+    exchange = api && api->version.major == 1 && api->tensor_from_object ? api : nullptr;
+    for (int i = 0; i < 2; ++i) Py_XSETREF(tensor_types[i], Py_NewRef(arguments[i]));
+    return PyBool_FromLong(exchange != nullptr);
+}
+
+// The array functions on plain tensors: the arguments of `apply` and `apply_bags`, after whether tensors may have
+// gradients, which are then lost.
+PyObject* apply_to_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (!exchange || !names() || n != 15) Py_RETURN_NOTIMPLEMENTED;
+    const bool may_have_gradient = arguments[0] == Py_True;
+    Call call;
+    if (!read_apply(arguments + 1, n - 1, call)) return nullptr;
+    if (!check_effects(call.op, call)) return nullptr;
+    DirectTensor data, indices, updates;
+    if (call.out || !read_tensor(call.data, may_have_gradient, data) ||
+        !read_tensor(call.indices, may_have_gradient, indices) ||
+        (call.updates && !read_tensor(call.updates, may_have_gradient, updates)))
+        Py_RETURN_NOTIMPLEMENTED;
+    const ScopedThreadLimit threads(call.threads);
+    const ScopedDenormals denormals;
+    try {
+        return run_direct(call, data, indices, updates);
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+}
+
+PyObject* apply_bags_to_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (!exchange || !names() || n != 18) Py_RETURN_NOTIMPLEMENTED;
+    const bool may_have_gradient = arguments[0] == Py_True;
+    BagCall call;
+    if (!read_apply_bags(arguments + 1, n - 1, call)) return nullptr;
+    DirectTensor tensors[bag_input_count];
+    for (size_t i = 0; i < bag_input_count; ++i)
+        if (call.inputs[i] && !read_tensor(call.inputs[i], may_have_gradient, tensors[i])) Py_RETURN_NOTIMPLEMENTED;
+    const bool is_zero = PyLong_CheckExact(call.empty) && PyObject_Not(call.empty);
+    if (!call.inputs[0] || call.inputs[static_cast<size_t>(BagInput::init)] || !is_zero) Py_RETURN_NOTIMPLEMENTED;
+    const ScopedThreadLimit threads(call.threads);
+    const ScopedDenormals denormals;
+    try {
+        return run_direct(call, tensors);
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
 }
 
 }  // namespace gs

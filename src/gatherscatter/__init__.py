@@ -3,10 +3,17 @@
 from typing import Any
 
 from gatherscatter import _threadpoolctl, onnx, openvino
-from gatherscatter._core import gather, gather_elements, gather_nd, scatter_elements, scatter_nd, scatter_update
+from gatherscatter._core import (
+    gather,
+    gather_elements,
+    gather_nd,
+    gather_reduce,
+    scatter_elements,
+    scatter_nd,
+    scatter_update,
+)
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
 from gatherscatter.functions.at import at
-from gatherscatter.functions.gather_reduce import gather_reduce
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.inspect import IndexReport, inspect
 from gatherscatter.functions.plan import CallPlan, plan

@@ -69,6 +69,22 @@ def scatter_nd(
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray: ...
+def gather_reduce(
+    data: ArrayLike,
+    indices: ArrayLike | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    segment_ids: ArrayLike | None = None,
+    indptr: ArrayLike | None = None,
+    num_segments: int | None = None,
+    weights: ArrayLike | None = None,
+    reduction: str = "add",
+    default: ArrayLike = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray: ...
 def apply(
     op: str,
     kernel: str,
@@ -136,6 +152,46 @@ def find_index_hint(
 ) -> tuple[str, dict[str, int]]: ...
 def resolve_indices(tuples: np.ndarray, dims: tuple[int, ...], mode: str, negative: bool, /) -> np.ndarray | None: ...
 def copied(array: np.ndarray, dtype: np.dtype[Any], /) -> np.ndarray: ...
+def set_tensor_types(tensor: type, parameter: type, /) -> bool: ...
+def apply_to_tensors(
+    may_have_gradient: bool,
+    op: str,
+    kernel: str,
+    data: Any,
+    indices: Any,
+    updates: Any | None,
+    axis: int,
+    batch_dims: int,
+    reduction: str,
+    include_self: bool,
+    accumulate: str,
+    mode: str,
+    negative: bool,
+    out: Any | None,
+    num_threads: int | None,
+    /,
+) -> Any: ...
+def apply_bags_to_tensors(
+    may_have_gradient: bool,
+    op: str,
+    data: Any,
+    indices: Any | None,
+    offsets: Any | None,
+    segment_ids: Any | None,
+    indptr: Any | None,
+    num_segments: int | None,
+    weights: Any | None,
+    init: Any | None,
+    reduction: str,
+    default: Any,
+    accumulate: str,
+    mode: str,
+    negative: bool,
+    embedding_rules: bool,
+    out: Any | None,
+    num_threads: int | None,
+    /,
+) -> Any: ...
 def tensor_array(op: str, input: str, tensor: Any, /) -> np.ndarray: ...
 def scatter_groups(
     data: np.ndarray | None,
@@ -155,29 +211,57 @@ def reduce_groups(
     num_threads: int | None,
     /,
 ) -> Any: ...
-def reduce_bags(
+def apply_bags(
+    op: str,
     data: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
+    indices: np.ndarray | None,
+    offsets: np.ndarray | None,
+    segment_ids: np.ndarray | None,
+    indptr: np.ndarray | None,
+    num_segments: int | None,
     weights: np.ndarray | None,
-    empty: np.ndarray,
+    init: np.ndarray | None,
     reduction: str,
+    default: Any,
     accumulate: str,
-    may_skip: bool,
+    mode: str,
+    negative: bool,
+    embedding_rules: bool,
+    out: np.ndarray | None,
     num_threads: int | None,
     /,
 ) -> Any: ...
 def describe_bags(
-    dtype: np.dtype[Any],
-    width: int,
-    starts: np.ndarray,
-    weighted: bool,
+    op: str,
+    data: np.ndarray,
+    indices: np.ndarray | None,
+    offsets: np.ndarray | None,
+    segment_ids: np.ndarray | None,
+    indptr: np.ndarray | None,
+    num_segments: int | None,
+    weights: np.ndarray | None,
+    init: np.ndarray | None,
     reduction: str,
+    default: Any,
     accumulate: str,
-    may_skip: bool,
+    mode: str,
+    negative: bool,
+    embedding_rules: bool,
+    out: np.ndarray | None,
     num_threads: int | None,
     /,
-) -> dict[str, Any]: ...
+) -> Any: ...
+def find_bags(
+    op: str,
+    members: tuple[int, ...],
+    has_indices: bool,
+    offsets: np.ndarray | None,
+    segment_ids: np.ndarray | None,
+    indptr: np.ndarray | None,
+    num_segments: int | None,
+    embedding_rules: bool,
+    /,
+) -> tuple[tuple[int, ...], np.ndarray, np.ndarray | None]: ...
 def sum_matches(
     values: np.ndarray | None,
     keys: np.ndarray,

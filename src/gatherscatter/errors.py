@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import numpy as np
 
 from gatherscatter import _core, hints
-from gatherscatter.choices import ACCUMULATE, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
+from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
 from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence, read_sentences
 from gatherscatter.suggestions import suggest_choice, suggest_parameter
@@ -107,7 +107,8 @@ def make_error(name: str, op: str, **values: object) -> OpError:
 
 def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
     """Raise the error about a ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
-    choices = {"mode": MODES[bool(scatter)], "reduction": REDUCTIONS, "accumulate": ACCUMULATE}[parameter]
+    reductions = REDUCTIONS if scatter else BAG_REDUCTIONS
+    choices = {"mode": MODES[bool(scatter)], "reduction": reductions, "accumulate": ACCUMULATE}[parameter]
     raise make_choice_error(op, parameter, value, choices)
 
 
@@ -130,13 +131,12 @@ def keyword_fault(function: str, keyword: str, known: Iterable[str]) -> NoReturn
 
 def with_keyword_advice(function: Function) -> Function:
     """Decorate a function: for unknown keyword arguments it raises the same error as the functions of the core."""
-    known = [*inspect.signature(function).parameters]
+    known = inspect.signature(function).parameters
 
     @wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        for keyword in keywords:
-            if keyword not in known:
-                keyword_fault(function.__name__, keyword, known)
+        if not known.keys() >= keywords.keys():
+            keyword_fault(function.__name__, next(keyword for keyword in keywords if keyword not in known), known)
         return function(*arguments, **keywords)
 
     return cast(Function, call)
@@ -226,6 +226,15 @@ def shape_fault(
     )
 
 
+def problem_fault(op: str, error: str, values: dict[str, Any], dtype: np.dtype[Any] | None) -> NoReturn:
+    """Raise the error with this name that the front end of the core has found, for data of a type."""
+    if "of" in values:
+        values["shapes"] = f"{values.pop('of')} of {dtype}"
+    elif error == "output_rank":
+        values["shapes"] = list_shapes(values.pop("data"), values.pop("indices"))
+    raise make_error(error, op, **values)
+
+
 def list_shapes(data: Coordinates, indices: Coordinates, updates: Coordinates | None = None) -> str:
     """List the shapes of a call, as errors show them."""
     name = "gather_shapes" if updates is None else "scatter_shapes"
@@ -308,6 +317,32 @@ def index_fault(
         allowed=(-size if negative else 0, size - 1),
         hint=hints.word_hint(hint, data_shape[first_axis : first_axis + tuples.shape[-1]], indices.dtype),
     )
+
+
+def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empty: bool) -> NoReturn:
+    """Raise the error about indices of rows of gather_reduce that are out of range."""
+    if negative or only_empty:
+        index_fault(op, "gather", (size,), indices, 0, 0, negative, only_empty)
+    place_fault(op, "indices", indices, size, "table_rows", False)
+
+
+def place_fault(
+    op: str, name: str, values: np.ndarray, size: int, kind: str, negative: bool, **facts: object
+) -> NoReturn:
+    """Raise the error about values outside [0, size-1], or with ``negative`` outside [-size, size-1].
+
+    ``kind`` is the sentence about what the values number. It needs the facts. ``size`` counts the positions between
+    members, and for all other kinds what is numbered.
+    """
+    flat, low = values.reshape(-1), -size if negative else 0
+    bad = concatenate_lines(
+        [np.flatnonzero((flat[part] < low) | (flat[part] > size - 1)) + part.start for part in pieces(flat.size)],
+        np.dtype(np.int64),
+    )
+    if bad.size == 0:
+        raise make_error("changed_indices", op)
+    subject = format_sentence("parts", kind, size=size - 1 if kind == "members" else size, **facts)
+    raise_index_error(op, name, values, bad, subject=subject, axis=None, allowed=(low, size - 1))
 
 
 def raise_index_error(

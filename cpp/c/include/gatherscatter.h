@@ -96,9 +96,10 @@ typedef enum gatherscatter_kernel {
     GATHERSCATTER_SCATTER_UPDATE = 3,   /* data, indices, updates */
     GATHERSCATTER_SCATTER_ELEMENTS = 4, /* data, indices, updates */
     GATHERSCATTER_SCATTER_ND = 5,       /* data, indices, updates */
-    /* data, indices, [offsets], [segment_ids], [weights], [init]. Exactly one of these defines the bags: `offsets`,
-     * `segment_ids`, or `indices` with at least two dimensions. In the last case, the last dimension of `indices` lists
-     * the members of a bag. */
+    /* data, indices, [offsets], [segment_ids], [weights], [init], [indptr]. Exactly one of these defines the bags:
+     * `offsets`, `segment_ids`, `indptr`, or `indices` with at least two dimensions. In the last case, the last
+     * dimension of `indices` lists the members of a bag. `indptr` has the start of each bag, then the number of
+     * members, as in a CSR matrix. `offsets` has only the starts. */
     GATHERSCATTER_GATHER_REDUCE = 6
 } gatherscatter_kernel;
 
@@ -165,7 +166,7 @@ typedef struct gatherscatter_plan gatherscatter_plan;
 /* Checks a call and creates its plan. `inputs` points to `count` tensors in the order of the kernel. Optional inputs at
  * the end can be omitted. On success, *plan is the new plan. On failure, it is NULL.
  *
- * Indices, offsets and segment ids can have any integer type. All other inputs must have the type of data. */
+ * Indices, offsets, segment ids and indptr can have any integer type. All other inputs must have the type of data. */
 GATHERSCATTER_FUNCTION gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* operation,
                                                                        const gatherscatter_tensor* inputs, size_t count,
                                                                        gatherscatter_plan** plan);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -242,6 +243,7 @@ def needs_numbers(data: np.ndarray, updates: np.ndarray | None, reduction: str) 
     return data.dtype.itemsize == 0 or reduction != "none" or other_type
 
 
+@lru_cache(maxsize=256)  # NumPy takes microseconds to make a name
 def element_type(dtype: np.dtype[Any]) -> str:
     """The name of a NumPy dtype in the table of op versions: "float32", "bfloat16", "string", ...
 

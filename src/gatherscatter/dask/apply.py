@@ -14,7 +14,6 @@ from gatherscatter.chunked import Block, Options
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Part, RowsByBlock, route
 from gatherscatter.errors import OpIndexError
-from gatherscatter.functions.gather_reduce import gather_reduce
 
 # Rows and their positions in a chunk of output. None: the rows are the whole chunk.
 TakenRows = tuple[np.ndarray, np.ndarray | None]
@@ -163,7 +162,7 @@ def reduce_chunk(
     if indices is None:
         indices = np.arange(math.prod(shape)).reshape(shape)
         rows = rows.reshape(indices.size, *rows.shape[len(shape) :])
-    return gather_reduce(rows, indices, offsets=offsets, weights=weights, default=default, num_threads=1, **how)
+    return _core.gather_reduce(rows, indices, offsets=offsets, weights=weights, default=default, num_threads=1, **how)
 
 
 def as_rows(block: np.ndarray, move: LazyMovement, rank: int) -> np.ndarray:

@@ -15,13 +15,13 @@ from dask.array.core import normalize_chunks
 from dask.base import compute, tokenize
 from dask.utils import parse_bytes
 
+from gatherscatter._core import gather_reduce as gather_reduce_in_memory
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import Block, Chunks, IndexRule, Options
 from gatherscatter.dask import apply, graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, shape_of, start_of
 from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
-from gatherscatter.functions.gather_reduce import gather_reduce as gather_reduce_in_memory
 from gatherscatter.pieces import pieces
 
 OP = "gather_reduce"
@@ -37,6 +37,7 @@ def gather_reduce(
     *,
     offsets: Any = None,
     segment_ids: Any = None,
+    indptr: Any = None,
     num_segments: int | None = None,
     weights: Any = None,
     reduction: str = "add",
@@ -56,7 +57,7 @@ def gather_reduce(
     Parameters
     ----------
     data, indices, weights : Dask arrays, or arguments of `gatherscatter.gather_reduce`, in any combination
-    offsets, segment_ids : Dask arrays, or arguments of `gatherscatter.gather_reduce`
+    offsets, segment_ids, indptr : Dask arrays, or arguments of `gatherscatter.gather_reduce`
         Dask arrays are computed immediately, because the graph depends on their values. They must fit in memory.
     num_segments, reduction, default, accumulate, mode : see `gatherscatter.gather_reduce`
     plan : {'lazy', 'eager'}
@@ -98,15 +99,23 @@ def gather_reduce(
     gather_reduce_in_memory(empty, np.empty((0, 0), np.int64), default=default, num_threads=num_threads, **how)
     if np.ndim(default):
         default = convert.cast(OP, "default", default, "data", empty)
-    given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids}
-    indices, offsets, segment_ids = (
+    given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    indices, offsets, segment_ids, indptr = (
         None if value is None else inputs.as_indices(OP, value, name) for name, value in given.items()
     )
-    offsets, segment_ids = compute(offsets, segment_ids, traverse=False)  # type: ignore[no-untyped-call]
+    offsets, segment_ids, indptr = compute(offsets, segment_ids, indptr, traverse=False)  # type: ignore[no-untyped-call]
     members = data.shape[:1] if indices is None else indices.shape
     # Bags in the last dim of indices follow from the shape. This only checks that no other bags are given.
     line = members if len(members) == 1 else (0,) * len(members)
-    bags = find_bags(OP, line, indices is not None, offsets, segment_ids, num_segments)
+    bags = find_bags(
+        OP,
+        line,
+        has_indices=indices is not None,
+        offsets=offsets,
+        segment_ids=segment_ids,
+        indptr=indptr,
+        num_segments=num_segments,
+    )
     if weights is not None:
         weights = inputs.as_updates(OP, weights, data, "weights")
         check_members_shape(OP, "weights", weights.shape, members)

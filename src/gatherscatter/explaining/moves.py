@@ -179,10 +179,10 @@ def _list_tree_moves(call: ExplainedCall) -> Iterator[Move]:
 
 
 def is_bad_bag_value(call: ExplainedCall, name: str, value: int) -> bool:
-    """Whether an offset, a segment id or a default_index is out of range. A default_index of -1 is none."""
+    """Whether a number that defines bags, or a default_index, is out of range. A default_index of -1 is none."""
     if name == "default_index":
         return value != -1 and not 0 <= value < len(call.data)
-    return not 0 <= value < (call.members[0] + 1 if name == "offsets" else call.bags_shape[0])
+    return not 0 <= value < (call.bags_shape[0] if name == "segment_ids" else call.members[0] + 1)
 
 
 def _list_bag_moves(call: ExplainedCall) -> Iterator[Move]:

@@ -28,6 +28,7 @@ _BAG_INPUTS = (
     Input("indices", "indices", optional=True),
     Input("offsets", "indices", optional=True),
     Input("segment_ids", "indices", optional=True),
+    Input("indptr", "indices", optional=True),
     Input("num_segments", "scalar", optional=True),
     Input("weights", "data", optional=True),
     Input("default", "data", optional=True),
@@ -54,6 +55,8 @@ def _gather_reduce(attributes: dict[str, Any]) -> OpVersion:
     like = {"offsets": "openvino.EmbeddingBagOffsets", "segment_ids": "openvino.SegmentMax"}
     row = op(next((like[name] for name in like if attributes.get(name) is not None), "openvino.EmbeddingBagPacked"))
     rule = row.shape_rule.replace("emb_table", "data").replace("indices.shape[:1]", "indices.shape[:-1]")
+    if attributes.get("indptr") is not None:
+        rule = "(len(indptr) - 1,) + data.shape[1:]"
     return replace(row, inputs=_BAG_INPUTS, attributes=(Attribute("reduction", "string", "add"),), shape_rule=rule,
                    reduction=None)  # fmt: skip
 

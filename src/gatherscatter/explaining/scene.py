@@ -175,7 +175,7 @@ def _type(array: np.ndarray) -> str:
 def _role(call: ExplainedCall, name: str) -> str:
     roles = {call.name(role): role for role in ("data", "indices", "updates")}
     if call.reduces_bags:
-        roles |= {"offsets": "bags", "segment_ids": "bags", "default_index": "bags"}
+        roles |= {"offsets": "bags", "segment_ids": "bags", "indptr": "bags", "default_index": "bags"}
         roles |= {"per_sample_weights": "weights", "weights": "weights"}
     return "output" if name == "output" else roles.get(name, "other")
 

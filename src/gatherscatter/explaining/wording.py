@@ -205,6 +205,7 @@ REDUCED = {
 }
 BAGS = {
     "offsets": "Each offset says where in the {indices} a bag begins",
+    "indptr": "Each number of indptr, except the last, says where in the {indices} a bag begins",
     "segment_ids": "The segment id at the same place is the number of its bag",
     None: "A bag is a row along the last dimension of indices",
 }

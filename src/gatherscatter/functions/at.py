@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from gatherscatter.errors import OpError, OpIndexError, OpTypeError
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.pieces import convert_dtype
 from gatherscatter.suggestions import suggest_choice
@@ -126,10 +126,12 @@ class Place:
         """
         if out is None and (common := _read_common_key(self._data, self._key)):
             indices, axis = common
-            with _leave_to_long_way("at.get", self._data, self._key):
+            try:
                 if axis is None:
                     return _core.gather_nd(self._data, indices, num_threads=num_threads)
                 return _core.gather(self._data, indices, axis, num_threads=num_threads)
+            except OpError as error:
+                _leave_to_long_way(error, "at.get", self._data, self._key)
         given = self._named_arrays(out=out)
         if converted := to_numpy_arguments("at.get", given):
             return converted.to_caller(
@@ -261,10 +263,12 @@ class Place:
             and (common := _read_common_key(own, self._key))
         ):
             indices, axis = common
-            with _leave_to_long_way(op, own, self._key):
+            try:
                 if axis is None:
                     return _core.scatter_nd(own, indices, values, out=out, **how)
                 return _core.scatter_update(own, indices, values, axis, out=out, **how)
+            except OpError as error:
+                _leave_to_long_way(error, op, own, self._key)
         if converted := to_numpy_arguments(op, self._named_arrays(values=values, out=out)):
             known = converted.values
             return converted.to_caller(_rebuild_place(known)._scatter(op, known["values"], known["out"], **how))
@@ -305,14 +309,22 @@ def _describe(part: Any) -> str:
 def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int | None] | None:
     """Read a common key: the indices, and the axis that they index. The axis is None if the indices are index tuples.
 
-    A common key is an array of integers, perhaps after some ``:``, or several arrays of one dim and one length. For
-    other keys, the result is None, and so it is if data is not a NumPy array of numbers. Then `select` reads the key.
+    A common key is an array or a list of integers, or an array after some ``:``, or several arrays of one dim and one
+    length. For other keys, the result is None, and so it is if data is not a NumPy array of numbers. Then `select`
+    reads the key.
     """
     if not key or type(data) is not np.ndarray or data.dtype.kind not in "iufc":
         return None
     last = key[-1]
+    if type(last) is list and len(key) == 1:
+        try:
+            last = np.asarray(last)
+        except ValueError:  # lists of different lengths
+            return None
     if type(last) is not np.ndarray or last.dtype.kind not in "iu" or last.ndim == 0:
         return None
+    if len(key) == 1:
+        return last, 0
     if all(type(part) is slice and part.start is part.stop is part.step is None for part in key[:-1]):
         return last, len(key) - 1
     for part in key:
@@ -321,19 +333,14 @@ def _read_common_key(data: Any, key: tuple[Any, ...]) -> tuple[np.ndarray, int |
     return np.array(key).T, None
 
 
-@contextmanager
-def _leave_to_long_way(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Iterator[None]:
-    """Suppress errors that the core raises before it writes. The caller then goes on with the general code.
+def _leave_to_long_way(error: OpError, op: str, data: np.ndarray, key: tuple[Any, ...]) -> None:
+    """Handle an error that the core has raised before it wrote. The caller then goes on with the general code.
 
     An index that is out of range raises an error in terms of the key.
     """
-    try:
-        yield
-    except OpIndexError:
+    if isinstance(error, OpIndexError):
         _refuse(select(op, data, key), op, data)
-        raise
-    except (OpTypeError, OpValueError):
-        pass
+        raise error
 
 
 def _rebuild_place(given: dict[str, Any]) -> Place:

@@ -13,9 +13,8 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import make_error
-from gatherscatter.functions.gather_reduce import as_line, check_members_shape, find_bags_by_segments, resolve_in_range
+from gatherscatter.functions.gather_reduce import as_line, check_members_shape, find_bags, resolve_in_range
 from gatherscatter.pieces import make_contiguous
-from gatherscatter.sentences import format_sentence
 
 _OP = "gather_reduce"
 
@@ -73,7 +72,7 @@ def sum_matches(
     row = _as_row_numbers("rows", rows, "keys", key)
     bag = _as_row_numbers("bags", bags, "targets", target)
     check_members_shape(_OP, "bags", bag.shape, row.shape)
-    found = find_bags_by_segments(_OP, bag, len(target))
+    found = find_bags(_OP, bag.shape, segment_ids=bag, num_segments=len(target))
     row = row if found.order is None else _core.gather(row, found.order)
     return _check_made(_core.sum_matches(value, key, target, found.starts, row, num_threads))
 
@@ -139,5 +138,4 @@ def _as_rows(name: str, value: ArrayLike, **others: np.ndarray) -> np.ndarray:
 
 def _as_row_numbers(name: str, value: ArrayLike, of: str, rows: np.ndarray) -> np.ndarray:
     """Convert and check row numbers, as int64."""
-    subject = format_sentence("parts", "rows", array=of, size=len(rows))
-    return resolve_in_range(_OP, name, as_line(_OP, name, value), len(rows), subject)
+    return resolve_in_range(_OP, name, as_line(_OP, name, value), len(rows), "rows", array=of)

@@ -175,7 +175,7 @@ def plan(
     ------
     TypeError, ValueError
         The errors of the call about types, shapes and options. The values of indices are not checked. The values of
-        ``offsets`` and ``segment_ids`` are checked, because they decide how threads divide the bags.
+        ``offsets``, ``indptr`` and ``segment_ids`` are checked, because they decide how threads divide the bags.
 
     >>> import numpy as np, gatherscatter as gs
     >>> print(gs.plan("gather", np.zeros((100, 8))[:, ::2], np.array([3, 1]), num_threads=2))
@@ -259,6 +259,7 @@ def _plan_bags(
     *,
     offsets: ArrayLike | None = None,
     segment_ids: ArrayLike | None = None,
+    indptr: ArrayLike | None = None,
     num_segments: int | None = None,
     weights: ArrayLike | None = None,
     reduction: str = "add",
@@ -269,32 +270,24 @@ def _plan_bags(
     num_threads: int | None = None,
 ) -> CallPlan:
     given: dict[str, Any] = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids,
-                             "weights": weights, "out": out}  # fmt: skip
+                             "indptr": indptr, "weights": weights, "out": out}  # fmt: skip
     if converted := to_numpy_arguments(_BAGS, given):
         given = converted.values
-    call = gather_reduce.prepare_arguments(
-        _BAGS, **given, num_segments=num_segments, reduction=reduction, default=default, accumulate=accumulate,
-        mode=mode,
-    )  # fmt: skip
-    bags = call.bags
-    made = BagRows(len(bags.starts) - 1, int(bags.starts[-1]), math.prod(call.data.shape[1:]))
-    facts = _core.describe_bags(
-        call.data.dtype.newbyteorder("="), made.width, bags.starts, call.weights is not None, reduction, accumulate,
-        mode == "fill", num_threads,
-    )  # fmt: skip
-    later = gather_reduce.find_copies(call)
-    copied = sum(call.made.values()) + sum(later.values())
+    call = gather_reduce.prepare_arguments(_BAGS, **given, reduction=reduction, default=default, accumulate=accumulate)
+    facts = call.describe(_BAGS, num_segments, reduction, accumulate, mode, num_threads=num_threads)
+    made = BagRows(facts["bags"], facts["members"], facts["width"])
+    copied = sum(call.made.values()) + facts["copied_bytes"]
     if out is not None:
-        copied += math.prod(call.shape) * call.data.itemsize
-    scratch = gather_reduce.count_scratch(call, mode, facts["kernel_bytes"])
-    copies = tuple(name for name in (*given, "default") if name in call.made or name in later)
+        copied += facts["result_bytes"]
+    scratch = copied + facts["scratch_bytes"]
+    copies = tuple(name for name in (*given, "default") if name in call.made or facts.get(f"copies_{name}"))
     steps = [
         f"{made.members} members of {made.count} bags name rows of {made.width} elements",
         "the gathered rows are not stored: "
         + ("a few at a time are copied and combined" if facts["gathers_rows"] else "they are reduced in registers"),
         *_copy_steps(copies),
     ]
-    if bags.order is not None:
+    if facts["sorts_members"]:
         steps.append("the members are put in the order of their bags")
     if out is not None:
         steps.append(_APART)

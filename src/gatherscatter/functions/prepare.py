@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import OpTypeError, OpValueError, check_effects, make_error
-from gatherscatter.functions.gather_reduce import check_choices, check_members_shape, check_type, reduce_bags
+from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
@@ -90,6 +90,11 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
     return Prepared(first, dims, rows)
 
 
+def _is_plain(array: Any) -> TypeGuard[np.ndarray]:
+    """Whether an array is one of native numbers."""
+    return type(array) is np.ndarray and array.dtype.kind in "biufc" and array.dtype.isnative
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Checked indices, made by `prepare`. They can be pickled.
@@ -154,6 +159,11 @@ class Prepared:
         ValueError, TypeError
             A shape or type is not valid.
         """
+        if out is None and _is_plain(data) and data.shape[self.axis : self.axis + 1] == self.dims:
+            return _core.apply(  # a short way to the core
+                _OP, "gather", data, self.rows, None, self.axis, 0, "none", True, "step", "clip", True, None,
+                num_threads,
+            )  # fmt: skip
         if type(data) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"data": data, "out": out})):
             return converted.to_caller(self.gather(**converted.values, num_threads=num_threads))  # type: ignore[no-any-return]
         flat = self._merge_indexed_axes("data", data)
@@ -244,14 +254,20 @@ class Prepared:
         result: Any = NotImplemented
         if accumulate == "step" and self._is_grouped(new, "add"):
             result = self._combine(None, new, "add", True, num_threads)
-        if result is NotImplemented:
+        if result is NotImplemented and _is_plain(new):
+            zeros = np.zeros((*before, self.size, *after), new.dtype)
+            result = _core.apply(
+                _OP, "scatter_update", zeros, self.rows, new, self.axis, 0, "add", True, accumulate, "clip", True,
+                None, num_threads,
+            )  # fmt: skip
+        elif result is NotImplemented:
             nothing = np.zeros((), new.dtype) if new.dtype != object else np.array("", object)  # objects are text
             zeros = np.broadcast_to(nothing, (*before, self.size, *after))  # no memory
             result = convert.execute(
                 _OP, "scatter_update", zeros, self.rows, new, axis=self.axis, reduction="add", mode="clip",
                 accumulate=accumulate, num_threads=num_threads,
             )  # fmt: skip
-        return np.asarray(result).reshape(before + self.dims + after)
+        return result if len(self.dims) == 1 else np.asarray(result).reshape(before + self.dims + after)
 
     def reduce(
         self, updates: ArrayLike, reductions: str | Sequence[str], *, num_threads: int | None = None
@@ -345,28 +361,34 @@ class Prepared:
         >>> edges.propagate(np.array([[1.0], [2.0], [4.0]]), [1.0, 0.5, 1.0], transpose=True).ravel()
         array([0. , 5. , 0.5])
         """
-        arrays = {"data": data, "weights": weights}
-        if converted := to_numpy_arguments(_OP, arrays):
+        if len(self.dims) != 2:
+            raise make_error("propagate_pairs", _OP, count=len(self.dims))
+        starts, order, rows = self._neighbours_before if transpose else self._neighbours
+        source = self.dims[0 if transpose else 1]
+        factors: Any = weights
+        if _is_plain(weights) and weights.shape == self.rows.shape:
+            factors = _core.gather(weights.reshape(-1), order)
+        if type(data) is np.ndarray and data.shape[:1] == (source,) and (weights is None or factors is not weights):
+            # a short way to the core
+            made = _core.apply_bags(
+                _OP, data, rows, None, None, starts, None, factors, None, reduction, default, accumulate, "raise",
+                True, False, None, num_threads,
+            )  # fmt: skip
+            if made is not NotImplemented:
+                return made  # type: ignore[no-any-return]
+        if converted := to_numpy_arguments(_OP, {"data": data, "weights": weights}):
             options: dict[str, Any] = {"reduction": reduction, "transpose": transpose, "default": default,
                                        "accumulate": accumulate, "num_threads": num_threads}  # fmt: skip
             return converted.to_caller(self.propagate(**converted.values, **options))  # type: ignore[no-any-return]
-        check_choices(_OP, reduction, accumulate)
-        if len(self.dims) != 2:
-            raise make_error("propagate_pairs", _OP, count=len(self.dims))
-        array = convert.as_array(_OP, "data", data)
-        check_type(_OP, reduction, accumulate, array.dtype)
-        source = self.dims[0 if transpose else 1]
-        if array.shape[:1] != (source,):
-            raise make_error("propagate_rows", _OP, rows=source, shape=array.shape)
-        weight = None if weights is None else convert.cast(_OP, "weights", weights, "data", array)
-        if weight is not None:
-            check_members_shape(_OP, "weights", weight.shape, self.rows.shape)
-        starts, order, rows = self._neighbours_before if transpose else self._neighbours
-        flat = None if weight is None else make_contiguous(weight).reshape(-1)[order]
-        made = reduce_bags(_OP, array, starts, rows, flat, reduction, default, accumulate, "raise", num_threads)
-        if made is None:
-            raise make_error("changed_indices", _OP)
-        return made
+        call = prepare_arguments(
+            _OP, data, rows, indptr=starts, weights=weights, reduction=reduction, default=default, accumulate=accumulate
+        )
+        if len(call.data) != source:
+            raise make_error("propagate_rows", _OP, rows=source, shape=call.data.shape)
+        if call.weights is not None:
+            check_members_shape(_OP, "weights", call.weights.shape, self.rows.shape)
+            call = call._replace(weights=_core.gather(make_contiguous(call.weights).reshape(-1), order))
+        return call.run(_OP, None, reduction, accumulate, "raise", num_threads=num_threads)
 
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

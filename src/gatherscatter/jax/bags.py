@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
+from gatherscatter import _core
 from gatherscatter.arrays import interop
 from gatherscatter.errors import OpIndexError, integer_fault, make_error
 from gatherscatter.functions import bag_gradients
-from gatherscatter.functions.gather_reduce import gather_reduce
-from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately
+from gatherscatter.jax import ffi
+from gatherscatter.jax.calls import Shape, call_back, is_traced, run_immediately, varying_like
 from gatherscatter.pieces import extremes
 
 OP = "gather_reduce"
@@ -45,7 +46,7 @@ class BagReduction:
     num_threads: int | None = None
 
     def on_numpy(self, **arrays: Any) -> np.ndarray:
-        return gather_reduce(**arrays, **vars(self))
+        return _core.gather_reduce(**arrays, **vars(self))
 
     def result(self, arrays: Arrays) -> Any:
         data = arrays["data"]
@@ -56,27 +57,44 @@ class BagReduction:
         if "segment_ids" in arrays:
             assert self.num_segments is not None
             return (self.num_segments,)
+        if "indptr" in arrays:
+            return (arrays["indptr"].shape[0] - 1,)
         bags: Shape = arrays["offsets"].shape if "offsets" in arrays else arrays["indices"].shape[:-1]
         return bags
+
+    def by_ffi(self, arrays: Arrays) -> Any:
+        """Return the result in a traced program, which calls the kernel without Python."""
+        target: Any = jax.ffi.ffi_call(ffi.BAG_TARGET, self.result(arrays))
+        return target(
+            *arrays.values(),
+            op=OP,
+            inputs=",".join(arrays),
+            num_segments=np.int64(-1 if self.num_segments is None else self.num_segments),
+            reduction=self.reduction,
+            accumulate=self.accumulate,
+            mode="skip" if self.mode == "fill" else self.mode,
+            num_threads=np.int64(self.num_threads or 0),
+        )
 
 
 @dataclass(frozen=True)
 class MemberNumbering:
-    """Finds the bag of each member, from ``offsets`` or ``segment_ids``."""
+    """Finds the bag of each member, from ``offsets``, ``indptr`` or ``segment_ids``."""
 
     members: int
     num_segments: int | None
 
     def on_numpy(self, **bags: Any) -> np.ndarray:
         ones = np.ones(self.members, np.int64)
-        counts = gather_reduce(ones, num_segments=self.num_segments, **bags)  # checks the bags
+        counts = _core.gather_reduce(ones, num_segments=self.num_segments, **bags)  # checks the bags
         if "segment_ids" in bags:
             return np.asarray(bags["segment_ids"])
-        return np.repeat(np.arange(len(counts), dtype=_count_type(len(counts))), counts)
+        return np.repeat(np.arange(len(counts), dtype=self.result(bags).dtype), counts)
 
     def result(self, arrays: Arrays) -> Any:
-        by_ids = "segment_ids" in arrays
-        dtype = arrays["segment_ids"].dtype if by_ids else _count_type(arrays["offsets"].shape[0])
+        if "segment_ids" in arrays:
+            return _describe((self.members,), arrays["segment_ids"].dtype)
+        dtype = _count_type(arrays["indptr" if "indptr" in arrays else "offsets"].shape[0])
         return _describe((self.members,), dtype)
 
 
@@ -147,6 +165,8 @@ def run(call: BagCall, arrays: Arrays) -> Any:
 
     @custom_vmap
     def one(arrays: Arrays) -> Any:
+        if isinstance(call, BagReduction) and ffi.is_available():
+            return varying_like(tuple(arrays.values()), call.by_ffi(arrays))
         return call_back(call, call.result(arrays), arrays)
 
     @one.def_vmap
@@ -166,7 +186,7 @@ _MEMBERS = frozenset(("indices", "weights"))
 
 def _is_one_call(batched: frozenset[str], arrays: Arrays) -> bool:
     """Whether all entries of a batch take rows from the same data, and bags are the last dim of indices."""
-    return batched <= _MEMBERS and not arrays.keys() & {"offsets", "segment_ids"}
+    return batched <= _MEMBERS and not arrays.keys() & {"offsets", "segment_ids", "indptr"}
 
 
 def normalise(call: BagReduction, arrays: Arrays) -> BagReduction:
@@ -190,8 +210,12 @@ def _check(call: BagReduction, arrays: Arrays) -> None:
     none = np.empty((0, 1), np.int32)
     replace(call, num_segments=None).on_numpy(data=rows, indices=none, **_zeros(default))
     bags = {name: array for name, array in arrays.items() if name not in ("data", "default")}
+    values = _zeros(bags)
+    if "indptr" in values and values["indptr"].shape[:1] > (0,):
+        values["indptr"] = values["indptr"].copy()
+        values["indptr"][-1] = (values | {"data": data})["indices" if "indices" in values else "data"].shape[0]
     with suppress(OpIndexError):  # zeros can be out of range where the values are not
-        call.on_numpy(data=np.empty((data.shape[0], 0), data.dtype), **_zeros(bags))
+        call.on_numpy(data=np.empty((data.shape[0], 0), data.dtype), **values)
 
 
 def _zeros(arrays: Arrays) -> Arrays:

@@ -110,7 +110,7 @@ def execute(call: TracedCall, data: Any, indices: Any, *updates: Any) -> Any:
     slots = call.slots(*(array.shape for array in arrays))
     traced = jax.ShapeDtypeStruct(data.shape if updates else slots, data.dtype)  # type: ignore[no-untyped-call]
     if ffi.is_available():
-        return _varying_like(arrays, _by_ffi(call, traced, arrays))
+        return varying_like(arrays, _by_ffi(call, traced, arrays))
     return call_back(call, traced, _name_inputs(arrays))
 
 
@@ -133,7 +133,7 @@ def _by_ffi(call: TracedCall, result: Any, arrays: tuple[Any, ...]) -> Any:
     )
 
 
-def _varying_like(arrays: tuple[Any, ...], result: Any) -> Any:
+def varying_like(arrays: tuple[Any, ...], result: Any) -> Any:
     """Mark the result as varying over the mesh axes over which any array varies, within `jax.shard_map`."""
     axes = frozenset[str]().union(*map(_find_varying_axes, arrays)) - _find_varying_axes(result)
     return jax.lax.pcast(result, tuple(axes), to="varying") if axes else result
@@ -163,7 +163,7 @@ def run_immediately(op: str, on_numpy: Callable[..., np.ndarray], arrays: dict[s
 
 def call_back(call: Any, result: Any, arrays: dict[str, Any]) -> Any:
     """Return the result of ``call.on_numpy`` in a traced program, which will call back into Python."""
-    return _varying_like(tuple(arrays.values()), jax.pure_callback(_Callback(call), result, arrays))
+    return varying_like(tuple(arrays.values()), jax.pure_callback(_Callback(call), result, arrays))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Register the kernels as a target of ``jax.ffi``, if the core was built with it."""
+"""Register the kernels as targets of ``jax.ffi``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import jax
 
 from gatherscatter import _core
 
-TARGET = "gatherscatter"
+TARGET, BAG_TARGET = "gatherscatter", "gatherscatter_bags"
+"""The targets: gathers and scatters, and gather_reduce."""
+
+_SYMBOLS = {TARGET: "gatherscatter_jax", BAG_TARGET: "gatherscatter_jax_bags"}  # of jax_ffi.cpp
 
 
 @cache
@@ -20,9 +23,7 @@ def is_available() -> bool:
     fault = _register()
     if fault:
         warnings.warn(
-            f"{fault}: every call in a compiled JAX program goes through Python (jax.pure_callback), which is slow. "
-            "Build gatherscatter in the environment of this JAX: pip install --no-build-isolation, or with "
-            "GATHERSCATTER_JAX=1 set",
+            f"{fault}: every call in a compiled JAX program goes through Python (jax.pure_callback), which is slow",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -31,14 +32,14 @@ def is_available() -> bool:
 
 def _register() -> str:
     """Register the kernels with JAX. Return the reason if that is not possible."""
-    handler = getattr(ctypes.CDLL(_core.__file__), "gatherscatter_jax", None)
-    if handler is None:
-        return "gatherscatter was built without jax.ffi"
     if os.environ.get("GATHERSCATTER_JAX_FFI") == "0":
         return "GATHERSCATTER_JAX_FFI=0 switches jax.ffi off for gatherscatter"
+    library = ctypes.CDLL(_core.__file__)
+    jax.local_devices(backend="cpu")  # a backend that starts later would fail, if it refused a target
     try:
-        capsule = jax.ffi.pycapsule(handler)  # type: ignore[no-untyped-call]
-        jax.ffi.register_ffi_target(TARGET, capsule, platform="cpu")
+        for target, symbol in _SYMBOLS.items():
+            capsule = jax.ffi.pycapsule(getattr(library, symbol))  # type: ignore[no-untyped-call]
+            jax.ffi.register_ffi_target(target, capsule, platform="cpu")
     except RuntimeError as error:
-        return f"gatherscatter was built for a newer JAX ({error})"
+        return f"this version of JAX refuses the kernels of gatherscatter ({error})"
     return ""

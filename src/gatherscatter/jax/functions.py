@@ -272,6 +272,7 @@ def gather_reduce(
     *,
     offsets: Any = None,
     segment_ids: Any = None,
+    indptr: Any = None,
     num_segments: int | None = None,
     weights: Any = None,
     reduction: str = "add",
@@ -282,13 +283,14 @@ def gather_reduce(
 ) -> jax.Array:
     """Gather rows and reduce the rows of each bag to one row, as `gatherscatter.gather_reduce` does.
 
-    Arguments and errors are the same, except that there is no ``out``. Compiled programs call back into Python
-    (`jax.pure_callback`), with or without ``jax.ffi``. A callback takes about 0.1 ms and copies the arrays. The
-    gathered rows are not stored.
+    Arguments and errors are the same, except that there is no ``out``. The gathered rows are not stored. In compiled
+    programs, some gradients call back into Python (`jax.pure_callback`). A callback takes about 0.1 ms and copies the
+    arrays.
 
     Parameters
     ----------
-    data, indices, offsets, segment_ids, reduction, accumulate, mode, num_threads : see `gatherscatter.gather_reduce`
+    data, indices, offsets, segment_ids, indptr, reduction, accumulate, mode, num_threads
+        See `gatherscatter.gather_reduce`.
         Members that are equal to a 'min' or 'max' share its gradient equally. With mode='fill', an index out of range
         has no gradient.
     num_segments : int >= 0, optional
@@ -328,7 +330,7 @@ def gather_reduce(
         arrays["weights"] = inputs.as_updates(op, weights, arrays["data"], "weights")
     if not (type(default) is int and default == 0):  # False also equals 0
         arrays["default"] = inputs.as_updates(op, default, arrays["data"], "default")
-    members = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids}
+    members = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
     traced = is_traced(*arrays.values(), *jax.tree.leaves(members))
     arrays |= {name: inputs.as_indices(op, value, traced, name) for name, value in members.items() if value is not None}
     call = BagReduction(num_segments, reduction, accumulate, mode, num_threads)

@@ -299,7 +299,7 @@ class _Members:
         self.bags = math.prod(call.bags(arrays))
         self.rows = arrays["data"].shape[0]
         self.indices = arrays["indices"] if "indices" in arrays else jnp.arange(self.rows)
-        given = {name: array for name, array in arrays.items() if name in ("offsets", "segment_ids")}
+        given = {name: array for name, array in arrays.items() if name in ("offsets", "segment_ids", "indptr")}
         if given:
             self.bag_of = bags.run(MemberNumbering(self.indices.shape[0], call.num_segments), given)
         else:

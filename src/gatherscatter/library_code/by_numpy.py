@@ -109,8 +109,9 @@ def _plain_bags(call: LibraryCall) -> list[str]:
         return [*rows, f"{result} = rows.{'mean' if call.reduction == 'mean' else 'sum'}(axis=1, dtype={data}.dtype)"]
     call.require(call.reduction != "mean", "no ufunc gives a mean")
     ufunc = UFUNCS[call.reduction]
-    if call.bag_input == "offsets":
-        return [*rows, f"{result} = np.{ufunc}.reduceat(rows, offsets, axis=0, dtype={data}.dtype)"]
+    if call.bag_input in ("offsets", "indptr"):
+        offsets = "offsets" if call.bag_input == "offsets" else "indptr[:-1]"
+        return [*rows, f"{result} = np.{ufunc}.reduceat(rows, {offsets}, axis=0, dtype={data}.dtype)"]
     call.require(call.reduction != "max" or call.fill_mode == "LOWEST", "no maximum gives zeros for no rows")
     default = bag_default(call, _lowest(call))
     return [

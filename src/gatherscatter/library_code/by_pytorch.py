@@ -223,6 +223,8 @@ def _prepare_members(call: LibraryCall) -> list[str]:
     signed = ".long()" if call.arrays[call.bag_input].dtype.name not in ("int32", "int64") else ""
     if call.bag_input == "segment_ids":
         return [*lines, f"bags = segment_ids{signed}"]
+    if call.bag_input == "indptr":
+        return [*lines, f"bags = torch.repeat_interleave(torch.diff(indptr{signed}))"]
     ends = f"append=offsets{signed}.new_tensor([{member_count(call)}])"
     return [*lines, f"bags = torch.repeat_interleave(torch.diff(offsets{signed}, {ends}))"]
 
@@ -265,7 +267,7 @@ def _plain_bags(call: LibraryCall) -> list[str]:
     call.require(call.default_row is None, "PyTorch has no rows for empty bags")
     if call.bag_input != "segment_ids":
         call.require(call.rank == 2, "embedding_bag takes tables of two dimensions")
-        offsets = ", offsets" if call.bag_input else ""
+        offsets = {None: "", "offsets": ", offsets", "indptr": ", indptr, include_last_offset=True"}[call.bag_input]
         weights = f", per_sample_weights={call.weights_input}" if call.weights_input else ""
         mode = "mean" if call.reduction == "mean" else "sum"
         return [f'{result} = torch.nn.functional.embedding_bag(indices, {data}{offsets}, mode="{mode}"{weights})']

@@ -153,13 +153,15 @@ def _bags(call: LibraryCall) -> str:
         return "segment_ids"
     if call.bag_input is None:
         return f"tf.repeat(tf.range({bag_count(call)}), indices.shape[-1])"
+    if call.bag_input == "indptr":
+        return "tf.repeat(tf.range(len(indptr) - 1), indptr[1:] - indptr[:-1])"
     return f"tf.repeat(tf.range(len(offsets)), tf.concat([offsets[1:], [{member_count(call)}]], 0) - offsets)"
 
 
 def _plain_bags(call: LibraryCall) -> list[str]:
     """Code with reduce_sum and reduce_mean along an axis, unsorted_segment_sum and unsorted_segment_max."""
     result = call.result_name
-    call.require(call.bag_input != "offsets", "TensorFlow has no bags by offsets")
+    call.require(call.bag_input not in ("offsets", "indptr"), "TensorFlow has no bags by offsets")
     call.require(call.default_row is None, "TensorFlow has no rows for empty bags")
     lines = weighted_rows(call, _TAKE)
     if call.bag_input is None:

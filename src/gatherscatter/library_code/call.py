@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from gatherscatter import _core
 from gatherscatter.arrays.convert import element_type, number_elements
-from gatherscatter.functions.gather_reduce import (
-    Bags,
-    find_bags_by_offsets,
-    find_bags_by_rows,
-    find_bags_by_segments,
-)
+from gatherscatter.functions.gather_reduce import Bags, find_bags
 from gatherscatter.specs.table import OpVersion
 
 HALVES = ("float16", "bfloat16")
@@ -94,7 +90,7 @@ class LibraryCall:
     @property
     def bag_input(self) -> str | None:
         """The input that defines the members of a bag. None if each row of indices is a bag."""
-        return next((name for name in ("offsets", "segment_ids") if name in self.arrays), None)
+        return next((name for name in ("offsets", "segment_ids", "indptr") if name in self.arrays), None)
 
     @property
     def weights_input(self) -> str | None:
@@ -113,6 +109,8 @@ class LibraryCall:
             return self.members[:-1]
         if self.bag_input == "offsets":
             return self.arrays["offsets"].shape
+        if self.bag_input == "indptr":
+            return (self.arrays["indptr"].size - 1,)
         if "num_segments" in self.arrays:
             return (int(self.arrays["num_segments"].reshape(())[()]),)
         ids = self.arrays["segment_ids"]
@@ -125,14 +123,14 @@ class LibraryCall:
         Raises
         ------
         IndexError
-            An offset or a segment id is out of range.
+            An offset, a segment id or a number of indptr is out of range.
         """
         if self.bag_input is None:
-            return find_bags_by_rows(self.members)
-        numbers = self.arrays[self.bag_input]
-        if self.bag_input == "offsets":
-            return find_bags_by_offsets(self.op, numbers, self.members[0])
-        return find_bags_by_segments(self.op, numbers, self.bags_shape[0])
+            return find_bags(self.op, self.members)
+        numbers: dict[str, Any] = {self.bag_input: self.arrays[self.bag_input]}
+        count = self.bags_shape[0] if self.bag_input == "segment_ids" else None
+        rules = self.op.startswith("openvino.")
+        return find_bags(self.op, self.members, **numbers, num_segments=count, embedding_rules=rules)
 
     @property
     def empty_bags(self) -> np.ndarray:

@@ -98,6 +98,8 @@ def bag_count(call: LibraryCall, greatest: str = "segment_ids.max()") -> str:
     """The number of bags."""
     if call.bag_input == "offsets":
         return "len(offsets)"
+    if call.bag_input == "indptr":
+        return "len(indptr) - 1"
     if call.bag_input is None:
         return "len(indices)" if len(call.members) == 2 else str(math.prod(call.bags_shape))
     if "num_segments" in call.arrays:
@@ -112,6 +114,8 @@ def bags_by_repeat(call: LibraryCall, library: str) -> str:
     signed = ".astype(int)" if call.arrays[call.bag_input].dtype.name not in ("int32", "int64") else ""
     if call.bag_input == "segment_ids":
         return f"bags = segment_ids{signed}"
+    if call.bag_input == "indptr":
+        return f"bags = {library}.repeat({library}.arange(len(indptr) - 1), {library}.diff(indptr{signed}))"
     lengths = f"{library}.diff(offsets{signed}, append={member_count(call)})"
     return f"bags = {library}.repeat({library}.arange(len(offsets)), {lengths})"
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.functions.gather_reduce import add_zero, check_type, find_bags_by_rows, reduce_members, reduce_onto
+from gatherscatter.functions.gather_reduce import BagArguments, check_type
 from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp, LabelledNode
 from gatherscatter.onnx.graph import find_reads
 from gatherscatter.pieces import PIECE, pieces
@@ -172,9 +172,16 @@ def _scatter(
         of_rows = values["axis"] in (0, -init.ndim) and len(members) == 1 and indices.shape == updates.shape
         line = _find_line(indices) if of_rows else None
     targets = None if line is None else _resolve(node, line, len(init))
-    if targets is None:
+    if not (init.dtype.isnative and data.dtype.isnative):
         return None
-    return reduce_onto(node.row.name, init, data, rows, targets, reduction, accumulate)
+    if targets is None or len(init) > len(targets):  # a copy of init is faster than bags of one row each
+        return None
+    call = _bag_call(data, rows, segment_ids=targets)
+    return call.run(node.row.name, None, reduction, accumulate, "raise", init=init)
+
+
+def _bag_call(data: np.ndarray, rows: np.ndarray, segment_ids: np.ndarray | None = None) -> BagArguments:
+    return BagArguments(data, rows, None, segment_ids, None, None, default=0, out=None, dtype=data.dtype, made={})
 
 
 def _reduce(
@@ -195,10 +202,11 @@ def _reduce(
     if members[-1] == 0 or math.prod(data.shape[1:]) < 2 or data.dtype.kind in without_proof:
         return None
     check_type(node.op_type, reduction, "step", data.dtype)
-    result = reduce_members(node.op_type, data, rows, find_bags_by_rows(members), None, reduction, 0, "step")
-    if result is None:
-        return None
-    return add_zero(np.expand_dims(result, last) if node.keepdims else result)
+    result = _bag_call(data, rows.reshape(members)).run(node.op_type, None, reduction, "step", "raise")
+    flat = result.reshape(-1)
+    for part in pieces(len(flat)):  # -0.0 becomes 0.0, as in a sum that begins with 0
+        np.add(flat[part], np.zeros((), flat.dtype), out=flat[part])
+    return np.expand_dims(result, last) if node.keepdims else result
 
 
 def _attributes(node: EvaluatorOp) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import operator
 import reprlib
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,26 +63,89 @@ def call(
     IndexError
         An index is out of range. The message names its position.
     """
-    if any(type(value) is not np.ndarray for value in inputs):
+    key = _find_key(row, inputs, attributes, accumulate)
+    if key is None:
         named = name_inputs(row, inputs)
         if lazy := lazy_function(row.name, named, "op version"):
             return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
         if converted := to_numpy_arguments(row.name, named):
             result = call(row, tuple(converted.values.values()), attributes, accumulate)
             return converted.to_caller(result)  # type: ignore[no-any-return]
+    elif (run := _known_calls.get(key)) is not None:
+        return run(*inputs)
     arrays, values = check_inputs(row, inputs, attributes)
     warn_if_deprecated(row)
-    if row.kernel == "tensor_scatter":
-        return tensor_scatter.run(row.name, *arrays, **values)
-    if row.kernel == "gather_tree":
-        return gather_tree.run(row.name, *arrays)
-    if row.kernel == "gather_reduce":
-        return bags.run(
-            row.name, name_inputs(row, arrays), values, *choose_reduction(row, arrays[0], values, accumulate)
-        )
-    inner, keywords = kernel_arguments(row, arrays, values, accumulate)
-    result = convert.execute(row.name, row.kernel, *inner, **keywords)
-    return result if row.finish is None else row.finish(tuple(inner), values, result)
+    run = _make_run(row, arrays, values, accumulate)
+    if key is not None and not row.deprecated and all(map(_is_plain, inputs)):
+        if len(_known_calls) >= _MOST_KNOWN_CALLS:
+            _known_calls.clear()
+        _known_calls[key] = run
+    return run(*arrays)
+
+
+# The functions that run calls whose types and attributes were checked before, by what `_find_key` returns.
+_known_calls: dict[tuple[Any, ...], Callable[..., np.ndarray]] = {}
+_MOST_KNOWN_CALLS = 1024
+_VALUE_TYPES = {int, bool, str}
+
+
+def _find_key(
+    row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any], accumulate: str | None
+) -> tuple[Any, ...] | None:
+    """Return what determines all checks that do not depend on shapes and values. None: an argument is unusual."""
+    key: list[Any] = [row.name, accumulate]
+    for value in inputs:
+        if type(value) is np.ndarray:
+            key.append(value.dtype)
+        elif value is None:
+            key.append(None)
+        else:
+            return None
+    for name, value in attributes.items():
+        if type(value) not in _VALUE_TYPES:  # 1.0 equals 1, but is no integer
+            return None
+        key += name, value
+    return tuple(key) if accumulate is None or type(accumulate) is str else None
+
+
+def _is_plain(array: Any) -> bool:
+    """Whether the kernels accept elements of this type, and their values need no check."""
+    return array is None or (array.dtype.isnative and array.dtype.kind not in "OSTU")
+
+
+def _make_run(
+    row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None
+) -> Callable[..., np.ndarray]:
+    """Make the function that runs a call, and others with arrays of these types. The types are checked."""
+    name, kernel = row.name, row.kernel
+    if kernel == "tensor_scatter":
+        return partial(tensor_scatter.run, name, **values)
+    if kernel == "gather_tree":
+        return partial(gather_tree.run, name)
+    if kernel == "gather_reduce":
+        reduction, accumulate = choose_reduction(row, arrays[0], values, accumulate)
+        return bags.make_run(row, arrays[0].dtype, values, reduction, accumulate)
+    options, given_axis = _kernel_options(row, arrays[0], values, accumulate), values.get("axis", 0)
+    if not all(map(_is_plain, arrays)):
+
+        def run_any(*inputs: np.ndarray) -> np.ndarray:
+            inner, axis = _resolve_axis(row, inputs, given_axis)
+            result = convert.execute(name, kernel, *inner, axis=axis, **options)
+            return result if row.finish is None else row.finish(inner, values, result)
+
+        return run_any
+    apply, arguments = _core.apply, (*options.values(), None, None)  # in the order of `apply`, with out and num_threads
+
+    def run(data: np.ndarray, indices: np.ndarray, updates: np.ndarray | None = None) -> np.ndarray:
+        return apply(name, kernel, data, indices, updates, given_axis, *arguments)
+
+    def run_version(*inputs: np.ndarray) -> np.ndarray:
+        inner, axis = _resolve_axis(row, inputs, given_axis)
+        result = apply(name, kernel, inner[0], inner[1], inner[2] if len(inner) > 2 else None, axis, *arguments)
+        return result if row.finish is None else row.finish(inner, values, result)
+
+    has_quirks = row.inputs[-1].kind == "axis" or row.prepare is not None or row.finish is not None
+    return run_version if has_quirks else run
 
 
 def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
@@ -106,23 +170,32 @@ def kernel_arguments(
     row: OpVersion, arrays: list[Any], values: dict[str, Any], accumulate: str | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the arrays and keywords for the kernel of a version."""
-    reduction, accumulate = choose_reduction(row, arrays[0], values, accumulate)
-    axis = values.get("axis", 0)
-    if row.inputs[-1].kind == "axis":
-        axis = bags.read_scalar(row.name, "axis", arrays.pop())
-    rank = arrays[0].ndim
-    if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
-        arrays = list(row.prepare(row.name, tuple(arrays), axis % rank))
-    keywords = {
-        "axis": axis,
+    options = _kernel_options(row, arrays[0], values, accumulate)
+    inner, axis = _resolve_axis(row, tuple(arrays), values.get("axis", 0))
+    return list(inner), {"axis": axis, **options}
+
+
+def _kernel_options(row: OpVersion, data: np.ndarray, values: dict[str, Any], accumulate: str | None) -> dict[str, Any]:
+    """Return the keywords for the kernel of a version, except the axis."""
+    reduction, accumulate = choose_reduction(row, data, values, accumulate)
+    return {
         "batch_dims": values.get("batch_dims", 0),
         "reduction": reduction,
         "include_self": values.get("use_init_val", values.get("include_self", True)),
+        "accumulate": accumulate,
         "mode": values.get("mode", "fill" if row.index_range == "zeros" else "raise"),
         "negative": row.index_range != "nonnegative",
-        "accumulate": accumulate,
     }
-    return arrays, keywords
+
+
+def _resolve_axis(row: OpVersion, arrays: tuple[Any, ...], axis: int) -> tuple[tuple[Any, ...], int]:
+    """Return the arrays for the kernel, and the axis, which can be the last input."""
+    if row.inputs[-1].kind == "axis":
+        axis, arrays = bags.read_scalar(row.name, "axis", arrays[-1]), arrays[:-1]
+    rank = arrays[0].ndim
+    if row.prepare is not None and -rank <= axis < rank:  # the planner refuses any other axis
+        arrays = row.prepare(row.name, arrays, axis % rank)
+    return arrays, axis
 
 
 def name_inputs(row: OpVersion, inputs: Iterable[Any]) -> dict[str, Any]:
@@ -270,13 +343,21 @@ def make_domain_functions(domain: str) -> dict[str, Callable[..., np.ndarray]]:
 def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
     newest = rows[-1]
     input_names = [known.name for known in newest.inputs]
+    names = frozenset(input_names)
     reduces = has_reductions(rows)
+    versions: dict[int | None, OpVersion] = {None: newest}
 
     def function(*inputs: ArrayLike | None, opset: int | None = None, **options: Any) -> np.ndarray:
-        row = newest if opset is None else _find_version(newest, opset)
-        by_name = {name: options.pop(name) for name in input_names if name in options}
+        row = versions.get(opset) if opset is None or type(opset) is int else None
+        if row is None:
+            row = _find_version(newest, opset)  # type: ignore[arg-type]  # an opset of None is known
+            if len(versions) < _MOST_KNOWN_CALLS:  # opsets can be any numbers
+                versions[int(opset)] = row  # type: ignore[arg-type]
         accumulate = options.pop("accumulate", None) if reduces else None
-        return call(row, tuple(_order_inputs(row, inputs, by_name)), options, accumulate)
+        if options and not names.isdisjoint(options):
+            by_name = {name: options.pop(name) for name in input_names if name in options}
+            inputs = tuple(_order_inputs(row, inputs, by_name))
+        return call(row, inputs, options, accumulate)
 
     function.__name__ = newest.op_type
     function.__qualname__ = newest.op_type

@@ -15,8 +15,6 @@ import numpy as np
 from gatherscatter.arrays import convert
 from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_reduce
-from gatherscatter.functions.gather_reduce import BagArguments
-from gatherscatter.sentences import format_sentence
 from gatherscatter.specs import table
 from gatherscatter.specs.calls import call, check_inputs, has_reductions, name_inputs
 from gatherscatter.specs.rows import DOMAIN, OWN_ROWS
@@ -93,53 +91,14 @@ def run(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> 
 def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
     arrays, values = check_inputs(row, inputs, attributes)
     given: dict[str, Any] = dict.fromkeys(known.name for known in row.inputs) | name_inputs(row, arrays)
-    init, segment_ids = given.pop("init"), given["segment_ids"]
+    init = given.pop("init")
     num_segments = None if values["num_segments"] == -1 else values["num_segments"]
     if num_segments is not None and num_segments < 0:
         raise make_error("num_segments", row.name, value=num_segments)
-    if init is not None and init.ndim == 0:
-        raise make_error("no_rows", row.name, input="init")
-    if init is not None and segment_ids is not None:  # they are indices of a scatter, and may count from the end
-        num_segments, ids = len(init), gather_reduce.as_line(row.name, "segment_ids", segment_ids)
-        subject = format_sentence("parts", "segments", size=len(init))
-        resolve = gather_reduce.resolve_in_range
-        given["segment_ids"] = resolve(row.name, "segment_ids", ids, len(init), subject, negative=True)
     reduction, accumulate, mode = values["reduction"], values["accumulate"], values["mode"]
-    checked = gather_reduce.prepare_arguments(
-        row.name, **given, num_segments=num_segments, reduction=reduction, default=0, accumulate=accumulate, mode=mode,
-        out=None,
-    )  # fmt: skip
-    if init is None:
-        result = gather_reduce.reduce_call(row.name, checked, reduction, accumulate, mode)
-    else:
-        result = _reduce_onto(row.name, init, checked, reduction, accumulate, mode)
-    keeps = values["keepdims"] and len(checked.bags.shape) == given["indices"].ndim - 1
-    return np.expand_dims(result, len(checked.bags.shape)) if keeps else result
-
-
-def _reduce_onto(
-    op: str, init: np.ndarray, checked: BagArguments, reduction: str, accumulate: str, mode: str
-) -> np.ndarray:
-    """Reduce the bags to the rows of ``init``. Each row of ``init`` is the first member of its bag."""
-    data, bags = checked.data, checked.bags
-    assert checked.indices is not None
-    if init.shape != checked.shape:
-        raise make_error("init_shape", op, shape=init.shape, result=checked.shape)
-    rows = gather_reduce.resolve_rows(op, data, checked.indices, mode)
-    count = len(bags.starts) - 1
-    targets = np.repeat(np.arange(count), np.diff(bags.starts))
-    if bags.order is not None:
-        sorted_targets, targets = targets, np.empty_like(targets)
-        targets[bags.order] = sorted_targets
-    flat = init.reshape(count, *data.shape[1:])
-    result = None
-    if checked.weights is None and mode != "fill":
-        result = gather_reduce.reduce_onto(op, flat, data, rows, targets, reduction, accumulate)
-    if result is None:  # gather, multiply and scatter
-        weights = None if checked.weights is None else checked.weights.reshape(-1)
-        alone = gather_reduce.find_bags_by_rows((len(rows), 1))
-        members = gather_reduce.reduce_members(op, data, rows, alone, weights, "add", 0, "step", mode=mode)
-        result = convert.execute(
-            op, "scatter_update", flat, targets, members, reduction=reduction, accumulate=accumulate
-        )
-    return result.reshape(init.shape)
+    call = gather_reduce.prepare_arguments(row.name, **given, reduction=reduction, accumulate=accumulate)
+    first = None if init is None else convert.native(init)
+    result = call.run(row.name, num_segments, reduction, accumulate, mode, init=first)
+    bags = result.ndim - call.data.ndim + 1
+    keeps = values["keepdims"] and bags == given["indices"].ndim - 1
+    return np.expand_dims(result, bags) if keeps else result

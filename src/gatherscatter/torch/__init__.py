@@ -67,8 +67,7 @@ def gather(
     tensor([[1., 1.],
             [2., 2.]])
     """
-    options = {"axis": axis, "batch_dims": batch_dims, "mode": mode, "num_threads": num_threads}
-    return _gather("gather", data, indices, out, options)
+    return _gather("gather", data, indices, out, mode, num_threads, axis=axis, batch_dims=batch_dims)
 
 
 @with_keyword_advice
@@ -88,7 +87,7 @@ def gather_elements(
     tensor([[2.],
             [3.]])
     """
-    return _gather("gather_elements", data, indices, out, {"axis": axis, "mode": mode, "num_threads": num_threads})
+    return _gather("gather_elements", data, indices, out, mode, num_threads, axis=axis)
 
 
 @with_keyword_advice
@@ -107,8 +106,7 @@ def gather_nd(
     >>> gst.gather_nd(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), [[0, 1], [1, -1]])
     tensor([2., 4.])
     """
-    options = {"batch_dims": batch_dims, "mode": mode, "num_threads": num_threads}
-    return _gather("gather_nd", data, indices, out, options)
+    return _gather("gather_nd", data, indices, out, mode, num_threads, batch_dims=batch_dims)
 
 
 @with_keyword_advice
@@ -203,6 +201,7 @@ def gather_reduce(
     *,
     offsets: Any = None,
     segment_ids: Any = None,
+    indptr: Any = None,
     num_segments: int | None = None,
     weights: Any = None,
     reduction: str = "add",
@@ -229,10 +228,22 @@ def gather_reduce(
             [0.5000, 0.5000],
             [7.0000, 7.0000]])
     """
+    made = bags.call_directly(
+        data, indices, offsets, segment_ids, weights, indptr, num_segments, reduction, default, accumulate, mode,
+        num_threads,
+    )  # fmt: skip
+    if made is not None:
+        return made
     default = default.item() if isinstance(default, np.generic) else default
     if not isinstance(default, int | float | complex):
         raise make_error("default_number", "gather_reduce", value=default)
-    given = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
+    given = {
+        "indices": indices,
+        "offsets": offsets,
+        "segment_ids": segment_ids,
+        "weights": weights,
+        "indptr": indptr,
+    }
     return bags.gather_reduce(
         _tensor("gather_reduce", "data", data),
         **{name: None if value is None else _tensor("gather_reduce", name, value) for name, value in given.items()},
@@ -257,10 +268,16 @@ def _collect_scatter_options(
     }
 
 
-def _gather(name: str, data: Tensor, indices: Any, out: Tensor | None, options: dict[str, Any]) -> Tensor:
+def _gather(
+    name: str, data: Tensor, indices: Any, out: Tensor | None, mode: str, num_threads: int | None, **places: Any
+) -> Tensor:
     if out is not None:
-        return getattr(_core, name)(data, indices, out=out, **options)  # type: ignore[no-any-return]
-    return functions.gather(name, _tensor(name, "data", data), _tensor(name, "indices", indices), **options)
+        return getattr(_core, name)(data, indices, out=out, mode=mode, num_threads=num_threads, **places)  # type: ignore[no-any-return]
+    made = functions.call_directly(name, data, indices, None, mode=mode, num_threads=num_threads, **places)
+    if made is not None:
+        return made
+    tensors = _tensor(name, "data", data), _tensor(name, "indices", indices)
+    return functions.gather(name, *tensors, mode=mode, num_threads=num_threads, **places)
 
 
 def _scatter(
@@ -268,13 +285,15 @@ def _scatter(
 ) -> Tensor:
     if out is not None:
         return getattr(_core, name)(data, indices, updates, out=out, **options)  # type: ignore[no-any-return]
+    if updates is not None and (made := functions.call_directly(name, data, indices, updates, **options)) is not None:
+        return made
     check_effects(name, options["reduction"], options["include_self"], options["accumulate"])
     given = {"data": data, "indices": indices, "updates": updates}
     tensors = (_tensor(name, each, value) for each, value in given.items())
     return functions.scatter(name, *tensors, **options)
 
 
-_INDEX_INPUTS = ("indices", "offsets", "segment_ids")
+_INDEX_INPUTS = ("indices", "offsets", "segment_ids", "indptr")
 
 
 def _tensor(op: str, name: str, value: Any) -> Tensor:

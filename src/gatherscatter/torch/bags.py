@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from gatherscatter import _core
 from gatherscatter.errors import make_error
 from gatherscatter.functions import bag_gradients
-from gatherscatter.functions import gather_reduce as array_function
 from gatherscatter.torch import batching, functions
 from gatherscatter.torch.gradients import FORMULAS, GradientInputs, divide_by_counts
 from gatherscatter.torch.library import check_devices, define, operator
@@ -26,14 +26,6 @@ from gatherscatter.torch.matches import differentiate_extremum_of_bags
 _OP = "gather_reduce"
 _DOT = "dot_rows"
 _NONLINEAR = ("mul", "min", "max")
-_DEFAULTS = {
-    "num_segments": None,
-    "reduction": "add",
-    "default": 0,
-    "accumulate": "step",
-    "mode": "raise",
-    "num_threads": None,
-}
 
 
 def gather_reduce(
@@ -42,17 +34,63 @@ def gather_reduce(
     offsets: Tensor | None = None,
     segment_ids: Tensor | None = None,
     weights: Tensor | None = None,
-    **options: Any,
+    indptr: Tensor | None = None,
+    *,
+    num_segments: int | None = None,
+    reduction: str = "add",
+    default: complex = 0,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: int | None = None,
 ) -> Tensor:
     """Call the operator."""
-    inputs = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "weights": weights}
-    return functions.call(_GatherReduce, _OP, inputs, _DEFAULTS | options)
+    made = call_directly(
+        data, indices, offsets, segment_ids, weights, indptr, num_segments, reduction, default, accumulate, mode,
+        num_threads,
+    )  # fmt: skip
+    if made is not None:
+        return made
+    inputs = {
+        "data": data,
+        "indices": indices,
+        "offsets": offsets,
+        "segment_ids": segment_ids,
+        "weights": weights,
+        "indptr": indptr,
+    }
+    options = {
+        "num_segments": num_segments,
+        "reduction": reduction,
+        "default": default,
+        "accumulate": accumulate,
+        "mode": mode,
+        "num_threads": num_threads,
+    }
+    return functions.call(_GatherReduce, _OP, inputs, options)
 
 
-def find_member_bags(indices: Tensor | None, offsets: Tensor | None, segment_ids: Tensor | None, count: int) -> Tensor:
+def call_directly(
+    data: Any, indices: Any, offsets: Any, segment_ids: Any, weights: Any, indptr: Any, num_segments: int | None,
+    reduction: str, default: complex, accumulate: str, mode: str, num_threads: int | None,
+) -> Tensor | None:  # fmt: skip
+    """Run a call on plain tensors that nothing observes or differentiates. None: it has to go another way."""
+    if functions.is_observed():
+        return None
+    made = _core.apply_bags_to_tensors(
+        not torch.is_grad_enabled(), _OP, data, indices, offsets, segment_ids, indptr, num_segments, weights, None,
+        reduction, default, accumulate, mode, True, False, None, num_threads,
+    )  # fmt: skip
+    return None if made is NotImplemented else made
+
+
+def find_member_bags(
+    indices: Tensor | None, offsets: Tensor | None, segment_ids: Tensor | None, indptr: Tensor | None, count: int
+) -> Tensor:
     """Return the bag of each of ``count`` members. Invalid offsets raise the errors of `gather_reduce`."""
     if segment_ids is not None:
         return segment_ids
+    if indptr is not None:
+        offsets = indptr[:-1]
     if offsets is not None:
         sizes = gather_reduce(torch.ones(count, dtype=torch.int64, device=offsets.device), offsets=offsets)
         ends = sizes.cumsum(0)
@@ -72,10 +110,11 @@ def _kernel(
     offsets: Tensor | None = None,
     segment_ids: Tensor | None = None,
     weights: Tensor | None = None,
+    indptr: Tensor | None = None,
     **options: Any,
 ) -> Tensor:
-    bags = {"offsets": offsets, "segment_ids": segment_ids}
-    return array_function.gather_reduce(data, indices, weights=weights, **bags, **options)  # type: ignore[arg-type, return-value]
+    bags = {"offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    return _core.gather_reduce(data, indices, weights=weights, **bags, **options)  # type: ignore[arg-type, return-value]
 
 
 def _fake(
@@ -84,14 +123,17 @@ def _fake(
     offsets: Tensor | None = None,
     segment_ids: Tensor | None = None,
     weights: Tensor | None = None,
+    indptr: Tensor | None = None,
     *,
     num_segments: int | None = None,
     **_: Any,
 ) -> Tensor:
-    check_devices(_OP, data, indices, offsets, segment_ids, weights)
+    check_devices(_OP, data, indices, offsets, segment_ids, weights, indptr)
     bags: tuple[int, ...] = () if indices is None else indices.shape[:-1]
     if offsets is not None:
         bags = offsets.shape
+    elif indptr is not None:
+        bags = (indptr.shape[0] - 1,)
     elif segment_ids is not None:
         bags = (_require_num_segments(num_segments),)
     return data.new_empty((*bags, *data.shape[1:]))
@@ -124,25 +166,30 @@ class _GatherReduce(Function):
         offsets: Tensor | None,
         segment_ids: Tensor | None,
         weights: Tensor | None,
+        indptr: Tensor | None,
         name: str,
         options: functions.Options,
     ) -> Tensor:
-        return operator(name)(data, indices, offsets, segment_ids, weights, **dict(options))  # type: ignore[no-any-return]
+        made = call_directly(data, indices, offsets, segment_ids, weights, indptr, **dict(options))
+        if made is not None:
+            return made
+        return operator(name)(data, indices, offsets, segment_ids, weights, indptr, **dict(options))  # type: ignore[no-any-return]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        data, indices, offsets, segment_ids, weights, _, ctx.options = inputs
+        data, indices, offsets, segment_ids, weights, indptr, _, ctx.options = inputs
         ctx.shape, ctx.bag_rank = data.shape, output.ndim - data.ndim + 1
         nonlinear = dict(ctx.options)["reduction"] in _NONLINEAR
         kept = data if nonlinear or _needs_weights(ctx, weights) else None
-        ctx.save_for_backward(indices, offsets, segment_ids, weights, kept, output if nonlinear else None)
+        ctx.save_for_backward(indices, offsets, segment_ids, weights, indptr, kept, output if nonlinear else None)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        indices, offsets, segment_ids, weights, data, out = ctx.saved_tensors
+        indices, offsets, segment_ids, weights, indptr, data, out = ctx.saved_tensors
         options = dict(ctx.options)
         reduction, mode, threads = options["reduction"], options["mode"], {"num_threads": options["num_threads"]}
-        bags = find_member_bags(indices, offsets, segment_ids, ctx.shape[0] if indices is None else indices.numel())
+        count = ctx.shape[0] if indices is None else indices.numel()
+        bags = find_member_bags(indices, offsets, segment_ids, indptr, count)
         named = None if indices is None else indices.flatten()
         factors = None if weights is None else weights.flatten().to(grad.dtype)
         grad = grad.flatten(0, ctx.bag_rank - 1)
@@ -155,7 +202,7 @@ class _GatherReduce(Function):
         if data is not None and extra:
             data = torch.cat([data.new_zeros(1, *data.shape[1:]), data])
         if factors is None and reduction in ("min", "max"):
-            return differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:], *(None,) * 6
+            return differentiate_extremum_of_bags(data, out, grad, rows, bags, **threads)[extra:], *(None,) * 7
 
         # source[which[m]] is the gradient of the contribution of member m to its bag.
         source, which = grad, bags
@@ -181,7 +228,7 @@ class _GatherReduce(Function):
         if _needs_weights(ctx, weights):
             sums = dot_rows(source, data.conj(), which, rows, **threads).reshape(weights.shape)
             of_weights = (sums.real if sums.is_complex() and not weights.is_complex() else sums).to(weights.dtype)
-        return of_data, None, None, None, of_weights, None, None
+        return of_data, None, None, None, of_weights, None, None, None
 
 
 def _divide_by_sizes(grad: Tensor, bags: Tensor, threads: dict[str, Any]) -> Tensor:
@@ -217,14 +264,15 @@ def _as_column(values: Tensor, like: Tensor) -> Tensor:
 
 define(
     _OP,
-    "(Tensor data, Tensor? indices=None, Tensor? offsets=None, Tensor? segment_ids=None, Tensor? weights=None, *, "
+    "(Tensor data, Tensor? indices=None, Tensor? offsets=None, Tensor? segment_ids=None, Tensor? weights=None, "
+    "Tensor? indptr=None, *, "
     "SymInt? num_segments=None, str reduction='add', Scalar default=0, str accumulate='step', str mode='raise', "
     "int? num_threads=None) -> Tensor",
     _kernel,
     _fake,
     _reduce_batch,
 )
-functions.register_gradients(_OP, _GatherReduce, 5)
+functions.register_gradients(_OP, _GatherReduce, 6)
 
 # ---------------------------------------------------------------------------------------------------- pairs of rows
 

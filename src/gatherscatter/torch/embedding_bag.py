@@ -114,20 +114,20 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
 
     def _reduce(self, input: Tensor, offsets: Tensor | None, weights: Tensor | None) -> Tensor:
         accumulate = "step" if self.mode == "max" else choose_accumulate(self.weight)
-        how = {"reduction": _REDUCTIONS[self.mode], "accumulate": accumulate}
+        how: dict[str, Any] = {"reduction": _REDUCTIONS[self.mode], "accumulate": accumulate}
         if self.padding_idx is None:
             return gather_reduce(self.weight, input, offsets, None, weights, **how)
         return self._reduce_without_padding(input, offsets, weights, how)
 
     def _reduce_without_padding(
-        self, input: Tensor, offsets: Tensor | None, weights: Tensor | None, how: dict[str, str]
+        self, input: Tensor, offsets: Tensor | None, weights: Tensor | None, how: dict[str, Any]
     ) -> Tensor:
         """Put all padding into an additional bag, the first one. So shapes do not depend on values."""
         check_memory(_OP, input=input, per_sample_weights=weights)
         is_padding: Any = torch.arange(self.num_embeddings, device=input.device) == self.padding_idx
         padding = gather("gather", is_padding, input).flatten()
         bags = input.shape[:-1] if offsets is None else offsets.shape
-        ids = (find_member_bags(input, offsets, None, input.numel()) + 1).masked_fill(padding, 0)
+        ids = (find_member_bags(input, offsets, None, None, input.numel()) + 1).masked_fill(padding, 0)
         flat = None if weights is None else weights.flatten()
         result = gather_reduce(self.weight, input.flatten(), None, ids, flat, num_segments=math.prod(bags) + 1, **how)
         return result[1:].reshape(*bags, self.embedding_dim)

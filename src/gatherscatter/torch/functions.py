@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
+from gatherscatter import _core
 from gatherscatter.arrays.interop import TORCH, check_tensor, is_plain_tensor
 from gatherscatter.errors import OpError, OpTypeError
 from gatherscatter.torch.batching import with_batch_columns
@@ -31,13 +32,45 @@ _SCATTER_DEFAULTS = {"reduction": "none", "include_self": True, "accumulate": "s
 
 def gather(name: str, data: Tensor, indices: Tensor, **options: Any) -> Tensor:
     """Call a gather by name."""
+    if (made := call_directly(name, data, indices, None, **options)) is not None:
+        return made
     return call(_Gather, name, {"data": data, "indices": indices}, _GATHER_DEFAULTS | options)
 
 
 def scatter(name: str, data: Tensor, indices: Tensor, updates: Tensor, **options: Any) -> Tensor:
     """Call a scatter by name."""
+    if (made := call_directly(name, data, indices, updates, **options)) is not None:
+        return made
     inputs = {"data": data, "indices": indices, "updates": updates}
     return call(_Scatter, name, inputs, _SCATTER_DEFAULTS | options)
+
+
+def call_directly(
+    name: str,
+    data: Tensor,
+    indices: Tensor,
+    updates: Tensor | None,
+    axis: int = 0,
+    batch_dims: int = 0,
+    reduction: str = "none",
+    include_self: bool = True,
+    accumulate: str = "step",
+    mode: str = "raise",
+    num_threads: int | None = None,
+) -> Tensor | None:
+    """Run a call on plain tensors that nothing observes or differentiates. None: it has to go another way."""
+    if is_observed():
+        return None
+    made = _core.apply_to_tensors(
+        not torch.is_grad_enabled(), name, name, data, indices, updates, axis, batch_dims, reduction, include_self,
+        accumulate, mode, True, None, num_threads,
+    )  # fmt: skip
+    return None if made is NotImplemented else made
+
+
+def is_observed() -> bool:
+    """Whether the compiler, a transformation, forward mode or a mode of the dispatcher is active."""
+    return is_transformed() or torch._C._len_torch_dispatch_stack() > 0 or forward_ad._current_level >= 0
 
 
 def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options: dict[str, Any]) -> Tensor:
@@ -129,7 +162,8 @@ class _Gather(Function):
 
     @staticmethod
     def forward(data: Tensor, indices: Tensor, name: str, options: Options) -> Tensor:
-        return operator(name)(data, indices, **dict(options))  # type: ignore[no-any-return]
+        made = call_directly(name, data, indices, None, **dict(options))
+        return operator(name)(data, indices, **dict(options)) if made is None else made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -149,7 +183,8 @@ class _Scatter(Function):
 
     @staticmethod
     def forward(data: Tensor, indices: Tensor, updates: Tensor, name: str, options: Options) -> Tensor:
-        return operator(name)(data, indices, updates, **dict(options))  # type: ignore[no-any-return]
+        made = call_directly(name, data, indices, updates, **dict(options))
+        return operator(name)(data, indices, updates, **dict(options)) if made is None else made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:

@@ -18,6 +18,8 @@ from gatherscatter.errors import OpTypeError
 from gatherscatter.specs.table import slots_shape
 from gatherscatter.torch import batching
 
+_core.set_tensor_types(Tensor, torch.nn.Parameter)
+
 Kernel = Callable[..., Tensor]
 KERNELS: dict[str, Kernel] = {}
 """The CPU kernels of the operators, by name."""

@@ -59,7 +59,7 @@ function startsOf(op, { indices, offsets, segment_ids: ids }, members, segments)
 function startsOfOffsets(op, offsets, count) {
   checkLine(op, "offsets", offsets);
   checkRange(op, "offsets", offsets, count + 1, phrase("parts", "members", { size: count }));
-  checkOrder(op, "offsets", offsets);
+  checkOrder(op, "offsets_order", "offsets", offsets);
   return offsets.values.map(Number);
 }
 
@@ -69,7 +69,7 @@ function startsOfSegments(op, ids, members, segments) {
   if (segments < 0) throw faultOf("num_segments", { op, value: BigInt(segments) });
   const count = segments ?? argument(ids.values.reduce(greater, -1n) + 1n);
   checkRange(op, "segment_ids", ids, count, phrase("parts", "segments", { size: count }));
-  checkOrder(op, "segments", ids);
+  checkOrder(op, "segments_order", "segment_ids", ids);
   checkSize(count);
   const starts = [];
   ids.values.forEach((id, m) => {
@@ -88,7 +88,7 @@ function checkMembers(op, input, { shape }, members) {
 }
 
 // `name` is that of the error without its "_order".
-function checkOrder(op, name, { values }) {
+function checkOrder(op, error, input, { values }) {
   const place = values.findIndex((value, i) => i > 0 && value < values[i - 1]);
-  if (place > 0) throw faultOf(`${name}_order`, { op, place, value: values[place], before: values[place - 1] });
+  if (place > 0) throw faultOf(error, { op, input, place, value: values[place], before: values[place - 1] });
 }

@@ -1,0 +1,314 @@
+// gather_reduce on NumPy arrays.
+#include <algorithm>
+#include <new>
+
+#include "bag_plan.hpp"
+#include "call.hpp"
+#include "facts.hpp"
+#include "float_mode.hpp"
+#include "numpy_arrays.hpp"
+#include "parallel.hpp"
+#include "signals.hpp"
+
+namespace gs {
+namespace {
+
+using enum BagInput;
+
+// A call with contiguous arrays, checked and planned.
+struct PreparedBags {
+    explicit PreparedBags(const BagCall& given) : call(given) {}
+
+    const BagCall& call;
+    Ref arrays[bag_input_count];
+    BagTensors tensors;
+    BagPlan plan;
+    GatherReduceInputs inputs{};
+
+    PyArrayObject* array(BagInput input) const { return arrays[static_cast<size_t>(input)].array(); }
+    PyArray_Descr* type() const { return PyArray_DESCR(array(data)); }
+    PyObject* dtype() const { return reinterpret_cast<PyObject*>(type()); }
+};
+
+Tensor tensor_of(PyArrayObject* array) {
+    return {true, element_type(PyArray_DESCR(array)), PyArray_ITEMSIZE(array), shape_of(array)};
+}
+
+PyObject* given(const BagCall& call, BagInput input) { return call.inputs[static_cast<size_t>(input)]; }
+
+// Whether an object can be the result for bags without members.
+bool accepts_empty(PyObject* empty, PyArrayObject* table) {
+    if (!empty || (PyLong_CheckExact(empty) && PyObject_Not(empty))) return true;  // 0
+    if (!PyArray_CheckExact(empty) || !PyArray_ISCARRAY_RO(array(empty)) || !same_type(array(empty), table))
+        return false;
+    const int rank = PyArray_NDIM(array(empty));
+    return rank == 0 ||
+           (rank == PyArray_NDIM(table) - 1 &&
+            std::equal(PyArray_DIMS(array(empty)), PyArray_DIMS(array(empty)) + rank, PyArray_DIMS(table) + 1));
+}
+
+// Whether kernels can read the arguments without conversion. Their types are checked later.
+bool accepts(const BagCall& call) {
+    for (PyObject* const object : call.inputs)
+        if (object && (!is_plain(object) || PyArray_ISBYTESWAPPED(array(object)))) return false;
+    PyArrayObject* const table = array(given(call, data));
+    if (!accepts_empty(call.empty, table)) return false;
+    return !call.out ||
+           (is_plain(call.out) && same_type(array(call.out), table) && PyArray_ISWRITEABLE(array(call.out)));
+}
+
+// Holds contiguous arrays, whose types and shapes other threads cannot change while this call uses them.
+bool hold(PreparedBags& prepared) {
+    for (size_t i = 0; i < bag_input_count; ++i) {
+        PyObject* const object = prepared.call.inputs[i];
+        if (!object) continue;
+        prepared.arrays[i] = contiguous(object);
+#ifdef Py_GIL_DISABLED
+        if (prepared.arrays[i].get() == object)
+            prepared.arrays[i] = Ref(PyArray_View(array(object), nullptr, &PyArray_Type));
+#endif
+        if (!prepared.arrays[i]) return false;
+    }
+    return true;
+}
+
+Outcome check_out(const PreparedBags& prepared) {
+    PyObject* const out = prepared.call.out;
+    if (!out) return Outcome::done;
+    const Shape shape = shape_of(array(out));
+    if (shape == prepared.plan.output) return Outcome::done;
+    return raise_problem(prepared.call.op, {"result_shape", {{"out", shape}, {"result", prepared.plan.output}}},
+                         prepared.dtype());
+}
+
+Outcome prepare(PreparedBags& prepared) {
+    const BagCall& call = prepared.call;
+    if (!accepts(call)) return Outcome::not_plain;
+    if (!hold(prepared)) return Outcome::failed;
+    const void* memory[bag_input_count] = {};
+    for (size_t i = 0; i < bag_input_count; ++i)
+        if (PyArrayObject* const held = prepared.arrays[i].array()) {
+            prepared.tensors[i] = tensor_of(held);
+            memory[i] = PyArray_DATA(held);
+        }
+    if (!have_fitting_types(prepared.tensors, call)) return Outcome::not_plain;
+    BagPlan& plan = prepared.plan;
+    plan.call.embedding_rules = call.embedding_rules;
+    if (const Problem problem = plan_bags(prepared.tensors, call, call.num_segments, plan))
+        return raise_problem(call.op, problem, prepared.dtype());
+    GatherReduceInputs& inputs = prepared.inputs;
+    inputs = inputs_of(prepared.tensors, plan, memory);
+    if (call.empty && PyArray_CheckExact(call.empty)) {
+        PyArrayObject* const empty = array(call.empty);
+        (PyArray_NDIM(empty) == 0 ? inputs.empty : inputs.empty_row) = bytes(empty);
+    }
+    return Outcome::done;
+}
+
+// Raises the exception for bad values. errors.py finds them.
+Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
+    const BagCall& call = prepared.call;
+    const GatherReduce& bags = prepared.plan.call;
+    if (fault == BagFault::indices) {
+        const bool empty_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
+        raise_fault("row_fault", Py_BuildValue("(OLONN)", call.op, static_cast<long long>(bags.data_rows),
+                                               prepared.arrays[static_cast<size_t>(indices)].get(),
+                                               PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_only)));
+        return Outcome::failed;
+    }
+    if (fault == BagFault::too_large)
+        return raise_problem(call.op, {"too_large", {{"shapes", std::to_string(bags.bags) + " segments"}}}, nullptr);
+    const BagInput places = places_input(bags.form);
+    if (fault == BagFault::offsets || fault == BagFault::segment_ids) {
+        const bool ids = fault == BagFault::segment_ids;
+        raise_fault("place_fault",
+                    Py_BuildValue("(OsOLsN)", call.op, bag_input_names[static_cast<size_t>(places)],
+                                  prepared.arrays[static_cast<size_t>(places)].get(),
+                                  static_cast<long long>(ids ? bags.bags : bags.members + 1),
+                                  ids ? "segments" : "members", PyBool_FromLong(ids && bags.segment_rule().negative)));
+        return Outcome::failed;
+    }
+    if (fault == BagFault::changed) return raise_problem(call.op, {"changed_indices"}, nullptr);
+    return raise_problem(call.op, find_place_problem(prepared.plan, prepared.inputs.places, prepared.inputs.place_type),
+                         nullptr);
+}
+
+// Completes the plan of a call whose bags were found.
+Outcome complete_plan(PreparedBags& prepared, bool were_unknown) {
+    if (were_unknown)
+        if (const Problem problem = set_bags(prepared.tensors, prepared.plan.call.bags, prepared.plan))
+            return raise_problem(prepared.call.op, problem, prepared.dtype());
+    return check_out(prepared);
+}
+
+Ref new_output(const PreparedBags& prepared) {
+    Ref out = new_array(prepared.type(), prepared.plan.output);
+    PyObject* const first = prepared.arrays[static_cast<size_t>(init)].get();
+    return !out || !first || copy_data(first, out.array(), OnSignal::stop) ? std::move(out) : Ref();
+}
+
+Outcome carry_out(PreparedBags& prepared, PyObject*& result) {
+    GatherReduce& bags = prepared.plan.call;
+    const GatherReduceInputs& inputs = prepared.inputs;
+    const bool were_unknown = bags.bags == unknown_bags;
+    const int64_t row_size = saturating_multiply(bags.width, bags.combine.item_size);
+    const int64_t numbers = saturating_multiply(saturating_add(bags.members, std::max<int64_t>(bags.bags, 0)), 8);
+    const bool large = saturating_add(numbers, saturating_multiply(bags.members, row_size)) > gil_release_bytes;
+    FoundBags found;
+    BagFault fault = BagFault::none;
+    const bool is_empty = bags.width == 0;
+    if (!run_part(large, true, 8,
+                  [&] { fault = is_empty ? check_inputs(bags, inputs) : find_bags(bags, inputs, found); }))
+        return Outcome::failed;
+    if (fault != BagFault::none) return raise_values(prepared, fault);
+    if (const Outcome planned = complete_plan(prepared, were_unknown); planned != Outcome::done) return planned;
+    Ref out = new_output(prepared);
+    if (!out) return Outcome::failed;
+    const bool is_large = large || PyArray_NBYTES(out.array()) > gil_release_bytes;
+    if (!is_empty &&
+        !run_part(is_large, true, row_size, [&] { fault = reduce_found(bags, inputs, found, bytes(out.array())); }))
+        return Outcome::failed;
+    if (fault != BagFault::none) return raise_values(prepared, fault);
+    result = out.release();
+    return Outcome::done;
+}
+
+}  // namespace
+
+Outcome run(const BagCall& call, PyObject*& result) {
+    const ScopedThreadLimit threads(call.threads);
+    const ScopedDenormals denormals;
+    PreparedBags prepared(call);
+    try {
+        if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
+        if (const Outcome done = carry_out(prepared, result); done != Outcome::done) return done;
+    } catch (const std::bad_alloc&) {
+        PyErr_Format(PyExc_MemoryError, "%U: out of memory (%lld bags, %lld members)", call.op,
+                     static_cast<long long>(prepared.plan.call.bags),
+                     static_cast<long long>(prepared.plan.call.members));
+        return Outcome::failed;
+    }
+    if (!call.out) return Outcome::done;
+    const Ref made(std::exchange(result, nullptr));
+    // Other threads may have changed the shape of `out`.
+    if (const Outcome checked = check_out(prepared); checked != Outcome::done) return checked;
+    if (!copy_data(made.get(), array(call.out), OnSignal::finish)) return Outcome::failed;
+    result = Py_NewRef(call.out);
+    return Outcome::done;
+}
+
+Outcome describe_call(const BagCall& call, PyObject*& result) {
+    const ScopedThreadLimit threads(call.threads);
+    PreparedBags prepared(call);
+    try {
+        if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
+        GatherReduce& bags = prepared.plan.call;
+        const bool were_unknown = bags.bags == unknown_bags;
+        GatherReduceInputs places = prepared.inputs;  // the values of indices are not checked
+        places.indices = nullptr;
+        places.weights = nullptr;
+        FoundBags found;
+        const bool is_empty = bags.width == 0;
+        const BagFault fault = is_empty ? check_inputs(bags, places) : find_bags(bags, places, found);
+        if (fault != BagFault::none) return raise_values(prepared, fault);
+        if (const Outcome planned = complete_plan(prepared, were_unknown); planned != Outcome::done) return planned;
+        const GatherReduceInputs& inputs = prepared.inputs;
+        bool has_negative = false;
+        if (inputs.indices && inputs.index_type == IndexType::int64) {
+            const auto* const values = static_cast<const int64_t*>(inputs.indices);
+            has_negative = std::any_of(values, values + bags.members, [](int64_t value) { return value < 0; });
+        }
+        BagCosts costs{bags.members * 8, {}};
+        if (!is_empty) costs = estimate_costs(bags, inputs, found, has_negative);
+        Facts facts;
+        facts.add("bags", bags.bags);
+        facts.add("members", bags.members);
+        facts.add("width", bags.width);
+        facts.add("sorts_members", !found.is_sorted);
+        facts.add("threads", costs.route.threads);
+        facts.add("divides_columns", costs.route.divides_columns);
+        facts.add("gathers_rows", costs.route.gathers_rows);
+        facts.add("kernel_bytes", costs.route.scratch);
+        facts.add("scratch_bytes", costs.scratch);
+        facts.add("result_bytes", count_elements(prepared.plan.output) * bags.combine.item_size);
+        int64_t copied = 0;
+        for (size_t i = 0; i < bag_input_count; ++i) {
+            const bool copies =
+                prepared.arrays[i] && prepared.arrays[i].get() != call.inputs[i] && !is_contiguous(call.inputs[i]);
+            if (copies) copied += PyArray_NBYTES(prepared.arrays[i].array());
+            facts.add((std::string("copies_") + bag_input_names[i]).c_str(), copies);
+        }
+        facts.add("copied_bytes", copied);
+        add_processor(facts);
+        result = facts.take().release();
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+        return Outcome::failed;
+    }
+    return result ? Outcome::done : Outcome::failed;
+}
+
+// find_bags(op, members, has_indices, offsets, segment_ids, indptr, num_segments, embedding_rules)
+PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 8 || !PyTuple_Check(arguments[1]) || PyTuple_GET_SIZE(arguments[1]) > max_rank ||
+        !PyBool_Check(arguments[2]) || !PyBool_Check(arguments[7]))
+        return refuse("find_bags() wants the shape of the members, two bools, and what defines the bags");
+    Shape members;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments[1]); ++i) {
+        members.push(PyLong_AsLongLong(PyTuple_GET_ITEM(arguments[1], i)));
+        if (PyErr_Occurred()) return nullptr;
+    }
+    BagCall call;
+    call.op = arguments[0];
+    call.reduction = Reduction::add;
+    call.embedding_rules = arguments[7] == Py_True;
+    if (!read_num_segments(call.op, arguments[6], call.num_segments)) return nullptr;
+    PreparedBags prepared(call);
+    constexpr BagInput places[] = {offsets, segment_ids, indptr};
+    const void* memory[bag_input_count] = {};
+    for (int i = 0; i < 3; ++i) {
+        PyObject* const object = arguments[3 + i];
+        IndexType type;
+        if (object == Py_None) continue;
+        if (!is_plain(object) || !index_type(array(object), type)) return refuse("find_bags() wants plain integers");
+        const auto input = static_cast<size_t>(places[i]);
+        prepared.arrays[input] = contiguous(object);
+        if (!prepared.arrays[input]) return nullptr;
+        prepared.tensors[input] = tensor_of(prepared.arrays[input].array());
+        memory[input] = PyArray_DATA(prepared.arrays[input].array());
+    }
+    const bool has_indices = arguments[2] == Py_True;
+    prepared.tensors[data] = {true, DType::int8, 1, has_indices ? Shape{0} : members};
+    prepared.tensors[indices] = {has_indices, DType::int64, 8, members};
+    BagPlan& plan = prepared.plan;
+    GatherReduce& bags = plan.call;
+    bags.embedding_rules = call.embedding_rules;
+    try {
+        if (const Problem problem = plan_bags(prepared.tensors, call, call.num_segments, plan))
+            return raise_problem(call.op, problem, nullptr), nullptr;
+        GatherReduceInputs& inputs = prepared.inputs;
+        inputs = inputs_of(prepared.tensors, plan, memory);
+        inputs.indices = nullptr;
+        FoundBags found;
+        BagFault fault = BagFault::none;
+        if (!run_part(true, true, 8, [&] { fault = find_bags(bags, inputs, found); })) return nullptr;
+        if (fault != BagFault::none) return raise_values(prepared, fault), nullptr;
+        const Ref int64(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
+        auto* const type = reinterpret_cast<PyArray_Descr*>(int64.get());
+        const auto copy = [&](const int64_t* values, int64_t count) {
+            Ref made = new_array(type, Shape{count});
+            if (made) std::copy_n(values, count, static_cast<int64_t*>(PyArray_DATA(made.array())));
+            return made;
+        };
+        Ref starts = copy(found.starts, bags.bags + 1);
+        Ref order = found.is_sorted ? borrow(Py_None) : copy(found.rows, bags.members);
+        if (bags.form == BagForm::segment_ids) plan.output.dim[0] = bags.bags;
+        Ref shape = tuple_of(Shape(plan.output.dim, bags.form == BagForm::last_dimension ? members.rank - 1 : 1));
+        if (!starts || !order || !shape) return nullptr;
+        return Py_BuildValue("(NNN)", shape.release(), starts.release(), order.release());
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+}
+
+}  // namespace gs
