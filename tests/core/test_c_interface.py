@@ -98,6 +98,11 @@ def test_random_bags_are_those_of_python(many: bool) -> None:
         bags = [given.pop(name, None) for name in ("offsets", "segment_ids", "weights")]
         given.setdefault("num_segments", -1)
         check_same(judge.outcome(c.call, "gather_reduce", data, indices, *bags, **given), expected)
+        if bags[0] is not None and isinstance(expected, np.ndarray):
+            indptr = np.append(bags[0], bags[0].dtype.type(indices.size))
+            if indptr[-1] == indices.size:  # it fits in the type of the offsets
+                more = [None, None, bags[2], None, indptr]
+                check_same(judge.outcome(c.call, "gather_reduce", data, indices, *more, **given), expected)
         raised += isinstance(expected, Exception)
     assert raised, "some indices are bad"
 
@@ -223,6 +228,14 @@ BAG_FAULTS: list[tuple[np.ndarray, np.ndarray, dict[str, Any]]] = [
     (TABLE, LINE, {"offsets": ints(0, 2, 1)}),
     (TABLE, LINE, {"offsets": ints(2, 3, dtype=np.uint8)}),
     (TABLE, LINE, {"offsets": ints(0, 3), "num_segments": 2}),
+    (TABLE, LINE, {"indptr": ints(0, 2)}),
+    (TABLE, LINE, {"indptr": ints(1, 3)}),
+    (TABLE, LINE, {"indptr": ints(0, 2, 1, 3)}),
+    (TABLE, LINE, {"indptr": ints(0, 4)}),
+    (TABLE, LINE, {"indptr": ints(0, -1, dtype=np.int8)}),
+    (TABLE, LINE, {"indptr": ints(0)[:0]}),
+    (TABLE, LINE, {"indptr": ints([0])}),
+    (TABLE, LINE, {"indptr": ints(0, 3), "offsets": ints(0)}),
     (TABLE, LINE, {"segment_ids": ints(0, 1), "num_segments": 2}),
     (TABLE, LINE, {"segment_ids": ints(0, 1, 5), "num_segments": 2}),
     (TABLE, LINE, {"segment_ids": ints(0, -1, -1), "num_segments": 2}),
@@ -245,7 +258,7 @@ BAG_FAULTS: list[tuple[np.ndarray, np.ndarray, dict[str, Any]]] = [
 def test_sentences_about_bags_are_those_of_python(data: np.ndarray, indices: np.ndarray, given: dict[str, Any]) -> None:
     expected = judge.outcome(gs.gather_reduce, data, indices, **given)
     assert isinstance(expected, Exception)
-    arrays = [given.get(name) for name in ("offsets", "segment_ids", "weights")]
+    arrays = [given.get(name) for name in ("offsets", "segment_ids", "weights", "init", "indptr")]
     options = {name: value for name, value in given.items() if not isinstance(value, np.ndarray)}
     check_same(judge.outcome(c.call, "gather_reduce", data, indices, *arrays, **options), expected)
 

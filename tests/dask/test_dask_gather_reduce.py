@@ -25,7 +25,7 @@ gsd: Any = pytest.importorskip("gatherscatter.dask")
 
 MODES = ("raise", "wrap", "clip", "fill")
 REDUCTIONS = ("add", "mul", "min", "max", "mean")
-FORMS = ("packed", "packed twice", "offsets", "segments", "sorted segments")
+FORMS = ("packed", "packed twice", "offsets", "indptr", "segments", "sorted segments")
 CHUNK_SIZES = ("128MiB", "100B", "1B")  # one task for all bags, for some bags, for each bag
 
 
@@ -57,11 +57,12 @@ def draw_bags(c: Choices, form: str, rows: int, mode: str) -> tuple[dict[str, np
     count = c.integer(0, 12) if has_indices else rows
     arrays = {"indices": rng.integers(-reach, reach, count) if has_indices else None}
     bags = c.integer(1, 6)
-    if form == "offsets":
+    if form in ("offsets", "indptr"):
         offsets = np.sort(rng.integers(0, count + 1, bags))
         offsets[0] = 0
         bag_of = np.searchsorted(offsets, np.arange(count), "right") - 1
-        return {**arrays, "offsets": offsets}, bag_of.tolist(), bags
+        given = {"offsets": offsets} if form == "offsets" else {"indptr": np.append(offsets, count)}
+        return {**arrays, **given}, bag_of.tolist(), bags
     ids = rng.integers(0, bags, count)
     return {**arrays, "segment_ids": np.sort(ids) if form == "sorted segments" else ids}, [], bags
 

@@ -200,6 +200,7 @@ def test_many_members_are_summarised_and_all_counted() -> None:
 FORMS: tuple[dict[str, Any], ...] = (
     {},
     {"offsets": [0, 2, 2, 5]},
+    {"indptr": [0, 2, 2, 5, 6]},
     {"segment_ids": [3, 0, 3, 1, 0, 3], "num_segments": 5},
     {"segment_ids": np.array([0, 0, 2, 2, 2, 3], np.uint64)},
 )
@@ -225,11 +226,10 @@ def _calls() -> Iterator[tuple[np.ndarray, np.ndarray, dict[str, Any]]]:
 def _expected(data: np.ndarray, indices: np.ndarray, keywords: dict[str, Any]) -> np.ndarray:
     """Compute the result with the oracle, which takes a bag for each member."""
     count = indices.size
-    if "offsets" in keywords:
-        ends = [*keywords["offsets"][1:], count]
-        bags = [
-            b for b, (first, last) in enumerate(zip(keywords["offsets"], ends, strict=True)) for _ in range(first, last)
-        ]
+    if "offsets" in keywords or "indptr" in keywords:
+        starts = keywords["offsets"] if "offsets" in keywords else keywords["indptr"][:-1]
+        ends = [*starts[1:], count]
+        bags = [b for b, (first, last) in enumerate(zip(starts, ends, strict=True)) for _ in range(first, last)]
         number = len(ends)
     elif "segment_ids" in keywords:
         bags = [int(b) for b in keywords["segment_ids"]]
@@ -258,7 +258,7 @@ def test_the_last_state_of_the_steps_is_the_result_of_the_array_function() -> No
         np.testing.assert_array_equal(state.output(), _expected(data, indices, keywords), err_msg=str(keywords))
         assert Counts(call).total == len(moves)
         checked += 1
-    assert checked == 80
+    assert checked == 100
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import _core, oracle
+from gatherscatter import oracle
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
 
 REDUCTIONS = ("add", "mul", "min", "max", "mean")
@@ -159,18 +159,19 @@ def test_of_two_nan_the_same_one_stays_on_any_number_of_threads(name: str) -> No
 
 
 def test_the_core_reads_no_row_that_is_not_there() -> None:
-    """Another thread may change numbers after they were checked."""
-    data, empty = np.ones((3, 40), np.float32), np.zeros((), np.float32)
-    for bad in (3, -1, 2**62, -(10**13), -(2**63)):
-        for starts, rows in (
+    """The loops check the rows and the starts of bags that they read, because nothing checks them before."""
+    data = np.ones((3, 40), np.float32)
+    for bad in (3, -4, 2**62, -(10**13), -(2**63)):
+        for indptr, rows in (
             ([0, 2, bad], [0, 1]),
             ([0, bad, 2], [0, 1]),
             ([bad, 1, 2], [0, 1]),
             ([0, 1, 2], [0, bad]),
         ):
             for accumulate in ("step", "wide", "exact"):
-                given = np.array(starts), np.array(rows), None, empty, "add", accumulate, False, 2
-                assert _core.reduce_bags(data, *given) is None, (starts, rows, accumulate)
+                how: dict[str, Any] = {"accumulate": accumulate, "num_threads": 2}
+                with pytest.raises((OpIndexError, OpValueError)):
+                    gs.gather_reduce(data, np.array(rows), indptr=np.array(indptr), **how)
 
 
 def test_all_ways_to_give_bags_agree() -> None:
@@ -180,6 +181,9 @@ def test_all_ways_to_give_bags_agree() -> None:
     packed = gs.gather_reduce(data, indices, weights=weights)
     flat, flat_weights, order = indices.reshape(-1), weights.reshape(-1), rng.permutation(60)
     same(gs.gather_reduce(data, flat, offsets=np.arange(0, 60, 3), weights=flat_weights).reshape(4, 5, 6), packed)
+    for dtype in ("i8", "i4", "u1"):
+        indptr = np.arange(0, 61, 3).astype(dtype)
+        same(gs.gather_reduce(data, flat, indptr=indptr, weights=flat_weights).reshape(4, 5, 6), packed)
     ids = np.repeat(np.arange(20), 3)
     same(gs.gather_reduce(data, flat, segment_ids=ids, weights=flat_weights).reshape(4, 5, 6), packed)
     shuffled = gs.gather_reduce(data, flat[order], segment_ids=ids[order], weights=flat_weights[order], reduction="max")
@@ -189,6 +193,69 @@ def test_all_ways_to_give_bags_agree() -> None:
     one = gs.gather_reduce(data, segment_ids=np.arange(50) % 7, num_segments=9)
     assert one.shape == (9, 6)
     assert not one[7:].any()
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u2"])
+@pytest.mark.parametrize("order", ["sorted", "nearly sorted", "random", "reversed"])
+def test_segments_of_all_orders(order: str, dtype: str) -> None:
+    """Sorted ids become pointers, and others are sorted, on all threads: the bags are those of a stable sort."""
+    rng = np.random.default_rng(5)
+    members, bags = 40_000, 3_000
+    ids = np.sort(rng.integers(0, bags - 7, members))
+    if order == "nearly sorted":
+        ids[[30_000, 20_001]] = ids[[20_001, 30_000]]
+    elif order != "sorted":
+        ids = ids[::-1].copy() if order == "reversed" else rng.permutation(ids)
+    data, rows = rng.standard_normal((500, 3)).astype(np.float32), rng.integers(-500, 500, members)
+    weights = rng.standard_normal(members).astype(np.float32)
+    by_bag = np.argsort(ids, kind="stable")
+    indptr = np.append(0, np.cumsum(np.bincount(ids, minlength=bags)))
+    for given in ({}, {"weights": weights}):
+        sorted_weights = {name: each[by_bag] for name, each in given.items()}
+        expected = gs.gather_reduce(data, rows[by_bag], indptr=indptr, **sorted_weights)
+        for threads in (1, 2, 3, 8):
+            found = gs.gather_reduce(
+                data, rows, segment_ids=ids.astype(dtype), num_segments=bags, num_threads=threads, **given
+            )
+            same(found, expected)
+        whole = gs.gather_reduce(data, rows, segment_ids=ids.astype(dtype), **given)
+        same(whole, expected[: ids.max() + 1])
+    bad = ids.copy()
+    bad[[17, 39_000]] = -1, bags
+    with pytest.raises(OpIndexError, match=r"out of range for 3000 segments.*2 of 40000") as caught:
+        gs.gather_reduce(data, rows, segment_ids=bad, num_segments=bags)
+    assert caught.value.positions == ((17,), (39_000,))
+    rows[12_345] = 500
+    with pytest.raises(OpIndexError, match=r"indices\[12345\] = 500 is out of range"):
+        gs.gather_reduce(data, rows, segment_ids=ids.astype(dtype), num_segments=bags)
+
+
+def test_more_bags_than_memory() -> None:
+    assert gs.gather_reduce(np.zeros((10**13, 0)), offsets=[0]).shape == (1, 0)
+    with pytest.raises(MemoryError, match="gather_reduce: out of memory \\(1125899906842625 bags, 2 members\\)"):
+        gs.gather_reduce(TABLE, [0, 1], segment_ids=np.array([0, 2**50]))
+
+
+def test_lists_take_the_short_way() -> None:
+    """Lists and tuples of integers give the same result and the same errors as arrays."""
+    data = np.arange(12.0).reshape(4, 3)
+    same(gs.gather_reduce(data, [[0, 1], [2, -1]]), gs.gather_reduce(data, np.array([[0, 1], [2, -1]])))
+    same(
+        gs.gather_reduce(data, (0, 1, 3), offsets=[0, 1]), gs.gather_reduce(data, np.array([0, 1, 3]), indptr=(0, 1, 3))
+    )
+    for rows in ([0, 4], (0, 4)):
+        with pytest.raises(OpIndexError, match=r"indices\[1\] = 4 is out of range"):
+            gs.gather_reduce(data, rows, offsets=[0])
+    for rows, text in (
+        ([0, 1.0], "integers"), ([[0], [1, 2]], "lists have different lengths"),
+        ([0, 2**70], "integers"), ([0, None], "integers"), (["a"], "integers"),
+    ):  # fmt: skip
+        with pytest.raises((OpTypeError, OpValueError), match=text):
+            gs.gather(data, rows)
+    assert gs.gather(data, [0, True]).tolist() == data[[0, 1]].tolist()
+    assert gs.gather(data, []).shape == (0, 3)
+    assert gs.scatter_nd(data, [[0, 1]], np.array([5.0]))[0, 1] == 5
+    assert gs.gather(data, [[[1]]]).shape == (1, 1, 1, 3)
 
 
 def test_layouts_types_and_out() -> None:
@@ -224,6 +291,13 @@ def test_layouts_types_and_out() -> None:
         ({"indices": [0, 1], "offsets": [1, 2]}, OpValueError, "offsets must begin with 0, not 1"),
         ({"indices": [0, 1], "offsets": []}, OpValueError, "there are 2 members; they would be in no bag"),
         ({"indices": [0, 1], "offsets": [[0]]}, OpValueError, "offsets must have one dimension"),
+        ({"indices": [0, 1], "indptr": [0, 1]}, OpValueError, "indptr must end with 2, the number of members, not 1"),
+        ({"indices": [0, 1], "indptr": [1, 2]}, OpValueError, "indptr must begin with 0, not 1"),
+        ({"indices": [0, 1], "indptr": [0, 2, 1, 2], "out": None}, OpValueError, "indptr[2] = 1 comes after 2"),
+        ({"indices": [0, 1], "indptr": [0, 3]}, OpIndexError, "indptr[1] = 3 is out of range for 2 members"),
+        ({"indices": [0, 1], "indptr": []}, OpValueError, "indptr is empty"),
+        ({"indices": [0, 1], "indptr": [[0, 2]]}, OpValueError, "indptr must have one dimension"),
+        ({"indices": [0, 1], "indptr": [0, 2], "offsets": [0]}, OpValueError, "given: offsets and indptr"),
         ({"indices": 0, "offsets": [0]}, OpValueError, "indices must have one dimension, not shape ()"),
         ({"indices": [0, 1], "segment_ids": [0]}, OpValueError, "segment_ids has shape (1,), but must have (2,)"),
         ({"indices": [0, 1], "segment_ids": [0, -1]}, OpIndexError, "segment_ids[1] = -1 is out of range for 1"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gatherscatter as gs
-from gatherscatter import oracle
+from gatherscatter import _core, oracle
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
 
 torch: Any = pytest.importorskip("torch")
@@ -29,6 +29,7 @@ BAGS: dict[str, tuple[dict[str, Any], list[int], int]] = {
     "packed": ({"indices": ROWS.reshape(3, 2)}, [0, 0, 1, 1, 2, 2], 3),
     "packed, two axes": ({"indices": ROWS.reshape(1, 3, 2)}, [0, 0, 1, 1, 2, 2], 3),
     "offsets": ({"indices": ROWS, "offsets": torch.tensor([0, 2, 2, 5, 6])}, [0, 0, 2, 2, 2, 3], 5),
+    "indptr": ({"indices": ROWS, "indptr": torch.tensor([0, 2, 2, 5, 6, 6])}, [0, 0, 2, 2, 2, 3], 5),
     "segment_ids": (
         {"indices": ROWS, "segment_ids": torch.tensor([3, 0, 0, 3, 1, 0]), "num_segments": 5},
         [3, 0, 0, 3, 1, 0],
@@ -238,7 +239,7 @@ BATCH = 3
 
 
 @pytest.mark.parametrize("reduction", ["add", "mean", "max"])
-@pytest.mark.parametrize("form", ["packed", "offsets", "segment_ids"])
+@pytest.mark.parametrize("form", ["packed", "offsets", "indptr", "segment_ids"])
 def test_vmap_and_its_gradients(form: str, reduction: str) -> None:
     bags, _, _ = BAGS[form]
     names = [name for name in bags if name != "num_segments"]
@@ -248,6 +249,8 @@ def test_vmap_and_its_gradients(form: str, reduction: str) -> None:
     batched.append(torch.stack([single[2], single[2].flip(0), (single[2] + 1) % 5]))
     if form == "offsets":
         batched.append(torch.tensor([[0, 2, 2, 5, 6], [0, 0, 0, 0, 0], [0, 1, 4, 4, 5]]))
+    if form == "indptr":
+        batched.append(torch.tensor([[0, 2, 2, 5, 6, 6], [0, 0, 0, 0, 0, 6], [0, 1, 4, 4, 5, 6]]))
     if form == "segment_ids":
         batched.append(torch.stack([single[3], single[3].flip(0), (single[3] + 1) % 5]))
 
@@ -267,7 +270,7 @@ def test_vmap_and_its_gradients(form: str, reduction: str) -> None:
             assert torch.allclose(vmap(gradient, in_dims)(*inputs), one_by_one(gradient, in_dims, inputs))
 
 
-@pytest.mark.parametrize("form", ["packed", "offsets", "segment_ids"])
+@pytest.mark.parametrize("form", ["packed", "offsets", "indptr", "segment_ids"])
 def test_vmap_of_gradients_of_extrema(form: str) -> None:
     """Rows of whole numbers have ties."""
     bags, _, _ = BAGS[form]
@@ -288,10 +291,19 @@ def test_vmap_of_gradients_of_extrema(form: str) -> None:
 
 
 def test_a_batch_of_tables_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gatherscatter.functions import gather_reduce as module
+    calls = []
 
-    calls, original = [], module.reduce_bags
-    monkeypatch.setattr(module, "reduce_bags", lambda *a, **k: calls.append(1) or original(*a, **k))
+    class Core:
+        """The core, which counts the calls of the kernel."""
+
+        def gather_reduce(self, *arrays: Any, **options: Any) -> Any:
+            calls.append(1)
+            return _core.gather_reduce(*arrays, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(_core, name)
+
+    monkeypatch.setattr("gatherscatter.torch.bags._core", Core())
     tables = randoms(4, 5, 3)
     members = (
         {"indices": ROWS.abs().reshape(3, 2)},
