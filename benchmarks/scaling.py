@@ -82,7 +82,7 @@ KERNELS = (
         "reduce_bags",
         lambda w: w.form == "gather_reduce",
         "Each thread handles bags with about the same number of members. Very large bags are divided by columns.",
-        "The bandwidth of memory. With segment ids: grouping the members on one thread.",
+        "The bandwidth of memory, also while members are put in the order of their bags.",
         "The same.",
     ),
     Kernel(

@@ -51,6 +51,9 @@ class Workload:
     weighted: bool = False
     prepared: bool = False  # results that depend only on the indices are computed before the call
     out: bool = False  # into an existing array: out= of a gather, out=data of a scatter
+    entry: str = (
+        ""  # how our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch"
+    )
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     huge: bool = False
 

@@ -59,7 +59,7 @@ def _gathers(case: BenchCase) -> dict[str, TimedCall]:
     if workload.form == "gather_nd" and indices.shape[-1] == 1 and not workload.batch_dims:
         indices, axis = indices[..., 0], 0
     if (workload.form == "gather" and not workload.batch_dims) or indices.ndim < case.indices.ndim:
-        return _takes(data, indices, axis, out)
+        return _takes(data, indices.tolist() if workload.entry == "list" else indices, axis, out)
     if out is not None:
         return {}
     key: Any = _batches(case)
@@ -122,7 +122,7 @@ def _reductions(case: BenchCase) -> dict[str, TimedCall]:
     return calls if how == "max" else calls | {"take, add.at": TimedCall(add_at)}
 
 
-def _takes(data: np.ndarray, indices: np.ndarray, axis: int, out: np.ndarray | None) -> dict[str, TimedCall]:
+def _takes(data: np.ndarray, indices: Any, axis: int, out: np.ndarray | None) -> dict[str, TimedCall]:
     calls = {
         "np.take": TimedCall(lambda: np.take(data, indices, axis, out=out)),
         "ndarray.take": TimedCall(lambda: data.take(indices, axis, out)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from benchmarks.case import BenchCase
 from benchmarks.commits import CURRENT, Package
 from benchmarks.contenders.contender import TimedCall, make_in_place_call
 from benchmarks.workload import HALVES
+from gatherscatter.lazy_modules import load_place
 
 
 class Ours:
@@ -34,6 +36,10 @@ class Ours:
         """Return one way: the function named by the workload, or its prepared form."""
         self.prepare()
         workload = case.workload
+        if workload.entry == "torch" and (self._package is not CURRENT or find_spec("torch") is None):
+            return {}  # only one version can register its operators with PyTorch
+        if workload.entry:
+            return {workload.entry: TimedCall(self._enter(case))}
         if workload.form == "gather_reduce":
             return {"propagate": self._propagate(case)} if workload.prepared else {workload.form: self._reduce(case)}
         if workload.form == "gather_tree":
@@ -50,6 +56,27 @@ class Ours:
         else:
             call = TimedCall(self._gather(case, None))
         return {workload.form: call}
+
+    def _enter(self, case: BenchCase) -> Callable[[], Any]:
+        """Return a call that enters in another way than by the array function."""
+        gs, data, indices, bags = self._package.gs, case.data, case.indices, case.bags
+        if case.workload.entry == "torch":
+            import torch
+
+            table, rows = torch.from_numpy(data), torch.from_numpy(indices)
+            if bags is None:
+                gather = load_place("gatherscatter.torch:gather")
+                return lambda: gather(table, rows)
+            reduce, offsets = load_place("gatherscatter.torch:gather_reduce"), torch.from_numpy(bags)
+            return lambda: reduce(table, rows, offsets=offsets)
+        listed = indices.tolist()
+        entries: dict[str, Callable[[], Any]] = {
+            "list": lambda: gs.gather(data, listed),
+            "at": lambda: gs.at(data)[indices].get(),
+            "onnx": lambda: gs.onnx.Gather(data, indices),
+            "openvino": lambda: gs.openvino.GatherND(data, indices),
+        }
+        return entries[case.workload.entry]
 
     def _tree(self, case: BenchCase) -> Callable[[], np.ndarray]:
         gs, data, indices = self._package.gs, case.data, case.indices

@@ -12,6 +12,7 @@ QUICK: dict[str, str] = {
     "caches": "decode-in-place-float32",
     "beams": "tree",
     "histograms": "100-constant",
+    "small-calls": "bags",
     "tiny": "take gather-nd scatter-nd",
 }
 
@@ -42,6 +43,7 @@ DEFAULT: dict[str, str] = {
     "histograms": "500-uniform 100-constant 300000-zipf 10000000-sorted counts cells",
     "arrays": "points topk zones reorder-1 runs",
     "physics": "assembly deposition-uniform",
+    "small-calls": "gather bags",
     "tiny": "take take-out gather-nd gather-elements scatter-nd scatter-add",
 }
 
