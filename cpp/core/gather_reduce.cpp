@@ -229,7 +229,6 @@ BagFault find_segments(GatherReduce& call, const GatherReduceInputs& inputs, Fou
     }
     const Index ids = ids_of(call, inputs);
     int64_t* const starts = allocate(found.starts_memory, call.bags + 1);
-    // Ids whose number was unknown may be sorted only if the last one is very large.
     switch (find_starts(ids, call.members, call.bags, starts)) {
         case IdOrder::bad: return BagFault::segment_ids;
         case IdOrder::sorted: return BagFault::none;

@@ -129,7 +129,7 @@ class Sorter {
         for (int64_t j = 0; j < n; ++j) place[j] = places[row[j] >> shift]++;
         // Another thread may have changed the rows since they were counted.
         if (std::any_of(place, place + n, [count = sort_.count](int64_t at) { return at >= count; })) return false;
-        // A bucket's next line is fetched while other buckets are written. Processors do not see so many streams.
+        // Fetch a bucket's next line while other buckets are written. Processors prefetch only a few streams.
         constexpr int64_t line = line_size / int64_t{sizeof(Entry<Number>)};
         Entry<Number>* const to = entries();
         const auto mask = static_cast<Number>(buckets_.size() - 1);

@@ -115,7 +115,7 @@ def _values(values: list[Any], total: int) -> str:
 
 
 def _describe_combination(call: ExplainedCall, step: Step) -> str:
-    """What becomes of the elements: ``5 + 30 = 35``, or replaced."""
+    """Describe how the elements change: ``5 + 30 = 35``, or replaced."""
     changes, total = list(step.changes), step.total
     first = changes[0]
     before, read, after = (_values([getattr(c, key) for c in changes], total) for key in ("before", "read", "after"))

@@ -213,7 +213,7 @@ def _check(call: BagReduction, arrays: Arrays) -> None:
     values = _zeros(bags)
     if "indptr" in values and values["indptr"].shape[:1] > (0,):
         values["indptr"] = values["indptr"].copy()
-        values["indptr"][-1] = (values | {"data": data})["indices" if "indices" in values else "data"].shape[0]
+        values["indptr"][-1] = arrays["indices" if "indices" in arrays else "data"].shape[0]
     with suppress(OpIndexError):  # zeros can be out of range where the values are not
         call.on_numpy(data=np.empty((data.shape[0], 0), data.dtype), **values)
 
