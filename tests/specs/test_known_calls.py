@@ -50,7 +50,7 @@ def test_the_second_call(name: str) -> None:
         assert (row(*swapped, **attributes) == first).all()
     assert (row(*(array.tolist() for array in inputs), **attributes) == first).all()
     with pytest.raises(OpTypeError, match="masked array"):
-        row(np.ma.array(inputs[0]), *inputs[1:], **attributes)
+        row(np.ma.array(inputs[0], mask=True), *inputs[1:], **attributes)
 
 
 @pytest.mark.parametrize(

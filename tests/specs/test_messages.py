@@ -172,9 +172,9 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.gather(F8, [0.5]),
         TypeError,
-        "gather: indices must be integers, not float64",
+        "gather: indices must be integers, not float64; indices[0] is 0.5",
     ),
-    (lambda: gs.gather(F8, ["a"]), TypeError, "gather: indices must be integers, not text"),
+    (lambda: gs.gather(F8, ["a"]), TypeError, "gather: indices must be integers, not text; indices[0] is 'a'"),
     (
         lambda: gs.gather(F8, [[1], [1, 2]]),
         ValueError,

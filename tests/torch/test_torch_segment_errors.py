@@ -191,8 +191,12 @@ def test_shape_errors(text: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- types
 
 TYPE_ERRORS: dict[str, Callable[[], Any]] = {
-    "scatter: index must be integers, not torch.float32": lambda: segment.scatter(SRC, INDEX.float()),
-    "gather_coo: index must be integers, not torch.bool": lambda: segment.gather_coo(SRC, INDEX.bool()),
+    "scatter: index must be integers, not torch.float32; use index.long()": lambda: segment.scatter(
+        SRC, INDEX.float()
+    ),
+    "gather_coo: index must be integers, not torch.bool; use index.long()": lambda: segment.gather_coo(
+        SRC, INDEX.bool()
+    ),
     "scatter: dim must be an integer, not 0.0": lambda: segment.scatter(SRC, INDEX, 0.0),
     "scatter: dim_size must be an integer, not 2.5": lambda: segment.scatter(SRC, INDEX, dim_size=2.5),
     "scatter: out must have the same type as the result (torch.float32), not torch.int64": lambda: segment.scatter(
@@ -243,9 +247,12 @@ def on_cuda(tensor: Any) -> Any:
 
 # Inputs that are not dense CPU tensors, and the end of their error.
 UNUSUAL: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "a list": (lambda tensor: tensor.tolist(), "must be a tensor, not list; use torch.as_tensor({name})"),
-    "an array": (lambda tensor: tensor.numpy(), "must be a tensor, not ndarray; use torch.as_tensor({name})"),
-    "nothing": (lambda tensor: None, "must be a tensor, not NoneType"),
+    "a list": (lambda tensor: tensor.tolist(), "must be a tensor, not a list; use torch.as_tensor({name})"),
+    "an array": (
+        lambda tensor: tensor.numpy(),
+        "must be a tensor, not a NumPy array; use torch.as_tensor({name})",
+    ),
+    "nothing": (lambda tensor: None, "must be a tensor, not None"),
     "sparse": (lambda tensor: tensor.to_sparse(), "is a sparse tensor; use {name}.to_dense()"),
     "quantized": (quantize, "is a quantized tensor; use {name}.dequantize()"),
     "nested": (nest, "is a nested tensor; use torch.nested.to_padded_tensor({name}, 0.0)"),
@@ -312,7 +319,7 @@ def test_values_that_are_no_tensors() -> None:
     bag = gst.EmbeddingBag(3, 2, mode="sum")
     for arguments, name in ((([[0, 1]],), "input"), ((INDEX, [0]), "offsets"),
                             ((INDEX, integers(0), [1.0] * 3), "per_sample_weights")):  # fmt: skip
-        with pytest.raises(OpTypeError, match=f"^EmbeddingBag: {name} must be a tensor, not list"):
+        with pytest.raises(OpTypeError, match=f"^EmbeddingBag: {name} must be a tensor, not a list"):
             bag(*arguments)
 
 

@@ -7,8 +7,11 @@ arguments. They convert these and call the core again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import numbers
+import operator
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,9 +19,12 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import casts, strings
-from gatherscatter.arrays.interop import accept_any_array, check_unnamed, kind_of
-from gatherscatter.errors import OpTypeError, OpValueError, make_error, reduction_fault
+from gatherscatter.arrays.interop import accept_any_array, kind_of
+from gatherscatter.arrays.kinds import as_element, as_readable, check_kind, refuse_object
+from gatherscatter.errors import OpError, OpTypeError, OpValueError, make_error, reduction_fault
+from gatherscatter.model_interface import ModelError
 from gatherscatter.pieces import convert_dtype, extremes, pieces
+from gatherscatter.sentences import format_sentence
 
 
 @accept_any_array
@@ -136,7 +142,9 @@ def prepare_arguments(
     """Check and convert the arguments of a call."""
     arguments = Conversions(op)
     array = arguments.convert("data", data, as_array)
-    index = arguments.convert("indices", indices, as_indices)
+    others = {"data": array, "updates": updates}
+    as_own = partial(as_indices, others=others, lists=kernel.endswith("nd"))
+    index = arguments.convert("indices", indices, as_own)
     update = arguments.cast("updates", updates, array) if kernel.startswith("scatter") else None
     if out is not None:
         check_out(op, out, array, update)
@@ -254,25 +262,57 @@ def element_type(dtype: np.dtype[Any]) -> str:
 
 
 def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
-    """Convert to an aligned array of the exact class ndarray."""
+    """Convert to an aligned array of the exact class ndarray.
+
+    Raises
+    ------
+    TypeError
+        The value is of a kind that is not read as an array (see `gatherscatter.arrays.kinds`).
+    ValueError
+        It is a list that is not an array.
+    """
     if type(value) is np.ndarray and value.flags.aligned:
         return value
     if value is None:
         raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
-    if isinstance(value, np.ma.MaskedArray):
-        raise OpTypeError(f"{op}: {name} is a masked array, whose mask would be lost; use .filled()", op=op, input=name)
-    kind = None
-    if not isinstance(value, np.ndarray):
-        check_unnamed(op, name, value)
-        kind = kind_of(value)
+    kind = None if isinstance(value, np.ndarray) else kind_of(value)
+    if kind is None:
+        check_kind(op, name, value)
     try:
-        array = np.asarray(value if kind is None else kind.take(op, name, value))
-        if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
-            _check_common_type(op, name, value, array.dtype)
-        return array if array.flags.aligned else convert_dtype(array, array.dtype)
-    except (ValueError, OverflowError) as error:
+        array = np.asarray(as_readable(value) if kind is None else kind.take(op, name, value))
+    except OpError:
+        raise
+    except ValueError as error:
         reason = "its nested lists have different lengths" if "inhomogeneous" in str(error) else error
         raise OpValueError(f"{op}: {name} can't be made an array: {reason}", op=op, input=name) from None
+    except MemoryError:
+        raise
+    except Exception as error:  # the library of the object can raise anything
+        raise OpTypeError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
+    if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
+        _check_common_type(op, name, value, array.dtype)
+    if array.ndim == 0 and array.dtype.hasobject and not isinstance(value, np.ndarray | np.generic | str | bytes):
+        refuse_object(op, name, value)
+    return array if array.flags.aligned else convert_dtype(array, array.dtype)
+
+
+def read_model_input(name: str, value: Any) -> Any:
+    """Return an input of a model as an array. Lists and numbers have no type yet, and stay what they are.
+
+    Raises
+    ------
+    ModelError
+        The value is of a kind that is not read as an array.
+    """
+    given = f"inputs[{name!r}]"
+    try:
+        if isinstance(value, list | tuple):
+            check_kind("run", given, value)
+        elif type(value) is not np.ndarray and not isinstance(value, int | float | complex | str | bytes | np.generic):
+            return as_array("run", given, value)
+    except OpError as error:
+        raise ModelError(str(error).removeprefix("run: ")) from None
+    return value
 
 
 def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> None:
@@ -290,14 +330,77 @@ def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> 
         raise OpTypeError(text, op=op, input=name)
 
 
-def as_indices(op: str, name: str, value: ArrayLike) -> np.ndarray:
-    """Convert to a native integer array. An empty list is accepted."""
+def as_indices(
+    op: str, name: str, value: ArrayLike, *, others: Mapping[str, Any] | None = None, lists: bool = False
+) -> np.ndarray:
+    """Convert to a native integer array. An empty list is accepted.
+
+    ``others`` are inputs with which the indices may have been swapped. A tuple of arrays is refused, because NumPy
+    would read it as one array for each axis. With ``lists``, this includes tuples of lists.
+    """
+    if isinstance(value, tuple):
+        check_tuple(op, name, value, lists)
     array = as_array(op, name, value)
     if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise make_error("not_integers", op, input=name, type="text" if array.dtype.kind in "US" else array.dtype)
+        found = {"U": "text", "S": "text", "T": "text", "V": "records"}.get(array.dtype.kind, array.dtype)
+        raise make_error("not_integers", op, input=name, type=f"{found}{_advise_integers(name, array, others or {})}")
     return native(array)
+
+
+def check_tuple(op: str, name: str, value: tuple[Any, ...], lists: bool = False) -> None:
+    """Refuse a tuple with one array of indices for each axis, as NumPy's indexing takes it."""
+    arrays = [each for each in value if getattr(each, "ndim", 0) > 0 or (lists and isinstance(each, list))]
+    if not arrays:
+        return
+    library = {"torch": "torch", "jax": "jnp", "jaxlib": "jnp"}.get(type(arrays[0]).__module__.partition(".")[0], "np")
+    raise make_error("tuple_of_arrays", op, input=name, library=library)
+
+
+def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) -> str:
+    """Return the end of an error about indices of another type."""
+    kind = array.dtype.kind
+    if kind == "b":
+        return format_sentence("parts", "mask")
+    if array.dtype.names:
+        return format_sentence("parts", "records", input=name)
+    swapped = [other for other, value in others.items() if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]
+    if kind in "fc" and swapped:
+        return format_sentence("parts", "swapped", input=name, other=swapped[0])
+    if kind in "fOUST" and array.size:
+        odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
+        whole = format_sentence("parts", "whole_numbers", input=name)
+        return whole if odd is None else _name_element(name, array, odd)
+    return ""
+
+
+def _find_fraction(array: np.ndarray) -> int | None:
+    """Return the flat position of the first float that is not a whole number, or None."""
+    fraction = ~np.isfinite(array) | (np.trunc(array) != array)
+    return int(np.argmax(fraction)) if fraction.any() else None
+
+
+def _find_element(array: np.ndarray, wanted: Callable[[Any], bool]) -> int | None:
+    """Return the flat position of the first wanted element of an array of objects or text, or None."""
+    elements = array.flat if array.dtype.kind in "OUST" else ()
+    return next((place for place, element in enumerate(elements) if wanted(element)), None)
+
+
+def _is_no_integer(element: Any) -> bool:
+    try:
+        operator.index(int(element) if isinstance(element, str | bytes) else element)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def _name_element(name: str, array: np.ndarray, place: int) -> str:
+    """Return the end of an error that names an element by its flat position."""
+    position, element = map(int, np.unravel_index(place, array.shape)), array.flat[place]
+    where = f"{name}[{', '.join(map(str, position))}]" if array.ndim else name
+    value = element.item() if isinstance(element, np.generic) else element
+    return format_sentence("parts", "element", place=where, value=reprlib.repr(value))
 
 
 def native(array: np.ndarray) -> np.ndarray:
@@ -368,8 +471,8 @@ def cast(
     """
     dtype = data.dtype
     is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
-    if is_list and dtype.kind in "OT":
-        value = np.asarray(value, dtype=object)  # otherwise NumPy could change the elements to a common type
+    if is_list and dtype.kind in "OT":  # NumPy could change the elements of a list to a common type
+        value = np.asarray(value, dtype=object) if isinstance(value, list | tuple) else as_element(value)
     array = as_array(op, name, value)
     if array.dtype == dtype:
         return array
@@ -385,7 +488,10 @@ def cast(
     only_text = data_text and not hasattr(dtype, "na_object")
     if not casts.can_represent_type(array.dtype, dtype) or (only_text and text != data_text):
         text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
-        raise OpTypeError(f"{text}; convert one of them", op=op, input=name)
+        is_object = array.dtype.kind == "O"
+        odd = _find_element(array, lambda element: not isinstance(element, numbers.Number)) if is_object else None
+        named = "; convert one of them" if odd is None else _name_element(name, array, odd)
+        raise OpTypeError(text + named, op=op, input=name)
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # repeated memory only once
     # Slices of ``flat`` need no copy of the whole array, but NumPy 2.4 breaks long strings of StringDType in them.
     is_safe_flat = distinct.dtype.kind != "T" and not distinct.flags.c_contiguous

@@ -2,7 +2,8 @@
 
 A kind is NumPy's arrays, PyTorch's tensors, the arrays of JAX or of Dask, or other objects with ``__dlpack__``. Lists,
 numbers and other objects that NumPy accepts (buffers, ``__array__``) have no kind. They can be mixed with all kinds.
-NumPy's arrays can be mixed with those of Dask. All other kinds can't be mixed.
+NumPy's arrays can be mixed with those of Dask. All other kinds can't be mixed. Objects that are not read as arrays are
+in `gatherscatter.arrays.kinds`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
+from gatherscatter.arrays.kinds import check_kind, is_read_by_numpy
 from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.lazy_modules import load
 
@@ -26,6 +28,7 @@ class Kind(NamedTuple):
     name: str  # of one array, as in messages
     take: Callable[[str, str, Any], np.ndarray]  # (op, input, value): the same memory as a NumPy array
     give: Callable[[np.ndarray, Any], Any]  # (result, input): the same memory in the kind of the input
+    convert: str = ""  # the function that makes one from an array of another kind
     written: Callable[[Any], Any] = lambda out: out  # called with an ``out`` after it was written
 
 
@@ -60,21 +63,39 @@ def to_numpy_arguments(op: str, given: dict[str, Any]) -> NumpyArguments | None:
     TypeError
         Kinds are mixed, or an array is not in the memory of the CPU, is sparse, or has a gradient that would be lost.
     """
-    kinds = {name: kind for name, value in given.items() if (kind := kind_of(value)) is not None}
+    kinds = _find_kinds(op, given)
     first = next((name for name, kind in kinds.items() if kind is not NUMPY), None)
     if first is None:
         return None
     kind = kinds[first]
     for name, other in kinds.items():
         if other is not kind:
-            text = f"{op}: {first} is {kind.name}, but {name} is {other.name}; convert one of them"
-            raise OpTypeError(text, op=op, input=name)
+            _refuse_mixture(op, first, kind, name, other)
     arrays = {id(given[name]): kind.take(op, name, given[name]) for name in kinds}  # by identity: out may be data
     values = {name: arrays.get(id(value), value) for name, value in given.items()}
     out = given.get("out")
     if out is not None:
         return NumpyArguments(values, lambda result: kind.written(out))
     return NumpyArguments(values, lambda result: kind.give(result, given[first]))
+
+
+def _find_kinds(op: str, given: dict[str, Any]) -> dict[str, Kind]:
+    """Find the kinds of the arguments that have one. `convert.as_array` checks the others."""
+    kinds: dict[str, Kind] = {}
+    for name, value in given.items():
+        if (kind := kind_of(value)) is not None:
+            kinds[name] = kind
+        if kind is DLPACK:
+            check_kind(op, name, value)
+    return kinds
+
+
+def _refuse_mixture(op: str, first: str, kind: Kind, name: str, other: Kind) -> NoReturn:
+    """Raise the error about arrays of two kinds. It converts to the kind of data."""
+    converted, to = (first, other) if name == "data" else (name, kind)
+    how = f", for example with {to.convert}({converted})" if to.convert else ""
+    text = f"{op}: {first} is {kind.name}, but {name} is {other.name}; convert one of them{how}"
+    raise OpTypeError(text, op=op, input=name)
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -90,12 +111,12 @@ def kind_of(value: Any) -> Kind | None:
         return JAX
     if dask is not None and isinstance(value, dask.Array):
         return DASK
-    return DLPACK if hasattr(value, "__dlpack__") else None
+    return DLPACK if hasattr(value, "__dlpack__") and not is_read_by_numpy(value) else None
 
 
 # ------------------------------------------------------------------------------------------------------------ NumPy
 
-NUMPY = Kind("a NumPy array", lambda op, name, value: value, lambda result, like: result)
+NUMPY = Kind("a NumPy array", lambda op, name, value: value, lambda result, like: result, "np.asarray")
 
 # ---------------------------------------------------------------------------------------------------------- PyTorch
 
@@ -199,7 +220,7 @@ def _mark_tensor_written(out: Any) -> Any:
     return out
 
 
-TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor, _mark_tensor_written)
+TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor, "torch.as_tensor", _mark_tensor_written)
 
 # -------------------------------------------------------------------------------------------------------------- JAX
 
@@ -224,7 +245,7 @@ def _give_jax(result: np.ndarray, like: Any) -> Any:
     return jax.device_put(result) if result.nbytes > 1 << 16 else jax.numpy.asarray(result)
 
 
-JAX = Kind("a JAX array", _take_jax, _give_jax)
+JAX = Kind("a JAX array", _take_jax, _give_jax, "jnp.asarray")
 
 # ------------------------------------------------------------------------------------------------------------- Dask
 
@@ -241,14 +262,13 @@ def lazy_function(op: str, given: dict[str, Any], name: str | None = None) -> Ca
     """
     if "dask.array" not in sys.modules:
         return None
-    kinds = {name: kind for name, value in given.items() if (kind := kind_of(value)) not in (None, NUMPY)}
+    kinds = {name: kind for name, kind in _find_kinds(op, given).items() if kind is not NUMPY}
     lazy = next((given_as for given_as, kind in kinds.items() if kind is DASK), None)
     if lazy is None:
         return None
     for other, kind in kinds.items():
         if kind is not DASK:
-            text = f"{op}: {lazy} is {DASK.name}, but {other} is {kind.name}; convert one of them"
-            raise OpTypeError(text, op=op, input=other)
+            _refuse_mixture(op, lazy, DASK, other, kind)
     function: Callable[..., Any] = load(__name__, name or op)
     return function
 
@@ -258,7 +278,7 @@ def _take_dask(op: str, name: str, array: Any) -> np.ndarray:
     raise OpTypeError(f"{op}: {name} is a Dask array, and this is not lazy; use .compute()", op=op, input=name)
 
 
-DASK = Kind("a Dask array", _take_dask, lambda result, like: result)
+DASK = Kind("a Dask array", _take_dask, lambda result, like: result, "da.from_array")
 
 # ----------------------------------------------------------------------------------------------------------- DLPack
 
@@ -281,26 +301,3 @@ def _give_dlpack(result: np.ndarray, like: Any) -> Any:
 
 
 DLPACK = Kind("an array with __dlpack__", _take_dlpack, _give_dlpack)
-
-# ----------------------------------------------------------------------------------------------------------- xarray
-
-_NAMED_LIKE_RESULT = ("data", "past_cache", "emb_table", "step_ids")
-
-
-def check_unnamed(op: str, name: str, value: Any) -> None:
-    """Refuse objects of xarray if the result would lose their names. Other inputs may be DataArrays.
-
-    Raises
-    ------
-    TypeError
-        ``value`` is a Dataset, or the result would have its dimensions without their names.
-    """
-    xarray = sys.modules.get("xarray")
-    if xarray is None:
-        return
-    if isinstance(value, xarray.Dataset):
-        text = f"{op}: {name} is a Dataset; use gatherscatter.xarray, or pass one of its arrays"
-        raise OpTypeError(text, op=op, input=name)
-    if name in _NAMED_LIKE_RESULT and isinstance(value, xarray.DataArray | xarray.Variable):
-        text = f"{op}: {name} is a {type(value).__name__}, whose dimension names would be lost"
-        raise OpTypeError(f"{text}; use gatherscatter.xarray, or give {name}.values", op=op, input=name)

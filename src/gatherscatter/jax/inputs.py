@@ -20,7 +20,7 @@ def as_data(op: str, value: Any) -> Any:
     if ready is not None:
         return ready
     array = convert.as_array(op, "data", value)
-    if array.dtype.kind in "OSUTMm" or array.dtype.names:
+    if array.dtype.kind in "OSUTMm" or issubclass(array.dtype.type, np.void):
         raise OpTypeError(f"{op}: data of type {array.dtype} are unknown to JAX", op=op, input="data")
     own_type = isinstance(value, np.ndarray | np.generic) or interop.kind_of(value) is not None
     if array.dtype.kind in "fc" and not own_type:  # numbers of Python have no fixed precision
@@ -30,13 +30,17 @@ def as_data(op: str, value: Any) -> Any:
 
 def as_indices(op: str, value: Any, traced: bool, name: str = "indices") -> Any:
     """Return indices as an array of integers. Without traced arrays it is a NumPy array, which keeps 64-bit values."""
+    if isinstance(value, tuple):
+        convert.check_tuple(op, name, value)
     indices = _jax_array(value)
     if indices is None:
         array = convert.as_indices(op, name, value)
         return _convert_to_jax_type(op, name, array) if traced else array
-    if indices.dtype.kind not in "iu":
+    if indices.dtype.kind in "iu":
+        return indices
+    if isinstance(indices, jax.core.Tracer):
         raise make_error("not_integers", op, input=name, type=indices.dtype)
-    return indices
+    return convert.as_indices(op, name, np.asarray(indices))  # raises the error with the values
 
 
 def as_updates(op: str, value: Any, data: Any, name: str = "updates") -> Any:

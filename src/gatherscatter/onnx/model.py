@@ -13,6 +13,7 @@ import ml_dtypes  # noqa: F401  (gives NumPy the names of bfloat16, float8 and i
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.onnx.evaluator import Evaluator
@@ -424,6 +425,7 @@ def check_input(info: TensorInfo, value: Any) -> Any:
     """Return ``value`` as an array of the declared element type and shape, or raise `ModelError`."""
     if info.element_type in NOT_TENSORS:
         return value
+    value = convert.read_model_input(info.name, value)
     array = _to_strings(info, value) if info.element_type == "string" else _to_numbers(info, value)
     if info.shape is not None and not _shape_fits(array.shape, info.shape):
         raise ModelError(

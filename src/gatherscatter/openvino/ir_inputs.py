@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gatherscatter.arrays import convert
 from gatherscatter.model_interface import ModelError, TensorInfo
 from gatherscatter.openvino import element_types
 from gatherscatter.openvino.element_types import ElementType
@@ -118,6 +119,7 @@ def _allows(dims: tuple[Range, ...], shape: tuple[int, ...]) -> bool:
 
 def _convert_type(parameter: Parameter, value: ArrayLike) -> NDArray[Any]:
     wanted = parameter.element_type.dtype
+    value = convert.read_model_input(parameter.name, value)
     try:
         array: NDArray[Any] = np.asarray(value)
         if wanted == element_types.STRING:

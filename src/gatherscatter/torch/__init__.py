@@ -300,15 +300,13 @@ def _tensor(op: str, name: str, value: Any) -> Tensor:
     """Return the value as a tensor. Lists, numbers and NumPy arrays are copied: a backward pass may need them later."""
     if isinstance(value, Tensor):
         return value
-    if not isinstance(value, list | tuple | int | float) and type(value) is not np.ndarray:
-        if lazy_function(op, {name: value}, "gather"):
-            text = f"{op}: {name} is a Dask array; use gatherscatter.dask, or give {name}.compute()"
-            raise OpTypeError(text, op=op, input=name)
-        value = convert.as_array(op, name, value)
+    if lazy_function(op, {name: value}, "gather"):
+        text = f"{op}: {name} is a Dask array; use gatherscatter.dask, or give {name}.compute()"
+        raise OpTypeError(text, op=op, input=name)
+    is_index = name in _INDEX_INPUTS
+    array = np.array(convert.as_indices(op, name, value) if is_index else convert.as_array(op, name, value))
     try:
-        array = np.array(value)
-        empty_list = array.size == 0 and not isinstance(value, np.ndarray)
-        return torch.from_numpy(array.astype(np.int64) if empty_list and name in _INDEX_INPUTS else array)
+        return torch.from_numpy(array)
     except (TypeError, ValueError) as error:
         raise OpTypeError(f"{op}: {name} can't be made a tensor: {error}", op=op, input=name) from None
 

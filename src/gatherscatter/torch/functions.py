@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function, forward_ad
 
 from gatherscatter import _core
 from gatherscatter.arrays.interop import TORCH, check_tensor, is_plain_tensor
+from gatherscatter.arrays.kinds import check_kind, describe_object
 from gatherscatter.errors import OpError, OpTypeError
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
@@ -105,8 +107,11 @@ def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:
         tensors["out"] = out
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
-            advice = "" if tensor is None else f"; use torch.as_tensor({name})"
-            text = f"{op}: {name} must be a tensor, not {type(tensor).__name__}{advice}"
+            check_kind(op, name, tensor)
+            is_list = isinstance(tensor, list | tuple | int | float | complex | np.ndarray)
+            array = name if is_list else f"np.asarray({name})" if hasattr(tensor, "__array__") else ""
+            advice = f"; use torch.as_tensor({array})" if array else ""
+            text = f"{op}: {name} must be a tensor, not {describe_object(tensor)}{advice}"
             raise OpTypeError(text, op=op, input=name)
         if not is_plain_tensor(tensor) and not all(getattr(each, "is_meta", False) for each in tensors.values()):
             check_tensor(op, name, tensor)

@@ -9,6 +9,8 @@ import numpy as np
 import xarray as xr
 
 from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.interop import DASK, kind_of
 from gatherscatter.errors import OpKeyValueError, OpValueError
 from gatherscatter.xarray.positions import Positions
 
@@ -67,6 +69,7 @@ class NamedPlaces:
         if isinstance(updates, xr.DataArray | xr.Variable):
             made: xr.Variable = updates if isinstance(updates, xr.Variable) else updates.variable
         else:
+            updates = updates if kind_of(updates) is DASK else convert.as_array(self._op, "updates", updates)
             first = len(self.dims) - np.ndim(updates)
             if first < 0:
                 text = f"updates have {np.ndim(updates)} dimensions, but at most {len(self.dims)} fit: {self._known()}"

@@ -11,7 +11,9 @@ import xarray as xr
 from pandas.errors import InvalidIndexError  # type: ignore[import-untyped]
 
 from gatherscatter import _core
+from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import native
+from gatherscatter.arrays.interop import DASK, kind_of
 from gatherscatter.choices import MODES
 from gatherscatter.errors import (
     OpIndexError,
@@ -214,6 +216,8 @@ class _Dimension:
     def _with_dims(self, given: Any) -> xr.DataArray:
         if isinstance(given, xr.DataArray):
             return given
+        if self.labels is None and not isinstance(given, xr.Variable | tuple | list) and kind_of(given) is not DASK:
+            given = convert.as_array(self.lookup.op, str(self.name), given)
         try:
             if isinstance(given, xr.Variable | tuple):
                 return xr.DataArray(xr.as_variable(given))

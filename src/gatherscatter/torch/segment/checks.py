@@ -13,6 +13,7 @@ from torch import Tensor
 from gatherscatter.arrays.interop import TORCH
 from gatherscatter.errors import OpIndexError, OpValueError, make_error, raise_index_error
 from gatherscatter.hints import find_hint
+from gatherscatter.sentences import format_sentence
 from gatherscatter.torch.functions import check_memory
 
 _INTEGERS = frozenset(
@@ -23,7 +24,8 @@ _INTEGERS = frozenset(
 def check_integers(op: str, name: str, tensor: Tensor) -> None:
     """Raise TypeError for an index, or for pointers, that are not integers."""
     if tensor.dtype not in _INTEGERS:
-        raise make_error("not_integers", op, input=name, type=tensor.dtype)
+        advice = format_sentence("parts", "convert_tensor", input=name)
+        raise make_error("not_integers", op, input=name, type=f"{tensor.dtype}{advice}")
 
 
 def check_first_dims(op: str, name: str, tensor: Tensor, src: Tensor, count: int) -> None:
