@@ -70,12 +70,35 @@ gatherscatter_status* check_effects(const char* op, const Operation& operation) 
     return make_status("no_effect", op, {{"input", "accumulate"}, {"reduction", name(reduction)}});
 }
 
+// Refuses options that a kernel does not have.
+gatherscatter_status* check_options(const char* op, int kernel, const gatherscatter_operation& given) {
+    const bool bags = kernel == GATHERSCATTER_GATHER_REDUCE,
+               nd = kernel == GATHERSCATTER_GATHER_ND || kernel == GATHERSCATTER_SCATTER_ND;
+    const bool batches =
+        kernel == GATHERSCATTER_GATHER || kernel == GATHERSCATTER_GATHER_ND || kernel == GATHERSCATTER_SCATTER_UPDATE;
+    const bool scatters = !bags && is_scatter(static_cast<Kernel>(kernel));
+    const struct {
+        const char* name;
+        bool is_known;
+        int64_t value, unused;
+    } options[] = {{"axis", !nd && !bags, given.axis, 0},
+                   {"batch_dims", batches, given.batch_dims, 0},
+                   {"reduction", scatters || bags, given.reduction, GATHERSCATTER_NONE},
+                   {"include_self", scatters, given.include_self != 0, 1},
+                   {"num_segments", bags, given.num_segments, -1}};
+    for (const auto& option : options)
+        if (!option.is_known && option.value != option.unused)
+            return make_status("unused_option", op, {{"input", option.name}, {"value", option.unused}});
+    return nullptr;
+}
+
 gatherscatter_status* read_operation(const char* op, const gatherscatter_operation& given, Operation& operation) {
     int kernel = 0;
     gatherscatter_status* status = read_choice(op, "kernel", given.kernel, kernel_choices, kernel);
     if (!status) status = read_choice(op, "mode", given.mode, mode_names, operation.rule.mode);
     if (!status) status = read_choice(op, "reduction", given.reduction, reduction_names, operation.reduction);
     if (!status) status = read_choice(op, "accumulate", given.accumulate, accumulate_names, operation.accumulate);
+    if (!status) status = check_options(op, kernel, given);
     // For messages about indices, gather and reduce counts as a gather.
     operation.kernel = kernel == GATHERSCATTER_GATHER_REDUCE ? Kernel::gather : static_cast<Kernel>(kernel);
     operation.axis = kernel == GATHERSCATTER_GATHER_REDUCE ? 0 : given.axis;

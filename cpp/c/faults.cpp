@@ -102,6 +102,9 @@ gatherscatter_status* shape_fault(const char* op, const Operation& operation, co
         advice = format_sentence("parts.broadcast", {{"slots", slots}});
     else if (is_nd && is_one_tuple(fault, shapes, batch))
         advice = format_sentence("parts.one_tuple", {{"k", k}});
+    else if (std::string_view(fault) == "tuple_length" && shapes.indices.rank == 2 && operation.batch_dims == 0 &&
+             shapes.indices[0] == data.rank)
+        advice = format_sentence("parts.transposed", {});
     return make_status(fault, op,
                        {{"shapes", list_shapes(shapes)},
                         {"rank", data.rank},

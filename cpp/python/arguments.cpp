@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <string>
 
 #include "call.hpp"
 #include "docs.hpp"
@@ -81,8 +82,11 @@ void refuse_keyword(const char* function, const Signature& signature, PyObject* 
 bool bind(const char* function, const Signature& signature, PyObject* const* arguments, Py_ssize_t positional,
           PyObject* keywords, PyObject** values) {
     if (positional > signature.positional) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given)", function,
-                     signature.positional, positional);
+        std::string names;
+        for (int i = signature.positional; i < signature.total; ++i)
+            names.append(i > signature.positional ? ", " : "").append(parameter_names[signature.parameters[i]]);
+        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); pass by name: %s",
+                     function, signature.positional, positional, names.c_str());
         return false;
     }
     for (Py_ssize_t i = 0; i < positional; ++i) values[signature.parameters[i]] = arguments[i];
@@ -238,12 +242,19 @@ bool read_bags(BagCall& call, PyObject** values) {
 }
 
 // Arguments that are not plain arrays are passed to a function in Python.
-PyObject* call_python(const char* module_name, const char* name, PyObject* const* arguments, Py_ssize_t positional,
-                      PyObject* keywords) {
+PyObject* call_python(PyObject* op, const char* module_name, const char* name, PyObject* const* arguments,
+                      Py_ssize_t positional, PyObject* keywords) {
     const Ref module(PyImport_ImportModule(module_name));
     const Ref function(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
     if (!function) return nullptr;
-    return PyObject_Vectorcall(function.get(), arguments, static_cast<size_t>(positional), keywords);
+    PyObject* const result = PyObject_Vectorcall(function.get(), arguments, static_cast<size_t>(positional), keywords);
+    if (!result) name_memory_error(op);
+    return result;
+}
+
+// Whether an object may be one list of indices for each axis, which convert.py refuses.
+bool is_tuple_of_lists(PyObject* object) {
+    return PyTuple_Check(object) && PyTuple_GET_SIZE(object) > 0 && PyList_Check(PyTuple_GET_ITEM(object, 0));
 }
 
 PyObject* op_names[kernel_count];  // as str
@@ -259,13 +270,14 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     if (!read_call(call, values) || !check_effects(call.op, call)) return nullptr;
     PyObject* result = nullptr;
     Outcome outcome = run(call, result);
-    if (outcome == Outcome::not_plain)
+    constexpr bool is_nd = kernel == Kernel::gather_nd || kernel == Kernel::scatter_nd;
+    if (outcome == Outcome::not_plain && !(is_nd && is_tuple_of_lists(call.indices)))
         if (const Ref listed = array_of_list(call.indices)) {
             call.indices = listed.get();
             outcome = run(call, result);
         }
     if (outcome == Outcome::not_plain)
-        return call_python("gatherscatter.arrays.convert", name(kernel), arguments, positional, keywords);
+        return call_python(call.op, "gatherscatter.arrays.convert", name(kernel), arguments, positional, keywords);
     return result;
 }
 
@@ -292,7 +304,8 @@ PyObject* gather_reduce_function(PyObject*, PyObject* const* arguments, Py_ssize
         if (any) outcome = run(call, result);
     }
     if (outcome == Outcome::not_plain)
-        return call_python("gatherscatter.functions.gather_reduce", "gather_reduce", arguments, positional, keywords);
+        return call_python(call.op, "gatherscatter.functions.gather_reduce", "gather_reduce", arguments, positional,
+                           keywords);
     return result;
 }
 

@@ -48,9 +48,22 @@ Outcome raise_reduction(const Call&);
 Outcome raise_accumulate(const Call&);
 Outcome raise_problem(PyObject* op, const Problem&, PyObject* type);  // a dtype, or null
 
+// Raises the exception for a result for which there is not enough memory. `values`: those of the input or argument
+// `name` that decide the size of the result, or null.
+Outcome raise_memory(PyObject* op, const Shape& result, PyObject* type, const char* name, PyObject* values);
+
+// Results with more bytes are checked by check_size of errors.py, if values of an input decide their size.
+inline constexpr int64_t checked_result_bytes = int64_t{1} << 30;
+
+// Raises it instead of an exception about memory that is set and that does not name the operator.
+void name_memory_error(PyObject* op);
+
 // Calls a function of errors.py that raises. Steals the reference to its arguments: a tuple, or null if an exception is
 // already set.
 void raise_fault(const char* function, PyObject* arguments);
+
+// Calls a function of errors.py. Steals the reference to its arguments. False: an exception is set.
+bool call_errors(const char* function, PyObject* arguments);
 
 // Raises TypeError for arguments that the layers above never pass.
 inline PyObject* refuse(const char* text) {

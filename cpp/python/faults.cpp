@@ -12,10 +12,14 @@ Outcome raise(const char* function, PyObject* arguments) {
 
 }  // namespace
 
-void raise_fault(const char* function, PyObject* given) {
+bool call_errors(const char* function, PyObject* given) {
     const Ref arguments(given), errors(PyImport_ImportModule("gatherscatter.errors"));
     const Ref callable(errors ? PyObject_GetAttrString(errors.get(), function) : nullptr);
-    if (callable && arguments) Ref(PyObject_CallObject(callable.get(), arguments.get()));
+    return callable && arguments && Ref(PyObject_CallObject(callable.get(), arguments.get()));
+}
+
+void raise_fault(const char* function, PyObject* arguments) {
+    call_errors(function, arguments);
     if (!PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "gatherscatter.errors.%s did not raise", function);
 }
 
@@ -33,10 +37,14 @@ Outcome raise_shape(const Call& call, const char* fault, const Plan& plan) {
 Outcome raise_index(const Call& call) {
     const Ref data = tuple_of(shape_of(array(call.data)));
     const bool empty_axis_only = call.rule.mode == Mode::wrap || call.rule.mode == Mode::clip;
-    return raise("index_fault",
-                 Py_BuildValue("(OsOOLLNN)", call.op, name(call.kernel), data.get(), call.indices,
+    const Ref others(call.updates ? Py_BuildValue("{sOsO}", "data", call.data, "updates", call.updates)
+                                  : Py_BuildValue("{sO}", "data", call.data));
+    return raise(
+        "index_fault",
+        others ? Py_BuildValue("(OsOOLLNNO)", call.op, name(call.kernel), data.get(), call.indices,
                                static_cast<long long>(call.axis), static_cast<long long>(call.batch_dims),
-                               PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_axis_only)));
+                               PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_axis_only), others.get())
+               : nullptr);
 }
 
 Outcome raise_reduction(const Call& call) {
@@ -59,6 +67,22 @@ Outcome raise_problem(PyObject* op, const Problem& problem, PyObject* type) {
     const Ref known = values.take();
     return raise("problem_fault",
                  known ? Py_BuildValue("(OsOO)", op, problem.error, known.get(), type ? type : Py_None) : nullptr);
+}
+
+Outcome raise_memory(PyObject* op, const Shape& result, PyObject* type, const char* name, PyObject* values) {
+    PyErr_Clear();
+    const Ref shape = tuple_of(result);
+    return raise("memory_fault",
+                 shape ? Py_BuildValue("(OOOsO)", op, shape.get(), type, name, values ? values : Py_None) : nullptr);
+}
+
+void name_memory_error(PyObject* op) {
+    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_MemoryError)) return;
+    PyObject *type = nullptr, *error = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    const Ref held_type(type), held(error), held_traceback(traceback);
+    raise_fault("name_memory_error", Py_BuildValue("(OO)", op, error ? error : Py_None));
 }
 
 }  // namespace gs

@@ -105,6 +105,37 @@ Outcome prepare(PreparedBags& prepared) {
     return Outcome::done;
 }
 
+// Raises the exception for a result for which there is not enough memory. Names what decides the number of bags.
+Outcome raise_memory(const PreparedBags& prepared) {
+    const BagCall& call = prepared.call;
+    Shape result = prepared.plan.output;
+    if (prepared.plan.call.form != BagForm::segment_ids)
+        return raise_memory(call.op, result, prepared.dtype(), "", nullptr);
+    result.dim[0] = std::max<int64_t>(prepared.plan.call.bags, 0);
+    if (!call.num_segments)
+        return raise_memory(call.op, result, prepared.dtype(), bag_input_names[static_cast<size_t>(segment_ids)],
+                            prepared.arrays[static_cast<size_t>(segment_ids)].get());
+    const Ref number(PyLong_FromLongLong(*call.num_segments));
+    return raise_memory(call.op, result, prepared.dtype(), "num_segments", number.get());
+}
+
+// Warns about a result with a size that nobody may have intended. False: the warning is an exception, or there is not
+// enough memory.
+bool check_size(const PreparedBags& prepared) {
+    const BagPlan& plan = prepared.plan;
+    const int64_t size = saturating_multiply(count_elements(plan.output), plan.call.combine.item_size);
+    if (size <= checked_result_bytes) return true;
+    int64_t given = 0;
+    for (const Ref& array : prepared.arrays)
+        if (array) given += PyArray_NBYTES(array.array());
+    const Ref shape = tuple_of(plan.output);
+    return call_errors(
+        "check_size", shape ? Py_BuildValue("(OOOsOsL)", prepared.call.op, shape.get(), prepared.dtype(), "segment_ids",
+                                            prepared.arrays[static_cast<size_t>(segment_ids)].get(), "num_segments",
+                                            static_cast<long long>(given))
+                            : nullptr);
+}
+
 // Raises the exception for bad values. errors.py finds them.
 Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
     const BagCall& call = prepared.call;
@@ -116,8 +147,7 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
                                                PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_only)));
         return Outcome::failed;
     }
-    if (fault == BagFault::too_large)
-        return raise_problem(call.op, {"too_large", {{"shapes", std::to_string(bags.bags) + " segments"}}}, nullptr);
+    if (fault == BagFault::too_large) return raise_memory(prepared);
     const BagInput places = places_input(bags.form);
     if (fault == BagFault::offsets || fault == BagFault::segment_ids) {
         const bool ids = fault == BagFault::segment_ids;
@@ -138,6 +168,7 @@ Outcome complete_plan(PreparedBags& prepared, bool were_unknown) {
     if (were_unknown)
         if (const Problem problem = set_bags(prepared.tensors, prepared.plan.call.bags, prepared.plan))
             return raise_problem(prepared.call.op, problem, prepared.dtype());
+    if (were_unknown && !prepared.call.out && !check_size(prepared)) return Outcome::failed;
     return check_out(prepared);
 }
 
@@ -163,7 +194,7 @@ Outcome carry_out(PreparedBags& prepared, PyObject*& result) {
     if (fault != BagFault::none) return raise_values(prepared, fault);
     if (const Outcome planned = complete_plan(prepared, were_unknown); planned != Outcome::done) return planned;
     Ref out = new_output(prepared);
-    if (!out) return Outcome::failed;
+    if (!out) return PyErr_ExceptionMatches(PyExc_MemoryError) ? raise_memory(prepared) : Outcome::failed;
     const bool is_large = large || PyArray_NBYTES(out.array()) > gil_release_bytes;
     if (!is_empty &&
         !run_part(is_large, true, row_size, [&] { fault = reduce_found(bags, inputs, found, bytes(out.array())); }))
@@ -180,13 +211,13 @@ Outcome run(const BagCall& call, PyObject*& result) {
     const ScopedDenormals denormals;
     PreparedBags prepared(call);
     try {
-        if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
+        if (const Outcome ready = prepare(prepared); ready != Outcome::done) {
+            if (ready == Outcome::failed) name_memory_error(call.op);
+            return ready;
+        }
         if (const Outcome done = carry_out(prepared, result); done != Outcome::done) return done;
     } catch (const std::bad_alloc&) {
-        PyErr_Format(PyExc_MemoryError, "%U: out of memory (%lld bags, %lld members)", call.op,
-                     static_cast<long long>(prepared.plan.call.bags),
-                     static_cast<long long>(prepared.plan.call.members));
-        return Outcome::failed;
+        return raise_memory(prepared);
     }
     if (!call.out) return Outcome::done;
     const Ref made(std::exchange(result, nullptr));
@@ -242,8 +273,7 @@ Outcome describe_call(const BagCall& call, PyObject*& result) {
         add_processor(facts);
         result = facts.take().release();
     } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-        return Outcome::failed;
+        return raise_memory(prepared);
     }
     return result ? Outcome::done : Outcome::failed;
 }

@@ -26,15 +26,10 @@ Outcome run_checked(bool large, bool may_stop, int64_t bytes_per_index, F&& part
     return good ? Outcome::done : Outcome::bad_index;
 }
 
-// Returns the array that the kernel writes to.
-Ref make_output(const PreparedCall& prepared) {
-    if (prepared.writes_out()) return borrow(prepared.call.out);
-    try {
-        return new_output(prepared.call, prepared.kernel_call);
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-        return Ref();
-    }
+Outcome raise_memory(const PreparedCall& prepared) {
+    const Call& call = prepared.call;
+    const Shape result = is_scatter(call.kernel) ? shape_of(array(call.data)) : prepared.kernel_call.plan.slots;
+    return raise_memory(call.op, result, reinterpret_cast<PyObject*>(PyArray_DESCR(array(call.data))), "", nullptr);
 }
 
 Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
@@ -43,29 +38,24 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
     const bool scatter = is_scatter(call.kernel), writes_out = prepared.writes_out();
     PyObject* const read = scatter ? call.updates : call.data;
     const Ref source = prepared.reads_strides ? borrow(read) : contiguous(read);
-    Ref out = source ? make_output(prepared) : Ref();
+    Ref out = !source ? Ref() : writes_out ? borrow(call.out) : new_output(call, kernel_call);
     if (!out) return Outcome::failed;
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(prepared.indices.array()) +
                            (scatter ? PyArray_NBYTES(source.array()) : 0) >
                        gil_release_bytes;
-    try {
-        if (writes_out) {  // all checks come before the first write to the caller's array
-            const Outcome checked = run_checked(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
-                                                [&] { return check_indices(kernel_call); });
-            if (checked != Outcome::done) return checked;
-        }
-        if (writes_out && scatter && call.out != call.data &&
-            !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
-            return Outcome::failed;
-        const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
-        const Outcome moved = run_checked(large, !writes_out,
-                                          width * PyArray_ITEMSIZE(out.array()),  // writes to `out` are always finished
-                                          [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
-        if (moved != Outcome::done) return moved;
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-        return Outcome::failed;
+    if (writes_out) {  // all checks come before the first write to the caller's array
+        const Outcome checked = run_checked(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
+                                            [&] { return check_indices(kernel_call); });
+        if (checked != Outcome::done) return checked;
     }
+    if (writes_out && scatter && call.out != call.data &&
+        !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))
+        return Outcome::failed;
+    const int64_t width = kernel_call.plan.form == Form::rows ? kernel_call.plan.rows.width : 1;
+    const Outcome moved = run_checked(large, !writes_out,
+                                      width * PyArray_ITEMSIZE(out.array()),  // writes to `out` are always finished
+                                      [&] { return run(kernel_call, bytes(source.array()), bytes(out.array())); });
+    if (moved != Outcome::done) return moved;
     if (prepared.made_apart && !copy_data(out.get(), array(call.out), OnSignal::finish)) return Outcome::failed;
     result = out.release();
     return Outcome::done;
@@ -78,7 +68,15 @@ Outcome run(const Call& call, PyObject*& result) {
     const ScopedDenormals denormals;
     PreparedCall prepared(call);
     Outcome outcome = prepare(prepared);
-    if (outcome == Outcome::done) outcome = carry_out(prepared, result);
+    if (outcome == Outcome::failed) name_memory_error(call.op);
+    if (outcome == Outcome::done) {
+        try {
+            outcome = carry_out(prepared, result);
+        } catch (const std::bad_alloc&) {
+            return raise_memory(prepared);
+        }
+        if (outcome == Outcome::failed && PyErr_ExceptionMatches(PyExc_MemoryError)) return raise_memory(prepared);
+    }
     if (outcome == Outcome::bad_index) return raise_index(prepared.call);
     if (outcome == Outcome::done && call.out) {  // returns the caller's array, not a view of it
         Py_DECREF(result);

@@ -254,8 +254,10 @@ PyObject* run_direct(const BagCall& call, const DirectTensor (&given)[bag_input_
     if (bags.width == 0) Py_RETURN_NOTIMPLEMENTED;
     if (!run_part(large, true, 8, [&] { fault = find_bags(bags, inputs, found); })) return nullptr;
     if (fault != BagFault::none || (were_unknown && set_bags(tensors, bags.bags, plan))) Py_RETURN_NOTIMPLEMENTED;
+    const int64_t size = saturating_multiply(count_elements(plan.output), data.item_size);
+    if (were_unknown && size > checked_result_bytes) Py_RETURN_NOTIMPLEMENTED;  // the other way checks the size
     NewTensor out(plan.output, given[0]);
-    const bool is_large_result = is_large(saturating_multiply(count_elements(plan.output), data.item_size));
+    const bool is_large_result = is_large(size);
     if (!run_part(large || is_large_result, true, row_size,
                   [&] { fault = reduce_found(bags, inputs, found, out.memory()); }))
         return nullptr;
@@ -304,7 +306,7 @@ PyObject* apply_to_tensors_call(PyObject*, PyObject* const* arguments, Py_ssize_
     try {
         return run_direct(call, data, indices, updates);
     } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
+        Py_RETURN_NOTIMPLEMENTED;
     }
 }
 
@@ -323,7 +325,7 @@ PyObject* apply_bags_to_tensors_call(PyObject*, PyObject* const* arguments, Py_s
     try {
         return run_direct(call, tensors);
     } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
+        Py_RETURN_NOTIMPLEMENTED;
     }
 }
 

@@ -35,7 +35,7 @@ class Library:
 _KNOWN = read_known_as()
 ARRAYS: str = _KNOWN["arrays"]
 LIBRARIES = tuple(
-    Library(**each | {"lines": tuple(map(tuple, each["lines"]))}) for each in _KNOWN["libraries"] if each["lines"]
+    Library(**each | {"lines": tuple((theirs, ours) for theirs, ours, *_ in each["lines"])}) for each in _KNOWN["libraries"] if each["lines"]
 )
 NUMPY = LIBRARIES[0]
 

@@ -12,7 +12,7 @@ from gatherscatter._core import (
     scatter_nd,
     scatter_update,
 )
-from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
+from gatherscatter.errors import OpError, OpIndexError, OpMemoryError, OpTypeError, OpValueError
 from gatherscatter.functions.at import at
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.inspect import IndexReport, inspect
@@ -35,6 +35,7 @@ __all__ = [
     "ModelError",
     "OpError",
     "OpIndexError",
+    "OpMemoryError",
     "OpTypeError",
     "OpValueError",
     "OpVersion",

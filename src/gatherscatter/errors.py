@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+import reprlib
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import zip_longest
@@ -16,7 +19,7 @@ from gatherscatter import _core, hints
 from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
 from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence, read_sentences
-from gatherscatter.suggestions import suggest_choice, suggest_parameter
+from gatherscatter.suggestions import suggest_choice, suggest_other_choice, suggest_parameter
 
 Coordinates = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -80,7 +83,16 @@ class OpIndexError(OpError, IndexError):
     """At least one index is out of range. Nothing was written."""
 
 
-KINDS: dict[str, type[OpError]] = {"TypeError": OpTypeError, "ValueError": OpValueError, "IndexError": OpIndexError}
+class OpMemoryError(OpError, MemoryError):
+    """There is not enough memory for the call. The caller's arrays did not change."""
+
+
+KINDS: dict[str, type[OpError]] = {
+    "TypeError": OpTypeError,
+    "ValueError": OpValueError,
+    "IndexError": OpIndexError,
+    "MemoryError": OpMemoryError,
+}
 """The class for each built-in exception from which it is derived."""
 
 
@@ -108,19 +120,24 @@ def make_error(name: str, op: str, **values: object) -> OpError:
 def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoReturn:
     """Raise the error about a ``mode``, ``reduction`` or ``accumulate`` that does not exist."""
     reductions = REDUCTIONS if scatter else BAG_REDUCTIONS
-    choices = {"mode": MODES[bool(scatter)], "reduction": reductions, "accumulate": ACCUMULATE}[parameter]
-    raise make_choice_error(op, parameter, value, choices)
+    choices = {"mode": MODES[bool(scatter)], "reduction": reductions, "accumulate": ACCUMULATE}
+    wanted = choices.pop(parameter)
+    raise make_choice_error(op, parameter, value, wanted, suggest_other_choice(value, wanted, choices))
 
 
 def make_choice_error(
-    op: str, parameter: str, value: object, choices: Iterable[str], write: Callable[[object], str] = repr
+    op: str,
+    parameter: str,
+    value: object,
+    choices: Iterable[str],
+    suggestion: str | None = None,
 ) -> OpError:
-    """Make the error about a value that is not among the choices. ``write`` formats the value."""
+    """Make the error about a value that is not among the choices."""
     known = list(choices)
     raises, listed = "ValueError" if isinstance(value, str) else "TypeError", ", ".join(map(repr, known))
-    suggestion = suggest_choice(value, known)
+    suggestion = suggest_choice(value, known) if suggestion is None else suggestion
     return make_error(
-        "choice", op, raises=raises, input=parameter, choices=listed, value=write(value), suggestion=suggestion
+        "choice", op, raises=raises, input=parameter, choices=listed, value=reprlib.repr(value), suggestion=suggestion
     )
 
 
@@ -129,22 +146,119 @@ def keyword_fault(function: str, keyword: str, known: Iterable[str]) -> NoReturn
     raise make_error("unknown_keyword", function, input=keyword, suggestion=suggest_parameter(keyword, known))
 
 
-def with_keyword_advice(function: Function) -> Function:
-    """Decorate a function: for unknown keyword arguments it raises the same error as the functions of the core."""
-    known = inspect.signature(function).parameters
+def with_call_errors(function: Function, op: str = "") -> Function:
+    """Decorate a function: it raises the errors of the core for unknown keyword arguments and a lack of memory.
+
+    ``op`` is its name in these errors, if it is not that of the function.
+    """
+    known, op = inspect.signature(function).parameters, op or function.__name__
 
     @wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         if not known.keys() >= keywords.keys():
-            keyword_fault(function.__name__, next(keyword for keyword in keywords if keyword not in known), known)
-        return function(*arguments, **keywords)
+            unknown = next(keyword for keyword in keywords if keyword not in known)
+            keyword_fault(op, unknown, [name for name in known if name != "self"])
+        try:
+            return function(*arguments, **keywords)
+        except MemoryError as error:
+            name_memory_error(op, error)
 
     return cast(Function, call)
 
 
+def name_memory_error(op: str, error: MemoryError) -> NoReturn:
+    """Raise an error about a lack of memory again. Its message names the operator."""
+    raise error if isinstance(error, OpError) else make_error("memory", op, reason=error or "out of memory") from None
+
+
+def memory_fault(
+    op: str, shape: Coordinates, dtype: np.dtype[Any], name: str = "", values: np.ndarray | int | None = None
+) -> NoReturn:
+    """Raise the error about a result for which there is not enough memory.
+
+    ``values`` are those of the input or argument ``name``, if they decide the size of the result.
+    """
+    cause = "" if values is None else _name_deciding_value(name, np.asarray(values), "num_segments")
+    raise make_error("result_memory", op, result=describe_size(shape, dtype), cause=cause)
+
+
+def check_size(
+    op: str,
+    shape: Coordinates,
+    dtype: Any,
+    name: str,
+    values: Any,
+    parameter: str,
+    input_bytes: int,
+) -> None:
+    """Check the size of a result that the largest of ``values`` decides, unless the caller gives ``parameter``.
+
+    ``values`` are an array, or a tensor of PyTorch. ``dtype`` is a type of NumPy or PyTorch.
+
+    Raises
+    ------
+    MemoryError
+        The result can't be allocated.
+
+    Warns
+    -----
+    RuntimeWarning
+        It takes more than 1 GiB, and more than 1000 times the memory of the inputs.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size <= _LARGE:
+        return
+    cause = _name_deciding_value(name, np.asarray(values), parameter)
+    try:
+        np.empty(size, np.uint8)  # it is not written, so it takes no memory
+    except (MemoryError, OverflowError, ValueError):
+        raise make_error("result_memory", op, result=describe_size(shape, dtype), cause=cause) from None
+    if size > _MANY * input_bytes:
+        text = format_sentence("parts", "large_result", op=op, result=describe_size(shape, dtype), cause=cause)
+        warnings.warn(text, RuntimeWarning, stacklevel=count_own_frames() + 1)
+
+
+_LARGE, _MANY = 1 << 30, 1000
+
+
+def count_own_frames() -> int:
+    """Count the frames of this package that are active, so that a warning names the line of the caller."""
+    package, frame, count = __name__.partition(".")[0], sys._getframe(1), 0
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def describe_size(shape: Coordinates, dtype: Any) -> str:
+    """Describe an array by its shape, type and size in memory."""
+    from gatherscatter.text import bytes_text
+
+    return format_sentence(
+        "parts", "array_size", shape=shape, type=dtype, size=bytes_text(math.prod(shape) * dtype.itemsize)
+    )
+
+
+def _name_deciding_value(name: str, values: np.ndarray, parameter: str) -> str:
+    """Return the end of a message about a result with a size that follows from the largest of some values."""
+    place = int(np.argmax(values))
+    position = ", ".join(map(str, map(int, np.unravel_index(place, values.shape))))
+    where, advice = (f"{name}[{position}]", parameter) if position else (name, "")
+    sentence = "deciding_value" if advice else "deciding_argument"
+    return format_sentence("parts", sentence, place=where, value=values.reshape(-1)[place], parameter=parameter)
+
+
 def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
     """Raise the error about an argument that is not an integer."""
-    raise make_error("integer", op, input=parameter, value=value)
+    advice = ""
+    if parameter == "axis" and value is None:
+        advice = format_sentence("parts", "flat_axis")
+    elif parameter == "axis" and (isinstance(value, list | tuple) or getattr(value, "shape", None)):
+        advice = format_sentence("parts", "axis_last")
+    elif isinstance(value, float | np.floating) and math.isfinite(value) and value == np.trunc(value):
+        advice = format_sentence("parts", "whole_number", input=parameter, value=int(value))
+    shape: Any = getattr(value, "shape", None)
+    shown = f"an array of shape {tuple(shape)}" if shape else reprlib.repr(value)
+    raise make_error("integer", op, input=parameter, value=shown, advice=advice)
 
 
 def threads_fault(op: str, parameter: str, value: object) -> NoReturn:
@@ -201,6 +315,8 @@ def shape_fault(
         advice = format_sentence("parts", "broadcast", slots=slots)
     elif kernel.endswith("nd") and _is_one_tuple(fault, indices, updates, slots, batch_dims):
         advice = format_sentence("parts", "one_tuple", k=k)
+    elif fault == "tuple_length" and len(indices) == 2 and batch_dims == 0 and indices[0] == rank:
+        advice = format_sentence("parts", "transposed")
     else:
         advice = ""
     raise make_error(
@@ -290,8 +406,12 @@ def index_fault(
     batch_dims: int,
     negative: bool,
     only_empty: bool,
+    others: Mapping[str, np.ndarray] | None = None,
 ) -> NoReturn:
-    """Raise the error about indices that are out of range. ``only_empty``: only those on axes without elements."""
+    """Raise the error about indices that are out of range. ``only_empty``: only those on axes without elements.
+
+    ``others`` are inputs with which the indices may have been swapped.
+    """
     is_nd = kernel.endswith("nd")
     first_axis = batch_dims if is_nd else axis % len(data_shape)
     tuples = indices if is_nd else indices.reshape(-1, 1)  # another dimension could exceed NumPy's limit of 64
@@ -315,8 +435,30 @@ def index_fault(
         subject=format_sentence("parts", "axis", axis=bad_axis, size=size),
         axis=bad_axis,
         allowed=(-size if negative else 0, size - 1),
-        hint=hints.word_hint(hint, data_shape[first_axis : first_axis + tuples.shape[-1]], indices.dtype),
+        hint=hints.word_hint(hint, data_shape[first_axis : first_axis + tuples.shape[-1]], indices.dtype)
+        or _find_swapped(kernel, indices, count, data_shape, first_axis, others or {}),
     )
+
+
+def _find_swapped(
+    kernel: str,
+    indices: np.ndarray,
+    count: int,
+    data_shape: Coordinates,
+    axis: int,
+    others: Mapping[str, np.ndarray],
+) -> str:
+    """Return a hint if the indices seem to be swapped with data or updates: only the others would be in range."""
+    if count * 2 <= indices.size or kernel.endswith("nd"):
+        return ""
+    for name, other in others.items():
+        if name == "data":  # with data as indices, the indices would be data
+            size = indices.shape[axis] if axis < indices.ndim else 0
+        else:
+            size = data_shape[axis] if other.shape == indices.shape else 0
+        if other.dtype.kind in "iu" and other.size and -size <= other.min() and other.max() < size:
+            return format_sentence("hints", "swapped_inputs", other=name)
+    return ""
 
 
 def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empty: bool) -> NoReturn:

@@ -7,7 +7,7 @@ source of the page "Equivalents".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -26,10 +26,31 @@ def suggest_choice(value: object, choices: Iterable[str]) -> str:
     >>> suggest_choice("strange", ["none", "add"])
     ''
     """
-    known = list(choices)
+    return name_candidates(map(repr, _find_same_meaning(value, list(choices))[:1]))
+
+
+def _find_same_meaning(value: object, known: list[str]) -> list[str]:
+    """Return the known words that have the meaning of another one."""
     groups: list[list[str]] = read_sentences()["same_meaning"]["words"]
-    same = [word for group in groups if str(value).lower() in group for word in group if word in known]
-    return name_candidates(map(repr, same[:1]))
+    return [word for group in groups if str(value).lower() in group for word in group if word in known]
+
+
+def suggest_other_choice(value: object, choices: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:
+    """`suggest_choice`, also for a word that is a choice of another parameter.
+
+    >>> suggest_other_choice("mean", ["raise", "wrap"], {"reduction": ["add", "mean"]})
+    "; did you mean reduction='mean'?"
+    """
+    if found := suggest_choice(value, choices):
+        return found
+    if value is True and "reduction" in others:  # `accumulate=True` of PyTorch's index_put
+        return name_candidates(["reduction='add'"])
+    for parameter, words in others.items():
+        known = list(words)
+        same = [value] if value in known else _find_same_meaning(value, known)
+        if same and value != "none":
+            return name_candidates([f"{parameter}={same[0]!r}"])
+    return ""
 
 
 def suggest_parameter(name: str, known: Iterable[str]) -> str:
@@ -38,8 +59,10 @@ def suggest_parameter(name: str, known: Iterable[str]) -> str:
     >>> suggest_parameter("batchdims", ["axis", "batch_dims"])
     "; did you mean 'batch_dims'?"
     """
-    names = list(known)
-    return suggest_choice(name, names) or name_candidates(map(repr, find_similar(name, names)[:1]))
+    names, others = list(known), read_sentences()["other_parameters"]
+    if found := suggest_choice(name, names) or name_candidates(map(repr, find_similar(name, names)[:1])):
+        return found
+    return format_sentence("parts", "use_instead", instead=others[name]) if name in others else ""
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:
@@ -91,7 +114,7 @@ def suggest_calls(name: str) -> str:
     calls = [
         format_sentence("parts", "instead_of", theirs=lines[0][0], ours=lines[0][1])
         for library in libraries
-        if (lines := [line for line in library["lines"] if letters in map(_letters, _function_names(line[0]))])
+        if (lines := [line for line in library["lines"] if letters in map(_letters, _names_of(line))])
     ]
     places = [
         name_place(f"{library['place']}.{each}")
@@ -113,6 +136,11 @@ def read_known_as() -> dict[str, Any]:
     import tomllib
 
     return tomllib.loads(Path(__file__).with_name("known_as.toml").read_text("utf-8"))
+
+
+def _names_of(line: list[str]) -> list[str]:
+    """Return the names of functions for which errors show a line of known_as.toml."""
+    return [*_function_names(line[0]), *" ".join(line[2:]).split()]
 
 
 def _function_names(call: str) -> Iterator[str]:

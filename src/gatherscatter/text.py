@@ -52,6 +52,18 @@ def rounded_text(number: float, digits: int) -> str:
     return f"{float(f'{number:.{digits}g}'):g}"
 
 
+def bytes_text(count: int) -> str:
+    """Format a number of bytes in a suitable unit.
+
+    >>> bytes_text(512), bytes_text(3 << 30)
+    ('512 bytes', '3.0 GiB')
+    """
+    if count < 1 << 10:
+        return f"{count} bytes"
+    power = min((count.bit_length() - 1) // 10, 8)
+    return f"{count / (1 << 10 * power):.1f} {'KMGTPEZY'[power - 1]}iB"
+
+
 def seconds_text(seconds: float) -> str:
     """Format seconds in a suitable unit.
 

@@ -13,7 +13,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import oracle
-from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from gatherscatter.errors import OpIndexError, OpMemoryError, OpTypeError, OpValueError
 
 REDUCTIONS = ("add", "mul", "min", "max", "mean")
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64"]
@@ -232,7 +232,10 @@ def test_segments_of_all_orders(order: str, dtype: str) -> None:
 
 def test_more_bags_than_memory() -> None:
     assert gs.gather_reduce(np.zeros((10**13, 0)), offsets=[0]).shape == (1, 0)
-    with pytest.raises(MemoryError, match="gather_reduce: out of memory \\(1125899906842625 bags, 2 members\\)"):
+    with pytest.raises(
+        MemoryError,
+        match=r"takes 16.0 PiB; segment_ids\[1\] = 1125899906842624 decides its size",
+    ):
         gs.gather_reduce(TABLE, [0, 1], segment_ids=np.array([0, 2**50]))
 
 
@@ -307,7 +310,7 @@ def test_layouts_types_and_out() -> None:
             "segment_ids[1] = 2 is out of range for 2 segments (valid: 0..1)",
         ),
         ({"segment_ids": [0, 0, 0], "num_segments": -1}, OpValueError, "num_segments must be at least 0"),
-        ({"indices": [0], "segment_ids": np.array([2**63], np.uint64)}, OpValueError, "overflows 64 bits"),
+        ({"indices": [0], "segment_ids": np.array([2**63], np.uint64)}, OpMemoryError, "segment_ids[0] = "),
         ({"segment_ids": [0, 0, 0], "num_segments": 1.0}, OpTypeError, "num_segments must be an integer"),
         ({"indices": [[0]], "num_segments": 1}, OpValueError, "num_segments is allowed only with segment_ids"),
         ({"indices": [[0, 1]], "weights": [1.0, 2.0]}, OpValueError, "weights has shape (2,), but must have (1, 2)"),
@@ -316,7 +319,7 @@ def test_layouts_types_and_out() -> None:
         ({"indices": [[0]], "default": [1, 2, 3]}, OpValueError, "default must be a scalar or have the shape of a row"),
         ({"indices": [[0]], "reduction": "sub"}, OpValueError, "reduction must be one of 'add', 'mul'"),
         ({"indices": [[0]], "reduction": np.array(["add"])}, OpTypeError, "reduction must be one of 'add', 'mul'"),
-        ({"indices": [0], "segment_ids": [2**62]}, OpValueError, "overflows 64 bits"),
+        ({"indices": [0], "segment_ids": [2**62]}, OpMemoryError, "segment_ids[0] = "),
         ({"indices": [[0]], "mode": "drop"}, OpValueError, "mode must be one of"),
         ({"indices": [[0]], "accumulate": "double"}, OpValueError, "accumulate must be one of"),
         ({"indices": [[0]], "reduction": "mul", "accumulate": "exact"}, OpTypeError, "accumulate='exact' is not"),

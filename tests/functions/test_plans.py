@@ -122,7 +122,7 @@ def test_a_plan_says_what_is_checked_first_and_copied() -> None:
     expanded = np.broadcast_to(np.zeros((5, 1), int), (5, 8))  # only five different indices, despite the shape
     made = gs.plan("scatter_elements", np.zeros((3, 8)), expanded, np.ones((5, 8)), out=np.zeros((3, 8)))
     assert "all indices are checked before the first write" in made.steps
-    with pytest.raises(TypeError, match="function must be one of"):
+    with pytest.raises(ValueError, match="function must be one of"):
         gs.plan("scatter", np.zeros(8), [1])
     with pytest.raises(ValueError, match="axis"):
         gs.plan("gather", np.zeros(8), [1], axis=3)
@@ -244,7 +244,7 @@ def test_indices_of_a_plan_are_not_checked() -> None:
     ],
 )
 def test_parameters_of_other_functions(function: str, options: dict, name: str) -> None:
-    with pytest.raises(TypeError, match=f"^plan: {function} has no parameter '{name}'$"):
+    with pytest.raises(TypeError, match=rf"^{function}\(\) got an unexpected keyword argument '{name}'"):
         gs.plan(function, TABLE, MEMBERS, **options)
 
 

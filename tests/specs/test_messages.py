@@ -183,7 +183,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.zeros(3, np.int32), [[0]], np.array([1.5])),
         TypeError,
-        "scatter_nd: updates of type float64 can't be stored in data of type int32; convert one of them",
+        "scatter_nd: updates of type float64 can't be stored in data of type int32; convert data to float64, or "
+        "updates to int32",
     ),
     (
         lambda: gs.scatter_nd(np.zeros(3, np.int8), [[0]], [300]),
@@ -350,7 +351,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.array(["a"]), [[0]], np.array([b"b"])),
         TypeError,
-        "scatter_nd: updates of type |S1 can't be stored in data of type <U1; convert one of them",
+        "scatter_nd: updates of type |S1 can't be stored in data of type <U1; convert data to |S1, or updates to <U1",
     ),
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2)), np.full((2, 1, 2), np.nan), [2], 9),
@@ -365,7 +366,11 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: gs.gather(F8), TypeError, "gather() missing required argument 'indices'"),
     (lambda: gs.gather(F8, [0], axes=1), TypeError, "gather() got an unexpected keyword argument 'axes'"),
     (lambda: gs.gather(F8, [0], indices=[0]), TypeError, "gather() got multiple values for argument 'indices'"),
-    (lambda: gs.gather_nd(F8, [[0]], 1), TypeError, "gather_nd() takes at most 2 positional arguments (3 given)"),
+    (
+        lambda: gs.gather_nd(F8, [[0]], 1),
+        TypeError,
+        "gather_nd() takes at most 2 positional arguments (3 given); pass by name: batch_dims, mode, out, num_threads",
+    ),
 ]
 
 
@@ -452,6 +457,7 @@ def test_every_sentence_is_used_and_complete() -> None:
     core = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "cpp").rglob("*.cpp"))
     for section, sentences in read_sentences().items():
         for name, sentence in sentences.items():
-            assert f'"{name}"' in python + page + core, (section, name)
+            if section != "other_parameters":  # names of other libraries
+                assert f'"{name}"' in python + page + core, (section, name)
             if section == "errors":
                 assert sentence.keys() == {"raises", "input", "text"}, name

@@ -129,28 +129,29 @@ typedef enum gatherscatter_mode {
 } gatherscatter_mode;
 
 /* Describes an operation. `gatherscatter_operation_init` sets struct_size, the kernel, and the default of every other
- * field. */
+ * field. An option that the kernel does not have must keep its default. */
 typedef struct gatherscatter_operation {
     size_t struct_size; /* sizeof(gatherscatter_operation) */
     int32_t kernel;     /* a gatherscatter_kernel */
     /* The name of the operation in messages. Default: NULL, for the name of the kernel. */
     const char* name;
-    /* Negative values count from the end. Ignored by the ND kernels and gather_reduce. Default: 0. */
+    /* Negative values count from the end. Not for the ND kernels and gather_reduce. Default: 0. */
     int64_t axis;
-    /* Used by gather and gather_nd only. Default: 0. */
+    /* For gather, gather_nd and scatter_update only. Default: 0. */
     int64_t batch_dims;
     /* A gatherscatter_mode. Default: GATHERSCATTER_RAISE. */
     int32_t mode;
     /* 1: negative indices count from the end. 0: they are out of range. Used by GATHERSCATTER_RAISE and
      * GATHERSCATTER_SKIP only. Default: 1. */
     int32_t negative;
-    /* A gatherscatter_reduction. Default: GATHERSCATTER_NONE, or GATHERSCATTER_ADD for gather_reduce. */
+    /* A gatherscatter_reduction, for scatters and gather_reduce. Default: GATHERSCATTER_NONE, or GATHERSCATTER_ADD for
+     * gather_reduce. */
     int32_t reduction;
-    /* 1: data takes part in the reduction. 0: it does not. Default: 1. */
+    /* For scatters: 1: data takes part in the reduction. 0: it does not. Default: 1. */
     int32_t include_self;
     /* A gatherscatter_accumulate. Default: GATHERSCATTER_STEP. */
     int32_t accumulate;
-    /* The number of bags, for `segment_ids` without `init`. Default: -1, for not given. */
+    /* The number of bags of gather_reduce, for `segment_ids` without `init`. Default: -1, for not given. */
     int64_t num_segments;
 } gatherscatter_operation;
 

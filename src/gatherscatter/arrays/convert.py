@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import casts, strings
-from gatherscatter.arrays.interop import accept_any_array, kind_of
+from gatherscatter.arrays.interop import DLPACK, accept_any_array, kind_of
 from gatherscatter.arrays.kinds import as_element, as_readable, check_kind, refuse_object
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, make_error, reduction_fault
 from gatherscatter.model_interface import ModelError
@@ -276,7 +276,7 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
     if value is None:
         raise OpTypeError(f"{op}: {name} is missing", op=op, input=name)
     kind = None if isinstance(value, np.ndarray) else kind_of(value)
-    if kind is None:
+    if kind is None or kind is DLPACK:
         check_kind(op, name, value)
     try:
         array = np.asarray(as_readable(value) if kind is None else kind.take(op, name, value))
@@ -291,7 +291,7 @@ def as_array(op: str, name: str, value: ArrayLike | None) -> np.ndarray:
         raise OpTypeError(f"{op}: {name} can't be made an array: {error}", op=op, input=name) from None
     if isinstance(value, list | tuple) and array.dtype.kind in "USMm":
         _check_common_type(op, name, value, array.dtype)
-    if array.ndim == 0 and array.dtype.hasobject and not isinstance(value, np.ndarray | np.generic | str | bytes):
+    if array.ndim == 0 and array.dtype.hasobject and not isinstance(value, np.ndarray | np.generic | str | bytes | int):
         refuse_object(op, name, value)
     return array if array.flags.aligned else convert_dtype(array, array.dtype)
 
@@ -344,7 +344,7 @@ def as_indices(
     if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        found = {"U": "text", "S": "text", "T": "text", "V": "records"}.get(array.dtype.kind, array.dtype)
+        found = "text" if array.dtype.kind in "UST" else "records" if array.dtype.names else array.dtype
         raise make_error("not_integers", op, input=name, type=f"{found}{_advise_integers(name, array, others or {})}")
     return native(array)
 
@@ -389,10 +389,10 @@ def _find_element(array: np.ndarray, wanted: Callable[[Any], bool]) -> int | Non
 
 def _is_no_integer(element: Any) -> bool:
     try:
-        operator.index(int(element) if isinstance(element, str | bytes) else element)
+        number = operator.index(int(element) if isinstance(element, str | bytes) else element)
     except (TypeError, ValueError):
         return True
-    return False
+    return not -(2**63) <= number < 2**64
 
 
 def _name_element(name: str, array: np.ndarray, place: int) -> str:
@@ -487,11 +487,11 @@ def cast(
         dtype = _as_wide_as(array, dtype)
     only_text = data_text and not hasattr(dtype, "na_object")
     if not casts.can_represent_type(array.dtype, dtype) or (only_text and text != data_text):
-        text = f"{op}: {name} of type {array.dtype} can't be stored in {target} of type {data.dtype}"
         is_object = array.dtype.kind == "O"
         odd = _find_element(array, lambda element: not isinstance(element, numbers.Number)) if is_object else None
-        named = "; convert one of them" if odd is None else _name_element(name, array, odd)
-        raise OpTypeError(text + named, op=op, input=name)
+        if odd is not None:
+            refuse_type(op, name, array.dtype, target, data.dtype, _name_element(name, array, odd))
+        refuse_type(op, name, array.dtype, target, data.dtype)
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # repeated memory only once
     # Slices of ``flat`` need no copy of the whole array, but NumPy 2.4 breaks long strings of StringDType in them.
     is_safe_flat = distinct.dtype.kind != "T" and not distinct.flags.c_contiguous
@@ -503,6 +503,13 @@ def cast(
             _raise_cast_error(op, name, distinct, piece.start + int(np.argmax(changed)), target, data.dtype, origin)
         result.reshape(-1)[piece] = part
     return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
+
+
+def refuse_type(op: str, name: str, dtype: Any, target: str, target_type: Any, advice: str = "") -> NoReturn:
+    """Raise the error about elements of a type that another array can't store."""
+    values = {"input": name, "type": dtype, "target": target, "target_type": target_type}
+    advice = advice or format_sentence("parts", "convert_either", **values)
+    raise make_error("stored_type", op, **values, advice=advice)
 
 
 def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:

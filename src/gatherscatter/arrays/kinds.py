@@ -97,8 +97,9 @@ def as_readable(value: Any) -> Any:
 
 
 def as_element(value: Any) -> Any:
-    """Return an object as an array with one element, unless it is an array itself."""
-    if value is None or hasattr(value, "__array__") or isinstance(value, collections.abc.Iterable):
+    """Return an object as an array with one element, unless it is an array or a sequence."""
+    is_element = isinstance(value, set | frozenset | dict) or not isinstance(value, collections.abc.Iterable)
+    if value is None or hasattr(value, "__array__") or not is_element:
         return value
     array = np.empty((), object)
     array[()] = value
@@ -198,9 +199,9 @@ def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
     if "BaseGroupBy" in names:
         yield "groups of pandas"
     elif "DataFrame" in names:
-        yield "DataFrame of pandas"
         if len(set(value.dtypes)) > 1 or not all(isinstance(each, np.dtype) for each in value.dtypes):
             yield "mixed DataFrame of pandas"
+        yield "DataFrame of pandas"
     elif "MultiIndex" in names:
         yield "MultiIndex"
     elif type_name == "CategoricalDtype":
@@ -226,9 +227,9 @@ def _polars_kinds(value: Any, polars: Any) -> Kinds:
     if isinstance(value, polars.Expr | polars.LazyFrame):
         yield "expression of polars" if isinstance(value, polars.Expr) else "LazyFrame"
     elif isinstance(value, polars.DataFrame):
-        yield "DataFrame of polars"
         if _is_mixed(value.dtypes) or any(column.null_count() for column in value.get_columns()):
             yield "mixed DataFrame of polars"
+        yield "DataFrame of polars"
     elif isinstance(value, polars.Series):
         dtype = value.dtype
         if dtype in (polars.Categorical, polars.Enum):
@@ -251,9 +252,9 @@ def _is_mixed(types: Iterable[Any]) -> bool:
 
 def _pyarrow_kinds(value: Any, pyarrow: Any) -> Kinds:
     if isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
-        yield "table of Arrow"
         if _is_mixed(value.schema.types) or any(column.null_count for column in value.columns):
             yield "mixed table of Arrow"
+        yield "table of Arrow"
     elif isinstance(value, pyarrow.Scalar):
         yield "scalar of Arrow"
     elif isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):

@@ -19,7 +19,7 @@ from gatherscatter.dask.bags import gather_reduce
 from gatherscatter.dask.caches import tensor_scatter
 from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
-from gatherscatter.errors import check_effects, with_keyword_advice
+from gatherscatter.errors import check_effects, with_call_errors
 
 __all__ = [
     "gather",
@@ -35,7 +35,7 @@ __all__ = [
 Array = dask.array.Array
 
 
-@with_keyword_advice
+@with_call_errors
 def gather(
     data: Any,
     indices: Any,
@@ -90,7 +90,7 @@ def gather(
     return build(call)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_elements(
     data: Any,
     indices: Any,
@@ -118,7 +118,7 @@ def gather_elements(
     return build(call)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_nd(
     data: Any,
     indices: Any,
@@ -144,7 +144,7 @@ def gather_nd(
     return build(call)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_update(
     data: Any,
     indices: Any,
@@ -193,7 +193,7 @@ def scatter_update(
     return build(call)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_elements(
     data: Any,
     indices: Any,
@@ -227,7 +227,7 @@ def scatter_elements(
     return build(call)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_nd(
     data: Any,
     indices: Any,

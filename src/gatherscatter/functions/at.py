@@ -6,6 +6,7 @@ import math
 import reprlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpError, OpIndexError, OpTypeError
+from gatherscatter.errors import OpError, OpIndexError, OpTypeError, with_call_errors
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.pieces import convert_dtype
 from gatherscatter.suggestions import suggest_choice
@@ -116,6 +117,7 @@ class Place:
     __isub__ = _refuse_in_place("-=", "sub")
     __imul__ = _refuse_in_place("*=", "mul")
 
+    @partial(with_call_errors, op="at.get")
     def get(self, *, out: Any = None, num_threads: int | None = None) -> Any:
         """Return ``data[key]``, always as a copy.
 
@@ -146,6 +148,7 @@ class Place:
         result = chosen.as_result(made)
         return result if out is None else _copy_result("at.get", result, out)
 
+    @partial(with_call_errors, op="at.set")
     def set(self, values: ArrayLike, *, out: Any = None, num_threads: int | None = None) -> Any:
         """Write ``values`` to these places. Of several values for one place, the last remains.
 
@@ -155,6 +158,7 @@ class Place:
         """
         return self._scatter("at.set", values, out, reduction="none", num_threads=num_threads)
 
+    @partial(with_call_errors, op="at.add")
     def add(
         self,
         values: ArrayLike,
@@ -180,6 +184,7 @@ class Place:
             num_threads=num_threads,
         )
 
+    @partial(with_call_errors, op="at.sub")
     def sub(
         self, values: ArrayLike, *, accumulate: str = "step", out: Any = None, num_threads: int | None = None
     ) -> Any:
@@ -191,6 +196,7 @@ class Place:
         """
         return self._scatter("at.sub", values, out, reduction="sub", accumulate=accumulate, num_threads=num_threads)
 
+    @partial(with_call_errors, op="at.mul")
     def mul(
         self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
     ) -> Any:
@@ -202,6 +208,7 @@ class Place:
         """
         return self._scatter("at.mul", values, out, reduction="mul", include_self=include_self, num_threads=num_threads)
 
+    @partial(with_call_errors, op="at.min")
     def min(
         self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
     ) -> Any:
@@ -213,6 +220,7 @@ class Place:
         """
         return self._scatter("at.min", values, out, reduction="min", include_self=include_self, num_threads=num_threads)
 
+    @partial(with_call_errors, op="at.max")
     def max(
         self, values: ArrayLike, *, include_self: bool = True, out: Any = None, num_threads: int | None = None
     ) -> Any:
@@ -224,6 +232,7 @@ class Place:
         """
         return self._scatter("at.max", values, out, reduction="max", include_self=include_self, num_threads=num_threads)
 
+    @partial(with_call_errors, op="at.mean")
     def mean(
         self,
         values: ArrayLike,

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import make_error, raise_index_error
+from gatherscatter.errors import make_error, raise_index_error, with_call_errors
 from gatherscatter.pieces import convert_dtype, make_contiguous
 from gatherscatter.sentences import format_sentence
 
 
+@with_call_errors
 def gather_tree(step_ids: ArrayLike, parent_ids: ArrayLike, max_seq_len: ArrayLike, end_token: ArrayLike) -> np.ndarray:
     """Follow the parents of a beam search back from the last step, and write each beam's tokens in order.
 

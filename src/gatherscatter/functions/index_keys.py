@@ -163,7 +163,7 @@ def _parse_key_part(op: str, n: int, part: Any) -> tuple[int, Any]:
     if not isinstance(part, bool | np.bool):
         try:
             return n, operator.index(part)
-        except TypeError:
+        except (TypeError, ValueError):
             pass
     try:
         array = convert.as_array(op, f"key[{n}]", part)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import hints
 from gatherscatter.arrays import convert
-from gatherscatter.errors import OpTypeError, OpValueError, integer_fault
+from gatherscatter.errors import OpTypeError, OpValueError, integer_fault, with_call_errors
 
 _KEPT = 10
 _PRINTED = 3
@@ -100,6 +100,7 @@ def _line(name: str, count: int, places: IndexPlaces) -> str:
     return f"  {name}: {count}" + (f" at {places}" if count else "")
 
 
+@with_call_errors
 def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> IndexReport:
     """Report the range, negatives, duplicates and order of indices into an array of a shape.
 

@@ -8,9 +8,7 @@ bags begin decide how threads divide it. A plan reports these decisions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -20,7 +18,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert, strings
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpTypeError, check_effects
+from gatherscatter.errors import check_effects, keyword_fault, make_choice_error
 from gatherscatter.functions import gather_reduce
 
 Shape = tuple[int, ...]
@@ -191,13 +189,14 @@ def plan(
       one thread does all the work, because several threads would not be faster
     """
     if function not in (*KERNELS, _BAGS):
-        names = ", ".join((*KERNELS, _BAGS))
-        raise OpTypeError(f"plan: function must be one of {names}, not {function!r}", op="plan")
-    make: Callable[..., CallPlan] = _plan_bags if function == _BAGS else partial(_plan_kernel, function)
+        raise make_choice_error("plan", "function", function, (*KERNELS, _BAGS))
     given = options if updates is None else {"updates": updates, **options}
-    for name in given.keys() - signature(make).parameters:
-        raise OpTypeError(f"plan: {function} has no parameter {name!r}", op="plan")
-    return make(data, indices, **given)
+    known = signature(getattr(_core, function)).parameters
+    for name in given.keys() - known:
+        keyword_fault(function, name, known)
+    if function == _BAGS:
+        return _plan_bags(data, indices, **given)
+    return _plan_kernel(function, data, indices, **given)
 
 
 def _plan_kernel(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import to_numpy_arguments
-from gatherscatter.errors import OpTypeError, OpValueError, check_effects, make_error
+from gatherscatter.errors import (
+    OpTypeError,
+    OpValueError,
+    check_effects,
+    make_error,
+    name_memory_error,
+    with_call_errors,
+)
 from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
@@ -23,6 +30,7 @@ from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, piece
 _OP = "prepare"
 
 
+@with_call_errors
 def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None = None) -> Prepared:
     """Check indices once, for repeated gathers and scatters with arrays of one shape.
 
@@ -135,13 +143,17 @@ class Prepared:
     @cached_property
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
         """The position where the indices of each place begin, and the indices in that order."""
-        return _core.group(self.rows.reshape(-1), self.size)
+        try:
+            return _core.group(self.rows.reshape(-1), self.size)
+        except MemoryError as error:
+            name_memory_error(_OP, error)
 
     @cached_property
     def _most_updates(self) -> int:
         """The largest number of indices that name one place."""
         return extremes(self.counts.reshape(-1))[1] if self.size else 0
 
+    @partial(with_call_errors, op="Prepared.gather")
     def gather(self, data: ArrayLike, *, out: np.ndarray | None = None, num_threads: int | None = None) -> np.ndarray:
         """Take the rows of ``data`` that the indices name. This is the backward pass of `sum`.
 
@@ -172,6 +184,7 @@ class Prepared:
             _OP, "gather", flat, self.rows, axis=self.axis, mode="clip", out=out, num_threads=num_threads
         )
 
+    @partial(with_call_errors, op="Prepared.scatter")
     def scatter(
         self,
         data: ArrayLike,
@@ -233,6 +246,7 @@ class Prepared:
             )
         return np.asarray(result).reshape(array.shape)
 
+    @partial(with_call_errors, op="Prepared.sum")
     def sum(self, updates: ArrayLike, *, accumulate: str = "step", num_threads: int | None = None) -> np.ndarray:
         """Add up the updates for each place. This is the backward pass of `gather`.
 
@@ -269,6 +283,7 @@ class Prepared:
             )  # fmt: skip
         return result if len(self.dims) == 1 else np.asarray(result).reshape(before + self.dims + after)
 
+    @partial(with_call_errors, op="Prepared.reduce")
     def reduce(
         self, updates: ArrayLike, reductions: str | Sequence[str], *, num_threads: int | None = None
     ) -> tuple[np.ndarray, ...]:
@@ -317,6 +332,7 @@ class Prepared:
             for name in names
         )
 
+    @partial(with_call_errors, op="Prepared.propagate")
     def propagate(
         self,
         data: ArrayLike,

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
-from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error, with_keyword_advice
+from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error, with_call_errors
 from gatherscatter.sentences import format_sentence
 
 
-@with_keyword_advice
+@with_call_errors
 def tensor_scatter(
     past_cache: ArrayLike,
     update: ArrayLike,

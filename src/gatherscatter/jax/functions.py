@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from gatherscatter.errors import check_effects, with_keyword_advice
+from gatherscatter.errors import check_effects, with_call_errors
 from gatherscatter.jax import bags, gradients, inputs
 from gatherscatter.jax.bags import BagReduction
 from gatherscatter.jax.calls import TracedCall, execute, is_traced, normalise_call
 
 
-@with_keyword_advice
+@with_call_errors
 def gather(
     data: Any,
     indices: Any,
@@ -68,7 +68,7 @@ def gather(
     return _gather(TracedCall("gather", axis, batch_dims, mode=mode, num_threads=num_threads), data, indices)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_elements(
     data: Any, indices: Any, axis: int = 0, *, mode: str = "raise", num_threads: int | None = None
 ) -> jax.Array:
@@ -99,7 +99,7 @@ def gather_elements(
     return _gather(TracedCall("gather_elements", axis, mode=mode, num_threads=num_threads), data, indices)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_nd(
     data: Any, indices: Any, *, batch_dims: int = 0, mode: str = "raise", num_threads: int | None = None
 ) -> jax.Array:
@@ -129,7 +129,7 @@ def gather_nd(
     return _gather(TracedCall("gather_nd", batch_dims=batch_dims, mode=mode, num_threads=num_threads), data, indices)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_update(
     data: Any,
     indices: Any,
@@ -184,7 +184,7 @@ def scatter_update(
     return _scatter(call, data, indices, updates)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_elements(
     data: Any,
     indices: Any,
@@ -226,7 +226,7 @@ def scatter_elements(
     return _scatter(call, data, indices, updates)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_nd(
     data: Any,
     indices: Any,
@@ -265,7 +265,7 @@ def scatter_nd(
     return _scatter(call, data, indices, updates)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_reduce(
     data: Any,
     indices: Any = None,

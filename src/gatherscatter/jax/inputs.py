@@ -51,8 +51,7 @@ def as_updates(op: str, value: Any, data: Any, name: str = "updates") -> Any:
     if updates.dtype == data.dtype:
         return updates
     if jnp.promote_types(updates.dtype, data.dtype) != data.dtype:
-        text = f"{name} of type {updates.dtype} can't be stored in data of type {data.dtype}; convert one of them"
-        raise OpTypeError(f"{op}: {text}", op=op, input=name)
+        convert.refuse_type(op, name, updates.dtype, "data", data.dtype)
     return updates.astype(data.dtype)
 
 

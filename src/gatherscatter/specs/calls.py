@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-import reprlib
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -25,9 +24,11 @@ from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
     check_effects,
+    count_own_frames,
     integer_fault,
     make_choice_error,
     make_error,
+    name_memory_error,
     reduction_fault,
 )
 from gatherscatter.functions import gather_tree, tensor_scatter
@@ -63,13 +64,22 @@ def call(
     IndexError
         An index is out of range. The message names its position.
     """
+    try:
+        return _call(row, inputs, attributes, accumulate)
+    except MemoryError as error:
+        name_memory_error(row.name, error)
+
+
+def _call(
+    row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any], accumulate: str | None
+) -> np.ndarray:
     key = _find_key(row, inputs, attributes, accumulate)
     if key is None:
         named = name_inputs(row, inputs)
         if lazy := lazy_function(row.name, named, "op version"):
             return lazy(row, inputs, attributes, accumulate)  # type: ignore[no-any-return]
         if converted := to_numpy_arguments(row.name, named):
-            result = call(row, tuple(converted.values.values()), attributes, accumulate)
+            result = _call(row, tuple(converted.values.values()), attributes, accumulate)
             return converted.to_caller(result)  # type: ignore[no-any-return]
     elif (run := _known_calls.get(key)) is not None:
         return run(*inputs)
@@ -148,18 +158,18 @@ def _make_run(
     return run_version if has_quirks else run
 
 
-def warn_if_deprecated(row: OpVersion, stacklevel: int = 4) -> None:
+def warn_if_deprecated(row: OpVersion) -> None:
     """Warn the caller if the version is deprecated (ruling O24)."""
     if row.deprecated:
         text = format_sentence("parts", "deprecated", op=row.name, domain=row.domain)
-        warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
+        warnings.warn(text, DeprecationWarning, stacklevel=count_own_frames() + 1)
 
 
 def check_inputs(
     row: OpVersion, inputs: tuple[ArrayLike | None, ...], attributes: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
     """Check and convert the inputs, and return them with the values of all attributes."""
-    _check_input_count(row, len(inputs))
+    _check_input_count(row, len(inputs), attributes)
     _check_attribute_names(row, attributes)
     arrays = [_as_array(row, known, value) for known, value in zip(row.inputs, inputs, strict=False)]
     _check_types(row, arrays)
@@ -261,7 +271,7 @@ def _find_first_versions(row: OpVersion) -> dict[str, int]:
     return {attribute.name: other.version for other in reversed(relatives) for attribute in other.attributes}
 
 
-def _check_input_count(row: OpVersion, count: int) -> None:
+def _check_input_count(row: OpVersion, count: int, attributes: dict[str, Any]) -> None:
     required = sum(not known.optional for known in row.inputs)
     if required <= count <= len(row.inputs):
         return
@@ -269,6 +279,8 @@ def _check_input_count(row: OpVersion, count: int) -> None:
     if count > len(row.inputs) and row.attributes:
         names = ", ".join(f"{attribute.name}=..." for attribute in row.attributes)
         advice = format_sentence("parts", "attributes_by_name", attributes=names)
+    elif any(known.name in attributes for known in row.inputs):
+        advice = format_sentence("parts", "inputs_by_position")
     listed = ", ".join(known.name for known in row.inputs)
     raise make_error("wrong_input_count", row.name, inputs=listed, count=count, advice=advice)
 
@@ -316,7 +328,7 @@ def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> 
         given = type(value).__name__
         raise make_error("attribute_type", row.name, input=attribute.name, type=attribute.type, given=given) from None
     if attribute.choices is not None and value not in attribute.choices:
-        raise make_choice_error(row.name, attribute.name, value, attribute.choices, reprlib.repr)
+        raise make_choice_error(row.name, attribute.name, value, attribute.choices)
     return value
 
 

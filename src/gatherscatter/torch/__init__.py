@@ -23,7 +23,7 @@ from torch import Tensor
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import lazy_function
-from gatherscatter.errors import OpTypeError, check_effects, make_error, with_keyword_advice
+from gatherscatter.errors import OpTypeError, check_effects, make_error, with_call_errors
 from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.torch import bags, functions
@@ -45,7 +45,7 @@ __all__ = [
 # `gather_tree` and `tensor_scatter` are those of `gatherscatter`. They accept tensors, but have no gradients.
 
 
-@with_keyword_advice
+@with_call_errors
 def gather(
     data: Tensor,
     indices: Any,
@@ -70,7 +70,7 @@ def gather(
     return _gather("gather", data, indices, out, mode, num_threads, axis=axis, batch_dims=batch_dims)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_elements(
     data: Tensor,
     indices: Any,
@@ -90,7 +90,7 @@ def gather_elements(
     return _gather("gather_elements", data, indices, out, mode, num_threads, axis=axis)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_nd(
     data: Tensor,
     indices: Any,
@@ -109,7 +109,7 @@ def gather_nd(
     return _gather("gather_nd", data, indices, out, mode, num_threads, batch_dims=batch_dims)
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_update(
     data: Tensor,
     indices: Any,
@@ -142,7 +142,7 @@ def scatter_update(
     return _scatter("scatter_update", data, indices, updates, out, {"axis": axis, **how})
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_elements(
     data: Tensor,
     indices: Any,
@@ -169,7 +169,7 @@ def scatter_elements(
     return _scatter("scatter_elements", data, indices, updates, out, {"axis": axis, **how})
 
 
-@with_keyword_advice
+@with_call_errors
 def scatter_nd(
     data: Tensor,
     indices: Any,
@@ -194,7 +194,7 @@ def scatter_nd(
     return _scatter("scatter_nd", data, indices, updates, out, how)
 
 
-@with_keyword_advice
+@with_call_errors
 def gather_reduce(
     data: Tensor,
     indices: Any = None,

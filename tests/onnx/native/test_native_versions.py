@@ -48,7 +48,9 @@ def check(row: OpVersion, inputs: list[np.ndarray], attributes: dict[str, Any]) 
     assert isinstance(result, Exception) == isinstance(expected, Exception), (result, expected)
     if isinstance(expected, Exception):
         assert type(result) is type(expected), result
-        assert str(result) == str(expected).replace("of type object", "of type string")
+        text = str(expected).replace("of type object", "of type string")
+        # The native library does not read the values of tensors of wrong types.
+        assert str(result) == (text.split(";")[0] if "must be integers" in text else text)
     else:
         assert result.dtype == expected.dtype
         assert result.shape == expected.shape

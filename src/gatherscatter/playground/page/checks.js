@@ -70,13 +70,30 @@ function attributeValue(row, { name, type, choices }, value) {
   return read;
 }
 
+// The end of the error about indices of another type.
+function adviseIntegers(name, { type, shape, values }) {
+  if (type === "bool") return phrase("parts", "mask");
+  const isText = type === "string";
+  if (!values.length || !(isText || ["float16", "float32", "float64"].includes(type))) return "";
+  const odd = values.findIndex((value) => !(isText ? isIntegerText(value) : Number.isInteger(value)));
+  if (odd < 0) return phrase("parts", "whole_numbers", { input: name });
+  const value = isText ? shortened(values[odd]) : pythonNumber(values[odd]);
+  return phrase("parts", "element", { place: placeText(name, coordinatesOf(odd, shape)), value });
+}
+
+// Whether a text is an integer of at most 64 bits for Python.
+function isIntegerText(text) {
+  const digits = text.trim().replace(/(?<=\d)_(?=\d)/g, "");
+  return INTEGER.test(digits) && BigInt(digits) >= -(2n ** 63n) && BigInt(digits) < 2n ** 64n;
+}
+
 // `tensors` are in the order of the version's inputs, an optional one that is absent null.
 function checkTypes(row, tensors) {
   row.inputs.forEach(({ name, kind, optional }, i) => {
     const at = { op: row.name, input: name };
     if (!tensors[i] && !optional) throw faultOf("missing_input", at);
     if (tensors[i] && kind !== "data" && !isIndexType(tensors[i].type))
-      throw faultOf("not_integers", { ...at, type: dtypeOf(tensors[i].type) });
+      throw faultOf("not_integers", { ...at, type: dtypeOf(tensors[i].type) + adviseIntegers(name, tensors[i]) });
   });
   const given = new Map(row.inputs.map(({ name }, i) => [name, tensors[i]]));
   row.inputs.forEach(({ name, kind }, i) => {

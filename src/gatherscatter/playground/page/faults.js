@@ -39,7 +39,9 @@ function shapeFault(op, kernel, name, { data, indices, updates, slots, axis, bat
       ? phrase("parts", "broadcast", { slots })
       : kernel.endsWith("nd") && isOneTuple(name, indices, updates, slots, batchDims)
         ? phrase("parts", "one_tuple", { k })
-        : "";
+        : name === "tuple_length" && indices.length === 2 && batchDims === 0 && indices[0] === rank
+          ? phrase("parts", "transposed")
+          : "";
   return faultOf(name, {
     op, rank, axis, k, updates, slots,
     shapes: shapesText(data, indices, updates),

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gatherscatter import errors
 from gatherscatter.arrays.interop import TORCH
-from gatherscatter.errors import OpIndexError, OpValueError, make_error, raise_index_error
+from gatherscatter.errors import OpIndexError, OpValueError, integer_fault, make_error, raise_index_error
 from gatherscatter.hints import find_hint
 from gatherscatter.sentences import format_sentence
 from gatherscatter.torch.functions import check_memory
@@ -66,7 +67,7 @@ def normalise_dim(op: str, dim: Any, src: Tensor) -> int:
     """Return a dimension of ``src``, counted from the front."""
     rank = src.ndim
     if not isinstance(dim, (int, np.integer)):
-        raise make_error("integer", op, input="dim", value=dim)
+        integer_fault(op, "dim", dim)
     if rank == 0:
         raise OpValueError(f"{op}: src must have at least one dimension", op=op, input="src")
     if not -rank <= dim < rank:
@@ -81,7 +82,7 @@ def check_size(op: str, size: Any) -> int:
         try:
             size = operator.index(size)
         except TypeError:
-            raise make_error("integer", op, input="dim_size", value=size) from None
+            integer_fault(op, "dim_size", size)
     if not torch.compiler.is_compiling() and size < 0:
         raise OpValueError(f"{op}: dim_size must be at least 0, not {size}", op=op, input="dim_size")
     return size  # type: ignore[no-any-return]
@@ -101,6 +102,13 @@ def find_size(op: str, index: Tensor) -> int:
         text = f"{op}: dim_size is missing, and all indices are negative (the largest is {largest}); give dim_size"
         raise OpValueError(text, op=op, input="dim_size")
     return largest + 1
+
+
+def check_result(op: str, shape: Sequence[int], src: Tensor, name: str, values: Tensor, parameter: str) -> None:
+    """Check the size of a result that the largest of ``values`` decides, as `gatherscatter.errors.check_size` does."""
+    if not torch.compiler.is_compiling():
+        given = src.nbytes + values.nbytes
+        errors.check_size(op, tuple(shape), src.dtype, name, values, parameter, given)
 
 
 def check_out(op: str, out: Tensor, shape: Sequence[int], dtype: torch.dtype) -> None:

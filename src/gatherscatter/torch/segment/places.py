@@ -16,6 +16,7 @@ from gatherscatter.torch.gradients import HALVES, same
 from gatherscatter.torch.segment.checks import (
     check_index,
     check_out,
+    check_result,
     check_size,
     find_size,
     normalise_dim,
@@ -58,7 +59,10 @@ class Places:
         check_index(op, index, src, dim)
         if out is not None and out.ndim == src.ndim:
             size = out.shape[dim]
-        size = find_size(op, index) if size is None else check_size(op, size)
+        if size is None:
+            size = find_size(op, index)
+            check_result(op, (*src.shape[:dim], size, *src.shape[dim + 1 :]), src, "index", index, "dim_size")
+        size = check_size(op, size)
         if out is not None:
             check_out(op, out, (*src.shape[:dim], size, *src.shape[dim + 1 :]), src.dtype)
         sized = "dim_size" if out is None else "out"

@@ -16,6 +16,7 @@ from gatherscatter.torch.segment.checks import (
     check_integers,
     check_out,
     check_rank,
+    check_result,
 )
 from gatherscatter.torch.segment.places import Places
 from gatherscatter.torch.segment.scatters import (
@@ -110,6 +111,7 @@ def gather_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> Tensor
         raise OpValueError(f"{op}: {text} values along dim {dim}", op=op, input="indptr")
     count = int(indptr.flatten()[-1]) if indptr.numel() else 0
     _check_values(op, indptr, count)
+    check_result(op, (*src.shape[:dim], count, *src.shape[dim + 1 :]), src, "indptr", indptr, "")
     if not functions.is_transformed():
         _check_ends(op, indptr, count)
     return _gather(op, src, _segments(indptr, count), out)
