@@ -1,4 +1,4 @@
-"""One test per ruling of docs/rulings.md: O1..O27 (ONNX) and V1..V31 (OpenVINO), with explicit numbers."""
+"""One test per ruling of docs/rulings.md: O1..O28 (ONNX) and V1..V31 (OpenVINO), with explicit numbers."""
 
 from __future__ import annotations
 
@@ -412,6 +412,16 @@ def test_o27_float_sums_are_sequential_in_row_major_order():
     equal(result, [total])
     for reduction in ("min", "max"):  # either zero may win
         assert gs.op("onnx.ScatterND-18")(f32([0.0]), i64([[0]]), f32([-0.0]), reduction=reduction)[0] == 0
+
+
+@pytest.mark.parametrize("version", [11, 13, 16, 18])
+def test_o28_scatternd_refuses_an_index_out_of_range(version):
+    scatter, data = gs.op(f"onnx.ScatterND-{version}"), i64([10, 20, 30])
+    equal(scatter(data, i64([[-3], [2]]), i64([1, 2])), [1, 20, 2])
+    for bad in (-4, 3, 1 << 32, -(1 << 62)):
+        with pytest.raises(OpIndexError, match=rf"indices\[1, 0\] = {bad} is out of range"):
+            scatter(data, i64([[0], [bad]]), i64([1, 2]))
+    equal(data, [10, 20, 30])
 
 
 # -------------------------------------------------------------------------------------------------------- OpenVINO

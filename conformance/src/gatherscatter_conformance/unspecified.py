@@ -30,6 +30,7 @@ REASONS = {
     "k=0": "O7: the specification requires index tuples of at least one index",
     "negative": "O8: the specification does not say whether indices may be negative",
     "no range": "O8: the specification gives no range of indices",
+    "no consequence in ONNX": "O28: the specification does not say what an index out of range means",
     "no consequence": "the specification gives a range of indices, but no consequence of an index outside it",
     "deprecated": "O24: the operator is deprecated, and a runtime need not have it",
     "batch_dims": "V2: the specification has two ranges of batch_dims, which contradict each other here",
@@ -47,13 +48,16 @@ REASONS = {
 _ORDERS = 24  # the number of orders to try for the updates of one place
 
 # Operators for which the specification gives no range of indices, or no consequence of an index outside the range.
-_UNNAMED = {"onnx.Scatter-9": "no range"} | dict.fromkeys(
-    (
-        *(f"onnx.ScatterND-{version}" for version in (11, 13, 16, 18)),
-        *("openvino.Gather-1", "openvino.Gather-7", "openvino.GatherElements-6"),
-        *("openvino.GatherND-5", "openvino.GatherND-8", "openvino.ScatterNDUpdate-3"),
-    ),
-    "no consequence",
+_UNNAMED = (
+    {"onnx.Scatter-9": "no range"}
+    | {f"onnx.ScatterND-{version}": "no consequence in ONNX" for version in (11, 13, 16, 18)}
+    | dict.fromkeys(
+        (
+            *("openvino.Gather-1", "openvino.Gather-7", "openvino.GatherElements-6"),
+            *("openvino.GatherND-5", "openvino.GatherND-8", "openvino.ScatterNDUpdate-3"),
+        ),
+        "no consequence",
+    )
 )
 
 

@@ -29,6 +29,7 @@ SAMPLE_TYPES = ("float32", "int64", "string", "uint8")
 
 _RANGE_RULES = {
     "onnx.Gather-1": "O8", "onnx.Scatter-9": "O8", "onnx.GatherElements-11": "O9", "onnx.GatherElements-13": "O9",
+    **dict.fromkeys((f"onnx.ScatterND-{version}" for version in (11, 13, 16, 18)), "O28"),
     "openvino.Gather-1": "V1", "openvino.Gather-7": "V1", "openvino.GatherElements-6": "V7",
     "openvino.GatherND-5": "V5", "openvino.GatherND-8": "V5", "openvino.ScatterUpdate-3": "V9",
     "openvino.ScatterElementsUpdate-3": "V9", "openvino.ScatterNDUpdate-3": "V9",
