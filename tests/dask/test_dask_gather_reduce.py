@@ -406,16 +406,6 @@ def test_gathered_rows_are_not_stored(rows_and_limit: str) -> None:
 # -------------------------------------------------------------------------------------------------- distributed
 
 
-@pytest.fixture(scope="module")
-def client() -> Any:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 @pytest.mark.parametrize("chunks", [17, (40, 17)])
 def test_workers_give_the_bits_of_one_call(client: Any, chunks: Any) -> None:
     data, line, weights = table(40, 30), places(200, below=40), table(200)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 from dask import config
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import TaskRef
 from dask.array import Array
 from dask.array.core import normalize_chunks
 from dask.base import compute, tokenize
@@ -21,6 +21,7 @@ from gatherscatter.chunked import Block, Chunks, IndexRule, Options
 from gatherscatter.dask import apply, graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, shape_of, start_of
+from gatherscatter.dask.tasks import UnfusedTask, make_array, prevent_fusion
 from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
 from gatherscatter.pieces import pieces
 
@@ -158,7 +159,8 @@ def _check_indices(move: LazyMovement, indices: MemberArray, plan: str) -> Membe
     if isinstance(indices, Array) and plan == "lazy":
         dtype = indices.dtype.newbyteorder("=")
         facts = {"dtype": dtype, "meta": np.empty((0,) * indices.ndim, dtype)}
-        return da.map_blocks(apply.check_chunk, indices, move, **facts)  # type: ignore[no-any-return, no-untyped-call]
+        checked = da.map_blocks(apply.check_chunk, indices, move, **facts)  # type: ignore[no-untyped-call]
+        return prevent_fusion(checked, indices)
     if isinstance(indices, Array):
         indices = convert.as_indices(move.rule.op, "indices", indices.compute())  # type: ignore[no-untyped-call]
     move.check(indices)
@@ -306,6 +308,6 @@ def _reduce(
             if isinstance(default, Array) or np.ndim(default):
                 fill = graphs.copy_if_view(graphs.reference_block(default, inner, behind))
             taken = TaskRef((rows.name, *source, *behind))
-            graph[key] = Task(key, apply.reduce_chunk, shape, offsets, how, fill, taken, index, weight)
+            graph[key] = UnfusedTask(key, apply.reduce_chunk, shape, offsets, how, fill, taken, index, weight)
     sources = [array for array in (rows, indices, weights, default) if isinstance(array, Array)]
-    return graphs.make_array(name, graph, (*chunks.bags, *inner), rows, sources)
+    return make_array(name, graph, (*chunks.bags, *inner), rows, sources)

@@ -11,7 +11,8 @@ from dask.array import Array
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import IndexRule, Options
 from gatherscatter.dask import graphs, inputs
-from gatherscatter.dask.call import plan_call
+from gatherscatter.dask.call import plan_call, rechunk
+from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpIndexError
 from gatherscatter.functions.tensor_scatter import check_shapes, normalise_cache_axis, positions_of
 from gatherscatter.functions.tensor_scatter import tensor_scatter as tensor_scatter_in_memory
@@ -68,13 +69,13 @@ def run(
         window = inputs.as_indices(op, window, "write_indices")
     check_shapes(op, past.shape, update.shape, axis, None if window is None else window.shape)
     if isinstance(window, Array):
-        window = window.rechunk(past.chunks[:1])  # type: ignore[no-untyped-call]
+        window = rechunk(window, past.chunks[:1])
     if update.size == 0:  # positions keep the chunks of the window, which is still checked
         update = da.zeros(update.shape, dtype=update.dtype, chunks=(past.chunks[0], *update.shape[1:]))
     positions = _positions(op, window, past.shape[0], past.shape[axis], update.shape[axis], mode)
-    data, updates = da.moveaxis(past, axis, 1), da.moveaxis(update, axis, 1)
+    data, updates = (prevent_fusion(da.moveaxis(array, axis, 1), array) for array in (past, update))
     made = graphs.build(plan_call(rule, data, positions, updates, 1, 1, Options(), plan))
-    return da.moveaxis(made, 1, axis)  # type: ignore[no-any-return]
+    return prevent_fusion(da.moveaxis(made, 1, axis), made)
 
 
 def _check_options(past: Array, update: Array, mode: str, num_threads: int | None) -> None:
@@ -91,7 +92,8 @@ def _positions(
         return positions_of(op, window, batch, size, length, mode)
     chunks = (window.chunks[0], (length,))
     options = {"new_axis": 1, "chunks": chunks, "dtype": np.int64, "meta": np.empty((0, 0), np.int64)}
-    return da.map_blocks(_positions_of_chunk, window, size, length, mode, op, **options)  # type: ignore[no-any-return, no-untyped-call]
+    positions = da.map_blocks(_positions_of_chunk, window, size, length, mode, op, **options)  # type: ignore[no-untyped-call]
+    return prevent_fusion(positions, window)
 
 
 def _positions_of_chunk(

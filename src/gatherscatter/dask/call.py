@@ -16,6 +16,7 @@ from gatherscatter.chunked import Chunks, IndexRule, Options
 from gatherscatter.dask import inputs
 from gatherscatter.dask.chunks import LazyMovement
 from gatherscatter.dask.routes import Known, Lazy, Routes
+from gatherscatter.dask.tasks import prevent_fusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,7 @@ def checked_call(
     )
     axis, batch_dims = move.axis, move.batch_dims
     if rule.kernel == "gather" and 0 < batch_dims < axis:  # move the axes in between behind the indexed one
-        return plan_call(rule, da.moveaxis(data, axis, batch_dims), indices, None, axis, batch_dims, options, plan)
+        data = prevent_fusion(da.moveaxis(data, axis, batch_dims), data)
     return plan_call(rule, data, indices, updates, axis, batch_dims, options, plan)
 
 
@@ -120,15 +121,13 @@ def plan_call(
     """
     if updates is not None:
         dtype = inputs.result_type(rule.op, data.dtype, updates.dtype, options.reduction)
-        data = data.astype(dtype)  # type: ignore[no-untyped-call]
+        data = prevent_fusion(data.astype(dtype), data)  # type: ignore[no-untyped-call]
     place = batch_dims if batch_dims and not rule.takes_tuples else axis
     move = LazyMovement.of(rule, data.shape, data.chunks, indices.shape, place, batch_dims)
     if updates is None:
         positions = positions or _output_chunks(move, data, indices)
-        name = f"{rule.op}-{tokenize(rule, data, indices, positions, axis, batch_dims, plan)}"
     else:
         positions = _update_chunks(move, indices, updates)
-        name = f"{rule.op}-{tokenize(rule, data, indices, updates, positions, axis, plan, options)}"
         slots = move.slots_chunks(positions)
         if isinstance(updates, Array):
             updates = rechunk(updates, slots)
@@ -136,6 +135,8 @@ def plan_call(
             updates = da.from_array(updates, chunks=slots)  # type: ignore[no-untyped-call]
     if isinstance(indices, Array):
         indices = rechunk(indices, (*positions, *((n,) for n in indices.shape[len(positions) :])))
+    # Dask's configuration determines the steps of a rechunking. So the name depends on the arrays after it.
+    name = f"{rule.op}-{tokenize(rule, data, indices, updates, positions, axis, batch_dims, plan, options)}"
     routes = _find_routes(move, indices, positions, plan, name)
     return LazyCall(name, move, axis, data, indices, updates, positions, routes, options)
 
@@ -157,12 +158,15 @@ def _find_routes(
 
 
 def rechunk(array: Array, chunks: Chunks) -> Array:
-    """Rechunk an array. An empty one is created anew: Dask keeps its old chunks, or loses their type."""
+    """Rechunk an array. An empty one is created anew: Dask keeps its old chunks, or loses their type.
+
+    With the method 'p2p', the tasks of a chunk would depend on which other chunks the graph needs.
+    """
     if array.chunks == chunks:
         return array
     if array.size == 0:
         return da.zeros(array.shape, dtype=array.dtype, chunks=chunks)  # type: ignore[no-any-return]
-    return array.rechunk(chunks)  # type: ignore[no-any-return, no-untyped-call]
+    return prevent_fusion(array.rechunk(chunks, method="tasks"), array)  # type: ignore[no-untyped-call]
 
 
 def _output_chunks(move: LazyMovement, data: Array, indices: Array | np.ndarray) -> Chunks:

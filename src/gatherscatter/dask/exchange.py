@@ -12,7 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import TaskRef
+
+from gatherscatter.dask.tasks import UnfusedTask
 
 COLLECTED = 1 << 27  # largest number of bytes that a group collects, if they are spread evenly
 LARGE = 1 << 20  # sending this number of bytes once more takes as long as a task of Dask
@@ -77,7 +79,7 @@ def is_worth_two_steps(tasks: int, pairs: int, volume: int) -> bool:
 
 
 def _add(graph: dict[Any, Any], key: Any, function: Callable[..., Any], *arguments: Any) -> TaskRef:
-    graph[key] = Task(key, function, *arguments)
+    graph[key] = UnfusedTask(key, function, *arguments)
     return TaskRef(key)
 
 

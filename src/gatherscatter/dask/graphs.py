@@ -9,9 +9,8 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask._task_spec import Alias, List, Task, TaskRef
+from dask._task_spec import List, TaskRef
 from dask.array import Array
-from dask.highlevelgraph import HighLevelGraph
 
 from gatherscatter.chunked import Block, Chunks
 from gatherscatter.dask import apply
@@ -19,6 +18,7 @@ from gatherscatter.dask.call import LazyCall
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, ravel, shape_of, start_of
 from gatherscatter.dask.exchange import add_exchange_tasks
 from gatherscatter.dask.routes import Routes
+from gatherscatter.dask.tasks import UnfusedTask, make_array, pass_on, prevent_fusion
 
 Tail = tuple[Block, Block]  # a chunk off the indexed axes: its numbers before and after these
 
@@ -36,7 +36,7 @@ def build(call: LazyCall) -> Array:
         return made
     places = range(move.batch_dims, len(move.positions))
     axes = range(call.axis, call.axis + len(places))
-    return da.moveaxis(made, places, axes)  # type: ignore[no-any-return]
+    return prevent_fusion(da.moveaxis(made, places, axes), made)
 
 
 def _gather(call: LazyCall, routes: Routes) -> Array:
@@ -87,9 +87,9 @@ class _GatherGraph:
             if self._at_once[n]:
                 routes = List(*(self._routes.argument(chunk, [number]) for number in self._needs[n]))
                 blocks = (self._block(tail, number) for number in self._needs[n])
-                self.graph[key] = Task(key, apply.gather_at_once, *facts, routes, self._needs[n], *blocks)
+                self.graph[key] = UnfusedTask(key, apply.gather_at_once, *facts, routes, self._needs[n], *blocks)
             else:
-                self.graph[key] = Task(key, apply.assemble, *facts, n, *sent.get(n, ()))
+                self.graph[key] = UnfusedTask(key, apply.assemble, *facts, n, *sent.get(n, ()))
 
     def _take(self, tail: Tail, number: int, outputs: list[int]) -> tuple[Any, ...]:
         routes = List(*(self._routes.argument(self._outputs[n], [number]) for n in outputs))
@@ -110,9 +110,9 @@ def _scatter(call: LazyCall, routes: Routes, updates: Array | np.ndarray) -> Arr
             source: Any = (call.data.name, *key[1:])
             if number in sent:
                 facts = call.move, call.options, number, TaskRef(source)
-                made.graph[key] = Task(key, apply.scatter, *facts, *sent[number])
+                made.graph[key] = UnfusedTask(key, apply.scatter, *facts, *sent[number])
             else:
-                made.graph[key] = Alias(key, source)
+                made.graph[key] = UnfusedTask(key, pass_on, TaskRef(source))
     return _array(call, made.graph, call.data.chunks)
 
 
@@ -170,10 +170,12 @@ def _call_per_chunk(call: LazyCall) -> Array:
             values = [] if updates is None else [copy_if_view(reference_block(updates, chunks, place))]
             source = TaskRef((data.name, *before, *block, *behind))
             start = start_of(positions, chunk)
-            graph[key] = Task(key, apply.call_on_chunk, move, call.options, start, chunk, source, index, *values)
+            graph[key] = UnfusedTask(key, apply.call_on_chunk, move, call.options, start, chunk, source, index, *values)
     if updates is not None:  # indices can be shorter than data
         rest = (block for block in blocks_of(data.chunks) if (name, *block) not in graph)
-        graph |= {(name, *block): Alias((name, *block), (data.name, *block)) for block in rest}
+        for block in rest:
+            key = (name, *block)
+            graph[key] = UnfusedTask(key, pass_on, TaskRef((data.name, *block)))
         chunks = data.chunks
     return _array(call, graph, chunks)
 
@@ -192,13 +194,6 @@ def copy_if_view(value: Any) -> Any:
 
 def _array(call: LazyCall, graph: dict[Any, Any], chunks: Chunks) -> Array:
     return make_array(call.name, graph, chunks, call.data, call.sources)
-
-
-def make_array(name: str, graph: dict[Any, Any], chunks: Chunks, like: Array, sources: list[Array]) -> Array:
-    """Return the Dask array of a graph that depends on ``sources``, with the type of ``like``."""
-    whole = HighLevelGraph.from_collections(name, graph, dependencies=sources)  # type: ignore[arg-type]
-    shape = tuple(map(sum, chunks))
-    return Array(whole, name, chunks, meta=like._meta, dtype=like.dtype, shape=shape)  # type: ignore[no-untyped-call]
 
 
 def _grid(move: LazyMovement) -> dict[int, Block]:

@@ -11,6 +11,7 @@ from dask.array import Array
 
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import IndexRule
+from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpTypeError, OpValueError
 
 PLANS = ("lazy", "eager")
@@ -71,7 +72,8 @@ def as_updates(op: str, value: Any, data: Array, name: str = "updates", target: 
     if updates.dtype == data.dtype or data.dtype.kind in "US":
         return updates
     facts = {"dtype": data.dtype, "meta": np.empty((0,) * updates.ndim, data.dtype)}
-    return da.map_blocks(_cast_chunk, updates, op, name, target, data.dtype, **facts)  # type: ignore[no-any-return, no-untyped-call]
+    converted = da.map_blocks(_cast_chunk, updates, op, name, target, data.dtype, **facts)  # type: ignore[no-untyped-call]
+    return prevent_fusion(converted, updates)
 
 
 def _cast_chunk(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import TaskRef
 from dask.array import Array
-from dask.base import compute
-from dask.delayed import Delayed
+from dask.base import compute_as_if_collection
 from dask.highlevelgraph import HighLevelGraph
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import Block, Chunks, group_by_block
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, part_of, start_of
+from gatherscatter.dask.tasks import UnfusedTask
 
 # The named rows of a chunk, and the positions of the indices that name them. None: these are all of the indices.
 Part = tuple[np.ndarray, np.ndarray | None]
@@ -102,7 +102,7 @@ class Lazy:
         }
         self.sources: list[Array] = [indices]
         self.graph: dict[Any, Any] = {
-            (name, *chunk): Task(
+            (name, *chunk): UnfusedTask(
                 (name, *chunk), route, move, TaskRef((indices.name, *chunk, *last)), start_of(chunks, chunk), chunk
             )
             for chunk in blocks_of(chunks)
@@ -112,11 +112,11 @@ class Lazy:
         """Compute which chunks are touched, and keep only these. Raise IndexError for indices out of range."""
         graph = dict(self.graph)
         name = f"touched-{self._name}"
-        for chunk in self._touched:
-            graph[(name, *chunk)] = Task((name, *chunk), sorted, TaskRef((self._name, *chunk)))
+        keys = [(name, *chunk) for chunk in self._touched]
+        for key, chunk in zip(keys, self._touched, strict=True):
+            graph[key] = UnfusedTask(key, sorted, TaskRef((self._name, *chunk)))
         whole = HighLevelGraph.from_collections(name, graph, dependencies=self.sources)  # type: ignore[arg-type]
-        wanted = [Delayed((name, *chunk), whole, layer=name) for chunk in self._touched]  # type: ignore[no-untyped-call]
-        found = compute(*wanted)  # type: ignore[no-untyped-call]
+        found = compute_as_if_collection(Array, whole, keys)  # type: ignore[no-untyped-call]
         self._touched = dict(zip(self._touched, found, strict=True))
 
     def blocks(self, chunk: Block) -> list[int]:

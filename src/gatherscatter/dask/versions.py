@@ -6,14 +6,16 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask import config
 from dask.array import Array
 from dask.base import compute
 
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import IndexRule, Options
 from gatherscatter.dask import bags, caches, inputs
-from gatherscatter.dask.call import checked_call
+from gatherscatter.dask.call import checked_call, rechunk
 from gatherscatter.dask.graphs import build
+from gatherscatter.dask.tasks import prevent_fusion
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs import bags as specs_bags
 from gatherscatter.specs.calls import check_inputs, choose_reduction, kernel_arguments, name_inputs, warn_if_deprecated
@@ -32,7 +34,7 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
         Also for GatherTree, which is not lazy, and for an axis in a Dask array.
     """
     arrays, values = check_inputs(row, _make_placeholders(row, given), attributes)
-    warn_if_deprecated(row, stacklevel=5)
+    warn_if_deprecated(row)
     if row.kernel == "tensor_scatter":
         return caches.run(IndexRule(row.name, "scatter_update"), *given, **values)
     if row.kernel == "gather_reduce":
@@ -46,17 +48,25 @@ def call(row: OpVersion, given: tuple[Any, ...], attributes: dict[str, Any], acc
         return result if row.finish is None else _finish_result(row, values, result)
     updates = given[2]
     if np.shape(updates) != shaped[2].shape:  # one element of any shape, for a version that accepts it
-        whole = updates.rechunk(-1) if isinstance(updates, Array) else np.asarray(updates)  # type: ignore[no-untyped-call]
-        updates = whole.reshape(shaped[2].shape)
+        updates = _reshape(updates, shaped[2].shape)
     return build(checked_call(rule, data, indices, updates, options=options, **how))
+
+
+def _reshape(value: Any, shape: tuple[int, ...]) -> Array | np.ndarray:
+    if not isinstance(value, Array):
+        return np.asarray(value).reshape(shape)
+    whole = rechunk(value, tuple((n,) for n in value.shape))
+    return prevent_fusion(whole.reshape(shape), whole)  # type: ignore[no-untyped-call]
 
 
 def _finish_result(row: OpVersion, values: dict[str, Any], result: Array) -> Array:
     """Return the result in its final shape. Empty arrays and chunks get special care: Dask reshapes them badly."""
     if result.size:
         filled = tuple(tuple(size for size in sizes if size) for sizes in result.chunks)
-        result = result if filled == result.chunks else result.rechunk(filled)  # type: ignore[no-untyped-call]
-        return row.finish((), values, result)  # type: ignore[misc, return-value]
+        whole: Any = rechunk(result, filled)
+        with config.set({"array.rechunk.method": "tasks"}):
+            finished: Any = row.finish((), values, whole)  # type: ignore[misc]
+        return prevent_fusion(finished, whole)
     shape = row.finish((), values, np.empty(result.shape)).shape  # type: ignore[misc]
     return da.zeros(shape, dtype=result.dtype)  # type: ignore[no-any-return]
 
@@ -83,6 +93,8 @@ def _reduce_bags(
     if weights is not None:
         weights = inputs.as_updates(op, weights, data, "per_sample_weights", first)
     default = specs_bags.find_default(op, arrays, data, values)
+    if isinstance(default, Array):
+        default = prevent_fusion(default, data)
     rule = IndexRule(op, "gather", negative=False, subject="table_rows")
     how = {"reduction": reduction, "accumulate": accumulate}
     return bags.reduce_lazily(rule, data, indices, weights, found, how, default)
