@@ -161,7 +161,8 @@ IdOrder find_starts(const Index& ids, int64_t members, int64_t bags, int64_t* st
     return IdOrder::sorted;
 }
 
-// The greatest segment id plus 1, at most INT64_MAX; 0 if all are negative.
+}  // namespace
+
 int64_t count_bags(const GatherReduceInputs& inputs, int64_t members) {
     std::atomic<uint64_t> greatest = 0;  // plus 1
     visit_index_type(inputs.place_type, [&]<class I>(I) {
@@ -177,6 +178,8 @@ int64_t count_bags(const GatherReduceInputs& inputs, int64_t members) {
     });
     return static_cast<int64_t>(greatest.load());
 }
+
+namespace {
 
 // The rows that members can name are below this number, except -1 for zeros.
 int64_t rows_to_sort(const GatherReduce& call) {

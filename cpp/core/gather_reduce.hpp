@@ -70,6 +70,9 @@ struct FoundBags {
     std::optional<Scratch> starts_memory, rows_memory, weights_memory;
 };
 
+// Returns the greatest segment id plus 1, at most INT64_MAX; 0 if all are negative.
+int64_t count_bags(const GatherReduceInputs&, int64_t members);
+
 // Finds the bags of a call, and sets the number of bags if it is unknown. Indices are only read if segment ids are not
 // sorted. Not for rows without elements: the number of bags can then be larger than memory.
 [[nodiscard]] BagFault find_bags(GatherReduce&, const GatherReduceInputs&, FoundBags&);

@@ -1,5 +1,6 @@
 // gather_reduce on NumPy arrays.
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "bag_plan.hpp"
@@ -167,7 +168,9 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
 Outcome complete_plan(PreparedBags& prepared, bool were_unknown) {
     if (were_unknown)
         if (const Problem problem = set_bags(prepared.tensors, prepared.plan.call.bags, prepared.plan))
-            return raise_problem(prepared.call.op, problem, prepared.dtype());
+            return std::strcmp(problem.error, "too_large") == 0
+                       ? raise_memory(prepared)
+                       : raise_problem(prepared.call.op, problem, prepared.dtype());
     if (were_unknown && !prepared.call.out && !check_size(prepared)) return Outcome::failed;
     return check_out(prepared);
 }
@@ -184,15 +187,24 @@ Outcome carry_out(PreparedBags& prepared, PyObject*& result) {
     const bool were_unknown = bags.bags == unknown_bags;
     const int64_t row_size = saturating_multiply(bags.width, bags.combine.item_size);
     const int64_t numbers = saturating_multiply(saturating_add(bags.members, std::max<int64_t>(bags.bags, 0)), 8);
-    const bool large = saturating_add(numbers, saturating_multiply(bags.members, row_size)) > gil_release_bytes;
     FoundBags found;
     BagFault fault = BagFault::none;
     const bool is_empty = bags.width == 0;
+    bool large = saturating_add(numbers, saturating_multiply(bags.members, row_size)) > gil_release_bytes;
+    bool is_planned = !were_unknown;
+    if (were_unknown && !is_empty && !large) {  // a large id makes a call large that has few members
+        const int64_t count = count_bags(inputs, bags.members);
+        if (count > gil_release_bytes / 8 && count < INT64_MAX) {
+            bags.bags = count;
+            if (const Outcome planned = complete_plan(prepared, true); planned != Outcome::done) return planned;
+            large = is_planned = true;
+        }
+    }
     if (!run_part(large, true, 8,
                   [&] { fault = is_empty ? check_inputs(bags, inputs) : find_bags(bags, inputs, found); }))
         return Outcome::failed;
     if (fault != BagFault::none) return raise_values(prepared, fault);
-    if (const Outcome planned = complete_plan(prepared, were_unknown); planned != Outcome::done) return planned;
+    if (const Outcome planned = complete_plan(prepared, !is_planned); planned != Outcome::done) return planned;
     Ref out = new_output(prepared);
     if (!out) return PyErr_ExceptionMatches(PyExc_MemoryError) ? raise_memory(prepared) : Outcome::failed;
     const bool is_large = large || PyArray_NBYTES(out.array()) > gil_release_bytes;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from site_pages import api, chooser, differences, known_as, ops
+from site_pages import api, array_kinds, chooser, differences, known_as, ops
 
 __all__ = ["pages", "write"]
 
@@ -16,6 +16,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield from api.pages()
     yield from differences.pages()
     yield from known_as.pages()
+    yield from array_kinds.pages()
     yield from chooser.pages()
 
 

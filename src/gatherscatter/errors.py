@@ -254,6 +254,8 @@ def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
         advice = format_sentence("parts", "flat_axis")
     elif parameter == "axis" and (isinstance(value, list | tuple) or getattr(value, "shape", None)):
         advice = format_sentence("parts", "axis_last")
+    elif isinstance(value, str):
+        advice = suggest_other_choice(value, (), {"reduction": REDUCTIONS, "mode": (*MODES[False], *MODES[True])})
     elif isinstance(value, float | np.floating) and math.isfinite(value) and value == np.trunc(value):
         advice = format_sentence("parts", "whole_number", input=parameter, value=int(value))
     shape: Any = getattr(value, "shape", None)

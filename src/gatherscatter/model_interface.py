@@ -41,7 +41,10 @@ def name_inputs(
     """Give each array of a sequence the name of the input at its position. A mapping is returned unchanged."""
     if isinstance(inputs, Mapping):
         return inputs
+    names = ", ".join(info.name for info in infos)
+    if not isinstance(inputs, list | tuple):
+        text = f"inputs must be a list of arrays, or a dict with the names {names}, not {type(inputs).__name__}"
+        raise ModelError(f"{text}; for one input, pass [inputs]" if hasattr(inputs, "ndim") else text)
     if len(inputs) != len(infos):
-        names = ", ".join(info.name for info in infos)
         raise ModelError(f"the model has {len(infos)} inputs ({names}), but got {len(inputs)}")
     return {info.name: array for info, array in zip(infos, inputs, strict=True)}

@@ -23,16 +23,21 @@ def suggest_choice(value: object, choices: Iterable[str]) -> str:
     "; did you mean 'add'?"
     >>> suggest_choice("dim", ["axis", "mode"])
     "; did you mean 'axis'?"
+    >>> suggest_choice(sum, ["none", "add"]), suggest_choice("meen", ["min", "mean"])
+    ("; did you mean 'add'?", "; did you mean 'mean'?")
     >>> suggest_choice("strange", ["none", "add"])
     ''
     """
-    return name_candidates(map(repr, _find_same_meaning(value, list(choices))[:1]))
+    known = list(choices)
+    same = _find_same_meaning(value, known) or (find_similar(value, known) if isinstance(value, str) else [])
+    return name_candidates(map(repr, same[:1]))
 
 
 def _find_same_meaning(value: object, known: list[str]) -> list[str]:
     """Return the known words that have the meaning of another one."""
     groups: list[list[str]] = read_sentences()["same_meaning"]["words"]
-    return [word for group in groups if str(value).lower() in group for word in group if word in known]
+    name = str(getattr(value, "__name__", value)).lower()  # of a function: np.add
+    return [word for group in groups if name in group for word in group if word in known]
 
 
 def suggest_other_choice(value: object, choices: Iterable[str], others: Mapping[str, Iterable[str]]) -> str:

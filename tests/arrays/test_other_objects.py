@@ -212,8 +212,9 @@ def outcome(each: Call, name: str, value: Any) -> Any:
 
 def names_instead(row: dict[str, str], text: str) -> bool:
     """Whether a message says what to write instead, for any name of the input."""
-    parts = [re.escape(part) for part in row["instead"].split("{}")]
-    return re.search("; use " + r"[\w\[\]'.]+".join(parts), text) is not None
+    advice = {row["instead"], row.get("of_indices", row["instead"])}
+    patterns = (map(re.escape, each.split("{}")) for each in advice)
+    return any(re.search("; use " + r"[\w\[\]'.]+".join(parts), text) for parts in patterns)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -273,7 +274,10 @@ MORE = {
     "pl.Series([[0, 1], [1, 0]], dtype=pl.Array(pl.Int64, 2))": None,
     "pa.chunked_array([[2], [None]])": "nulls of Arrow",
     "pa.record_batch({'a': [2, 0]})": "table of Arrow",
-    "pa.array([[0, 1]], pa.list_(pa.int64(), 2))": "other type of Arrow",
+    "pa.array([[0, 1]], pa.list_(pa.int64(), 2))": "lists of Arrow of one length",
+    "pa.array(np.zeros(2, 'M8[D]')).dictionary_encode()": "dictionary of Arrow",
+    "__import__('collections').UserDict(a=1)": "mapping",
+    "xr.DataArray([2, 0], dims='x', coords={'x': [1, 1]}).groupby('x')": "groups of xarray",
     "pa.array(['a', 'b'])": None,
     "pa.array([True, False])": None,
     "ak.Array([[0, None], [1]])": "missing values of Awkward Array",
@@ -295,6 +299,7 @@ SETUPS = {
     "ak": "Awkward Array",
     "scipy": "SciPy and sparse",
     "sparse": "SciPy and sparse",
+    "xr": "xarray",
 }
 
 
@@ -350,11 +355,15 @@ def test_elements_of_arrays_of_objects_can_be_of_any_kind() -> None:
 def test_a_tuple_of_index_arrays(function: str) -> None:
     rows, columns = np.array([0, 2]), np.array([1, 3])
     more = (np.ones(2),) if function == "scatter_nd" else ()
-    for indices in ((rows, columns), ([0, 2], [1, 3]), (rows,)):
+    for indices in ((rows, columns), ([0, 2], [1, 3])):
         with pytest.raises(
-            gs.OpTypeError, match=r"use np\.stack\(indices, -1\) .* gatherscatter\.at\(data\)\[indices\]"
+            gs.OpTypeError, match=r"use np\.stack\(indices, -1\) .*gatherscatter\.at\(data\)\[indices\]"
         ):
             getattr(gs, function)(X, indices, *more)
+    with pytest.raises(gs.OpTypeError, match=r"indices is a tuple of arrays; use one of them, as in indices\[0\]"):
+        getattr(gs, function)(X, (rows,), *more)
+    with pytest.raises(gs.OpValueError, match=r"no index tuples of length k, use np\.empty\(\(0, k\), int\)"):
+        getattr(gs, function)(X, [], *more)
     stacked = np.stack((rows, columns), -1)
     assert getattr(gs, function)(X, stacked, *more).shape == (X.shape if more else (2,))
     assert gs.gather_nd(X, (1, 2)) == X[1, 2]

@@ -82,6 +82,7 @@ PAGES_OF = {
     "docs/zarr.md": "icechunk",
     "docs/xarray.md": "xarray dask",
     "docs/scale.md": "dask zarr",
+    "docs/coming-from/pandas.md": "pandas pyarrow",
     "docs/coming-from/torch_scatter.md": "torch",
     "docs/coming-from/jax.md": "jax",
     "docs/coming-from/einx.md": "einx",

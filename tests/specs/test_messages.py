@@ -199,7 +199,8 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(F8, [[0]], np.zeros(1), reduction="plus"),
         ValueError,
-        "scatter_nd: reduction must be one of 'none', 'add', 'sub', 'mul', 'min', 'max', 'mean', not 'plus'",
+        "scatter_nd: reduction must be one of 'none', 'add', 'sub', 'mul', 'min', 'max', 'mean', not 'plus'; "
+        "did you mean 'add'?",
     ),
     (
         lambda: gs.gather(F8, [0], mode="drop"),
@@ -351,7 +352,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.array(["a"]), [[0]], np.array([b"b"])),
         TypeError,
-        "scatter_nd: updates of type |S1 can't be stored in data of type <U1; convert data to |S1, or updates to <U1",
+        "scatter_nd: updates of type |S1 can't be stored in data of type <U1; convert one of them",
     ),
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2)), np.full((2, 1, 2), np.nan), [2], 9),
@@ -364,7 +365,11 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         "gather_tree: end_token = 300 does not fit in step_ids of type int8",
     ),
     (lambda: gs.gather(F8), TypeError, "gather() missing required argument 'indices'"),
-    (lambda: gs.gather(F8, [0], axes=1), TypeError, "gather() got an unexpected keyword argument 'axes'"),
+    (
+        lambda: gs.gather(F8, [0], axes=1),
+        TypeError,
+        "gather() got an unexpected keyword argument 'axes'; did you mean 'axis'?",
+    ),
     (lambda: gs.gather(F8, [0], indices=[0]), TypeError, "gather() got multiple values for argument 'indices'"),
     (
         lambda: gs.gather_nd(F8, [[0]], 1),

@@ -340,6 +340,8 @@ def as_indices(
     """
     if isinstance(value, tuple):
         check_tuple(op, name, value, lists)
+    if lists and isinstance(value, list) and not value:
+        raise make_error("no_tuples", op, input=name)
     array = as_array(op, name, value)
     if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
         array = array.astype(np.int64)
@@ -354,6 +356,8 @@ def check_tuple(op: str, name: str, value: tuple[Any, ...], lists: bool = False)
     arrays = [each for each in value if getattr(each, "ndim", 0) > 0 or (lists and isinstance(each, list))]
     if not arrays:
         return
+    if len(value) == 1 or name != "indices":
+        raise make_error("tuple_of_one", op, input=name)
     library = {"torch": "torch", "jax": "jnp", "jaxlib": "jnp"}.get(type(arrays[0]).__module__.partition(".")[0], "np")
     raise make_error("tuple_of_arrays", op, input=name, library=library)
 
@@ -362,17 +366,19 @@ def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) ->
     """Return the end of an error about indices of another type."""
     kind = array.dtype.kind
     if kind == "b":
-        return format_sentence("parts", "mask")
+        if not name.startswith(("indices", "key")):
+            return format_sentence("parts", "whole_numbers", input=name)
+        return format_sentence("parts", "mask" if array.ndim == 1 else "wide_mask")
     if array.dtype.names:
         return format_sentence("parts", "records", input=name)
     swapped = [other for other, value in others.items() if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]
+    odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
+    if kind in "fOUST" and array.size and odd is None:
+        sentence = "whole_or_swapped" if kind == "f" and swapped else "whole_numbers"
+        return format_sentence("parts", sentence, input=name, other=swapped[0] if swapped else "")
     if kind in "fc" and swapped:
         return format_sentence("parts", "swapped", input=name, other=swapped[0])
-    if kind in "fOUST" and array.size:
-        odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
-        whole = format_sentence("parts", "whole_numbers", input=name)
-        return whole if odd is None else _name_element(name, array, odd)
-    return ""
+    return "" if odd is None else _name_element(name, array, odd)
 
 
 def _find_fraction(array: np.ndarray) -> int | None:
@@ -400,7 +406,8 @@ def _name_element(name: str, array: np.ndarray, place: int) -> str:
     position, element = map(int, np.unravel_index(place, array.shape)), array.flat[place]
     where = f"{name}[{', '.join(map(str, position))}]" if array.ndim else name
     value = element.item() if isinstance(element, np.generic) else element
-    return format_sentence("parts", "element", place=where, value=reprlib.repr(value))
+    sentence = "large_element" if isinstance(value, int) and not isinstance(value, bool) else "element"
+    return format_sentence("parts", sentence, place=where, value=reprlib.repr(value))
 
 
 def native(array: np.ndarray) -> np.ndarray:
@@ -487,8 +494,8 @@ def cast(
         dtype = _as_wide_as(array, dtype)
     only_text = data_text and not hasattr(dtype, "na_object")
     if not casts.can_represent_type(array.dtype, dtype) or (only_text and text != data_text):
-        is_object = array.dtype.kind == "O"
-        odd = _find_element(array, lambda element: not isinstance(element, numbers.Number)) if is_object else None
+        is_number = dtype.kind in "biufcV" and array.dtype.kind in "OUST"
+        odd = _find_element(array, lambda element: not isinstance(element, numbers.Number)) if is_number else None
         if odd is not None:
             refuse_type(op, name, array.dtype, target, data.dtype, _name_element(name, array, odd))
         refuse_type(op, name, array.dtype, target, data.dtype)
@@ -508,8 +515,9 @@ def cast(
 def refuse_type(op: str, name: str, dtype: Any, target: str, target_type: Any, advice: str = "") -> NoReturn:
     """Raise the error about elements of a type that another array can't store."""
     values = {"input": name, "type": dtype, "target": target, "target_type": target_type}
-    advice = advice or format_sentence("parts", "convert_either", **values)
-    raise make_error("stored_type", op, **values, advice=advice)
+    are_numbers = all(getattr(each, "kind", "f") in "biufcVO" for each in (dtype, target_type))
+    sentence = "convert_either" if are_numbers else "convert_one"
+    raise make_error("stored_type", op, **values, advice=advice or format_sentence("parts", sentence, **values))
 
 
 def _as_integers(op: str, name: str, value: Any, array: np.ndarray, target: str, dtype: np.dtype[Any]) -> np.ndarray:

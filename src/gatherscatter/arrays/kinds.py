@@ -8,6 +8,7 @@ matter in all inputs. The table array_kinds.toml holds all kinds. The functions 
 from __future__ import annotations
 
 import collections.abc
+import io
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ Kinds = Iterator[str]
 """Names of rows of array_kinds.toml."""
 
 _LABELLED = ("data", "past_cache", "emb_table", "step_ids")  # the result has the dimensions of these inputs
+_VALUES = (*_LABELLED, "updates", "update", "values", "weights", "per_sample_weights", "default", "src")
 _PLAIN_TYPES = frozenset((int, float, complex, bool, str, bytes, np.ndarray, np.float64, np.int64, np.bool, type(None)))
 
 
@@ -59,7 +61,8 @@ def _check_elements(op: str, name: str, value: list[Any] | tuple[Any, ...]) -> N
 def _refuse(op: str, name: str, value: Any, row: dict[str, str]) -> NoReturn:
     text = f"{op}: {name} is {row['what'] if 'what' in row else describe_object(value)}"
     text += f", whose {row['lost']} would be lost" if "lost" in row else f", {row['why']}" if "why" in row else ""
-    raise OpTypeError(f"{text}; use {row['instead'].replace('{}', name)}", op=op, input=name)
+    instead = row["instead"] if name in _VALUES or name.startswith("inputs[") else row.get("of_indices", row["instead"])
+    raise OpTypeError(f"{text}; use {instead.replace('{}', name)}", op=op, input=name)
 
 
 def describe_object(value: Any) -> str:
@@ -98,7 +101,9 @@ def as_readable(value: Any) -> Any:
 
 def as_element(value: Any) -> Any:
     """Return an object as an array with one element, unless it is an array or a sequence."""
-    is_element = isinstance(value, set | frozenset | dict) or not isinstance(value, collections.abc.Iterable)
+    is_element = isinstance(value, set | frozenset | collections.abc.Mapping) or not isinstance(
+        value, collections.abc.Iterable
+    )
     if value is None or hasattr(value, "__array__") or not is_element:
         return value
     array = np.empty((), object)
@@ -143,12 +148,14 @@ def _class_names(value: Any) -> set[str]:
 
 
 def _python_kinds(value: Any) -> Kinds:
-    if isinstance(value, collections.abc.Iterator) and not hasattr(value, "__array__"):
+    if isinstance(value, io.IOBase):
+        yield "file"
+    elif isinstance(value, collections.abc.Iterator) and not hasattr(value, "__array__"):
         yield "iterator"
     elif isinstance(value, set | frozenset):
         yield "set"
-    elif isinstance(value, dict):
-        yield "dict"
+    elif isinstance(value, collections.abc.Mapping):
+        yield "mapping"
     elif isinstance(value, collections.abc.MappingView):
         yield "view of a dict"
     elif isinstance(value, slice):
@@ -178,6 +185,8 @@ def _dask_kinds(value: Any, dask: Any) -> Kinds:
 
 
 def _xarray_kinds(value: Any, xarray: Any) -> Kinds:
+    if any(name.endswith("GroupBy") for name in _class_names(value)):
+        yield "groups of xarray"
     for name in ("Dataset", "DataArray", "Variable"):
         if isinstance(value, getattr(xarray, name)):
             yield name
@@ -196,7 +205,7 @@ def _sparse_kinds(value: Any, sparse: Any) -> Kinds:
 def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
     names, dtype = _class_names(value), getattr(value, "dtype", None)
     type_name = type(dtype).__name__
-    if "BaseGroupBy" in names:
+    if "BaseGroupBy" in names and hasattr(value, "ngroup"):
         yield "groups of pandas"
     elif "DataFrame" in names:
         if len(set(value.dtypes)) > 1 or not all(isinstance(each, np.dtype) for each in value.dtypes):
@@ -263,6 +272,8 @@ def _pyarrow_kinds(value: Any, pyarrow: Any) -> Kinds:
             yield "dictionary of Arrow"
         elif types.is_list(dtype) or types.is_large_list(dtype) or types.is_list_view(dtype):
             yield "lists of Arrow"
+        elif types.is_fixed_size_list(dtype):
+            yield "lists of Arrow of one length"
         elif types.is_nested(dtype) or types.is_decimal(dtype):
             yield "other type of Arrow"
         elif getattr(dtype, "tz", None):

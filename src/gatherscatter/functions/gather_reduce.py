@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,9 +134,9 @@ def prepare_arguments(
         raise make_error("no_rows", op, input="data")
     table = arguments.convert("data", given, lambda op, name, value: convert.native(value))
     places = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
+    as_places = partial(convert.as_indices, others={"data": given})
     integers = {
-        name: None if value is None else arguments.convert(name, value, convert.as_indices)
-        for name, value in places.items()
+        name: None if value is None else arguments.convert(name, value, as_places) for name, value in places.items()
     }
     weight = None if weights is None else arguments.cast("weights", weights, given)
     if weight is not None:
@@ -154,6 +155,8 @@ def as_default(op: str, default: Any, data: np.ndarray) -> Any:
     """The result for a bag without members, in data's type: 0, an element or a row."""
     if type(default) is int and default == 0:  # valid for booleans as well
         return 0
+    if default is None:
+        raise make_error("default_number", op, value=default)
     fill = np.asarray(convert.native(convert.cast(op, "default", default, "data", data)), order="C")
     if fill.ndim and fill.shape != data.shape[1:]:
         raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])

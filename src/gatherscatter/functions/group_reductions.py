@@ -73,7 +73,8 @@ def _plan_core_reductions(op: str, dtype: np.dtype[Any], names: tuple[str, ...])
         if names.count(name) > 1:
             raise OpValueError(f"{op}: reductions has {name!r} twice", op=op, input="reductions")
     if "mean" in names and dtype.kind in "biu":
-        text = f"{op}: the mean of {dtype} can't be computed in one pass; use a scatter with reduction='mean'"
+        text = f"{op}: the mean of {dtype} can't be computed in one pass; use scatter(zeros, updates, "
+        text += "reduction='mean', include_self=False), or convert updates to float64"
         raise OpTypeError(text, op=op, input="reductions")
     wanted = dict.fromkeys(_IN_CORE[name] for name in names)
     return tuple(name for name in wanted if name and f"arg{name}" not in wanted)

@@ -104,7 +104,7 @@ def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:
         See `gatherscatter.at`.
     """
     shape = data.shape
-    parts = _expand_key(op, shape, [_parse_key_part(op, n, part) for n, part in enumerate(key)])
+    parts = _expand_key(op, shape, [_parse_key_part(op, n, part, len(key) > 1) for n, part in enumerate(key)])
     fancy = any(isinstance(part, np.ndarray) for _, part in parts)
     view: list[Any] = []
     arrays: dict[int, np.ndarray] = {}  # by the dim of the view that they index
@@ -149,7 +149,7 @@ def _combine_index_arrays(op: str, arrays: dict[int, np.ndarray]) -> tuple[Shape
     return dims, together[0].shape, np.stack(together, axis=-1)
 
 
-def _parse_key_part(op: str, n: int, part: Any) -> tuple[int, Any]:
+def _parse_key_part(op: str, n: int, part: Any, is_tuple: bool) -> tuple[int, Any]:
     """Convert a part of a key to None, Ellipsis, a slice, an int, or an array of integers or booleans."""
     if part is None or part is Ellipsis:
         return n, part
@@ -166,7 +166,7 @@ def _parse_key_part(op: str, n: int, part: Any) -> tuple[int, Any]:
         except (TypeError, ValueError):
             pass
     try:
-        array = convert.as_array(op, f"key[{n}]", part)
+        array = convert.as_array(op, f"key[{n}]" if is_tuple else "key", part)
     except OpTypeError as error:
         raise OpKeyTypeError(*error.args, op=op, input=f"key[{n}]") from None
     except OpValueError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -204,7 +205,8 @@ def sizes_of(op: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     try:
         sizes = tuple(operator.index(n) for n in ((shape,) if isinstance(shape, int | np.integer) else shape))
     except TypeError:
-        raise OpTypeError(f"{op}: shape must be integers, not {shape!r}", op=op, input="shape") from None
+        given = "an array; use its .shape" if getattr(shape, "ndim", 0) else reprlib.repr(shape)
+        raise OpTypeError(f"{op}: shape must be integers, not {given}", op=op, input="shape") from None
     if any(n < 0 for n in sizes):
         raise OpValueError(f"{op}: shape {sizes} has a negative size", op=op, input="shape")
     return sizes

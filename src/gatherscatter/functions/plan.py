@@ -8,6 +8,7 @@ bags begin decide how threads divide it. A plan reports these decisions.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -150,7 +151,7 @@ _SPLITS = {
 
 
 def plan(
-    function: str,
+    function: str | Callable[..., Any],
     data: ArrayLike,
     indices: ArrayLike | None = None,
     updates: ArrayLike | None = None,
@@ -160,7 +161,7 @@ def plan(
 
     Parameters
     ----------
-    function : the name of an array function: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
+    function : an array function, or its name: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
         'scatter_elements', 'scatter_nd' or 'gather_reduce'
     data, indices, updates, ... : the arguments of the call
 
@@ -188,7 +189,9 @@ def plan(
       24 bytes hold the starts and rows of bags
       one thread does all the work, because several threads would not be faster
     """
-    if function not in (*KERNELS, _BAGS):
+    if callable(function):
+        function = getattr(function, "__name__", function)
+    if not isinstance(function, str) or function not in (*KERNELS, _BAGS):
         raise make_choice_error("plan", "function", function, (*KERNELS, _BAGS))
     given = options if updates is None else {"updates": updates, **options}
     known = signature(getattr(_core, function)).parameters

@@ -118,6 +118,8 @@ class Prepared:
     dims: tuple[int, ...]
     rows: np.ndarray
 
+    __array_ufunc__ = None  # NumPy would make an array of this object
+
     @property
     def size(self) -> int:
         """The number of places that an index can name: ``prod(dims)``."""
@@ -318,7 +320,7 @@ class Prepared:
         if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
             results = self.reduce(**converted.values, reductions=reductions, num_threads=num_threads)
             return tuple(map(converted.to_caller, results))
-        names = (reductions,) if isinstance(reductions, str | None) else tuple(reductions)
+        names = tuple(reductions) if isinstance(reductions, list | tuple) else (reductions,)
         new = convert.native(self._check_updates(updates))
         first = np.moveaxis(new, range(self.axis, self.axis + self.rows.ndim), range(self.rows.ndim))
         flat = make_contiguous(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])

@@ -34,10 +34,12 @@ def load(model: ModelSource | bytes, *, engine: str = "gatherscatter", node_time
     ValueError
         ``engine`` or ``node_time_limit`` is not valid.
     """
-    if node_time_limit is not None and not node_time_limit > 0:
+    if node_time_limit is not None and (not isinstance(node_time_limit, int | float) or not node_time_limit > 0):
         raise ValueError(f"node_time_limit must be a positive number of seconds, not {node_time_limit!r}")
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
+    if not isinstance(model, str | os.PathLike | bytes) and not hasattr(model, "SerializeToString"):
+        raise ModelError(f"the model must be a path, bytes or a ModelProto, not {type(model).__name__}")
     if isinstance(model, str | os.PathLike):
         model = _existing_file(model)
     elif isinstance(model, bytes):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gatherscatter.errors import OpValueError
+from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.lazy_modules import load
 from gatherscatter.specs import quirks
 from gatherscatter.specs.rows import ROWS, Attribute, Input, OpFacts
@@ -140,12 +140,14 @@ def op(name: str) -> OpVersion:
     >>> gs.op("onnx.ScatterND").version
     18
     """
+    if not isinstance(name, str):
+        raise OpTypeError(f"op: name must be text, such as 'onnx.ScatterND', not {type(name).__name__}", op="op")
     family, _, version = name.partition("-")
     domain, _, op_type = family.partition(".")
     rows = _BY_TYPE.get((domain, op_type))
     if rows is None:
         known = [f"{row[0].domain}.{row[0].op_type}" for row in _BY_TYPE.values()]
-        meant = name_candidates(_find_similar_operators(family))
+        meant = name_candidates(_find_similar_operators(family) or _find_similar_operators(op_type or domain))
         raise LookupError(f"there is no operator {name!r}{meant or '; there are ' + ', '.join(known)}")
     if not version:
         return rows[-1]

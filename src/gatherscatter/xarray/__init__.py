@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeVar
 
-from gatherscatter.errors import OpError, OpTypeError, OpValueError
+import numpy as np
+
+from gatherscatter.errors import OpError, OpTypeError, OpValueError, flag_fault
 from gatherscatter.extras import require
 from gatherscatter.lazy_modules import load, public_names
 
@@ -161,6 +163,8 @@ def scatter(
     """
     lookup = Lookup("xarray.scatter", mode, method, tolerance)
     lookup.check(scatter=True)
+    if not isinstance(skipna, bool | np.bool):
+        flag_fault(lookup.op, "skipna", skipna)
     dataset = _as_dataset(lookup.op, data)
     if updates is None:
         text = f"{lookup.op}: updates is missing; with indices as keyword arguments, write updates=..."
@@ -178,6 +182,8 @@ def scatter(
         try:
             written[name] = _scatter_variable(lookup.op, dataset[name].variable, positions, given, skipna, options)
         except OpError as error:
+            error.args = (f"{lookup.op}: {str(error).removeprefix(f'{error.op}: ')}",)
+            error.op = lookup.op
             if name != _VALUES:
                 error.add_note(f"in the variable {name!r}")
             raise
