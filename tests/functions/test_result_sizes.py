@@ -57,35 +57,6 @@ def test_an_error_names_the_value_that_decides_the_size(name: str) -> None:
     assert ("with num_segments, larger values are an error" in text) == ("segment_ids" in value)
 
 
-def test_segments_of_torch() -> None:
-    torch: Any = pytest.importorskip("torch")
-    from gatherscatter.torch import gather_reduce, segment
-
-    src, index = torch.ones(4, 2), torch.tensor(IDS)
-    for name in segment.__all__:
-        function = getattr(segment, name)
-        if name == "gather_coo" or (name.endswith("csr") and name != "gather_csr"):
-            continue  # the sizes of their results are those of inputs
-        inputs, value = (src, index), "index[2] = 1000000000000 decides its size; with dim_size"
-        if name == "gather_csr":
-            inputs, value = (src[:2], torch.tensor([0, 3, FAR])), "indptr[2] = 1000000000000 decides its size"
-        how = {"dim": 0} if name.startswith("scatter") else {}
-        with pytest.raises(gs.OpMemoryError, match=re.escape(value)) as caught:
-            function(*inputs, **how)
-        assert str(caught.value).startswith(f"{name}: ")
-    for data in (src, src.requires_grad_()):
-        with pytest.raises(gs.OpMemoryError, match=r"segment_ids\[2\] = 1000000000000 decides its size"):
-            gather_reduce(data, segment_ids=index)
-
-
-def test_segments_of_jax() -> None:
-    jnp: Any = pytest.importorskip("jax.numpy")
-    from gatherscatter.jax import gather_reduce
-
-    with pytest.raises(gs.OpMemoryError, match=r"segment_ids\[2\] = 1000000000000 decides its size"):
-        gather_reduce(jnp.ones((4, 2)), segment_ids=IDS)
-
-
 def test_a_very_large_result_is_a_warning() -> None:
     ids = np.array([0, 3, 10**8, 1])
     with pytest.warns(RuntimeWarning, match=r"takes 1.5 GiB; segment_ids\[2\] = 100000000 decides") as caught:
@@ -100,16 +71,6 @@ def test_a_very_large_result_is_a_warning() -> None:
     errors.check_size("op", **given, input_bytes=2 << 20)  # less than 1000 times the inputs
     with pytest.warns(RuntimeWarning, match="op: the result is very large for these inputs"):
         errors.check_size("op", **given, input_bytes=1 << 20)
-
-
-def test_a_very_large_result_of_torch_is_a_warning() -> None:
-    torch: Any = pytest.importorskip("torch")
-    from gatherscatter.torch import segment
-
-    src, index = torch.ones(2, 2), torch.tensor([0, 14 * 10**7])
-    with pytest.warns(RuntimeWarning, match=r"scatter_sum: .*index\[1\] = 140000000 decides its size") as caught:
-        assert segment.scatter_sum(src, index, dim=0)[-1].tolist() == [1, 1]
-    assert caught[0].filename == __file__
 
 
 OTHERS: dict[str, tuple[Callable[[], Any], str]] = {

@@ -596,3 +596,8 @@ def test_weights_take_the_type_of_data() -> None:
         assert wrap(lambda w: gsj.gather_reduce(data, [[0, 1]], weights=w))(jnp.array([[2, 3]])).tolist() == [5]
         with pytest.raises(OpTypeError, match="weights of type float32 can't be stored in data of type int32"):
             wrap(lambda w: gsj.gather_reduce(jnp.ones(3, int), [[0]], weights=w))(jnp.array([[2.0]]))
+
+
+def test_an_error_names_the_segment_id_that_makes_the_result_too_large() -> None:
+    with pytest.raises(gs.OpMemoryError, match=r"segment_ids\[2\] = 1000000000000 decides its size"):
+        gsj.gather_reduce(jnp.ones((4, 2)), segment_ids=np.array([0, 3, 10**12, 1]))

@@ -197,7 +197,7 @@ TYPE_ERRORS: dict[str, Callable[[], Any]] = {
     "gather_coo: index must be integers, not torch.bool; use index.long()": lambda: segment.gather_coo(
         SRC, INDEX.bool()
     ),
-    "scatter: dim must be an integer, not 0.0": lambda: segment.scatter(SRC, INDEX, 0.0),
+    "scatter: dim must be an integer, not 0.0; write dim=0": lambda: segment.scatter(SRC, INDEX, 0.0),
     "scatter: dim_size must be an integer, not 2.5": lambda: segment.scatter(SRC, INDEX, dim_size=2.5),
     "scatter: out must have the same type as the result (torch.float32), not torch.int64": lambda: segment.scatter(
         SRC, INDEX, 0, integers(0, 0)
@@ -313,9 +313,10 @@ def test_values_that_are_no_tensors() -> None:
         gst.gather(None, [0])
     with pytest.raises(OpTypeError, match=r"^gather: data is a masked array"):
         gst.gather(np.ma.masked_array([1.0, 2.0], [0, 1]), [0])
-    for value in (["a"], [[1.0], [2.0, 3.0]]):
-        with pytest.raises(OpTypeError, match=r"^gather: data can't be made a tensor: "):
-            gst.gather(value, [0])
+    with pytest.raises(OpTypeError, match=r"^gather: data can't be made a tensor: "):
+        gst.gather(["a"], [0])
+    with pytest.raises(OpValueError, match=r"^gather: data can't be made an array: its nested lists have different"):
+        gst.gather([[1.0], [2.0, 3.0]], [0])
     bag = gst.EmbeddingBag(3, 2, mode="sum")
     for arguments, name in ((([[0, 1]],), "input"), ((INDEX, [0]), "offsets"),
                             ((INDEX, integers(0), [1.0] * 3), "per_sample_weights")):  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections.abc
 import io
 import sys
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -125,6 +124,8 @@ def read_kinds() -> dict[str, dict[str, str]]:
 
 def read_libraries() -> list[dict[str, Any]]:
     """Read array_kinds.toml: all kinds by library."""
+    import tomllib
+
     text = Path(__file__).with_name("array_kinds.toml").read_text("utf-8")
     libraries: list[dict[str, Any]] = tomllib.loads(text)["libraries"]
     return libraries

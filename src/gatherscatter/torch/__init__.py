@@ -300,11 +300,14 @@ def _tensor(op: str, name: str, value: Any) -> Tensor:
     """Return the value as a tensor. Lists, numbers and NumPy arrays are copied: a backward pass may need them later."""
     if isinstance(value, Tensor):
         return value
+    if torch.compiler.is_compiling():  # the compiler can't trace the checks
+        array = np.array(value)
+        return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name in _INDEX_INPUTS else array)
     if lazy_function(op, {name: value}, "gather"):
         text = f"{op}: {name} is a Dask array; use gatherscatter.dask, or give {name}.compute()"
         raise OpTypeError(text, op=op, input=name)
-    is_index = name in _INDEX_INPUTS
-    array = np.array(convert.as_indices(op, name, value) if is_index else convert.as_array(op, name, value))
+    read = convert.as_indices if name in _INDEX_INPUTS else convert.as_array
+    array = np.array(read(op, name, value))
     try:
         return torch.from_numpy(array)
     except (TypeError, ValueError) as error:
