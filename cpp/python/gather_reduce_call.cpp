@@ -148,7 +148,9 @@ Outcome raise_values(const PreparedBags& prepared, BagFault fault) {
                                                PyBool_FromLong(call.rule.negative), PyBool_FromLong(empty_only)));
         return Outcome::failed;
     }
-    if (fault == BagFault::too_large) return raise_memory(prepared);
+    if (fault == BagFault::too_large && prepared.arrays[static_cast<size_t>(data)]) return raise_memory(prepared);
+    if (fault == BagFault::too_large)
+        return raise_problem(call.op, {"too_large", {{"shapes", std::to_string(bags.bags) + " segments"}}}, nullptr);
     const BagInput places = places_input(bags.form);
     if (fault == BagFault::offsets || fault == BagFault::segment_ids) {
         const bool ids = fault == BagFault::segment_ids;
@@ -349,7 +351,9 @@ PyObject* find_bags_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
         if (!starts || !order || !shape) return nullptr;
         return Py_BuildValue("(NNN)", shape.release(), starts.release(), order.release());
     } catch (const std::bad_alloc&) {
-        return PyErr_NoMemory();
+        const Ref type(reinterpret_cast<PyObject*>(PyArray_DescrFromType(NPY_INT64)));
+        PyObject* const ids = prepared.arrays[static_cast<size_t>(segment_ids)].get();
+        return raise_memory(call.op, Shape{std::max<int64_t>(bags.bags, 0)}, type.get(), "segment_ids", ids), nullptr;
     }
 }
 

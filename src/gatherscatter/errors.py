@@ -19,7 +19,7 @@ from gatherscatter import _core, hints
 from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS, WITHOUT_ACCUMULATE
 from gatherscatter.pieces import concatenate_lines, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence, read_sentences
-from gatherscatter.suggestions import suggest_choice, suggest_other_choice, suggest_parameter
+from gatherscatter.suggestions import suggest_choice, suggest_instead, suggest_other_choice, suggest_parameter
 
 Coordinates = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -122,6 +122,8 @@ def choice_fault(op: str, parameter: str, value: object, scatter: bool) -> NoRet
     reductions = REDUCTIONS if scatter else BAG_REDUCTIONS
     choices = {"mode": MODES[bool(scatter)], "reduction": reductions, "accumulate": ACCUMULATE}
     wanted = choices.pop(parameter)
+    if op.startswith("at."):  # the method is the reduction
+        raise make_choice_error(op, parameter, value, wanted)
     raise make_choice_error(op, parameter, value, wanted, suggest_other_choice(value, wanted, choices))
 
 
@@ -143,7 +145,8 @@ def make_choice_error(
 
 def keyword_fault(function: str, keyword: str, known: Iterable[str]) -> NoReturn:
     """Raise the error about a keyword argument that an array function does not have."""
-    raise make_error("unknown_keyword", function, input=keyword, suggestion=suggest_parameter(keyword, known))
+    suggestion = suggest_parameter(keyword, known) or suggest_instead(keyword)
+    raise make_error("unknown_keyword", function, input=keyword, suggestion=suggestion)
 
 
 def with_call_errors(function: Function, op: str = "") -> Function:
@@ -168,7 +171,9 @@ def with_call_errors(function: Function, op: str = "") -> Function:
 
 def name_memory_error(op: str, error: MemoryError) -> NoReturn:
     """Raise an error about a lack of memory again. Its message names the operator."""
-    raise error if isinstance(error, OpError) else make_error("memory", op, reason=error or "out of memory") from None
+    raise (
+        error if isinstance(error, OpError) else make_error("memory", op, reason=str(error) or "out of memory")
+    ) from None
 
 
 def memory_fault(
@@ -255,7 +260,8 @@ def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
     elif parameter == "axis" and (isinstance(value, list | tuple) or getattr(value, "shape", None)):
         advice = format_sentence("parts", "axis_last")
     elif isinstance(value, str):
-        advice = suggest_other_choice(value, (), {"reduction": REDUCTIONS, "mode": (*MODES[False], *MODES[True])})
+        reduction = "reduce" if parameter.startswith("dim") else "reduction"  # as in torch_scatter
+        advice = suggest_other_choice(value, (), {reduction: REDUCTIONS, "mode": (*MODES[False], *MODES[True])})
     elif isinstance(value, float | np.floating) and math.isfinite(value) and value == np.trunc(value):
         advice = format_sentence("parts", "whole_number", input=parameter, value=int(value))
     shape: Any = getattr(value, "shape", None)
@@ -293,6 +299,8 @@ def check_effects(op: str, reduction: object, include_self: object = True, accum
     """Refuse options that have no effect with the reduction."""
     if not include_self and reduction == "none":
         raise make_error("no_effect", op, input="include_self", reduction=reduction)
+    if not isinstance(accumulate, str) or accumulate not in ACCUMULATE:
+        choice_fault(op, "accumulate", accumulate, scatter=True)
     if accumulate != "step" and reduction in WITHOUT_ACCUMULATE:
         raise make_error("no_effect", op, input="accumulate", reduction=reduction)
 

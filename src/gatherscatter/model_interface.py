@@ -40,6 +40,9 @@ def name_inputs(
 ) -> Mapping[str, Any]:
     """Give each array of a sequence the name of the input at its position. A mapping is returned unchanged."""
     if isinstance(inputs, Mapping):
+        for name in inputs:
+            if not isinstance(name, str):
+                raise ModelError(f"the names of inputs must be text, not {name!r}")
         return inputs
     names = ", ".join(info.name for info in infos)
     if not isinstance(inputs, list | tuple):

@@ -64,9 +64,17 @@ def suggest_parameter(name: str, known: Iterable[str]) -> str:
     >>> suggest_parameter("batchdims", ["axis", "batch_dims"])
     "; did you mean 'batch_dims'?"
     """
-    names, others = list(known), read_sentences()["other_parameters"]
-    if found := suggest_choice(name, names) or name_candidates(map(repr, find_similar(name, names)[:1])):
-        return found
+    names = list(known)
+    return suggest_choice(name, names) or name_candidates(map(repr, find_similar(name, names)[:1]))
+
+
+def suggest_instead(name: str) -> str:
+    """Return the end of an error about a parameter of other libraries that no parameter here replaces, or "".
+
+    >>> suggest_instead("dtype")
+    '; use astype on the result or on data'
+    """
+    others = read_sentences()["other_parameters"]
     return format_sentence("parts", "use_instead", instead=others[name]) if name in others else ""
 
 

@@ -301,7 +301,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.onnx.GatherND(F8, np.array([[0]], np.int32)),
         TypeError,
-        "onnx.GatherND-13: indices can't be of type int32; allowed: int64; use indices.astype('int64'), or "
+        "onnx.GatherND-13: indices can't be of type int32; allowed: int64; convert indices to int64, or use "
         "gatherscatter.gather_nd, which accepts all integer types",
     ),
     (

@@ -368,7 +368,7 @@ def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) ->
     if kind == "b":
         if not name.startswith(("indices", "key")):
             return format_sentence("parts", "whole_numbers", input=name)
-        return format_sentence("parts", "mask" if array.ndim == 1 else "wide_mask")
+        return format_sentence("parts", "mask")
     if array.dtype.names:
         return format_sentence("parts", "records", input=name)
     swapped = [other for other, value in others.items() if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]

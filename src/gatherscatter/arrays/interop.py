@@ -69,6 +69,9 @@ def to_numpy_arguments(op: str, given: dict[str, Any]) -> NumpyArguments | None:
         return None
     kind = kinds[first]
     for name, other in kinds.items():
+        if other is DASK or (other is JAX and _is_traced(given[name])):  # refused, whatever the others are
+            other.take(op, name, given[name])
+    for name, other in kinds.items():
         if other is not kind:
             _refuse_mixture(op, first, kind, name, other)
     arrays = {id(given[name]): kind.take(op, name, given[name]) for name in kinds}  # by identity: out may be data
@@ -140,7 +143,8 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     try:
         return tensor_array(op, name, tensor)
     except (TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
-        return _take_unusual_tensor(op, name, tensor)
+        pass
+    return _take_unusual_tensor(op, name, tensor)
 
 
 def check_tensor(op: str, name: str, tensor: Any) -> None:
@@ -193,7 +197,10 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         array = np.conjugate(array) if conjugated else array
         return np.negative(array) if negated else array
     except (TypeError, RuntimeError) as error:
-        raise OpTypeError(f"{op}: {name} can't be taken from PyTorch: {error}", op=op, input=name) from None
+        is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor) or type(tensor).__name__ == "FakeTensor"
+        advice = "; use gatherscatter.torch in transformed and traced code" if is_wrapped else ""
+        text = f"{op}: {name} can't be taken from PyTorch: {str(error).splitlines()[0]}{advice}"
+        raise OpTypeError(text, op=op, input=name) from None
 
 
 def _bits(dtype: np.dtype[Any]) -> Any:
@@ -225,10 +232,15 @@ TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor, "torch.as_tensor", 
 # -------------------------------------------------------------------------------------------------------------- JAX
 
 
-def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
+def _is_traced(array: Any) -> bool:
     jax: Any = sys.modules["jax"]
-    if isinstance(array, jax.core.Tracer):
-        raise OpTypeError(f"{op}: {name} is being traced by JAX; call this outside of jit", op=op, input=name)
+    return isinstance(array, jax.core.Tracer)
+
+
+def _take_jax(op: str, name: str, array: Any) -> np.ndarray:
+    if _is_traced(array):
+        text = f"{op}: {name} is being traced by JAX; use gatherscatter.jax, or call this outside of traced functions"
+        raise OpTypeError(text, op=op, input=name)
     if name == "out":
         raise OpTypeError(f"{op}: out is a JAX array, which can't be changed", op=op, input=name)
     platforms = {device.platform for device in array.devices()}
@@ -278,7 +290,7 @@ def _take_dask(op: str, name: str, array: Any) -> np.ndarray:
     raise OpTypeError(f"{op}: {name} is a Dask array, and this is not lazy; use .compute()", op=op, input=name)
 
 
-DASK = Kind("a Dask array", _take_dask, lambda result, like: result, "da.from_array")
+DASK = Kind("a Dask array", _take_dask, lambda result, like: result, "np.asarray")
 
 # ----------------------------------------------------------------------------------------------------------- DLPack
 

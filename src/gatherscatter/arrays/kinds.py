@@ -163,7 +163,7 @@ def _python_kinds(value: Any) -> Kinds:
         yield "slice"
     elif value is Ellipsis:
         yield "ellipsis"
-    elif hasattr(type(value), "__cuda_array_interface__") and not hasattr(value, "__torch_function__"):
+    elif hasattr(type(value), "__cuda_array_interface__") and not _packages(value) & {"jax", "jaxlib", "torch"}:
         yield "array of a GPU"
     elif "Future" in _class_names(value) and hasattr(value, "result"):
         yield "future"

@@ -26,6 +26,7 @@ from gatherscatter.functions.gather_reduce import check_members_shape, prepare_a
 from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
+from gatherscatter.sentences import format_sentence
 
 _OP = "prepare"
 
@@ -80,6 +81,8 @@ def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axi
     if axis is None and not isinstance(shape, int | np.integer):
         if array.ndim == 0 or array.shape[-1] > len(sizes):
             text = f"{op}: indices of shape {array.shape} are not tuples for shape {sizes}; single indices need axis="
+            if array.ndim == 2 and array.shape[0] == len(sizes):
+                text += format_sentence("parts", "transposed")
             raise OpValueError(text, op=op, input="indices")
         first, dims, kernel = 0, sizes[: array.shape[-1]], "gather_nd"
     else:

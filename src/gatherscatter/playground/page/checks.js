@@ -72,7 +72,7 @@ function attributeValue(row, { name, type, choices }, value) {
 
 // The end of the error about indices of another type.
 function adviseIntegers(name, { type, shape, values }) {
-  if (type === "bool") return phrase("parts", "mask");
+  if (type === "bool") return phrase("parts", name.startsWith("indices") ? "mask" : "whole_numbers", { input: name });
   const isText = type === "string";
   if (!values.length || !(isText || ["float16", "float32", "float64"].includes(type))) return "";
   const odd = values.findIndex((value) => !(isText ? isIntegerText(value) : Number.isInteger(value)));

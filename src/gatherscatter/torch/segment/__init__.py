@@ -18,6 +18,7 @@ tensor([[5., 6.],
 
 from typing import Any
 
+from gatherscatter.errors import with_call_errors
 from gatherscatter.lazy_modules import load, public_names
 from gatherscatter.torch.segment.composites import (
     scatter_log_softmax,
@@ -78,6 +79,10 @@ __all__ = [
     "segment_sum_coo",
     "segment_sum_csr",
 ]
+
+
+for _name in __all__:
+    globals()[_name] = with_call_errors(globals()[_name])
 
 
 def __getattr__(name: str) -> Any:
