@@ -35,7 +35,9 @@ class Library:
 _KNOWN = read_known_as()
 ARRAYS: str = _KNOWN["arrays"]
 LIBRARIES = tuple(
-    Library(**each | {"lines": tuple((theirs, ours) for theirs, ours, *_ in each["lines"])}) for each in _KNOWN["libraries"] if each["lines"]
+    Library(**each | {"lines": tuple((theirs, ours) for theirs, ours, *_ in each["lines"])})
+    for each in _KNOWN["libraries"]
+    if each["lines"]
 )
 NUMPY = LIBRARIES[0]
 
@@ -87,7 +89,7 @@ def _page() -> Iterator[str]:
     yield f"The lines use these arrays:\n\n```python\n{ARRAYS}```"
     for library in LIBRARIES:
         yield f"## {library.title}"
-        if library.native and library is not NUMPY and library.package != "einx":
+        if library.package in ("torch", "jax", "xarray"):
             yield f"gatherscatter accepts arrays of {library.title} without copying, and returns the same type."
             if library.package == "torch":
                 yield "These calls refuse tensors that require a gradient: use [`gatherscatter.torch`](pytorch.md)."

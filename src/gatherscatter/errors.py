@@ -171,9 +171,8 @@ def with_call_errors(function: Function, op: str = "") -> Function:
 
 def name_memory_error(op: str, error: MemoryError) -> NoReturn:
     """Raise an error about a lack of memory again. Its message names the operator."""
-    raise (
-        error if isinstance(error, OpError) else make_error("memory", op, reason=str(error) or "out of memory")
-    ) from None
+    named = error if isinstance(error, OpError) else make_error("memory", op, reason=str(error) or "out of memory")
+    raise named from None
 
 
 def memory_fault(

@@ -201,10 +201,17 @@ FAULTS: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any]]] = [
 ]
 
 
+def without_values(error: Any) -> Exception:
+    """Return an error without what it says about values of a wrong type. The C interface does not read them."""
+    assert isinstance(error, Exception)
+    if "must be integers" in str(error):
+        error.args = (str(error).split(";")[0],)
+    return error
+
+
 @pytest.mark.parametrize(("kernel", "arrays", "options"), FAULTS)
 def test_sentences_are_those_of_python(kernel: str, arrays: Sequence[np.ndarray], options: dict[str, Any]) -> None:
-    expected = judge.outcome(getattr(gs, kernel), *arrays, **options)
-    assert isinstance(expected, Exception)
+    expected = without_values(judge.outcome(getattr(gs, kernel), *arrays, **options))
     check_same(judge.outcome(c.call, kernel, *arrays, **options), expected)
 
 
@@ -256,8 +263,7 @@ BAG_FAULTS: list[tuple[np.ndarray, np.ndarray, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("data", "indices", "given"), BAG_FAULTS)
 def test_sentences_about_bags_are_those_of_python(data: np.ndarray, indices: np.ndarray, given: dict[str, Any]) -> None:
-    expected = judge.outcome(gs.gather_reduce, data, indices, **given)
-    assert isinstance(expected, Exception)
+    expected = without_values(judge.outcome(gs.gather_reduce, data, indices, **given))
     arrays = [given.get(name) for name in ("offsets", "segment_ids", "weights", "init", "indptr")]
     options = {name: value for name, value in given.items() if not isinstance(value, np.ndarray)}
     check_same(judge.outcome(c.call, "gather_reduce", data, indices, *arrays, **options), expected)
@@ -301,8 +307,16 @@ HOSTILE: list[tuple[Any, list[c.Tensor], str]] = [
     ({"mode": 4}, [], "gather: mode must be one of .*, not 4"),
     ({"reduction": -5}, [], "reduction must be one of .*, not -5"),
     ({"accumulate": 3}, [], "accumulate must be one of .*, not 3"),
-    ({"include_self": 0}, [], "gather: include_self has no effect with reduction 'none'"),
-    ({"accumulate": 2, "reduction": 4}, [], "gather: accumulate has no effect with reduction 'min'"),
+    ({"kernel": 3, "include_self": 0}, [], "scatter_update: include_self has no effect with reduction 'none'"),
+    ({"kernel": 3, "accumulate": 2, "reduction": 4}, [], "accumulate has no effect with reduction 'min'"),
+    ({"kernel": 0, "reduction": 1}, [], "gather has no option reduction; leave it at 0"),
+    ({"kernel": 1, "include_self": 0}, [], "gather_elements has no option include_self; leave it at 1"),
+    ({"kernel": 1, "batch_dims": 1}, [], "gather_elements has no option batch_dims; leave it at 0"),
+    ({"kernel": 2, "axis": 1}, [], "gather_nd has no option axis; leave it at 0"),
+    ({"kernel": 4, "batch_dims": 1}, [], "scatter_elements has no option batch_dims; leave it at 0"),
+    ({"kernel": 5, "axis": 1}, [], "scatter_nd has no option axis; leave it at 0"),
+    ({"kernel": 5, "num_segments": 1}, [], "scatter_nd has no option num_segments; leave it at -1"),
+    ({"kernel": 6, "axis": 1, "reduction": 1}, [], "gather_reduce has no option axis; leave it at 0"),
     ({}, [], "gather: the input data is missing"),
     ({}, [tensor(3), tensor(0, rank=-1)], "the input indices is missing"),
     ({}, [tensor(3)] * 3, "got 3 inputs, but at most 2 are allowed"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, wraps
 from typing import Any, NamedTuple, NoReturn
 
@@ -140,10 +141,8 @@ def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         if tensor.is_conj() or tensor.is_neg() or _repeats(tensor):
             text = f"{op}: out is a view with shared or conjugated elements; use a separate tensor"
             raise OpValueError(text, op=op, input=name)
-    try:
+    with suppress(TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
         return tensor_array(op, name, tensor)
-    except (TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
-        pass
     return _take_unusual_tensor(op, name, tensor)
 
 
