@@ -17,9 +17,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from gatherscatter.cli.choices import LEVELS
 from gatherscatter_conformance import corpus, runtimes
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.changes import VerdictChange, find_changes
+from gatherscatter_conformance.commands.conform import LEAST_SEVERE
 from gatherscatter_conformance.observations import Crashed, Hung, Observation, Refused, Returned, Runs
 from gatherscatter_conformance.process import StartError, Worker
 from gatherscatter_conformance.report import ConformReport, merge_reports
@@ -637,12 +639,18 @@ def test_a_damaged_report_is_refused(damage: dict, tmp_path: Path) -> None:
         read_json(file)
 
 
+def test_each_departure_has_a_level_of_fail_on() -> None:
+    limits = [SEVERITY[LEAST_SEVERE[level]] for level in LEVELS]
+    assert limits == sorted(limits)
+    assert limits[-1] == SEVERITY["allowed"] - 1
+
+
 def test_the_exit_code_tells(tmp_path: Path) -> None:
     options = ("conform", "--runtime", "numpy", "--op", "onnx.GatherElements", "--kind", "box")
     assert call(*options).exit_code == 0
-    assert call(*options, "--fail-on", "refuses").exit_code == 1
-    assert call(*options, "--fail-on", "crashes", "--json", tmp_path / "numpy.json").exit_code == 0
-    assert call("conform", "--from", tmp_path / "numpy.json", "--fail-on", "refuses").exit_code == 1
+    assert call(*options, "--fail-on", "refused").exit_code == 1
+    assert call(*options, "--fail-on", "memory", "--json", tmp_path / "numpy.json").exit_code == 0
+    assert call("conform", "--from", tmp_path / "numpy.json", "--fail-on", "refused").exit_code == 1
 
 
 def test_a_variant_of_a_package_has_a_version() -> None:
@@ -660,7 +668,6 @@ def test_the_runtimes_are_listed() -> None:
 def test_messages() -> None:
     assert "there is no runtime 'nil'; there are gatherscatter," in fail("conform", "--runtime", "nil")
     assert "there is no kind 'nil'" in fail("conform", "--runtime", "numpy", "--kind", "nil")
-    assert "there is no verdict 'nil'" in fail("conform", "--runtime", "numpy", "--fail-on", "nil")
     if runtimes.find("tract").missing():
         assert "runtime tract needs tract: pip install tract" in fail("conform", "--runtime", "tract")
         assert re.search(r"^tract .* none: pip install tract", succeed("conform", "--list-runtimes"), re.MULTILINE)

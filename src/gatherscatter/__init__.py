@@ -1,4 +1,15 @@
 """The gather and scatter operators of ONNX and OpenVINO: exact, deterministic, on arrays and on model files."""
+# ruff: noqa: E402
+
+import signal
+import sys
+from pathlib import Path
+
+# In the command line, Ctrl-C ends the process without a traceback until a command runs (gatherscatter.cli.group). The
+# imports below take the first part of that time. The program is a path, or the word after -m.
+_program = Path("".join(sys.orig_argv[-len(sys.argv) :][:1])).stem
+if _program == "gatherscatter" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from typing import Any
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,8 @@ import pytest
 import gatherscatter as gs
 from benchmarks.command import command as benchmarks
 from gatherscatter.cli import main
+from gatherscatter.cli.choices import LEVELS, Choice
+from gatherscatter.findings.verdicts import DEPARTURES
 from gatherscatter_conformance.report_page import LOOKS
 from tests.support.command_line import BENCHMARKS, INPUTS, MODEL, call, fail, succeed
 
@@ -247,6 +250,10 @@ def test_inspect_fails_on_request(faults: list[str], code: int, folder: Path) ->
     assert "out of range: 1" in result.stdout
 
 
+def test_the_words_of_fail_on_are_statuses_of_the_doctor() -> None:
+    assert LEVELS == DEPARTURES
+
+
 def test_targets_are_listed_without_a_model() -> None:
     text = succeed("doctor", "--list-targets")
     assert re.search(r"^onnxruntime +runs of this project$", text, re.MULTILINE)
@@ -265,7 +272,9 @@ def test_targets_are_listed_without_a_model() -> None:
         ("conform --op onnx.Gater*", "there is no operator 'onnx.Gater*'"),
         ("conform --runtime numpy --kind ring --op onnx.Gather", "no case matches all of these options"),
         ("doctor MODEL --target tensort", "did you mean 'tensorrt'?"),
-        ("doctor MODEL --fail-on nil", "there is no verdict 'nil'; there are memory, different, refused"),
+        ("conform --kind out-of-rang", "; did you mean 'out-of-range'?"),
+        ("doctor MODEL --fail-on nil", "'nil' is not one of 'memory', 'different', 'refused'"),
+        ("conform --fail-on nil", "'nil' is not one of 'memory', 'different', 'refused'"),
         ("doctor MODEL --leave nanx --fix x.onnx", "did you mean 'nan'?"),
         ("apply ScatterND x", "there is no operator 'ScatterND'"),
         ("explain ScatterND", "there is no operator 'ScatterND'"),
@@ -364,8 +373,10 @@ def read_terminal(terminal: int) -> bytes:
         ("gatherscatter apply onnx.ScatterND-", [f"onnx.ScatterND-{n}" for n in (11, 13, 16, 18)]),
         ("gatherscatter ops openvino.ScatterND", ["openvino.ScatterNDUpdate"]),
         ("gatherscatter doctor m.onnx --target tens", ["tensorrt"]),
-        ("gatherscatter conform --fail-on out", ["out-of-bounds memory"]),
+        ("gatherscatter doctor m.onnx --leave wide", ["wide-values", "wide-indices"]),
+        ("gatherscatter conform --fail-on m", ["memory"]),
         ("gatherscatter conform --kind rep", ["repeated"]),
+        ("gatherscatter conform --kind out-of", ["out-of-range"]),
         ("gatherscatter conform --runtime onnx", ["onnxruntime", "onnx-reference"]),
         ("gatherscatter inspect i.npy --fail-on n", ["negative"]),
     ],
@@ -379,6 +390,70 @@ def test_shells_complete_names(words_so_far: str, expected: list[str]) -> None:
 
 def test_shells_complete_files_of_arrays() -> None:
     assert complete("gatherscatter apply onnx.Gather da") == "file,da\n"
+
+
+def test_all_words_of_options_can_be_completed_without_quotes() -> None:
+    for path in all_commands():
+        command: click.Command = main
+        for name in path:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), name) or command
+        for parameter in command.params:
+            if isinstance(parameter.type, click.Choice | Choice):
+                items = parameter.type.shell_complete(click.Context(command), parameter, "")
+                assert items
+                assert [item.value for item in items if not re.fullmatch(r"[\w.=-]+", item.value)] == []
+                for item in items:
+                    parameter.type.convert(item.value, parameter, None)
+
+
+# What the user has typed, and the line after the tab key
+TYPED = {
+    "gatherscatter conform --kind out": "gatherscatter conform --kind out-of-range ",
+    "gatherscatter conform --kind 'out of": "gatherscatter conform --kind 'out-of-range' ",
+    r"gatherscatter conform --kind out\ of": "gatherscatter conform --kind out-of-range ",
+    "gatherscatter doctor m.onnx --leave wide": "gatherscatter doctor m.onnx --leave wide-",
+    "gatherscatter conform --fail-on m": "gatherscatter conform --fail-on memory ",
+}
+
+
+@pytest.mark.skipif(os.name == "nt" or shutil.which("bash") is None, reason="needs bash and a pseudo-terminal")
+def test_bash_completes_lines() -> None:
+    import pty
+
+    terminal, inside = pty.openpty()
+    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    shell = subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-i"],
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        env=environment | {"TERM": "dumb", "INPUTRC": os.devnull},
+        start_new_session=True,
+    )
+    os.close(inside)
+    try:
+        # Ctrl-G prints the line and clears it.
+        os.write(terminal, b"""bind -x '"\\C-g": printf "<%s>" "$READLINE_LINE"; READLINE_LINE='\n""")
+        os.write(terminal, b'eval "$(_GATHERSCATTER_COMPLETE=bash_source gatherscatter)"; echo is"-"ready\n')
+        read_until(terminal, "is(-ready)")
+        for typed, line in TYPED.items():
+            os.write(terminal, typed.encode() + b"\t\x07")
+            assert read_until(terminal, "<(.*)>") == line
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(terminal)
+
+
+def read_until(terminal: int, pattern: str) -> str:
+    """Read until the text matches a pattern, and return its group."""
+    seen = b""
+    while (found := re.search(pattern, seen.decode(errors="replace"))) is None:
+        part = read_terminal(terminal)
+        assert part, seen
+        seen += part
+    return found[1]
 
 
 def complete(words_so_far: str) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
+import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gatherscatter.cli.files import chunk_sizes, is_zarr, open_array
+from gatherscatter.cli.group import Settings
 from gatherscatter.extras import require
 from gatherscatter.files import replace_atomically
 from gatherscatter.progress import ChunkProgress
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local"  # the value of --scheduler that starts a scheduler on this machine
 LEAST_MEMORY = 300_000_000  # bytes; Dask pauses or ends a worker with less before it starts
+RESTART = "30s"  # Dask gives up if a worker that has ended is not back after this time
 
 
 class StoredArray:
@@ -130,6 +136,7 @@ def apply_with_dask(
         click.echo(f"{row.name}: {row.output} {result.dtype} {result.shape} in {facts}, {tasks}")
         return
     with (
+        _hide_messages(),
         ChunkProgress(row.name) as progress,
         replace_atomically(output) as part,
         _client(scheduler, memory_limit) as client,
@@ -139,20 +146,86 @@ def apply_with_dask(
 
 
 @contextmanager
+def _hide_messages() -> Iterator[None]:
+    """Hide what Dask and its worker processes print on stderr, except with --traceback. The command reports the error.
+
+    The log and the warnings of this process are disabled. The workers get another stderr, because their messages have
+    many sources: loggers, Python's end, libraries in C. `sys.stderr` of this process still prints to the terminal.
+    """
+    stderr, disabled = sys.stderr, logging.root.manager.disable
+    if stderr is None or click.get_current_context().ensure_object(Settings).traceback:
+        yield
+        return
+    with (
+        open(os.devnull, "wb") as hidden,
+        open(os.dup(2), "w", buffering=1, encoding=stderr.encoding, errors=stderr.errors) as shown,
+        warnings.catch_warnings(action="ignore"),
+    ):
+        try:
+            os.dup2(hidden.fileno(), 2)
+            if _writes_to(stderr, 2):
+                sys.stderr = shown
+            logging.disable()
+            yield
+        finally:
+            logging.disable(disabled)
+            sys.stderr = stderr
+            os.dup2(shown.fileno(), 2)
+
+
+def _writes_to(stream: Any, file: int) -> bool:
+    try:
+        return bool(stream.fileno() == file)
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+@contextmanager
 def _client(scheduler: str, memory_limit: int | None) -> Iterator[Client]:
     """Connect to the scheduler at an address, or start one local process with one thread per core."""
     with require("distributed", text="--scheduler needs Dask's scheduler", install="gatherscatter[distributed]"):
+        from dask import config
         from distributed import Client, LocalCluster
     if scheduler != LOCAL:
-        with Client(scheduler, timeout="10s") as client:  # type: ignore[no-untyped-call]
+        try:
+            made = Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]
+        except ValueError as error:
+            raise click.UsageError(f"--scheduler {scheduler}: {error}") from error
+        with made as client:
             yield client
         return
     options = {"n_workers": 1, "threads_per_worker": len(os.sched_getaffinity(0)), "dashboard_address": ":0"}
-    with (
-        LocalCluster(**options, memory_limit=memory_limit or "auto", silence_logs=50) as cluster,  # type: ignore[no-untyped-call]
-        Client(cluster) as client,  # type: ignore[no-untyped-call]
-    ):
-        yield client
+    try:
+        with config.set({"distributed.scheduler.no-workers-timeout": RESTART}), _delay_ctrl_c():
+            cluster = LocalCluster(**options, memory_limit=memory_limit or "auto")  # type: ignore[no-untyped-call]
+    except Exception as error:
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        text = f"Dask can't start a worker on this machine: {cause} (--traceback shows its messages)"
+        raise RuntimeError(text) from error
+    try:
+        with Client(cluster) as client:  # type: ignore[no-untyped-call]
+            yield client
+    finally:
+        with _delay_ctrl_c(), suppress(Exception):  # the result or the error of the call does not change
+            cluster.close()
+
+
+@contextmanager
+def _delay_ctrl_c() -> Iterator[None]:
+    """Delay Ctrl-C to the end of the block, where the system can. Threads and processes started here never get it.
+
+    If it interrupts Dask while a cluster starts or ends, processes and incomplete objects remain.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _store(result: dask.array.Array, output: Path, client: Client, progress: ChunkProgress) -> None:
@@ -173,5 +246,10 @@ def _store(result: dask.array.Array, output: Path, client: Client, progress: Chu
     except KilledWorker:
         text = "workers were killed repeatedly, probably because they ran out of memory: see --memory-limit"
         raise MemoryError(text) from None
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "distributed":
+            raise  # of the operator, or of a file
+        raise RuntimeError(f"Dask ended the computation: {getattr(error, 'msg', None) or error}") from error
     finally:
-        client.cancel(futures)  # type: ignore[no-untyped-call]
+        with suppress(Exception):  # the connection is lost
+            client.cancel(futures)  # type: ignore[no-untyped-call]

@@ -27,7 +27,8 @@ class Word(click.Choice):  # type: ignore[type-arg]  # generic in click 8.2 and 
 class Choice(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4 only
     """One name from a list. Errors show the list, and shells complete the name.
 
-    ``name`` is the kind of thing that is named, for messages.
+    The name can be written with hyphens instead of spaces: out-of-range. Shells complete this form, because the other
+    one needs quotes. ``name`` is the kind of thing that is named, for messages.
     """
 
     def __init__(self, name: str, find_names: Callable[[], Iterable[str]]) -> None:
@@ -36,15 +37,20 @@ class Choice(click.ParamType):  # type: ignore[type-arg]  # generic in click 8.4
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name. Fail if it is not in the list."""
-        names = list(self._find_names())
-        if value not in names:
-            suggestion = suggest_parameter(str(value), names)
+        names = {_hyphenate(name): name for name in self._find_names()}
+        if (word := _hyphenate(str(value))) not in names:
+            suggestion = suggest_parameter(word, names)
             self.fail(f"there is no {self.name} {value!r}; there are {', '.join(names)}{suggestion}", param, ctx)
-        return str(value)
+        return names[word]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the names that start with ``incomplete``."""
-        return [CompletionItem(name) for name in self._find_names() if name.startswith(incomplete)]
+        start = _hyphenate(incomplete)
+        return [CompletionItem(word) for word in map(_hyphenate, self._find_names()) if word.startswith(start)]
+
+
+def _hyphenate(name: str) -> str:
+    return name.replace(" ", "-")
 
 
 class OperatorName(Choice):
@@ -75,3 +81,13 @@ def _operator_names() -> list[str]:
 
     names = [row.name for row in gs.ops()]
     return [*dict.fromkeys(name.rpartition("-")[0] for name in names), *names]
+
+
+LEVELS = ("memory", "different", "refused")  # the worst first
+
+fail_on_option = click.option(
+    "--fail-on",
+    type=Word(LEVELS),
+    help="Exit with code 1 if a runtime does this or worse: memory (it crashes, hangs, or uses memory outside the "
+    "arrays of the call), different (it returns a wrong result), refused (it refuses a legal call).",
+)

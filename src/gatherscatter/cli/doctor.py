@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gatherscatter.cli import run
-from gatherscatter.cli.choices import Choice
+from gatherscatter.cli.choices import Choice, fail_on_option
 from gatherscatter.cli.files import ModelFile, OutputFile, WritingCommand
 from gatherscatter.cli.group import FAILED, traceback_option
 from gatherscatter.cli.terminal import say
@@ -25,12 +25,6 @@ def _targets() -> Iterable[str]:
     from gatherscatter.findings.verdicts import names
 
     return names()
-
-
-def _departures() -> Iterable[str]:
-    from gatherscatter.findings.verdicts import DEPARTURES
-
-    return DEPARTURES
 
 
 def _conditions() -> Iterable[str]:
@@ -100,13 +94,7 @@ Examples, from the root of the repository:
     metavar="FILE",
     help="Write the results to an HTML page.",
 )
-@click.option(
-    "--fail-on",
-    metavar="VERDICT",
-    type=Choice("verdict", _departures),
-    help="Exit with code 1 if the model can't be run, or if a node has this verdict or a worse one: memory, different "
-    'or refused. A verdict that begins with "may" does not count.',
-)
+@fail_on_option
 @traceback_option
 def command(
     model: Path,
@@ -128,6 +116,7 @@ def command(
 
     With inputs, the model is run and the values at each node are checked. INPUT_FILES are the same as for
     'gatherscatter run'. Without inputs, only types, shapes and constants are known, so some verdicts begin with "may".
+    --fail-on does not count these. With --fail-on, the exit code is also 1 if the model can't be run.
     """
     from gatherscatter.cli.tables import print_table
     from gatherscatter.doctor import examine

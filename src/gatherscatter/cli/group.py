@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import _thread
 import io
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.machinery import ExtensionFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from traceback import print_exception
-from typing import Any
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 from click.core import ParameterSource
@@ -18,11 +26,19 @@ from gatherscatter.cli.help import BaseGroup, write_commands
 from gatherscatter.cli.terminal import say_error, say_interrupted
 from gatherscatter.text import printable
 
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+try:
+    from lzma import LZMAError
+except ImportError:  # Python can be built without this module
+    LZMAError = zlib.error  # type: ignore[assignment, misc]
+
 EXPECTED = (
     click.ClickException,
     *(TypeError, ValueError, LookupError, OverflowError, ImportError, OSError, MemoryError),
     RuntimeError,  # the reference evaluator raises it for nodes outside the family
 )
+DAMAGED = (EOFError, zlib.error, LZMAError)  # decompressors raise these
 UNPLANNED = (
     TypeError,
     ValueError,
@@ -34,6 +50,7 @@ ENTRY_POINTS = "gatherscatter.commands"  # the group of entry points with which 
 FAILED = 1  # the exit code of --fail-on
 EXIT_CODE = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells report Ctrl-C
+_EXTENSION_IMPORTS = {ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__}
 
 
 @dataclass
@@ -91,18 +108,89 @@ def report(program: str, error: BaseException, *, traceback: bool) -> int:
     return EXIT_CODE
 
 
+class CtrlC:
+    """A block in which Ctrl-C raises `KeyboardInterrupt`. ``pressed`` tells whether this has happened.
+
+    In the process of the command line, Ctrl-C has this effect only while a command runs. While Python imports modules
+    and while it ends, it would print a traceback. There, SIGINT has its default effect, which ends the process silently
+    (`gatherscatter.__main__`). Nothing changes if SIGINT is ignored, or if another program has set a handler.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._is_active = False
+        self._handler: Any = None
+        self._hook = sys.unraisablehook
+
+    def __enter__(self) -> Self:
+        self._handler = signal.getsignal(signal.SIGINT)
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and self._handler in (signal.SIG_DFL, signal.default_int_handler):
+            self._is_active = True
+            self._hook, sys.unraisablehook = sys.unraisablehook, self._treat_unraisable
+            signal.signal(signal.SIGINT, self._raise)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._is_active:
+            self._is_active = False  # so that `signal.signal` does not raise, which would keep the handler
+            signal.signal(signal.SIGINT, self._handler)
+            sys.unraisablehook = self._hook
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        if self._is_active:
+            self.pressed = True
+            if _initializes_extension(frame):
+                _interrupt_later()
+            else:
+                raise KeyboardInterrupt
+
+    def _treat_unraisable(self, unraisable: UnraisableHookArgs) -> None:
+        """Raise a `KeyboardInterrupt` again that a destructor or a callback has raised. Python would drop it."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            _interrupt_later()
+        else:
+            self._hook(unraisable)
+
+
+def _initializes_extension(frame: FrameType | None) -> bool:
+    """Whether an extension module is being imported. Some of them crash if an exception is raised meanwhile."""
+    while frame is not None:
+        if frame.f_code in _EXTENSION_IMPORTS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _interrupt_later() -> None:
+    """Call the handler again in 10 ms."""
+    _thread.start_new_thread(_interrupt, (0.01,))
+
+
+def _interrupt(delay: float) -> None:
+    time.sleep(delay)
+    _thread.interrupt_main()
+
+
 class Program(click.Command):
     """A command or group that turns every expected error into one line on stderr and exit code 2.
 
     The line begins with the name of the command.
     """
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the arguments."""
+        with _translate_errors():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Ctrl-C becomes `click.Abort` here, because click would print an empty line."""
-        try:
+        """Run the command."""
+        with _translate_errors():
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            raise click.Abort from stop
 
     def main(
         self,
@@ -118,16 +206,40 @@ class Program(click.Command):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         _escape_unencodable()
         name = str(self.name)
+        ctrl_c = CtrlC()
         try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        except click.Abort as stop:
-            if not isinstance(stop.__cause__, KeyboardInterrupt):
+            with ctrl_c:
+                code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except (Exception, KeyboardInterrupt) as error:
+            stop = _find_interrupt(error)
+            if stop is not None or (ctrl_c.pressed and not isinstance(error, EXPECTED)):
+                say_interrupted(name, getattr(stop, "__notes__", ()))
+                sys.exit(INTERRUPTED)
+            if isinstance(error, click.Abort):
                 sys.exit(1)
-            say_interrupted(name, getattr(stop.__cause__, "__notes__", ()))
-            sys.exit(INTERRUPTED)
-        except EXPECTED as error:
+            if not isinstance(error, EXPECTED):
+                raise
             sys.exit(report(name, error, traceback=settings.traceback))
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Replace the exceptions for which click prints an empty line, and those about damaged files."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise click.Abort from stop
+    except DAMAGED as error:
+        raise click.ClickException(f"a file is damaged or incomplete: {str(error) or type(error).__name__}") from error
+
+
+def _find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the `KeyboardInterrupt` that an error is or comes from."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause
 
 
 class CommandLine(Program, BaseGroup):

@@ -40,7 +40,7 @@ Example:
     "--fail-on",
     type=Word(["out-of-range", "negative", "duplicates"]),
     multiple=True,
-    help="Exit with code 1 if there are such indices (repeatable).",
+    help="Exit with code 1 if the report counts such indices (repeatable).",
 )
 @traceback_option
 @click.pass_context

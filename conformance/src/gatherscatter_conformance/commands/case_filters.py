@@ -52,7 +52,7 @@ FILTERS = (
     ),
     click.option(
         "--kind", "kinds", metavar="KIND", type=Choice("kind", _kinds), multiple=True,
-        help="Select kinds of cases: repeated, 'out of range' (repeatable).",
+        help="Select kinds of cases: repeated, negative (repeatable).",
     ),
     click.option(
         "--type", "types", metavar="TYPE", type=Choice("element type", _types), multiple=True,

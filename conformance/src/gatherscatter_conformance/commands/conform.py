@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from gatherscatter.cli.choices import Choice
+from gatherscatter.cli.choices import fail_on_option
 from gatherscatter.cli.files import InputFile, OutputFile, WritingCommand
 from gatherscatter.cli.group import FAILED, refuse_others, traceback_option
 from gatherscatter.cli.terminal import say
@@ -23,18 +23,13 @@ from gatherscatter_conformance.commands.case_filters import choose_cases, filter
 from gatherscatter_conformance.commands.conform_options import Duration
 
 _OUTPUTS = ("--json", "--html", "--traceback")
+LEAST_SEVERE = {"memory": "hangs", "different": "accepts", "refused": "refuses"}  # verdict of each level of --fail-on
 
 
 def _complete_runtime(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     from gatherscatter_conformance.runtimes import NAMES
 
     return [name for name in NAMES if name.startswith(incomplete)]
-
-
-def _verdicts() -> Iterable[str]:
-    from gatherscatter_conformance.verdicts import SEVERITY
-
-    return SEVERITY
 
 
 @click.command(
@@ -97,8 +92,7 @@ Examples:
 @click.option("--search", "minutes", metavar="MINUTES", type=Duration(min=0, min_open=True),
               help="Test random calls instead of the corpus, for this many minutes per runtime. New departures are "
                    "minimised.")  # fmt: skip
-@click.option("--fail-on", metavar="VERDICT", type=Choice("verdict", _verdicts),
-              help="Exit with code 1 if a case has this verdict or a worse one.")  # fmt: skip
+@fail_on_option
 @click.option("--list-runtimes", is_flag=True, help="List the names of the runtimes and exit.")
 @traceback_option
 @click.pass_context
@@ -215,7 +209,7 @@ def _check_worst(context: click.Context, results: dict[str, Any], fail_on: str |
     from gatherscatter_conformance.verdicts import SEVERITY
 
     found = {result["verdict"] for each in results["results"].values() for result in each.values()}
-    if fail_on is not None and any(SEVERITY[verdict] <= SEVERITY[fail_on] for verdict in found):
+    if fail_on is not None and any(SEVERITY[verdict] <= SEVERITY[LEAST_SEVERE[fail_on]] for verdict in found):
         context.exit(FAILED)
 
 
