@@ -16,7 +16,7 @@ _CALL = 1 << 13  # bytes below which the call itself takes most of the time
 class Bound:
     """The limit that applies, and the least time that it allows, in seconds."""
 
-    kind: str  # "stream", "random" or "call"
+    kind: str  # "stream", "random" or "call"; "-" for a model, whose limit is unknown
     seconds: float
 
 
@@ -29,6 +29,8 @@ def compute_bound(workload: Workload, limits: Limits) -> Bound:
     A gather_reduce reads the row of each member once and writes the result. The rows of uniform members can be anywhere
     in data. All other rows may be in the fastest cache.
     """
+    if workload.is_model:
+        return Bound("-", 0.0)
     moved = traffic(workload)
     if moved < _CALL or workload.form == "gather_tree":
         return Bound("call", 0.0)

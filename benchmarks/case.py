@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.distributions import DISTRIBUTIONS, ordered
-from benchmarks.workload import HALVES, LANES, TUPLES, Shape, Workload, numpy_dtype, row_view
+from benchmarks.workload import HALVES, LANES, TUPLES, ModelRun, Shape, Workload, numpy_dtype, row_view
 
 _BLOCK = 1 << 20
 
@@ -26,7 +26,10 @@ class GroupedMembers(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchCase:
-    """A workload with its arrays. Gathers have no updates, and only gather_reduce has bags and weights."""
+    """A workload with its arrays. Gathers have no updates, and only gather_reduce has bags and weights.
+
+    The case of a model has a run instead of arrays.
+    """
 
     workload: Workload
     data: np.ndarray
@@ -34,6 +37,14 @@ class BenchCase:
     updates: np.ndarray | None
     bags: np.ndarray | None = None  # offsets or segment ids
     weights: np.ndarray | None = None
+    run: ModelRun | None = None
+
+    @property
+    def model_run(self) -> ModelRun:
+        """The model and its inputs."""
+        if self.run is None:
+            raise ValueError(f"{self.workload.id} has no model")
+        return self.run
 
     @property
     def new(self) -> np.ndarray:

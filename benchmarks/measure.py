@@ -12,12 +12,15 @@ from random import Random
 from time import perf_counter, process_time, sleep
 from typing import Any
 
+import numpy as np
+
 from benchmarks.case import BenchCase, build
 from benchmarks.contenders import AGAIN, OURS
 from benchmarks.contenders.contender import Contender, TimedCall
 from benchmarks.intervals import Interval, paired_ratio
-from benchmarks.reference import Reference
+from benchmarks.reference import ModelReference, Reference, make_reference
 from benchmarks.workload import Workload
+from benchmarks.workloads import make_model_run
 
 LEAST_ROUNDS = 8  # fewer pairs can't give an interval of 99 %
 _CHECKS = 3  # runs of a way that are compared, to find races
@@ -80,8 +83,8 @@ class _Entry:
 
 def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort, seed: int = 0) -> list[Timing]:
     """Build the workload, check every contender, and time those with correct results."""
-    case = build(workload, seed)
-    reference = Reference(case)
+    case = _build(workload, seed)
+    reference = make_reference(case)
     entries: list[_Entry] = []
     for contender in contenders:  # gatherscatter is the first
         entries.append(_choose(contender, case, reference, _SLOW * entries[0].estimate if entries else float("inf")))
@@ -95,16 +98,24 @@ def measure(workload: Workload, contenders: Sequence[Contender], effort: Effort,
     return [entry.timing for entry in entries]
 
 
+def _build(workload: Workload, seed: int) -> BenchCase:
+    if not workload.is_model:
+        return build(workload, seed)
+    return BenchCase(workload, np.empty(0), np.empty(0), None, run=make_model_run(workload, seed))
+
+
 def compare(timing: Timing, *ours: Timing) -> Interval | None:
     """Return the ratio of a contender's time to the geometric mean of ``ours``, from pairs of the same round."""
     own = zip(*(one.samples for one in ours if one.samples), strict=False)
     return paired_ratio(timing.samples, [statistics.geometric_mean(times) for times in own])
 
 
-def _choose(contender: Contender, case: BenchCase, reference: Reference, slow: float) -> _Entry:
+def _choose(contender: Contender, case: BenchCase, reference: Reference | ModelReference, slow: float) -> _Entry:
     """Return the fastest correct way of a contender. Ways that take longer than ``slow`` have fewer runs."""
     entry = _Entry(contender, Timing(contender.name, "refused"))
-    accept = reference.same_bits if entry.ours else reference.accepts
+    accept: Callable[[Any], bool] = reference.accepts
+    if entry.ours and reference.needs_same_bits:
+        accept = reference.same_bits
     try:
         ways = dict(contender.calls(case))
     except Exception as error:  # any error that a library raises for unsupported calls
@@ -122,7 +133,7 @@ def _choose(contender: Contender, case: BenchCase, reference: Reference, slow: f
             entry.timing.state, entry.timing.note = "wrong", f"{way}: {fault}"
         if not fault and seconds < entry.estimate:
             entry.call, entry.estimate = call, seconds
-            entry.timing.way, entry.timing.state, entry.timing.note = way, "ok", ""
+            entry.timing.way, entry.timing.state, entry.timing.note = way, "ok", reference.difference
     return entry
 
 

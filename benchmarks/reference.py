@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from importlib import import_module
 from math import prod
+from typing import Any
 
 import numpy as np
 
+import gatherscatter as gs
 from benchmarks.case import BenchCase
 from benchmarks.workload import HALVES, LANES, TUPLES, row_view
 from gatherscatter.library_code.by_numpy import UFUNCS
 
 _STEP = 1 << 22
 _PIECE = 1 << 16
+_RELATIVE, _ABSOLUTE = 1e-3, 1e-4  # tolerances of the outputs of models
 _UFUNCS = UFUNCS | {"mean": "add"}
 
 
@@ -63,6 +69,9 @@ def follow_beams(case: BenchCase) -> np.ndarray:
 
 class Reference:
     """The expected result of a case, with reductions in row-major order of the updates."""
+
+    needs_same_bits = True  # in results of gatherscatter
+    difference = ""  # only models have one
 
     def __init__(self, case: BenchCase) -> None:
         self._case = case
@@ -151,6 +160,75 @@ class Reference:
             if not (np.abs(a - b) <= allowed).all():
                 return False
         return True
+
+
+def import_onnxruntime() -> Any:
+    """Return the module, without its telemetry, whose thread can crash the process (onnxruntime#32173)."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    return import_module("onnxruntime")
+
+
+def make_options(threads: int) -> Any:
+    """Return options of a session with one thread, or with the default number: one per core."""
+    options = import_onnxruntime().SessionOptions()
+    options.intra_op_num_threads = 1 if threads == 1 else 0
+    return options
+
+
+def keep_all_results(model: bytes) -> bytes:
+    """Return the model with the result of every node as an output. Then no nodes run as one step."""
+    onnx: Any = import_module("onnx")
+    changed = onnx.shape_inference.infer_shapes(onnx.load_from_string(model), data_prop=True)
+    changed.graph.output.extend(changed.graph.value_info)
+    content: bytes = changed.SerializeToString()
+    return content
+
+
+class ModelReference:
+    """The expected outputs of a model.
+
+    For a model that is loaded before the clock starts, they are those of separate nodes. The results of all contenders
+    must be bit-for-bit identical to them. For other models, they are those of ONNX Runtime on one thread. Dozens of
+    layers increase the rounding errors of another order of additions, so results may differ by a small tolerance.
+    """
+
+    def __init__(self, case: BenchCase) -> None:
+        source, inputs = case.model_run
+        self.needs_same_bits = case.workload.entry == "load"
+        self.difference = ""  # the largest one in the last checked outputs, and the largest value of that output
+        if isinstance(source, bytes):
+            self._expected = list(gs.run(keep_all_results(source), inputs).values())[:1]
+        else:
+            session = import_onnxruntime().InferenceSession(source, make_options(1))
+            self._expected = session.run(None, inputs)
+
+    def same_bits(self, outputs: Sequence[np.ndarray]) -> bool:
+        """Return whether the outputs are bit-for-bit identical to the expected ones."""
+        self.difference = "0"
+        return self._same_types(outputs) and all(
+            np.array_equal(_as_integers(one), _as_integers(other))
+            for one, other in zip(outputs, self._expected, strict=True)
+        )
+
+    def accepts(self, outputs: Sequence[np.ndarray]) -> bool:
+        """Return whether the outputs are right, and set ``difference``."""
+        if self.same_bits(outputs):
+            return True
+        if self.needs_same_bits or not self._same_types(outputs):
+            return False
+        pairs = list(zip(outputs, self._expected, strict=True))
+        sizes = [(np.abs(one - other).max(initial=0), np.abs(other).max(initial=0)) for one, other in pairs]
+        most, largest = max(sizes, key=lambda size: float(size[0] / (size[1] or 1)))
+        self.difference = f"{most:.0e} of {largest:.2g}".replace("e-0", "e-")
+        return all(np.allclose(one, other, _RELATIVE, _ABSOLUTE) for one, other in pairs)
+
+    def _same_types(self, outputs: Sequence[np.ndarray]) -> bool:
+        return [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in self._expected]
+
+
+def make_reference(case: BenchCase) -> Reference | ModelReference:
+    """Return the reference of an operator or of a model."""
+    return ModelReference(case) if case.workload.is_model else Reference(case)
 
 
 def _epsilon(dtype: np.dtype) -> float:

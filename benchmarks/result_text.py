@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.contenders import OURS
 from benchmarks.intervals import Interval
+from benchmarks.limits import Limits
 from benchmarks.measure import Timing
 from benchmarks.results import Results, Row
 from gatherscatter.text import seconds_text
@@ -16,17 +17,13 @@ TEXT_COLUMNS = ("workload", "best peer", "verdict", "wrong")
 
 def heading(results: Results) -> Iterator[str]:
     """Return lines about the machine, versions, limits and noise."""
-    machine, limits = results.machine, results.limits
+    machine = results.machine
     yield f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}"
     others = {name: version for name, version in machine["versions"].items() if not name.startswith(f"{OURS}-")}
     versions = ", ".join(f"{name} {version}" for name, version in others.items() if name[-2:] != "-1")
     yield f"{versions}; Python {machine['python']}; {results.plan.threads} threads; {machine['date']}"
-    yield (
-        f"limits at {limits.sizes[-1] >> 20} MB: copy {limits.copy_one[-1] / 1e9:.1f} GB/s on one thread, "
-        f"{limits.copy_all[-1] / 1e9:.1f} on all; random reads "
-        + ", ".join(f"{rates[-1] / 1e6:.0f} M/s of {width} bytes" for width, rates in limits.random.items())
-        + f"; fresh memory {limits.fresh[-1] * 2**30 * 1e3:.0f} ms/GiB"
-    )
+    if not results.of_models:
+        yield _limits_text(results.limits)
     even, rows = results.even_repeats
     if rows:
         yield (
@@ -43,15 +40,26 @@ def heading(results: Results) -> Iterator[str]:
         )
 
 
+def _limits_text(limits: Limits) -> str:
+    return (
+        f"limits at {limits.sizes[-1] >> 20} MB: copy {limits.copy_one[-1] / 1e9:.1f} GB/s on one thread, "
+        f"{limits.copy_all[-1] / 1e9:.1f} on all; random reads "
+        + ", ".join(f"{rates[-1] / 1e6:.0f} M/s of {width} bytes" for width, rates in limits.random.items())
+        + f"; fresh memory {limits.fresh[-1] * 2**30 * 1e3:.0f} ms/GiB"
+    )
+
+
 def headers(results: Results) -> tuple[str, ...]:
     """Return the names of the columns that `cells` fills."""
     scaling = [f"1 to {results.plan.threads} threads"] if results.threads() else []
-    return ("workload", "gatherscatter", "best peer", "peer time", "ratio", "verdict", "of limit", *scaling, "wrong")
+    last = "difference" if results.of_models else "of limit"
+    return ("workload", "gatherscatter", "best peer", "peer time", "ratio", "verdict", last, *scaling, "wrong")
 
 
 def cells(results: Results, row: Row) -> tuple[str, ...]:
     """Return the cells of a row as text."""
     best = row.best
+    limit = f"{row.share:.0%} {row.bound.kind}" if row.share is not None else row.bound.kind
     return (
         row.workload.title,
         time_text(row.ours),
@@ -59,7 +67,7 @@ def cells(results: Results, row: Row) -> tuple[str, ...]:
         time_text(best) if best else "-",
         interval_text(results.interval(row)),
         results.verdict(row) or "-",
-        f"{row.share:.0%} {row.bound.kind}" if row.share is not None else row.bound.kind,
+        row.ours.note if results.of_models else limit,
         *([ratio_text(row.scaling())] if results.threads() else []),
         ", ".join(timing.contender for timing in row.peers if timing.state == "wrong"),
     )
@@ -68,7 +76,7 @@ def cells(results: Results, row: Row) -> tuple[str, ...]:
 def summary(results: Results) -> Iterator[str]:
     """Return the mean, the numbers of rows ahead, even and behind, the worst rows, and the Spatter patterns."""
     mean, behind = results.mean_ratio(), results.with_verdict("behind")
-    if mean is not None:
+    if mean is not None and not results.of_models:
         yield f"geometric mean of the ratios: {mean:.2f}"
         yield verdicts_text(results.counts())
         if behind:

@@ -128,6 +128,11 @@ class Results:
         return [name for name in self.plan.workloads if name not in found]
 
     @property
+    def of_models(self) -> bool:
+        """Whether the workloads run models."""
+        return any(row.workload.is_model for row in self.rows)
+
+    @property
     def noise(self) -> float:
         """The largest difference of the two timings of gatherscatter in nearly all rows, as a share."""
         return exp(quantile((abs(log(ratio.value)) for ratio in self._own_ratios()), _NEARLY_ALL)) - 1
@@ -183,7 +188,7 @@ class Results:
 
     def threads(self) -> list[int]:
         """Return the smaller numbers of threads on which gatherscatter was also measured."""
-        return [] if self.plan.commit else fewer_threads(self.plan.threads)
+        return [] if self.plan.commit or self.of_models else fewer_threads(self.plan.threads)
 
     def patterns(self) -> dict[str, dict[str, float]]:
         """Return bytes per second over the Spatter patterns by contender: least, median and harmonic mean."""

@@ -48,8 +48,8 @@ def start(
     """
     threads = threads or os.cpu_count() or 1
     effort = effort or Effort()
-    everybody = [] if commit else make_contenders(peers, threads, report)
-    largest = max(_LEAST_LIMIT, *(workload.data_bytes for workload in workloads))
+    everybody = [] if commit else make_contenders(peers, threads, report, scaling=not workloads[0].is_model)
+    largest = max([_LEAST_LIMIT, *(one.data_bytes for one in workloads if not one.is_model)])
     limits = measure_limits(threads, report, next((size for size in SIZES if size >= largest), SIZES[-1]))
     if commit:
         report(f"building commit {commit}")
@@ -69,9 +69,11 @@ def resume(results: Results) -> list[Contender]:
         The machine, the compiled core or the version of a contender has changed.
     """
     plan = results.plan
-    everybody = (
-        _load_with_commit(plan.commit, plan.threads) if plan.commit else make_contenders(plan.peers, plan.threads)
-    )
+    if plan.commit:
+        everybody = _load_with_commit(plan.commit, plan.threads)
+    else:
+        scaling = not select_by_id(plan.workloads)[0].is_model
+        everybody = make_contenders(plan.peers, plan.threads, scaling=scaling)
     now = facts({one.name: one.version() for one in everybody}, plan.threads)
     changed = [_change(name, results.machine.get(name), now[name]) for name in _MUST_AGREE]
     if differences := ", ".join(text for text in changed if text):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,11 +53,16 @@ class Workload:
     weighted: bool = False
     prepared: bool = False  # results that depend only on the indices are computed before the call
     out: bool = False  # into an existing array: out= of a gather, out=data of a scatter
-    entry: str = (
-        ""  # how our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch"
-    )
+    # How our call enters: "" (an array function), "list" of indices, "at", "onnx", "openvino" or "torch". For a model:
+    # "session" (InferenceSession), "run" (gs.run) or "load" (a model that is loaded before the clock starts).
+    entry: str = ""
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
     huge: bool = False
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it runs a model. Every other workload is a call of one operator."""
+        return self.form == "model"
 
     @property
     def is_gather(self) -> bool:
@@ -94,8 +101,8 @@ class Workload:
 
     @property
     def useful_bytes(self) -> int:
-        """Bytes of the elements that the call moves or reduces."""
-        return prod(self.slots) * self.itemsize
+        """Bytes of the elements that the call moves or reduces. They are unknown for a model."""
+        return 0 if self.is_model else prod(self.slots) * self.itemsize
 
     @property
     def data_bytes(self) -> int:
@@ -109,6 +116,13 @@ class Workload:
             return replace(self, indices=(count,), data=(pattern_size(self.pattern, self.delta, count),))
         data, indices = _shrink(self.data, size), _shrink(self.indices, size)
         return replace(self, data=data, indices=indices, window=min(self.window, size // 2), bags=min(self.bags, size))
+
+
+class ModelRun(NamedTuple):
+    """A model, as a file or as bytes, and its inputs by name."""
+
+    source: Path | bytes
+    inputs: dict[str, np.ndarray]
 
 
 def _shrink(shape: Shape, size: int) -> Shape:

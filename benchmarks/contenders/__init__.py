@@ -44,11 +44,16 @@ def fewer_threads(threads: int) -> list[int]:
 
 
 def make_contenders(
-    peers: Sequence[str] | None, threads: int, report: Callable[[str], None] = lambda text: None
+    peers: Sequence[str] | None,
+    threads: int,
+    report: Callable[[str], None] = lambda text: None,
+    *,
+    scaling: bool = True,
 ) -> list[Contender]:
     """Return gatherscatter twice, gatherscatter on fewer threads, and the peers: those named, or all installed ones.
 
-    ``report`` is called with the installed peers that cannot be imported.
+    ``report`` is called with the installed peers that cannot be imported. Without ``scaling``, there is no
+    gatherscatter on fewer threads.
 
     Raises
     ------
@@ -62,7 +67,8 @@ def make_contenders(
             raise ValueError(f"{name!r} is not a peer. Choose from {', '.join(_PEERS)}")
         check_installed(f"peer {name}", _PEERS[name][1])
     mine: list[Contender] = [Ours(threads), Ours(threads, name=AGAIN)]
-    mine += [Ours(count, name=name_on_threads(count)) for count in fewer_threads(threads)]
+    if scaling:
+        mine += [Ours(count, name=name_on_threads(count)) for count in fewer_threads(threads)]
     if peers is not None:
         return mine + [_make(name, threads) for name in dict.fromkeys(peers)]
     for name, (_, modules) in _PEERS.items():

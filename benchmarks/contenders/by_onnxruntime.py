@@ -1,16 +1,17 @@
-"""ONNX Runtime: a model of one node, its session built before the clock starts."""
+"""ONNX Runtime: a model of one node or a complete model, its session built before the clock starts."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.case import BenchCase
 from benchmarks.contenders.contender import TimedCall
+from benchmarks.reference import import_onnxruntime, make_options
 from benchmarks.workload import Workload
 
 _OPSETS = {"tensor_scatter": 24}
@@ -23,9 +24,7 @@ class OnnxRuntimeContender:
     _threads = 0  # the default number
 
     def __init__(self, threads: int) -> None:
-        # Disable telemetry: its thread can crash the process (onnxruntime#32173).
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-        self._ort: Any = import_module("onnxruntime")
+        self._ort = import_onnxruntime()
         self._onnx: Any = import_module("onnx")
         self._ort.set_default_logger_severity(4)  # refused models are expected
         if threads == 1:
@@ -40,6 +39,8 @@ class OnnxRuntimeContender:
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
         """Return ``session.run``, or for ``out`` an output bound to existing memory."""
+        if case.workload.is_model:
+            return self._run_model(case)
         node = self._node(case.workload)
         if node is None or case.data.dtype.name == "bfloat16" or (case.workload.out and not case.workload.is_gather):
             return {}
@@ -62,6 +63,13 @@ class OnnxRuntimeContender:
         if _has_gaps(given):
             return {}
         return {"bound output": self._bind_output(case, session, given)}
+
+    def _run_model(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        if case.workload.entry == "load":
+            return {}  # one step is compared with two steps of gatherscatter
+        source, inputs = case.model_run
+        session = self._open(source)
+        return {"run": TimedCall(lambda: session.run(None, inputs), list)}
 
     def _bind_output(self, case: BenchCase, session: Any, given: dict[str, np.ndarray]) -> TimedCall:
         binding = session.io_binding()
@@ -122,9 +130,10 @@ class OnnxRuntimeContender:
         graph = helper.make_graph(nodes, "one_node", inputs, [output])
         opset = helper.make_opsetid("", _OPSETS.get(case.workload.form, 18))
         model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
-        options = self._ort.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        return self._ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return self._open(model.SerializeToString())
+
+    def _open(self, model: Path | bytes) -> Any:
+        return self._ort.InferenceSession(model, make_options(self._threads), providers=["CPUExecutionProvider"])
 
 
 class OnnxRuntimeOneThreadContender(OnnxRuntimeContender):

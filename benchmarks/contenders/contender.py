@@ -24,7 +24,7 @@ class TimedCall:
     """One way to do a workload. ``run`` is timed, and returns when the result is ready."""
 
     run: Callable[[], Any]
-    result: Callable[[Any], np.ndarray] = _to_array  # converts the value of ``run`` to a NumPy array
+    result: Callable[[Any], Any] = _to_array  # converts the value of ``run`` to an array; of a model, to a list of them
     reset: Callable[[], None] = _nothing  # undoes calls that work in place
     compiles: bool = False  # its first run compiles, and is not timed
 

@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.case import BenchCase
 from benchmarks.commits import CURRENT, Package
 from benchmarks.contenders.contender import TimedCall, make_in_place_call
+from benchmarks.reference import keep_all_results, make_options
 from benchmarks.workload import HALVES
 from gatherscatter.lazy_modules import load_place
 
@@ -36,6 +37,8 @@ class Ours:
         """Return one way: the function named by the workload, or its prepared form."""
         self.prepare()
         workload = case.workload
+        if workload.is_model:
+            return {workload.entry: self._run_model(case)}
         if workload.entry == "torch" and (self._package is not CURRENT or find_spec("torch") is None):
             return {}  # only one version can register its operators with PyTorch
         if workload.entry:
@@ -56,6 +59,17 @@ class Ours:
         else:
             call = TimedCall(self._gather(case, None))
         return {workload.form: call}
+
+    def _run_model(self, case: BenchCase) -> TimedCall:
+        """Return a call of a session, of ``run`` with a file, or of a model that is loaded now."""
+        gs, (source, inputs) = self._package.gs, case.model_run
+        if case.workload.entry == "session":
+            session = gs.onnx.InferenceSession(source, make_options(self._threads))
+            return TimedCall(lambda: session.run(None, inputs), list)
+        if case.workload.entry == "run":
+            return TimedCall(lambda: gs.run(source, inputs), _list_outputs)
+        model = gs.models.load(source)
+        return TimedCall(lambda: model.run(inputs), _list_outputs)
 
     def _enter(self, case: BenchCase) -> Callable[[], Any]:
         """Return a call that enters in another way than by the array function."""
@@ -132,7 +146,7 @@ class Ours:
 
 
 class TwoSteps(Ours):
-    """A gather and a scatter, which gather_reduce does in one pass."""
+    """A gather and a scatter, which gather_reduce does in one pass. In a model they are two nodes."""
 
     name = "two-steps"
 
@@ -140,11 +154,16 @@ class TwoSteps(Ours):
         super().__init__(threads, self.name)
 
     def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
-        """Return the functions on arrays, or the methods of prepared indices."""
+        """Return the functions on arrays, the methods of prepared indices, or a model whose nodes are not fused."""
         workload, how = case.workload, case.workload.reduction
+        self.prepare()
+        if workload.entry == "load":
+            source, inputs = case.model_run
+            assert isinstance(source, bytes)
+            model = self._package.gs.models.load(keep_all_results(source))
+            return {"two nodes": TimedCall(lambda: model.run(inputs), lambda outputs: _list_outputs(outputs)[:1])}
         if workload.form != "gather_reduce":
             return {}
-        self.prepare()
         gs, data, indices, bags = self._package.gs, case.data, case.indices.reshape(-1), case.segment_ids
         weights = None if case.weights is None else case.weights.reshape(-1, 1)
 
@@ -160,6 +179,10 @@ class TwoSteps(Ours):
         options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
         call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
         return {"gather, scatter_update": call}
+
+
+def _list_outputs(outputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    return list(outputs.values())
 
 
 def _choose_accumulate(case: BenchCase) -> dict[str, Any]:

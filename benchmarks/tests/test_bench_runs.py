@@ -124,7 +124,7 @@ def test_an_error_in_the_midst_of_a_run_loses_nothing(
     ("args", "named"),
     [
         (("--resume", "FILE", "--only", "main"), "--only"),
-        (("--resume", "FILE", "--quick", "--threads", "1"), "omit --quick or --all, --threads"),
+        (("--resume", "FILE", "--quick", "--threads", "1"), "omit --quick or --all or --models, --threads"),
         (("--resume", "FILE", "--list"), "--list"),
         (("--from", "FILE", "--against", "HEAD"), "--against"),
         (("--from", "FILE", "--resume", "FILE"), "--resume"),

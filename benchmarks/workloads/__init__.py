@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from fnmatch import fnmatch
 
-from benchmarks.workload import Workload
-from benchmarks.workloads import applications, bags, grid, main_table, science, sets, sizes, spatter, tiny
+import numpy as np
+
+from benchmarks.workload import ModelRun, Workload
+from benchmarks.workloads import (
+    applications,
+    bags,
+    fused_nodes,
+    grid,
+    main_table,
+    published_models,
+    science,
+    sets,
+    sizes,
+    spatter,
+    tiny,
+)
 
 WORKLOADS: tuple[Workload, ...] = (
     *main_table.ROWS,
@@ -18,7 +33,13 @@ WORKLOADS: tuple[Workload, ...] = (
     *science.ROWS,
     *tiny.ROWS,
 )
-SETS = {"quick": sets.expand_patterns(sets.QUICK), "default": sets.expand_patterns(sets.DEFAULT), "all": ["*"]}
+MODELS: tuple[Workload, ...] = (*published_models.ROWS, *fused_nodes.ROWS)  # in no other set
+SETS = {
+    "quick": sets.expand_patterns(sets.QUICK),
+    "default": sets.expand_patterns(sets.DEFAULT),
+    "all": ["*"],
+    "models": ["*"],
+}
 _LIST = "'python -m benchmarks --list --all' lists all workloads"
 
 
@@ -28,7 +49,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
     Parameters
     ----------
     patterns : in the style of a shell; none: every row of the set
-    among : "quick", "default" or "all"
+    among : "quick", "default", "all" or "models"
     huge : whether rows of 4 GB may be among them
 
     Raises
@@ -43,7 +64,7 @@ def select(patterns: Sequence[str] = (), *, among: str = "all", huge: bool = Fal
     """
     rows = [
         row
-        for row in WORKLOADS
+        for row in (MODELS if among == "models" else WORKLOADS)
         if _matches(row, SETS[among]) and (huge or not row.huge) and (not patterns or _matches(row, patterns))
     ]
     if not rows:
@@ -59,10 +80,18 @@ def select_by_id(ids: Sequence[str]) -> list[Workload]:
     LookupError
         There is no row of that id.
     """
-    rows = {row.id: row for row in WORKLOADS}
+    rows = {row.id: row for row in (*WORKLOADS, *MODELS)}
     if unknown := [name for name in ids if name not in rows]:
         raise LookupError(f"no workload is called {', '.join(unknown)}; {_LIST}")
     return [rows[name] for name in ids]
+
+
+def make_model_run(workload: Workload, seed: int = 0) -> ModelRun:
+    """Return the model of a workload, and its inputs. The same seed gives the same inputs."""
+    rng = np.random.default_rng([seed, zlib.crc32(workload.id.encode())])
+    if workload.group == fused_nodes.GROUP:
+        return fused_nodes.make_run(workload, rng)
+    return published_models.make_run(workload, rng)
 
 
 def _matches(row: Workload, patterns: Sequence[str]) -> bool:
