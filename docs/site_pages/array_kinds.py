@@ -20,8 +20,8 @@ def _page() -> Iterator[str]:
     yield "# Arrays of other libraries"
     yield (
         "Functions read every object from which nothing is lost, if possible without a copy. They refuse an object if "
-        "labels, masks, missing values, units or types would be lost. The rule is the same for all libraries. The error "
-        "is a TypeError, and it says what to write instead:"
+        "labels, masks, missing values, units or types would be lost. The rule is the same for all libraries. The "
+        "error is a TypeError, and it says what to write instead:"
     )
     yield (
         "```python\n"
@@ -36,8 +36,8 @@ def _page() -> Iterator[str]:
     yield (
         "Labels matter only in inputs whose dimensions the result has: `data`, `past_cache`, `emb_table` and "
         "`step_ids`. In the tables, *as data* means these inputs. PyTorch tensors, JAX arrays, Dask arrays and other "
-        "arrays with `__dlpack__` give results of the same type. Arrays of two libraries in one call are an error, except "
-        "arrays of NumPy and Dask. See [Frameworks](frameworks.md)."
+        "arrays with `__dlpack__` give results of the same type. Arrays of two libraries in one call are an error, "
+        "except arrays of NumPy and Dask. See [Frameworks](frameworks.md)."
     )
     for library in read_libraries():
         yield f"## {library['title']}"
