@@ -84,7 +84,8 @@ def _page() -> Iterator[str]:
         "unless they have `out=`. Bad, negative and repeated indices can give other results: see "
         "[differences](differences.md). There are guides for users of "
         "[NumPy](coming-from/numpy.md), [pandas](coming-from/pandas.md), "
-        "[torch_scatter](coming-from/torch_scatter.md), [TensorFlow](coming-from/tensorflow.md), [JAX](coming-from/jax.md) and [einx](coming-from/einx.md)."
+        "[torch_scatter](coming-from/torch_scatter.md), [TensorFlow](coming-from/tensorflow.md), "
+        "[JAX](coming-from/jax.md) and [einx](coming-from/einx.md)."
     )
     yield f"The lines use these arrays:\n\n```python\n{ARRAYS}```"
     for library in LIBRARIES:

@@ -115,7 +115,7 @@ def kind_of(value: Any) -> Kind | None:
         return JAX
     if dask is not None and isinstance(value, dask.Array):
         return DASK
-    return DLPACK if hasattr(value, "__dlpack__") and not is_read_by_numpy(value) else None
+    return DLPACK if hasattr(type(value), "__dlpack__") and not is_read_by_numpy(value) else None
 
 
 # ------------------------------------------------------------------------------------------------------------ NumPy
