@@ -313,3 +313,15 @@ def test_lazy_array_functions_lose_no_names() -> None:
             gs.gather(data, da.zeros(2, dtype=int))
     with pytest.raises(OpTypeError, match="gather: data is a DataArray"):
         gs.gather(DATA.chunk(1), [0])
+
+
+def test_labels_of_updates_are_those_of_the_places() -> None:
+    data = xr.DataArray(np.zeros(3), dims="x", coords={"x": [10, 20, 30]})
+    updates = xr.DataArray([1.0, 2.0], dims="x", coords={"x": [20, 30]})
+    for places, method in (([1, 2], None), ([20, 30], "exact")):
+        assert gs.xarray.scatter(data, {"x": places}, updates, method=method).values.tolist() == [0, 1, 2]
+    with pytest.raises(gs.OpValueError, match="updates have other labels along 'x' than the places"):
+        gs.xarray.scatter(data, {"x": [0, 1]}, updates)
+    assert gs.xarray.scatter(data, {"x": [0, 1]}, updates.drop_vars("x")).values.tolist() == [1, 2, 0]
+    with pytest.raises(gs.OpTypeError, match="skipna must be True or False, not 'no'"):
+        gs.xarray.scatter(data, {"x": [0, 1]}, updates.drop_vars("x"), skipna="no")

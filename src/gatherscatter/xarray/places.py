@@ -130,11 +130,25 @@ def add_coordinates(
         raise OpKeyValueError(text, op=op, input="indices") from None
 
 
+def _check_chosen_labels(op: str, data: xr.Dataset, positions: Positions, updates: xr.DataArray | xr.Dataset) -> None:
+    """Raise ValueError if updates have labels along an indexed dimension, and these are not those of the places."""
+    for dim, one in positions.items():
+        known = one.dims == (dim,) and one.chunks is None and dim in data.indexes and dim in updates.indexes
+        if not known or ((one < -data.sizes[dim]) | (one >= data.sizes[dim])).any():
+            continue  # indices that are out of range are another error, or dropped
+        if not updates.indexes[dim].equals(data.indexes[dim][one.values]):
+            text = (
+                f"{op}: updates have other labels along {dim!r} than the places that are indexed; align them, or drop "
+            )
+            raise OpKeyValueError(f"{text}the labels with drop_vars({dim!r})", op=op, input="updates")
+
+
 def check_labels(op: str, data: xr.Dataset, positions: Positions, updates: Any) -> None:
     """Raise ValueError unless data, indices and updates have the same labels along the dimensions that they share."""
     sources = [("data", data), *((f"indices along {name!r}", one) for name, one in positions.items())]
     if isinstance(updates, xr.DataArray | xr.Dataset):
         sources.append(("updates", updates))
+        _check_chosen_labels(op, data, positions, updates)
     first: dict[Hashable, tuple[str, Any]] = {}
     for source, labelled in sources:
         for dim, labels in labelled.indexes.items():
