@@ -37,7 +37,6 @@ Examples:
   python -m benchmarks --resume results.json
   python -m benchmarks --from results.json --markdown performance.md
   python -m benchmarks --only 'sizes/*' --against COMMIT
-  python -m benchmarks --models --markdown docs/models.md
 """,
 )
 @click.option("--quick", "among", flag_value="quick", help="Run 27 workloads, with fewer rounds.")

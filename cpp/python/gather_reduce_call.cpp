@@ -109,6 +109,11 @@ Outcome prepare(PreparedBags& prepared) {
 // Raises the exception for a result for which there is not enough memory. Names what decides the number of bags.
 Outcome raise_memory(const PreparedBags& prepared) {
     const BagCall& call = prepared.call;
+    if (!prepared.arrays[static_cast<size_t>(data)]) {
+        PyErr_NoMemory();
+        name_memory_error(call.op);
+        return Outcome::failed;
+    }
     Shape result = prepared.plan.output;
     if (prepared.plan.call.form != BagForm::segment_ids)
         return raise_memory(call.op, result, prepared.dtype(), "", nullptr);

@@ -30,7 +30,7 @@ def _page() -> Iterator[str]:
         "Traceback (most recent call last):\n"
         "    ...\n"
         "gatherscatter.errors.OpTypeError: gather: data is a masked array, whose mask would be lost; use "
-        "data.filled(value), or data.compressed()\n"
+        "data.filled(value), or leave out the masked positions in all inputs\n"
         "```"
     )
     yield (

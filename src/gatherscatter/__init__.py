@@ -3,12 +3,16 @@
 
 import signal
 import sys
+from itertools import pairwise
 from pathlib import Path
 
+_SCRIPTS = ("gatherscatter", "gatherscatter.exe")
+
 # In the command line, Ctrl-C ends the process without a traceback until a command runs (gatherscatter.cli.group). The
-# imports below take the first part of that time. The program is a path, or the word after -m.
-_program = Path("".join(sys.orig_argv[-len(sys.argv) :][:1])).stem
-if _program == "gatherscatter" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+# imports below take the first part of that time.
+_is_module = sys.argv[:1] == ["-m"] and ("-m", "gatherscatter") in pairwise(sys.orig_argv)
+_is_script = sys.argv[:1] in [[word] for word in sys.orig_argv] and Path(sys.argv[0]).name in _SCRIPTS
+if (_is_module or _is_script) and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from typing import Any

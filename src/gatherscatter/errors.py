@@ -238,7 +238,11 @@ def describe_size(shape: Coordinates, dtype: Any) -> str:
     from gatherscatter.text import bytes_text
 
     return format_sentence(
-        "parts", "array_size", shape=shape, type=dtype, size=bytes_text(math.prod(shape) * dtype.itemsize)
+        "parts",
+        "array_size",
+        shape=shape,
+        type=str(dtype).removeprefix("torch."),
+        size=bytes_text(math.prod(shape) * dtype.itemsize),
     )
 
 
@@ -256,7 +260,7 @@ def integer_fault(op: str, parameter: str, value: object) -> NoReturn:
     advice = ""
     if parameter == "axis" and value is None:
         advice = format_sentence("parts", "flat_axis")
-    elif parameter == "axis" and (isinstance(value, list | tuple) or getattr(value, "shape", None)):
+    elif parameter == "axis" and getattr(value, "shape", None):
         advice = format_sentence("parts", "axis_last")
     elif isinstance(value, str):
         reduction = "reduce" if parameter.startswith("dim") else "reduction"  # as in torch_scatter
@@ -460,12 +464,15 @@ def _find_swapped(
     """Return a hint if the indices seem to be swapped with data or updates: only the others would be in range."""
     if count * 2 <= indices.size or kernel.endswith("nd"):
         return ""
-    for name, other in others.items():
+    for name in ("updates", "data"):
+        other = others.get(name)
+        if other is None or other.dtype.kind not in "iuf" or not other.size:
+            continue
         if name == "data":  # with data as indices, the indices would be data
-            size = indices.shape[axis] if axis < indices.ndim else 0
+            size = indices.shape[axis] if axis < indices.ndim and other.dtype.kind != "f" else 0
         else:
             size = data_shape[axis] if other.shape == indices.shape else 0
-        if other.dtype.kind in "iu" and other.size and -size <= other.min() and other.max() < size:
+        if -size <= other.min() and other.max() < size and (other == np.trunc(other)).all():
             return format_sentence("hints", "swapped_inputs", other=name)
     return ""
 

@@ -52,7 +52,7 @@ def suggest_other_choice(value: object, choices: Iterable[str], others: Mapping[
         return name_candidates(["reduction='add'"])
     for parameter, words in others.items():
         known = list(words)
-        same = [value] if value in known else _find_same_meaning(value, known)
+        same = [value] if isinstance(value, str) and value in known else _find_same_meaning(value, known)
         if same and value != "none":
             return name_candidates([f"{parameter}={same[0]!r}"])
     return ""
@@ -125,9 +125,10 @@ def suggest_calls(name: str) -> str:
     """
     letters, libraries = _letters(name), read_known_as()["libraries"]
     calls = [
-        format_sentence("parts", "instead_of", theirs=lines[0][0], ours=lines[0][1])
+        format_sentence("parts", "instead_of", theirs=line[0], ours=line[1])
         for library in libraries
-        if (lines := [line for line in library["lines"] if letters in map(_letters, _names_of(line))])
+        for line in library["lines"]
+        if letters in map(_letters, _names_of(line))
     ]
     places = [
         name_place(f"{library['place']}.{each}")

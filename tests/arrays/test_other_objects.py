@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
+from array import array
+from collections import deque
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -264,6 +267,10 @@ MORE = {
     "pd.Series([0, 1]).groupby([0, 1])": "groups of pandas",
     "pd.DataFrame({'a': pd.array([2, None])})": "mixed DataFrame of pandas",
     "pd.Series([2, 0], index=[1, 0])": "labelled Series",
+    "pd.Series(pd.array([0, 1], pd.ArrowDtype(__import__('pyarrow').timestamp('us', 'UTC'))))": "zone of pandas",
+    "pd.Series(pd.array([[0], [1]], pd.ArrowDtype(__import__('pyarrow').list_(__import__('pyarrow').int64()))))": (
+        "other type of pandas"
+    ),
     "pd.Series([2.0, np.nan])": None,
     "pd.Series(['a', 'b'])": None,
     "pd.Series(pd.date_range('2026-01-01', periods=2))": None,
@@ -346,6 +353,12 @@ def test_no_copy_is_made(row: dict[str, str]) -> None:
 
 def test_elements_of_arrays_of_objects_can_be_of_any_kind() -> None:
     things = np.array([None, None], object)
+    for values in (deque([1, "a"]), range(2), array("q", [1, 2]), ["a\x00", b"a"], (1.5, None)):
+        assert gs.scatter_update(things, [0, 1], values).tolist() == list(values)
+    for value in ("a\x00", b"a", Decimal("1.5")):
+        assert gs.at(things)[0].set(value)[0] == value
+    with pytest.raises(gs.OpTypeError, match=r"updates is a generator; use list\(updates\)"):
+        gs.scatter_update(things, [0, 1], (each for each in "ab"))
     for thing in ({1}, len, ..., slice(1)):
         assert gs.at(things)[0].set(thing)[0] is thing
     assert gs.gather([{"a": 1}, {2}], [1])[0] == {2}
@@ -364,6 +377,9 @@ def test_a_tuple_of_index_arrays(function: str) -> None:
         getattr(gs, function)(X, (rows,), *more)
     with pytest.raises(gs.OpValueError, match=r"no index tuples of length k, use np\.empty\(\(0, k\), int\)"):
         getattr(gs, function)(X, [], *more)
+    for other in (gs.prepare, gs.inspect):
+        with pytest.raises(gs.OpTypeError, match=r"use np\.stack\(indices, -1\)"):
+            other(([0, 2], [1, 3]), (3, 4))
     stacked = np.stack((rows, columns), -1)
     assert getattr(gs, function)(X, stacked, *more).shape == (X.shape if more else (2,))
     assert gs.gather_nd(X, (1, 2)) == X[1, 2]

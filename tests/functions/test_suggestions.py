@@ -99,6 +99,82 @@ def test_reductions_of_other_libraries_are_suggested(op: str, name: str) -> None
         CALLS[op](name)
 
 
+PARAMETERS = {
+    "minlength": "; did you mean 'num_segments'?",
+    "fill_value": "; did you mean 'default'?",
+    "include_last_offset": "; use offsets without the last one, or all of them as indptr",
+    "per_sample_weights": "; did you mean 'weights'?",
+    "skipna": "; use the call on values without NaN",
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_keywords_of_other_libraries(name: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        gs.gather_reduce(X, segment_ids=[0, 0, 1, 1], **{name: 1})
+    assert str(caught.value).endswith(PARAMETERS[name])
+
+
+HABITS: dict[str, Callable[[], Any]] = {
+    "axis must be an integer, not None; for the elements of all axes, pass data.ravel()": lambda: gs.gather(
+        X, [0], None
+    ),
+    "axis must be an integer, not an array of shape (1,); axis comes after": lambda: gs.gather_elements(X, 0, X[0, :1]),
+    "axis must be an integer, not 'add'; did you mean reduction='add'?": lambda: gs.scatter_update(
+        X, [0], X[:1], "add"
+    ),
+    "accumulate must be one of 'step', 'wide', 'exact', not True; did you mean reduction='add'?": lambda: gs.scatter_nd(
+        X, [[0]], X[:1], accumulate=True
+    ),
+    "mode must be one of 'raise', 'wrap', 'clip', 'fill', not 'mean'; did you mean reduction='mean'?": lambda: (
+        gs.gather_reduce(X, [[0]], mode="mean")
+    ),
+    "not 'clip'; did you mean mode='clip'?": lambda: gs.gather_reduce(X, [[0]], reduction="clip"),
+    "mode must be one of 'raise', 'wrap', 'clip', 'fill', not array([1, 2])": lambda: gs.gather(
+        X, [0], mode=np.array([1, 2])
+    ),
+    "indices must be integers, not float64; updates holds integers: are indices and updates swapped?": lambda: (
+        gs.scatter_update(np.zeros(5), np.array([0.5, 0.7]), np.array([0, 1]))
+    ),
+    "convert indices to int64, or are indices and data swapped?": lambda: gs.gather(np.array([2, 0]), np.zeros(3)),
+    "all values of updates would be in range: are indices and updates swapped?": lambda: gs.scatter_update(
+        np.zeros(5), np.array([50, 70]), np.array([0, 1])
+    ),
+    "all values of data would be in range: are indices and data swapped?": lambda: gs.gather(
+        np.array([0, 1, 1]), np.array([10, 20])
+    ),
+    "must be integers, not bool; a mask selects with gatherscatter.at(data)[mask]": lambda: gs.gather(X, X[:, 0] > 0),
+    "they are whole numbers: convert indices to int64": lambda: gs.gather(X, [0.0, 1.0]),
+    "indices must be integers, not float64; indices[1] is 0.5": lambda: gs.gather(X, [0.0, 0.5]),
+    "if each row holds the indices of one axis, pass indices.T": lambda: gs.gather_nd(X, np.zeros((2, 3), int)),
+    "pass by name: batch_dims, mode, out, num_threads": lambda: gs.gather_nd(X, [[0]], 1),
+    "pass inputs by position, not by name": lambda: gs.op("onnx.Gather")(data=X, indices=[0]),
+}
+
+
+@pytest.mark.parametrize("text", HABITS)
+def test_habits_of_other_libraries(text: str) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError)) as caught:
+        HABITS[text]()
+    assert text in str(caught.value)
+
+
+UNKNOWN: dict[str, Callable[[], Any]] = {
+    "prepare": lambda: gs.prepare([0], 3, dim=0),
+    "inspect": lambda: gs.inspect([0], 3, dim=0),
+    "gather_tree": lambda: gs.gather_tree(parents=[0]),
+    "at.add": lambda: gs.at(X)[0].add(1.0, output=X),
+    "Prepared.scatter": lambda: gs.prepare([0], 4).scatter(X, X[:1], reduce="add"),
+    "scatter_nd": lambda: gs.plan("scatter_nd", X, [[0]], X[:1], reduce="add"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_every_function_advises_about_unknown_keywords(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument '\w+'; did you mean '\w+'\?"):
+        UNKNOWN[name]()
+
+
 @pytest.mark.parametrize("module", ["torch", "jax", "dask"])
 @pytest.mark.parametrize("function", ["gather", "scatter_update", "scatter_elements", "gather_elements"])
 def test_dim_leads_to_axis(module: str, function: str) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import casts, strings
 from gatherscatter.arrays.interop import DLPACK, accept_any_array, kind_of
-from gatherscatter.arrays.kinds import as_element, as_readable, check_kind, refuse_object
+from gatherscatter.arrays.kinds import as_objects, as_readable, check_kind, refuse_object
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, make_error, reduction_fault
 from gatherscatter.model_interface import ModelError
 from gatherscatter.pieces import convert_dtype, extremes, pieces
@@ -343,7 +343,7 @@ def as_indices(
     if lists and isinstance(value, list) and not value:
         raise make_error("no_tuples", op, input=name)
     array = as_array(op, name, value)
-    if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype == np.float64:
+    if array.size == 0 and not isinstance(value, np.ndarray) and array.dtype.kind in "fO":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
         found = "text" if array.dtype.kind in "UST" else "records" if array.dtype.names else array.dtype
@@ -371,7 +371,8 @@ def _advise_integers(name: str, array: np.ndarray, others: Mapping[str, Any]) ->
         return format_sentence("parts", "mask")
     if array.dtype.names:
         return format_sentence("parts", "records", input=name)
-    swapped = [other for other, value in others.items() if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]
+    candidates = ((other, others.get(other)) for other in ("updates", "update", "data"))
+    swapped = [other for other, value in candidates if isinstance(value, np.ndarray) and value.dtype.kind in "iu"]
     odd = _find_fraction(array) if kind == "f" else _find_element(array, _is_no_integer)
     if kind in "fOUST" and array.size and odd is None:
         sentence = "whole_or_swapped" if kind == "f" and swapped else "whole_numbers"
@@ -479,7 +480,8 @@ def cast(
     dtype = data.dtype
     is_list = not isinstance(value, np.ndarray | np.generic | None) and kind_of(value) is None
     if is_list and dtype.kind in "OT":  # NumPy could change the elements of a list to a common type
-        value = np.asarray(value, dtype=object) if isinstance(value, list | tuple) else as_element(value)
+        check_kind(op, name, value, of_objects=True)
+        value = as_objects(value)
     array = as_array(op, name, value)
     if array.dtype == dtype:
         return array

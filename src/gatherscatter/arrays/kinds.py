@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections.abc
 import io
+import numbers
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -27,8 +28,10 @@ _VALUES = (*_LABELLED, "updates", "update", "values", "weights", "per_sample_wei
 _PLAIN_TYPES = frozenset((int, float, complex, bool, str, bytes, np.ndarray, np.float64, np.int64, np.bool, type(None)))
 
 
-def check_kind(op: str, name: str, value: Any) -> None:
+def check_kind(op: str, name: str, value: Any, of_objects: bool = False) -> None:
     """Refuse an object that is not read as an array, or a list with such an element.
+
+    An array ``of_objects`` can hold objects of Python of any kind, so these are not refused.
 
     Raises
     ------
@@ -38,6 +41,8 @@ def check_kind(op: str, name: str, value: Any) -> None:
     if type(value) in _PLAIN_TYPES:
         if isinstance(value, str | bytes) and name in _LABELLED:
             refuse_object(op, name, value)
+        return
+    if of_objects and (isinstance(value, list | tuple) or is_element(value)):
         return
     if isinstance(value, list | tuple):
         _check_elements(op, name, value)
@@ -86,7 +91,9 @@ def describe_object(value: Any) -> str:
 
 def refuse_object(op: str, name: str, value: Any) -> NoReturn:
     """Raise the error about an object of no known kind that NumPy can't read as an array."""
-    raise OpTypeError(f"{op}: {name} is {describe_object(value)}, not an array", op=op, input=name)
+    advice = f"; use float({name})" if isinstance(value, numbers.Number) else ""
+    advice = f"; use np.datetime64({name})" if hasattr(value, "isoformat") else advice
+    raise OpTypeError(f"{op}: {name} is {describe_object(value)}, not an array{advice}", op=op, input=name)
 
 
 def as_readable(value: Any) -> Any:
@@ -98,13 +105,18 @@ def as_readable(value: Any) -> Any:
     )
 
 
-def as_element(value: Any) -> Any:
-    """Return an object as an array with one element, unless it is an array or a sequence."""
-    is_element = isinstance(value, set | frozenset | collections.abc.Mapping) or not isinstance(
-        value, collections.abc.Iterable
-    )
-    if value is None or hasattr(value, "__array__") or not is_element:
-        return value
+def is_element(value: Any) -> bool:
+    """Whether an object is one element of an array of objects, and not an array or a sequence."""
+    if hasattr(value, "__array__"):
+        return False
+    is_iterable = isinstance(value, collections.abc.Iterable)
+    return not is_iterable or isinstance(value, set | frozenset | collections.abc.Mapping)
+
+
+def as_objects(value: Any) -> np.ndarray:
+    """Return an array of objects, with the elements of a sequence unchanged."""
+    if not is_element(value):
+        return np.asarray(value, dtype=object)
     array = np.empty((), object)
     array[()] = value
     return array
@@ -222,6 +234,8 @@ def _pandas_kinds(value: Any, pandas: Any) -> Kinds:
         yield "zone of pandas"
     elif type_name in ("PeriodDtype", "IntervalDtype"):
         yield "other type of pandas"
+    elif (kind := _arrow_kind(getattr(dtype, "pyarrow_dtype", None))) is not None:
+        yield "zone of pandas" if kind == "zone of Arrow" else "other type of pandas"
     elif isinstance(dtype, pandas.api.extensions.ExtensionDtype) and pandas.isna(value).any():
         yield "missing values of pandas"
     elif "Series" in names and not _counts_rows(value.index, pandas):
@@ -268,19 +282,26 @@ def _pyarrow_kinds(value: Any, pyarrow: Any) -> Kinds:
     elif isinstance(value, pyarrow.Scalar):
         yield "scalar of Arrow"
     elif isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
-        types, dtype = pyarrow.types, value.type
-        if types.is_dictionary(dtype):
-            yield "dictionary of Arrow"
-        elif types.is_list(dtype) or types.is_large_list(dtype) or types.is_list_view(dtype):
-            yield "lists of Arrow"
-        elif types.is_fixed_size_list(dtype):
-            yield "lists of Arrow of one length"
-        elif types.is_nested(dtype) or types.is_decimal(dtype):
-            yield "other type of Arrow"
-        elif getattr(dtype, "tz", None):
-            yield "zone of Arrow"
+        if (kind := _arrow_kind(value.type)) is not None:
+            yield kind
         elif value.null_count:
             yield "nulls of Arrow"
+
+
+def _arrow_kind(dtype: Any) -> str | None:
+    """Return the kind of a type of Arrow that NumPy does not have, or None."""
+    if dtype is None:
+        return None
+    types = sys.modules["pyarrow"].types
+    if types.is_dictionary(dtype):
+        return "dictionary of Arrow"
+    if types.is_list(dtype) or types.is_large_list(dtype) or types.is_list_view(dtype):
+        return "lists of Arrow"
+    if types.is_fixed_size_list(dtype):
+        return "lists of Arrow of one length"
+    if types.is_nested(dtype) or types.is_decimal(dtype):
+        return "other type of Arrow"
+    return "zone of Arrow" if getattr(dtype, "tz", None) else None
 
 
 def _awkward_kinds(value: Any, awkward: Any) -> Kinds:

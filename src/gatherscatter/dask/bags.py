@@ -22,8 +22,9 @@ from gatherscatter.dask import apply, graphs, inputs
 from gatherscatter.dask.call import plan_call, rechunk
 from gatherscatter.dask.chunks import LazyMovement, blocks_of, shape_of, start_of
 from gatherscatter.dask.tasks import UnfusedTask, make_array, prevent_fusion
+from gatherscatter.errors import check_size
 from gatherscatter.functions.gather_reduce import Bags, check_members_shape, find_bags
-from gatherscatter.pieces import pieces
+from gatherscatter.pieces import extremes, pieces
 
 OP = "gather_reduce"
 RULE = IndexRule(OP, "gather")
@@ -106,6 +107,10 @@ def gather_reduce(
     )
     offsets, segment_ids, indptr = compute(offsets, segment_ids, indptr, traverse=False)  # type: ignore[no-untyped-call]
     members = data.shape[:1] if indices is None else indices.shape
+    if segment_ids is not None and num_segments is None and segment_ids.size:
+        result = (max(extremes(segment_ids.reshape(-1))[1] + 1, 0), *data.shape[1:])
+        given_bytes = data.nbytes + segment_ids.nbytes
+        check_size(OP, result, data.dtype, "segment_ids", segment_ids, "num_segments", given_bytes)
     # Bags in the last dim of indices follow from the shape. This only checks that no other bags are given.
     line = members if len(members) == 1 else (0,) * len(members)
     bags = find_bags(

@@ -12,7 +12,8 @@ from dask.array import Array
 from gatherscatter.arrays import convert
 from gatherscatter.chunked import IndexRule
 from gatherscatter.dask.tasks import prevent_fusion
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.errors import OpTypeError, OpValueError, make_error
+from gatherscatter.sentences import format_sentence
 
 PLANS = ("lazy", "eager")
 
@@ -54,7 +55,10 @@ def check_fill(rule: IndexRule, data: Any) -> None:
 def as_indices(op: str, value: Any, name: str = "indices") -> Array | np.ndarray:
     """Return indices of an integer type, lazy or in memory."""
     if not isinstance(value, Array):
-        return convert.as_indices(op, name, value)
+        return convert.as_indices(op, name, value, lists=op.endswith("nd"))
+    if value.dtype.kind not in "iu":
+        advice = format_sentence("parts", "mask" if value.dtype.kind == "b" else "convert_lazy", input=name)
+        raise make_error("not_integers", op, input=name, type=f"{value.dtype}{advice}")
     convert.as_indices(op, name, np.empty(0, value.dtype))
     return as_dask(op, name, value)
 

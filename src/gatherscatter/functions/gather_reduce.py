@@ -143,6 +143,8 @@ def prepare_arguments(
         weight = arguments.convert("weights", weight, lambda op, name, value: convert.native(value))
     if out is not None:
         convert.check_out(op, out, given, None)
+    if default is None:
+        raise make_error("default_number", op, value=default)
     if not np.isscalar(default):
         default = arguments.cast("default", default, table)
     fill = as_default(op, default, table)
@@ -155,8 +157,6 @@ def as_default(op: str, default: Any, data: np.ndarray) -> Any:
     """The result for a bag without members, in data's type: 0, an element or a row."""
     if type(default) is int and default == 0:  # valid for booleans as well
         return 0
-    if default is None:
-        raise make_error("default_number", op, value=default)
     fill = np.asarray(convert.native(convert.cast(op, "default", default, "data", data)), order="C")
     if fill.ndim and fill.shape != data.shape[1:]:
         raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])

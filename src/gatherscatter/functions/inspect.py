@@ -138,9 +138,10 @@ def inspect(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
       duplicates: 1 at indices[3] = (3,) repeats indices[0]
       sorted: no
     """
-    array = convert.as_indices("inspect", "indices", indices)
+    is_single = axis is not None or isinstance(shape, int | np.integer)
+    array = convert.as_indices("inspect", "indices", indices, lists=not is_single)
     sizes = sizes_of("inspect", shape)
-    if axis is None and not isinstance(shape, int | np.integer):
+    if not is_single:
         axes, columns, slots = _tuple_axes(array, sizes), array, array.shape[:-1]
     else:
         axes, columns, slots = (normalise_axis("inspect", axis or 0, sizes),), array.reshape(-1, 1), array.shape

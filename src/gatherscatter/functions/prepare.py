@@ -76,9 +76,10 @@ def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
 
 def prepare_indices(op: str, indices: ArrayLike, shape: int | Sequence[int], axis: int | None = None) -> Prepared:
     """`prepare` under the name ``op``."""
-    array = convert.as_indices(op, "indices", indices)
+    is_single = axis is not None or isinstance(shape, int | np.integer)
+    array = convert.as_indices(op, "indices", indices, lists=not is_single)
     sizes = sizes_of(op, shape)
-    if axis is None and not isinstance(shape, int | np.integer):
+    if not is_single:
         if array.ndim == 0 or array.shape[-1] > len(sizes):
             text = f"{op}: indices of shape {array.shape} are not tuples for shape {sizes}; single indices need axis="
             if array.ndim == 2 and array.shape[0] == len(sizes):

@@ -31,10 +31,10 @@ def as_data(op: str, value: Any) -> Any:
 def as_indices(op: str, value: Any, traced: bool, name: str = "indices") -> Any:
     """Return indices as an array of integers. Without traced arrays it is a NumPy array, which keeps 64-bit values."""
     if isinstance(value, tuple):
-        convert.check_tuple(op, name, value)
+        convert.check_tuple(op, name, value, lists=op.endswith("nd"))
     indices = _jax_array(value)
     if indices is None:
-        array = convert.as_indices(op, name, value)
+        array = convert.as_indices(op, name, value, lists=op.endswith("nd"))
         return _convert_to_jax_type(op, name, array) if traced else array
     if indices.dtype.kind in "iu":
         return indices

@@ -292,7 +292,7 @@ def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarr
         raise make_error("missing_input", row.name, input=known.name)
     if known.kind == "data":
         return convert.as_array(row.name, known.name, value)
-    return convert.as_indices(row.name, known.name, value)
+    return convert.as_indices(row.name, known.name, value, lists=row.kernel.endswith("nd"))
 
 
 def _check_types(row: OpVersion, arrays: list[Any]) -> None:

@@ -306,8 +306,10 @@ def _tensor(op: str, name: str, value: Any) -> Tensor:
     if lazy_function(op, {name: value}, "gather"):
         text = f"{op}: {name} is a Dask array; use gatherscatter.dask, or give {name}.compute()"
         raise OpTypeError(text, op=op, input=name)
-    read = convert.as_indices if name in _INDEX_INPUTS else convert.as_array
-    array = np.array(read(op, name, value))
+    if name in _INDEX_INPUTS:
+        array = np.array(convert.as_indices(op, name, value, lists=op.endswith("nd")))
+    else:
+        array = np.array(convert.as_array(op, name, value))
     try:
         return torch.from_numpy(array)
     except (TypeError, ValueError) as error:
