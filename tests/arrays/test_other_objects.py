@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -179,6 +179,20 @@ def xarray_calls() -> dict[str, Call]:
     }
 
 
+def zarr_calls() -> dict[str, Call]:
+    zarr: Any = importlib.import_module("zarr")
+    module: Any = importlib.import_module("gatherscatter.zarr")
+    array = zarr.create_array(zarr.storage.MemoryStore(), data=X, chunks=(2, 2))
+    known = numpy_calls()
+    return {
+        f"zarr.{name}": Call(
+            partial(getattr(module, name), array),
+            {key: value for key, value in known[name].inputs.items() if key != "data"},
+        )
+        for name in ("gather", "gather_nd", "gather_elements", "scatter_update", "scatter_nd")
+    }
+
+
 GROUPS = {
     "numpy": numpy_calls,
     "onnx": run_call,
@@ -186,6 +200,7 @@ GROUPS = {
     "jax": jax_calls,
     "dask": dask_calls,
     "xarray": xarray_calls,
+    "zarr": zarr_calls,
 }
 
 
@@ -349,6 +364,28 @@ def test_no_copy_is_made(row: dict[str, str]) -> None:
     value = make_example(row)
     first, again = as_array("op", "x", value), as_array("op", "x", value)
     assert np.shares_memory(first, again)
+
+
+class OnGpu:
+    """An array in the memory of a GPU, as CuPy and Numba describe it."""
+
+    __cuda_array_interface__: ClassVar[dict[str, Any]] = {
+        "shape": (2,),
+        "typestr": "<i8",
+        "data": (0, True),
+        "version": 3,
+    }
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+def test_an_array_of_a_gpu() -> None:
+    for name, inputs in {"data": (OnGpu(), [0]), "indices": (X, OnGpu())}.items():
+        with pytest.raises(
+            gs.OpTypeError, match=rf"{name} is an array in the memory of a GPU; .*{name}\.get\(\) in CuPy"
+        ):
+            gs.gather(*inputs)
 
 
 def test_elements_of_arrays_of_objects_can_be_of_any_kind() -> None:
