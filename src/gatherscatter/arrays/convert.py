@@ -333,7 +333,7 @@ def _check_common_type(op: str, name: str, value: Any, dtype: np.dtype[Any]) -> 
 def as_indices(
     op: str, name: str, value: ArrayLike, *, others: Mapping[str, Any] | None = None, lists: bool = False
 ) -> np.ndarray:
-    """Convert to a native integer array. An empty list is accepted.
+    """Convert to a native integer array. An empty list is accepted, unless it would be one tuple without indices.
 
     ``others`` are inputs with which the indices may have been swapped. A tuple of arrays is refused, because NumPy
     would read it as one array for each axis. With ``lists``, this includes tuples of lists.
