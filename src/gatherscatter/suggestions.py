@@ -23,7 +23,7 @@ def suggest_choice(value: object, choices: Iterable[str]) -> str:
     "; did you mean 'add'?"
     >>> suggest_choice("dim", ["axis", "mode"])
     "; did you mean 'axis'?"
-    >>> suggest_choice(sum, ["none", "add"]), suggest_choice("meen", ["min", "mean"])
+    >>> suggest_choice(sum, ["none", "add"]), suggest_choice("meann", ["min", "mean"])
     ("; did you mean 'add'?", "; did you mean 'mean'?")
     >>> suggest_choice("strange", ["none", "add"])
     ''
