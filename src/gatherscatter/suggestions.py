@@ -16,8 +16,10 @@ from typing import Any
 from gatherscatter.sentences import format_sentence, read_sentences
 
 
-def suggest_choice(value: object, choices: Iterable[str]) -> str:
+def suggest_choice(value: object, choices: Iterable[str], *, similar: bool = True) -> str:
     """Return the end of an error about a word that is not among the choices, or "" if none has the same meaning.
+
+    With ``similar``, a choice that is spelled similarly is suggested as well.
 
     >>> suggest_choice("sum", ["none", "add", "mul"])
     "; did you mean 'add'?"
@@ -29,7 +31,9 @@ def suggest_choice(value: object, choices: Iterable[str]) -> str:
     ''
     """
     known = list(choices)
-    same = _find_same_meaning(value, known) or (find_similar(value, known) if isinstance(value, str) else [])
+    same = _find_same_meaning(value, known)
+    if not same and similar and isinstance(value, str):
+        same = find_similar(value, known)
     return name_candidates(map(repr, same[:1]))
 
 

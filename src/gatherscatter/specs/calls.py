@@ -36,7 +36,7 @@ from gatherscatter.sentences import format_sentence
 from gatherscatter.specs import bags
 from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED, Attribute, Input
 from gatherscatter.specs.table import TABLE, OpVersion, find
-from gatherscatter.suggestions import suggest_parameter
+from gatherscatter.suggestions import suggest_choice, suggest_parameter
 
 # OpenVINO's words for reductions, and those of ONNX and this package.
 GENERIC_REDUCTIONS = {"sum": "add", "prod": "mul"}
@@ -328,7 +328,8 @@ def _value(row: OpVersion, attribute: Attribute, attributes: dict[str, Any]) -> 
         given = type(value).__name__
         raise make_error("attribute_type", row.name, input=attribute.name, type=attribute.type, given=given) from None
     if attribute.choices is not None and value not in attribute.choices:
-        raise make_choice_error(row.name, attribute.name, value, attribute.choices)
+        suggestion = suggest_choice(value, attribute.choices, similar=False)  # as the playground and the native library
+        raise make_choice_error(row.name, attribute.name, value, attribute.choices, suggestion)
     return value
 
 
