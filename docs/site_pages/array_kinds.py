@@ -58,4 +58,6 @@ def _describe(row: dict[str, str]) -> str:
 
 
 def _instead(row: dict[str, str]) -> str:
-    return row.get("instead", "").replace("{}", "x")
+    text = row.get("instead", "")
+    text += f"; for indices: {row['of_indices']}" if "of_indices" in row else ""
+    return text.replace("{}", "x")

@@ -100,9 +100,9 @@ def as_readable(value: Any) -> Any:
     """Return what NumPy can read of an object without a copy."""
     dtype = getattr(value, "dtype", None)
     own = getattr(dtype, "numpy_dtype", None)  # of a nullable type of pandas
-    return (
-        value.to_numpy(dtype=own, copy=False) if isinstance(own, np.dtype) and "pandas" in _packages(value) else value
-    )
+    if isinstance(own, np.dtype) and "pandas" in _packages(value):
+        return value.to_numpy(dtype=own, copy=False)
+    return value
 
 
 def is_element(value: Any) -> bool:

@@ -96,11 +96,9 @@ def run(
         return converted.to_caller(result)  # type: ignore[no-any-return]
     past = convert.as_array(op, "past_cache", past_cache)
     new = convert.cast(op, "update", update, "past_cache", past)
-    window = (
-        None
-        if write_indices is None
-        else convert.as_indices(op, "write_indices", write_indices, others={"update": new})
-    )
+    window = None
+    if write_indices is not None:
+        window = convert.as_indices(op, "write_indices", write_indices, others={"update": new})
     axis = normalise_cache_axis(op, axis, past.ndim)
     check_shapes(op, past.shape, new.shape, axis, None if window is None else window.shape)
     positions = positions_of(op, window, past.shape[0], past.shape[axis], new.shape[axis], mode)

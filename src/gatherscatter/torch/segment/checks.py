@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
@@ -79,9 +80,9 @@ def normalise_dim(op: str, dim: Any, src: Tensor) -> int:
 def check_size(op: str, size: Any) -> int:
     """Return ``dim_size`` as an integer of at least 0. The value can be unknown while a program is compiled."""
     if not isinstance(size, (int, torch.SymInt)):
-        try:
+        with suppress(TypeError):
             size = operator.index(size)
-        except TypeError:
+        if not isinstance(size, int):
             integer_fault(op, "dim_size", size)
     if not torch.compiler.is_compiling() and size < 0:
         raise OpValueError(f"{op}: dim_size must be at least 0, not {size}", op=op, input="dim_size")
