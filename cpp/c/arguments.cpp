@@ -1,7 +1,9 @@
 #include "arguments.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <string_view>
 
 namespace gs {
 namespace {
@@ -9,7 +11,7 @@ namespace {
 constexpr const char* kernel_choices[] = {"gather",           "gather_elements", "gather_nd",    "scatter_update",
                                           "scatter_elements", "scatter_nd",      "gather_reduce"};
 static_assert(std::size(kernel_choices) == GATHERSCATTER_GATHER_REDUCE + 1);
-static_assert(std::equal(kernel_names, kernel_names + kernel_count, kernel_choices));
+static_assert(std::equal(kernel_names, kernel_names + kernel_count, kernel_choices, std::equal_to<std::string_view>()));
 
 // Converts an enumerator of the interface to one of the core, which has the same number. Returns null, or an error if
 // there is no such enumerator.

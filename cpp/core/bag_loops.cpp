@@ -180,7 +180,8 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
 template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t n>
 ReduceColumns version_of_loop() {
     constexpr bool avx512 = set == InstructionSet::avx512 && n * int64_t{sizeof(SumType<T, A, Op>)} > 32;
-    constexpr int64_t converts = !can_convert_in_loops || set == InstructionSet::baseline ? 0 : avx512 ? 16 : 8;
+    constexpr InstructionSet used = avx512 ? set : std::min(set, InstructionSet::avx2);
+    constexpr int64_t converts = conversions_at_once(used);
     using Loop = Versions<reduce_columns<T, A, Op, weighted, converts, n>>;
 #ifdef GS_VERSIONS
     if constexpr (avx512) return Loop::avx512;
@@ -200,14 +201,14 @@ BagLoops make_loops() {
     return loops;
 }
 
-// Sums fill eight registers. AVX-512 has twice as many registers, so they fill sixteen.
+// Sums fill half of the registers: eight with AVX2, sixteen with AVX-512 and NEON.
 template <class T, class A, class Op, bool weighted>
 BagLoops loops_of() {
     using S = SumType<T, A, Op>;
     // Compilers do not vectorize sums that have two parts.
     constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
     // Compilers fuse products of complex numbers despite the options (see float_version).
-    constexpr bool has_avx512_loops = !Complex<S>;
+    [[maybe_unused]] constexpr bool has_avx512_loops = !Complex<S>;
 #ifdef GS_VERSIONS
     if constexpr (in_vectors && has_avx512_loops)
         if (instruction_set == InstructionSet::avx512)
@@ -215,7 +216,12 @@ BagLoops loops_of() {
     if constexpr (in_vectors)
         if (instruction_set >= InstructionSet::avx2) return make_loops<T, A, Op, weighted, InstructionSet::avx2, 256>();
 #endif
-    return make_loops<T, A, Op, weighted, InstructionSet::baseline, in_vectors ? 128 : 64>();
+#ifdef GS_NEON
+    constexpr int64_t vector_bytes = 256;
+#else
+    constexpr int64_t vector_bytes = 128;
+#endif
+    return make_loops<T, A, Op, weighted, InstructionSet::baseline, in_vectors ? vector_bytes : 64>();
 }
 
 // Integers wrap, so the bits of their sums and products do not depend on the sign.

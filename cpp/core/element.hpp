@@ -28,6 +28,10 @@ class float16 {
     bool is_nan() const { return (bits_ & 0x7fff) > 0x7c00; }
 
   private:
+#if defined(__aarch64__) && defined(__GNUC__)  // all these processors have instructions for it
+    static uint16_t round(float value) { return std::bit_cast<uint16_t>(static_cast<__fp16>(value)); }
+    static float widen(uint16_t half) { return static_cast<float>(std::bit_cast<__fp16>(half)); }
+#else
     static uint16_t round(float value) {
         const uint32_t bits = std::bit_cast<uint32_t>(value);
         const uint32_t sign = (bits >> 16) & 0x8000u;
@@ -53,6 +57,7 @@ class float16 {
         }
         return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
     }
+#endif
 
     uint16_t bits_;
 };

@@ -29,8 +29,8 @@ bool has_f16c() { return false; }
 
 namespace {
 
-#ifdef GS_F16C
-
+// These convert the first elements, as many as the processor can convert in vectors, and return their number.
+#if defined(GS_F16C)
 GS_F16C int64_t widen_eights(const float16* from, float* to, int64_t n) {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8)
@@ -45,9 +45,26 @@ GS_F16C int64_t narrow_eights(const float* from, float16* to, int64_t n) {
                          _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
     return i;
 }
+
+int64_t widen_vectors(const float16* from, float* to, int64_t n) { return has_f16c() ? widen_eights(from, to, n) : 0; }
+int64_t narrow_vectors(const float* from, float16* to, int64_t n) {
+    return has_f16c() ? narrow_eights(from, to, n) : 0;
+}
+#elif defined(GS_NEON)
+int64_t widen_vectors(const float16* from, float* to, int64_t n) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) widen_in_loop<4>(from + i, to + i);
+    return i;
+}
+
+int64_t narrow_vectors(const float* from, float16* to, int64_t n) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) narrow_in_loop<4>(from + i, to + i);
+    return i;
+}
 #else
-int64_t widen_eights(const float16*, float*, int64_t) { return 0; }
-int64_t narrow_eights(const float*, float16*, int64_t) { return 0; }
+int64_t widen_vectors(const float16*, float*, int64_t) { return 0; }
+int64_t narrow_vectors(const float*, float16*, int64_t) { return 0; }
 #endif
 
 GS_LOOP void widen_bfloat16(const bfloat16* from, float* to, int64_t n) {
@@ -61,11 +78,11 @@ GS_LOOP void narrow_bfloat16(const float* from, bfloat16* to, int64_t n) {
 }  // namespace
 
 void widen(const float16* from, float* to, int64_t n) {
-    for (int64_t i = has_f16c() ? widen_eights(from, to, n) : 0; i < n; ++i) to[i] = float(from[i]);
+    for (int64_t i = widen_vectors(from, to, n); i < n; ++i) to[i] = float(from[i]);
 }
 
 void narrow(const float* from, float16* to, int64_t n) {
-    for (int64_t i = has_f16c() ? narrow_eights(from, to, n) : 0; i < n; ++i) to[i] = float16(from[i]);
+    for (int64_t i = narrow_vectors(from, to, n); i < n; ++i) to[i] = float16(from[i]);
 }
 
 void widen(const bfloat16* from, float* to, int64_t n) { version<widen_bfloat16>()(from, to, n); }

@@ -19,13 +19,23 @@ void widen(const bfloat16* from, float* to, int64_t n);
 void narrow(const float* from, float16* to, int64_t n);
 void narrow(const float* from, bfloat16* to, int64_t n);
 
-// The same conversions inside loops that have versions. n is a constant: 16 for AVX-512; 8, 4, 2 or 1 for AVX-512 and
-// AVX2. Only GCC lets code use the processor's conversions in this place. Pass vectors to lambdas by reference: in
+// The number of elements that widen_in_loop and narrow_in_loop convert at a time. 0: there are no such instructions.
+constexpr int64_t conversions_at_once([[maybe_unused]] InstructionSet set) {
+#if defined(GS_NEON)
+    return 4;
+#elif defined(GS_VERSIONS) && !defined(__clang__)
+    constexpr int64_t numbers[] = {0, 8, 16};
+    return numbers[static_cast<size_t>(set)];
+#else
+    return 0;
+#endif
+}
+
+// The same conversions inside loops that have versions. n is a constant: a power of two, at most conversions_at_once().
+// On x86-64, only GCC lets code use the processor's conversions in this place. Pass vectors to lambdas by reference: in
 // builds without optimization, lambdas are compiled for the baseline, where wide vectors have another calling
 // convention.
 #if defined(GS_VERSIONS) && !defined(__clang__)
-inline constexpr bool can_convert_in_loops = true;
-
 template <class T, int64_t n>
 using Vector [[gnu::vector_size(n * sizeof(T))]] = T;
 
@@ -54,15 +64,30 @@ GS_LOOP void narrow_in_loop(const float* from, float16* to) {
     else
         copy(__builtin_ia32_vcvtps2ph(floats, _MM_FROUND_TO_NEAREST_INT));
 }
+#elif defined(GS_NEON)
+template <int64_t n>
+GS_LOOP void widen_in_loop(const float16* from, float* to) {
+    float16x4_t halves{};
+    std::memcpy(&halves, from, n * 2);
+    const float32x4_t floats = vcvt_f32_f16(halves);
+    std::memcpy(to, &floats, n * 4);
+}
+
+template <int64_t n>
+GS_LOOP void narrow_in_loop(const float* from, float16* to) {
+    float32x4_t floats{};
+    std::memcpy(&floats, from, n * 4);
+    const float16x4_t halves = vcvt_f16_f32(floats);
+    std::memcpy(static_cast<void*>(to), &halves, n * 2);
+}
 #else
-inline constexpr bool can_convert_in_loops = false;
 template <int64_t n>
 void widen_in_loop(const float16*, float*) {}
 template <int64_t n>
 void narrow_in_loop(const float*, float16*) {}
 #endif
 
-// out[rows[i]] = Op(out[rows[i]], updates[i]). Uses the conversions of the processor if it has any.
+// out[rows[i]] = Op(out[rows[i]], updates[i]), if has_f16c(). On AArch64, float16 itself uses the processor's conversions.
 bool has_f16c();
 #ifdef GS_F16C
 template <class Op>

@@ -1,8 +1,17 @@
-"""The C interface through ctypes, as a host program calls it."""
+"""The C interface through ctypes, as a host program calls it.
+
+GATHERSCATTER_C_HOST is a command that runs c_interface_host.c with another library, such as that for Windows under
+Wine. `call` then sends its calls there. Tests that need the library in this process are skipped.
+"""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
+import shlex
+import struct
+import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_void_p, sizeof
@@ -10,6 +19,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gatherscatter.native_library import library_path
 
@@ -57,8 +67,13 @@ class Threads(Structure):
     _fields_ = [("struct_size", c_size_t), ("count", c_int32), ("parallel_for", PARALLEL_FOR), ("context", c_void_p)]
 
 
+HOST = os.environ.get("GATHERSCATTER_C_HOST")
+
+
 @cache
 def load() -> Any:
+    if HOST:
+        pytest.skip("needs the library in this process")
     library = ctypes.CDLL(str(library_path()))
     functions: dict[str, tuple[Any, list[Any]]] = {
         "c_version": (c_uint32, []),
@@ -84,10 +99,10 @@ def check(status: int | None) -> None:
         assert library.gatherscatter_status_code(None) == 0
         assert library.gatherscatter_status_message(None) == b""
         return
-    error = ERRORS[library.gatherscatter_status_code(status)]
+    code = library.gatherscatter_status_code(status)
     message = library.gatherscatter_status_message(status).decode()
     library.gatherscatter_status_release(status)
-    raise error(message)
+    raise ERRORS[code](message)
 
 
 def describe(array: np.ndarray | None) -> Tensor:
@@ -99,9 +114,13 @@ def describe(array: np.ndarray | None) -> Tensor:
 
 
 def make_operation(kernel: str | int, **options: Any) -> Operation:
-    operation = Operation()
     number = KERNELS.index(kernel) if isinstance(kernel, str) else kernel
-    load().gatherscatter_operation_init(byref(operation), sizeof(operation), number)
+    if HOST:
+        reduction = ENUMS["reduction"].index("add" if kernel == "gather_reduce" else "none")
+        operation = Operation(sizeof(Operation), number, None, 0, 0, 0, 1, reduction, 1, 0, -1)
+    else:
+        operation = Operation()
+        load().gatherscatter_operation_init(byref(operation), sizeof(operation), number)
     for name, value in options.items():
         if isinstance(value, str) and name in ENUMS:
             value = ENUMS[name].index(MODES.get(value, value))
@@ -132,7 +151,8 @@ class Plan:
         return result
 
     def __del__(self) -> None:
-        load().gatherscatter_plan_release(self.address)
+        if not HOST:
+            load().gatherscatter_plan_release(self.address)
 
 
 def call(
@@ -143,6 +163,8 @@ def call(
     **options: Any,
 ) -> np.ndarray:
     """Run one call of a kernel on contiguous arrays."""
+    if HOST and threads is None:
+        return call_host(make_operation(kernel, **options), arrays, out)
     return Plan(kernel, *arrays, **options).run(*arrays, out=out, threads=threads)
 
 
@@ -161,3 +183,45 @@ def host_threads(
         list(pool.map(lambda i: task(argument, i), order(n)))
 
     return Threads(ctypes.sizeof(Threads), count, PARALLEL_FOR(parallel_for), None)
+
+
+@cache
+def host() -> subprocess.Popen[bytes]:
+    assert HOST
+    process = subprocess.Popen(shlex.split(HOST), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(process.communicate)  # the end of its input ends the process
+    return process
+
+
+def call_host(operation: Operation, arrays: Sequence[np.ndarray | None], out: np.ndarray | None) -> np.ndarray:
+    """Run a call in the other process. It runs with several kinds of threads there."""
+    assert arrays[0] is not None
+    sent, received = host().stdin, host().stdout
+    assert sent
+    assert received
+
+    def send(*values: int | bytes) -> None:
+        for value in values:
+            sent.write(struct.pack("<q", value if isinstance(value, int) else len(value)))
+            if isinstance(value, bytes):
+                sent.write(value)
+
+    def number() -> int:
+        return int(struct.unpack("<q", received.read(8))[0])
+
+    name, operation.name = operation.name, None
+    send(out is not None, arrays[0].itemsize, bytes(operation), name or b"", len(arrays))
+    for array in arrays:
+        tensor = describe(array)
+        send(tensor.type, tensor.rank, tensor.item_size)
+        if array is not None:
+            send(*array.shape, array.tobytes())
+    sent.flush()
+    code, message = number(), received.read(number()).decode()
+    shape = [number() for _ in range(number())]
+    content = received.read(number())
+    if out is not None and content:
+        out[...] = np.frombuffer(content, out.dtype).reshape(out.shape)
+    if code:
+        raise ERRORS[code](message)
+    return np.frombuffer(content, arrays[0].dtype).reshape(shape).copy() if out is None else out
