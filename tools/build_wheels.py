@@ -72,7 +72,9 @@ def repair(wheel: Path, output: Path) -> Path:
 
 def run_example(wheel: Path, environment: Path) -> None:
     """Install the wheel in a new environment, and run the example that the README begins with."""
-    line = re.search(r"^python3 -m venv .*&& \S+/(gatherscatter run .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    line = re.search(
+        r"^python3 -m venv .*&& \S+/(gatherscatter run .*)$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
     assert line, "the README has the example"
     run(sys.executable, "-m", "pip", "install", "--quiet", "--target", environment, f"{wheel}[onnx]")
     program, *arguments = shlex.split(line[1])

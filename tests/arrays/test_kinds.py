@@ -10,6 +10,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.errors import OpIndexError, OpTypeError
+from tests.support.byte_order import swapped
 
 torch: Any = pytest.importorskip("torch")
 jax: Any = pytest.importorskip("jax")
@@ -132,7 +133,7 @@ def test_dlpack() -> None:
     with pytest.raises(OpTypeError, match="data is not in the memory of the CPU"):
         gs.gather(Holder(np.arange(4.0), device=2), [3])
     with pytest.raises(OpTypeError, match="can't be taken by DLPack"):
-        gs.gather(Holder(np.arange(4.0).astype(">f8")), [3])
+        gs.gather(Holder(np.arange(4.0).astype(swapped("f8"))), [3])
 
 
 ROWS, NUMPY_ROWS = torch.tensor([0]), np.array([0])

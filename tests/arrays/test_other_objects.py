@@ -371,7 +371,7 @@ class OnGpu:
 
     __cuda_array_interface__: ClassVar[dict[str, Any]] = {
         "shape": (2,),
-        "typestr": "<i8",
+        "typestr": np.dtype(np.int64).str,
         "data": (0, True),
         "version": 3,
     }

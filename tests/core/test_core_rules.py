@@ -186,7 +186,8 @@ def test_a_bad_index_anywhere_among_many_is_found(function: str, threads: int) -
 def every(dtype: Any) -> np.ndarray:
     """Return all finite numbers of a 16-bit type."""
     numbers = np.arange(2**16, dtype=np.uint16).view(dtype)
-    return numbers[np.isfinite(numbers.astype(np.float32))]
+    with np.errstate(invalid="ignore"):  # some processors report signalling NaNs
+        return numbers[np.isfinite(numbers.astype(np.float32))]
 
 
 @each_half
@@ -566,6 +567,12 @@ options += [{"reduction": "add", "accumulate": how} for how in ("wide", "exact")
 gs.scatter_update(data[:9], rows, updates, **options[0])
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (20 << 20),) * 2)
+try:
+    np.ones(6_000_000)
+except MemoryError:
+    pass
+else:
+    raise SystemExit(77)
 for each in options:
     try:
         gs.scatter_update(data, rows, updates, out=out, **each)
@@ -581,4 +588,6 @@ def test_out_is_not_written_to_before_there_is_memory_for_sums() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True, timeout=120, check=False
     )
+    if done.returncode == 77:
+        pytest.skip("this system does not limit memory; emulators do not")
     assert done.returncode == 0, done.stderr

@@ -48,7 +48,8 @@ def check(data: np.ndarray, rows: np.ndarray, updates: np.ndarray, reduction: st
 
 
 def values(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    return np.random.default_rng(len(shape)).normal(1, 0.5, shape).astype(dtype)
+    numbers = np.random.default_rng(len(shape)).normal(1, 0.5, shape)
+    return (np.abs(numbers) if np.dtype(dtype).kind == "u" else numbers).astype(dtype)
 
 
 @pytest.mark.parametrize("reduction", ["none", "add", "max", "mean"])

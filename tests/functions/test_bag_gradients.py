@@ -13,6 +13,7 @@ import pytest
 from gatherscatter import _core
 from gatherscatter.errors import OpError, OpIndexError, OpValueError
 from gatherscatter.functions.bag_gradients import dot_rows, sum_matches
+from tests.support.byte_order import swapped
 
 FLOATS = {name: np.dtype(getattr(ml_dtypes, name, None) or name) for name in (
     "float16", "bfloat16", "float32", "float64")}  # fmt: skip
@@ -64,7 +65,7 @@ def test_a_sum_of_matches_is_that_of_a_loop(name: str, shape: tuple[int, ...]) -
     assert counts.any() == (counts.size > 0)
 
 
-@pytest.mark.parametrize("layout", [np.asfortranarray, lambda a: a[::-1], lambda a: a.astype(">f4")])
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda a: a[::-1], lambda a: a.astype(swapped("f4"))])
 def test_every_layout(layout: Callable[[np.ndarray], np.ndarray]) -> None:
     keys, targets = draw((7, 3), FLOATS["float32"], 0), draw((9, 3), FLOATS["float32"], 1)
     members = pairs(7, 9)

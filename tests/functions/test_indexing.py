@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import gatherscatter as gs
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
 from gatherscatter.functions import at
+from tests.support.byte_order import swapped
 
 UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -80,7 +81,7 @@ def any_keys(draw: Callable[..., Any], shape: tuple[int, ...]) -> tuple[Any, ...
     numbers = st.integers(-5, 5) | st.sampled_from([2**31, 2**63, -(2**64), 2**80])
     box = st.lists(st.integers(0, 3), max_size=2).map(tuple)
     scalars = st.sampled_from([1.0, np.float32(0), 1j, "a", b"a", True, np.False_, np.datetime64("2020"), object(), {}])
-    kinds = (np.int8, np.int64, np.uint8, np.uint64, ">i4", bool, np.float64, object, "U1", "M8[s]")
+    kinds = (np.int8, np.int64, np.uint8, np.uint64, swapped("i4"), bool, np.float64, object, "U1", "M8[s]")
 
     @st.composite
     def array(draw: Callable[..., Any]) -> np.ndarray:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import gatherscatter as gs
 from gatherscatter import _core
+from tests.support.byte_order import swapped
 
 SLACK = 64 * 1024  # headers of arrays, tuples and the like
 
@@ -214,12 +215,12 @@ EXACT: dict[str, tuple[list[Any], dict[str, Any], int]] = {
         [TABLE, ROWS.astype("i4")], {"segment_ids": IDS, "weights": TABLE}, 16 * N + BYTES_OF_STARTS + SORT
     ),
     "data with gaps": ([np.repeat(TABLE, 2)[::2], ROWS], {"offsets": STARTS}, 4 * N + BYTES_OF_STARTS),
-    "swapped bytes": ([TABLE.astype(">f4"), ROWS], {"offsets": STARTS}, 4 * N + BYTES_OF_STARTS),
+    "swapped bytes": ([TABLE.astype(swapped("f4")), ROWS], {"offsets": STARTS}, 4 * N + BYTES_OF_STARTS),
     "weights with gaps": (
         [TABLE, ROWS], {"offsets": STARTS, "weights": np.repeat(TABLE, 2)[::2]}, 4 * N + BYTES_OF_STARTS
     ),
     "all swapped": (
-        [TABLE.astype(">f4"), ROWS], {"segment_ids": IDS, "weights": TABLE.astype(">f4")},
+        [TABLE.astype(swapped("f4")), ROWS], {"segment_ids": IDS, "weights": TABLE.astype(swapped("f4"))},
         24 * N + BYTES_OF_STARTS + SORT,
     ),
     "many bags": ([np.ones(3, np.int8), np.zeros((2_000_000, 1), int)], {}, 8 * 2_000_001),
@@ -324,8 +325,8 @@ def test_an_out_with_gaps() -> None:
 
 @given(
     st.lists(st.integers(0, 60), min_size=0, max_size=4),
-    st.sampled_from(["f4", ">f8", "i2", "U3", "U17", "S5", "O", "V100", "c16", "T"]),
-    st.sampled_from([None, "U9", ">i4", "O", "U33"]),
+    st.sampled_from(["f4", swapped("f8"), "i2", "U3", "U17", "S5", "O", "V100", "c16", "T"]),
+    st.sampled_from([None, "U9", swapped("i4"), "O", "U33"]),
     st.integers(0, 2),
 )
 def test_copies_in_pieces_are_those_of_numpy(shape: list[int], dtype: str, to: str | None, layout: int) -> None:
@@ -334,7 +335,8 @@ def test_copies_in_pieces_are_those_of_numpy(shape: list[int], dtype: str, to: s
     numbers = np.arange(int(np.prod(shape))).reshape(shape) % 900
     source = np.zeros(shape, dtype) if dtype == "V100" else np.asarray(numbers).astype(np.dtype(dtype))
     source = source.T if layout == 1 else source[..., ::-1] if layout == 2 and shape else source
-    target = source.dtype if to is None or dtype in ("V100", "c16") or (to == ">i4" and dtype == "O") else np.dtype(to)
+    keeps = to is None or dtype in ("V100", "c16") or (to == swapped("i4") and dtype == "O")
+    target = source.dtype if keeps else np.dtype(to)
     made = _core.copied(source, target)
     expected = source.astype(target)
     assert made.flags.c_contiguous

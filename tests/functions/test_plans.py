@@ -11,6 +11,7 @@ import pytest
 import gatherscatter as gs
 from gatherscatter.functions.plan import BagRows, Lanes, Rows, movement
 from gatherscatter.specs.table import slots_shape
+from tests.support.byte_order import swapped
 
 ROWS = [
     # kernel, data, indices, axis, batch_dims -> batch, outer, count, width, dims, slots
@@ -95,7 +96,7 @@ def test_faults(kernel: str, data: tuple, indices: tuple, options: dict, fault: 
     [
         ("gather_elements", (np.zeros((3, 4)), np.zeros((0, 4), int)), {"axis": 1}),
         ("scatter_elements", (np.zeros((3, 4)), np.zeros((0, 4), int), np.zeros((0, 4))), {"axis": 1}),
-        ("scatter_nd", (np.zeros(8, ">f4"), [[1]], np.ones(1, ">f4")), {"reduction": "add"}),
+        ("scatter_nd", (np.zeros(8, swapped("f4")), [[1]], np.ones(1, swapped("f4"))), {"reduction": "add"}),
         ("scatter_nd", (np.zeros((8, 2))[:, 0], [[1]], [1.0]), {"out": np.empty(8)}),
         ("gather", (["a", "b"], [1]), {}),
         ("gather_nd", (np.zeros(3), np.zeros((0, 1), int)), {"num_threads": 3}),

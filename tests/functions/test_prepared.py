@@ -12,6 +12,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.errors import OpIndexError, OpTypeError, OpValueError
+from tests.support.byte_order import swapped
 
 RNG = np.random.default_rng(0)
 REDUCTIONS = ["none", "add", "sub", "mul", "min", "max", "mean"]
@@ -223,8 +224,8 @@ def test_groups_take_updates_of_any_layout_but_no_other_shape() -> None:
     edges = gs.prepare(ROWS, 30)
     updates = np.arange(96.0).reshape(3, 32)
     assert edges.sum(updates.T).tolist() == edges.sum(updates.T.copy()).tolist()
-    swapped = updates.T.astype(">f8")
-    assert edges.scatter(np.zeros((30, 3), ">f8"), swapped, reduction="add").tolist() == edges.sum(updates.T).tolist()
+    others, data = updates.T.astype(swapped("f8")), np.zeros((30, 3), swapped("f8"))
+    assert edges.scatter(data, others, reduction="add").tolist() == edges.sum(updates.T).tolist()
     with pytest.raises(OpValueError, match="updates"):
         edges.scatter(np.zeros((30, 3)), updates.T[:, :2], reduction="add")
 

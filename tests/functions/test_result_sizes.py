@@ -12,6 +12,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter import errors
+from tests.support.byte_order import swapped
 
 FAR = 10**12
 DATA, IDS = np.ones((4, 2)), np.array([0, 3, FAR, 1])
@@ -24,7 +25,7 @@ BY_A_VALUE: dict[str, tuple[Callable[[], Any], str]] = {
         "segment_ids[2] = 1000000000000",
     ),
     "gather_reduce of swapped bytes": (
-        lambda: gs.gather_reduce(DATA.astype(">f8"), segment_ids=IDS.astype(">i8")),
+        lambda: gs.gather_reduce(DATA.astype(swapped("f8")), segment_ids=IDS.astype(swapped("i8"))),
         "segment_ids[2] = 1000000000000",
     ),
     "more than 64 bits count": (

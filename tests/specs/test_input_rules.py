@@ -11,9 +11,13 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.errors import OpTypeError, OpValueError
+from tests.support.byte_order import swapped
 
 F8 = np.dtype(ml_dtypes.float8_e4m3fn)
 POINT = np.zeros(2, [("a", "i4"), ("b", "f4")])
+
+
+OTHER = swapped("f4")
 
 
 class Own(np.ndarray):
@@ -34,7 +38,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: set_first(POINT, np.zeros(1, [("x", "i4"), ("y", "f4")])), OpTypeError, "can't be stored in data"),
     (lambda: set_first(np.zeros(2, "S3"), np.array([1], object)), OpTypeError, "can't be stored in data"),
     (lambda: set_first(np.zeros(2, "m8[s]"), np.array([3], "m8[Y]")), OpTypeError, "can't be stored in data"),
-    (lambda: set_first(np.zeros(2, ">f4"), np.zeros(1, ">f4"), out=np.zeros(3, ">f4")), OpValueError,
+    (lambda: set_first(np.zeros(2, OTHER), np.zeros(1, OTHER), out=np.zeros(3, OTHER)), OpValueError,
      r"out has shape \(3,\)"),
     (lambda: gs.gather(np.array(["a", "b"]), [0], out=np.zeros((2, 1), "U1")), OpValueError, r"out has shape \(2, 1\)"),
     (lambda: spec("openvino.ScatterElementsUpdate-3", np.zeros((2, 3)), np.zeros((3, 1), int), np.zeros((3, 1)), -2),
