@@ -82,6 +82,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.native
 @on_posix
 @pytest.mark.parametrize("reduction", ["none", "add"])
 def test_data_that_changes_its_type_during_a_call(reduction: str) -> None:

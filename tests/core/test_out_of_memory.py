@@ -50,6 +50,7 @@ assert wide[:6].tolist() == [2, 2, 2, 2, 2, 1]
 """
 
 
+@pytest.mark.native
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are Linux's here")
 def test_a_process_with_little_memory() -> None:
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=120, check=False)

@@ -135,6 +135,7 @@ def _sum_in_child(_: int) -> float:
     return float(gs.gather(np.ones(1_000_000), np.arange(1_000_000)).sum())
 
 
+@pytest.mark.native
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_children_of_fork_can_use_threads() -> None:
@@ -145,6 +146,7 @@ def test_children_of_fork_can_use_threads() -> None:
             assert pool.map_async(_sum_in_child, range(8)).get(timeout=60) == [1_000_000.0] * 8
 
 
+@pytest.mark.native
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_workers_of_a_data_loader() -> None:
     """Run a parallel call in the parent and then calls in eight forked workers, a hundred times."""

@@ -325,6 +325,7 @@ def test_common_keys_take_the_short_way(method: str, monkeypatch: pytest.MonkeyP
             np.testing.assert_array_equal(gs.at(data)[key].add(values), expected)
 
 
+@pytest.mark.native
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
     data, places, values = np.zeros(9), np.zeros(1000, np.int64), np.ones(1000)
