@@ -49,6 +49,8 @@ page. `--html` writes a page with plots, and `--against COMMIT` compares with an
 - **Names.** *gatherscatter-1* is gatherscatter on one thread. *two-steps* is a gather and a scatter of gatherscatter,
   which `gather_reduce` does in one pass. It counts as a peer.
 - Times are medians.
+- All times are of x86-64. On ARM and s390x, only emulators have run gatherscatter, so no time was measured there (see
+  [Platforms](installing.md#platforms)).
 """
 
 

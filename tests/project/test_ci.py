@@ -82,6 +82,14 @@ def test_the_quick_tests_exist() -> None:
     assert quick <= set(FILES)
 
 
+def test_platforms_of_the_table_are_steps() -> None:
+    ports = (ROOT / ".ci" / "ports").read_text(encoding="utf-8")
+    steps = set(re.search(r"^steps=\((.*)\)$", ports, re.MULTILINE)[1].split())  # type: ignore[index]
+    table = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`\.ci/ports ([\w.-]+)` \|$", table, re.MULTILINE)) == steps
+    assert set(re.findall(r"^step_([\w.-]+)\(\)", ports, re.MULTILINE)) == steps
+
+
 def test_names_of_files_are_unique() -> None:
     assert [name for name, count in Counter(file.rpartition("/")[2] for file in FILES).items() if count > 1] == []
 
