@@ -298,6 +298,7 @@ def _():
 GROUPS = ("copy", "kernel", "prepare", "errors", "text")
 
 
+@pytest.mark.native
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("group", GROUPS)
 def test_ctrl_c_is_soon(group: str) -> None:

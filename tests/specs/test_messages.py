@@ -352,7 +352,7 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (
         lambda: gs.scatter_nd(np.array(["a"]), [[0]], np.array([b"b"])),
         TypeError,
-        "scatter_nd: updates of type |S1 can't be stored in data of type <U1; convert one of them",
+        f"scatter_nd: updates of type |S1 can't be stored in data of type {np.dtype('U1')}; convert one of them",
     ),
     (
         lambda: gs.gather_tree(np.ones((2, 1, 2)), np.full((2, 1, 2), np.nan), [2], 9),

@@ -207,7 +207,9 @@ def call_host(operation: Operation, arrays: Sequence[np.ndarray | None], out: np
                 sent.write(value)
 
     def number() -> int:
-        return int(struct.unpack("<q", received.read(8))[0])
+        content = received.read(8)
+        assert len(content) == 8, "the host has ended"
+        return int(struct.unpack("<q", content)[0])
 
     name, operation.name = operation.name, None
     send(out is not None, arrays[0].itemsize, bytes(operation), name or b"", len(arrays))

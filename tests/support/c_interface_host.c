@@ -106,13 +106,14 @@ static int read_call(call* c) {
     char* const name = read_block(&size);
     c->operation.name = size > 0 ? name : NULL;
     c->count = read_number();
-    if (c->count > MAX_INPUTS) fail("too many inputs");
+    if (c->count < 0 || c->count > MAX_INPUTS) fail("too many inputs");
     for (int64_t i = 0; i < c->count; ++i) {
         gatherscatter_tensor* const tensor = &c->tensors[i];
         tensor->type = (int32_t)read_number();
         tensor->rank = (int32_t)read_number();
         tensor->item_size = read_number();
         tensor->shape = c->shapes[i];
+        if (tensor->rank > MAX_RANK) fail("too many dimensions");
         for (int32_t d = 0; d < tensor->rank; ++d) c->shapes[i][d] = read_number();
         if (tensor->rank >= 0) c->inputs[i] = read_block(&c->sizes[i]);
     }
@@ -133,6 +134,7 @@ static outcome run(const call* c, const gatherscatter_threads* threads) {
     if (!done.result) fail("out of memory");
     if (c->in_place) {
         const int place = c->operation.kernel == GATHERSCATTER_GATHER_REDUCE ? 5 : 0; /* init, or data */
+        if (c->sizes[place] != done.size) fail("the result has another size than the input in its place");
         memcpy(done.result, inputs[place], (size_t)done.size);
         inputs[place] = done.result;
     }
