@@ -87,8 +87,9 @@ template <int64_t n>
 void narrow_in_loop(const float*, float16*) {}
 #endif
 
-// out[rows[i]] = Op(out[rows[i]], updates[i]), if has_f16c(). On AArch64, float16 itself uses the processor's conversions.
+// Whether the processor has the conversions of x86-64. On AArch64, the type float16 itself uses the processor's.
 bool has_f16c();
+// out[rows[i]] = Op(out[rows[i]], updates[i]). Call this only if has_f16c().
 #ifdef GS_F16C
 template <class Op>
 GS_F16C void combine_float16(float16* out, const float16* updates, const int64_t* rows, int64_t n);
