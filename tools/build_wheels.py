@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--define", action="append", default=[], metavar="NAME=VALUE", help="variable of CMake")
     options = parser.parse_args()
     output = options.output.resolve()
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # programs of packages
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         built = build(Path(folder), options.zig, options.define)
