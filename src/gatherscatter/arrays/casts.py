@@ -213,8 +213,16 @@ def _rounds_down_from(dtype: DType) -> float:
 
 def _convert_times(array: np.ndarray, dtype: DType) -> Converted:
     """Convert dates and durations, and back to find those that were truncated or overflowed."""
-    result = array.astype(dtype)
-    back = result.astype(array.dtype)
+    try:
+        result = array.astype(dtype)
+        back = result.astype(array.dtype)
+    except OverflowError:  # since NumPy 2.5; older versions wrap
+        if array.ndim == 0:
+            return np.zeros((), dtype), np.array(True)
+        result, lost = np.zeros(array.shape, dtype), np.zeros(array.shape, bool)
+        for place in np.ndindex(array.shape):
+            result[place], lost[place] = _convert_times(array[(*place, ...)], dtype)
+        return result, lost
     if np.datetime_data(array.dtype)[0] == "generic":  # numbers without a unit get that of the target
         return result, None
     return result, back.view(np.int64) != array.view(np.int64)
