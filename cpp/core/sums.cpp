@@ -3,36 +3,29 @@
 namespace gs {
 namespace {
 
-// Rounding to odd in a type with at least two more bits, and then to nearest, gives the same result as rounding once
-// (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008). `beyond`: the true magnitude is greater
-// than that of `rounded`.
-template <class F, class Bits>
-F to_odd(F rounded, bool beyond) {
-    const Bits bits = std::bit_cast<Bits>(rounded);
-    return bits & 1 ? rounded : std::bit_cast<F>(static_cast<Bits>(beyond ? bits + 1 : bits - 1));
+// `beyond`: the true magnitude is greater than that of `rounded`.
+double to_odd(double rounded, bool beyond) {
+    const uint64_t bits = std::bit_cast<uint64_t>(rounded);
+    return bits & 1 ? rounded : std::bit_cast<double>(beyond ? bits + 1 : bits - 1);
 }
 
 // Returns sum / n, rounded to odd.
 double quotient(double sum, int64_t n) {
     const double divisor = static_cast<double>(n), nearest = sum / divisor;
     const double rest = std::fma(-nearest, divisor, sum);
-    return rest == 0 || rest != rest ? nearest : to_odd<double, uint64_t>(nearest, (rest > 0) == (sum > 0));
+    return rest == 0 || rest != rest ? nearest : to_odd(nearest, (rest > 0) == (sum > 0));
 }
 
 double known_value(Exact sum, int64_t n) { return n > 0 ? quotient(sum.sum, n) : sum.sum; }
 
-template <class T>
-T to_half(double value) {
-    const float nearest = static_cast<float>(value);
-    const double back = nearest;
-    if (back == value || value != value || std::abs(back) > std::numeric_limits<float>::max()) return T(nearest);
-    return T(to_odd<float, uint32_t>(nearest, std::abs(value) > std::abs(back)));
-}
-
 }  // namespace
 
-float16 round_to(std::type_identity<float16>, Exact sum, int64_t n) { return to_half<float16>(known_value(sum, n)); }
-bfloat16 round_to(std::type_identity<bfloat16>, Exact sum, int64_t n) { return to_half<bfloat16>(known_value(sum, n)); }
+float16 round_to(std::type_identity<float16>, Exact sum, int64_t n) {
+    return float16(round_to_odd(known_value(sum, n)));
+}
+bfloat16 round_to(std::type_identity<bfloat16>, Exact sum, int64_t n) {
+    return bfloat16(round_to_odd(known_value(sum, n)));
+}
 float round_to(std::type_identity<float>, Exact sum, int64_t n) { return static_cast<float>(known_value(sum, n)); }
 
 double round_to(std::type_identity<double>, ExactPair sum, int64_t n) {

@@ -20,6 +20,17 @@ inline TwoSum two_sum(double a, double b) {
     return {sum, (a - (sum - part)) + (b - part)};
 }
 
+// Returns a number as a float that is rounded to odd. If the float is then rounded to a half, the result is the same as
+// that of rounding once, because float has at least two more bits (Boldo and Melquiond, Emulation of FMA and correctly
+// rounded sums, 2008). There are no branches, so that compilers can vectorize it.
+inline float round_to_odd(double value) {
+    const float nearest = static_cast<float>(value);
+    const double magnitude = std::abs(value), rounded = std::abs(static_cast<double>(nearest));
+    const uint32_t bits = std::bit_cast<uint32_t>(nearest), next = magnitude > rounded ? bits + 1 : bits - 1;
+    const bool moves = rounded != magnitude && rounded <= double{std::numeric_limits<float>::max()} && !(bits & 1);
+    return std::bit_cast<float>(moves ? next : bits);
+}
+
 // Returns high + low, rounded. `low` may be NaN where `high` is infinite.
 inline double value_of(double high, double low) { return low != 0 && low == low ? high + low : high; }
 

@@ -97,8 +97,9 @@ int find_name(PyObject* value, const char* const (&names)[n]) {
 // the layers above.
 using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssize_t n);
 Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, find_bags_call,
-    sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, tensor_array_call, set_tensor_types_call,
-    apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call, find_bad_indices_call, find_index_hint_call;
+    sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, cast_call, tensor_array_call,
+    set_tensor_types_call, apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call, find_bad_indices_call,
+    find_index_hint_call;
 PyMethodDef* array_functions();  // also apply and its relatives
 
 // Makes the entry of a function for a list of methods.

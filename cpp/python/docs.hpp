@@ -405,6 +405,10 @@ inline constexpr const char* copied =
     "copied($module, array, dtype, /)\n--\n\nCopy the elements in C order, converted to a dtype as astype() does. A "
     "signal can interrupt it.";
 
+inline constexpr const char* cast =
+    "cast($module, array, dtype, /)\n--\n\nCast numbers to another type, in C order. None if a value does not fit. "
+    "NotImplemented if the types are not numbers of the core, or if one of them can't be cast to the other.";
+
 inline constexpr const char* set_tensor_types =
     "set_tensor_types($module, tensor, parameter, /)\n--\n\n"
     "Set PyTorch's types of plain tensors. Returns whether they can be read without NumPy's arrays.";

@@ -113,6 +113,17 @@ PyObject* copied_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     return copied(array(arguments[0]), reinterpret_cast<PyArray_Descr*>(arguments[1])).release();
 }
 
+// cast(array, dtype)
+PyObject* cast_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 2 || !PyArray_Check(arguments[0]) || !PyArray_DescrCheck(arguments[1]))
+        return refuse("cast() wants an array and a dtype");
+    auto* const descr = reinterpret_cast<PyArray_Descr*>(arguments[1]);
+    if (!can_cast(array(arguments[0]), descr)) Py_RETURN_NOTIMPLEMENTED;
+    Ref made = cast(array(arguments[0]), descr);
+    if (!made && !PyErr_Occurred()) Py_RETURN_NONE;
+    return made.release();
+}
+
 // scatter_groups(data, starts, order, updates, reduction, include_self, num_threads)
 PyObject* scatter_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
     if (n != 7 || !is_numbers(arguments[1]) || !is_numbers(arguments[2]))

@@ -55,6 +55,7 @@ PyMethodDef functions[] = {
     method("dot_rows", dot_rows_call, docs::dot_rows),
     method("gather_tree", gather_tree_call, docs::gather_tree),
     method("copied", copied_call, docs::copied),
+    method("cast", cast_call, docs::cast),
     method("tensor_array", tensor_array_call, docs::tensor_array),
     method("set_tensor_types", set_tensor_types_call, docs::set_tensor_types),
     method("apply_to_tensors", apply_to_tensors_call, docs::apply_to_tensors),

@@ -82,6 +82,20 @@ bool copy_large(const std::byte* from, std::byte* to, int64_t size, OnSignal on_
     return !interrupts.interrupted();
 }
 
+// Casts all elements into a contiguous array of the same shape. False: a value does not fit, or an exception is set.
+bool cast_into(PyArrayObject* from, PyArrayObject* to, OnSignal on_signal) {
+    GilRelease gil_release(PyArray_NBYTES(from) + PyArray_NBYTES(to) > gil_release_bytes);
+    InterruptCheck interrupts(gil_release);
+    const ScopedStopToken scope(on_signal == OnSignal::stop ? &interrupts : nullptr);
+    const Elements elements{bytes(from), full_type(PyArray_DESCR(from)), shape_of(from), strides_of(from)};
+    return cast(elements, full_type(PyArray_DESCR(to)), bytes(to));
+}
+
+// Whether `cast_into` copies elements to a type without changing their values: the types differ at most in byte order.
+bool can_copy(PyArrayObject* from, PyArray_Descr* descr) {
+    return can_cast(from, descr) && full_type(PyArray_DESCR(from)).dtype == full_type(descr).dtype;
+}
+
 }  // namespace
 
 Shape shape_of(PyArrayObject* array) {
@@ -113,6 +127,11 @@ DType element_type(PyArray_Descr* descr) {
         case NPY_CDOUBLE: return DType::complex128;
         default: return is_bfloat16(descr) ? DType::bfloat16 : DType::opaque;
     }
+}
+
+ElementType full_type(PyArray_Descr* descr) {
+    const DType dtype = element_type(descr);
+    return {dtype, PyDataType_ELSIZE(descr), dtype != DType::opaque && !PyArray_ISNBO(descr->byteorder)};
 }
 
 bool index_type(PyArrayObject* array, IndexType& type) {
@@ -175,7 +194,22 @@ Ref new_array(PyArray_Descr* descr, const Shape& shape) {
     return made;
 }
 
+bool can_cast(PyArrayObject* array, PyArray_Descr* descr) {
+    if (PyDataType_REFCHK(PyArray_DESCR(array)) || PyDataType_REFCHK(descr)) return false;
+    const ElementType from = full_type(PyArray_DESCR(array)), to = full_type(descr);
+    if (from.dtype == DType::opaque || to.dtype == DType::opaque)
+        return PyArray_EquivTypes(PyArray_DESCR(array), descr);
+    return can_cast(from, to);
+}
+
+Ref cast(PyArrayObject* array, PyArray_Descr* descr) {
+    Ref made = new_array(descr, shape_of(array));
+    return made && cast_into(array, made.array(), OnSignal::stop) ? std::move(made) : Ref();
+}
+
 bool copy_data(PyObject* data, PyArrayObject* out, OnSignal on_signal, bool use_stream) {
+    if (!is_contiguous(data) && PyArray_ISCARRAY(out) && can_copy(array(data), PyArray_DESCR(out)))
+        return cast_into(array(data), out, on_signal);
     if (!is_contiguous(data) || !PyArray_ISCARRAY(out))
         return on_signal == OnSignal::finish ? PyArray_CopyInto(out, array(data)) == 0 : copy_slices(out, array(data));
     const int64_t size = PyArray_NBYTES(out);
@@ -186,7 +220,9 @@ bool copy_data(PyObject* data, PyArrayObject* out, OnSignal on_signal, bool use_
 
 Ref copied(PyArrayObject* array, PyArray_Descr* descr) {
     Ref made = new_array(descr, shape_of(array));
-    return made && copy_slices(made.array(), array) ? std::move(made) : Ref();
+    const bool whole = made && (can_copy(array, descr) ? cast_into(array, made.array(), OnSignal::stop)
+                                                       : copy_slices(made.array(), array));
+    return whole ? std::move(made) : Ref();
 }
 
 bool import_numpy() {

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "casts.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
 
@@ -47,6 +48,7 @@ inline std::byte* bytes(PyArrayObject* array) { return reinterpret_cast<std::byt
 Shape shape_of(PyArrayObject*);
 Shape strides_of(PyArrayObject*);
 DType element_type(PyArray_Descr*);
+ElementType full_type(PyArray_Descr*);        // with size and byte order
 bool index_type(PyArrayObject*, IndexType&);  // false: the elements are not native integers
 bool is_text(PyArrayObject*);                 // text of fixed width
 
@@ -83,6 +85,12 @@ bool copy_data(PyObject* data, PyArrayObject* out, OnSignal, bool stream = false
 
 // Returns a new array in C order with the elements of another, converted to a type.
 Ref copied(PyArrayObject* array, PyArray_Descr*);
+
+// Whether `cast` supports these types.
+bool can_cast(PyArrayObject*, PyArray_Descr*);
+// Returns a new array in C order with the elements of another, cast to a type. Without an exception, no reference means
+// that a value does not fit.
+Ref cast(PyArrayObject* array, PyArray_Descr*);
 
 // While this object lives, the interpreter lock (GIL) is released: other Python threads run while a large kernel does.
 class GilRelease {

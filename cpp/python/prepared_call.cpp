@@ -25,7 +25,8 @@ bool writes_directly(const Call& call) {
 // Whether kernels can work on the arguments without conversion.
 bool accepts(const Call& call, IndexType& type) {
     if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
-    if (call.updates && (!is_plain(call.updates) || !same_type(array(call.data), array(call.updates)))) return false;
+    if (call.updates && (!is_plain(call.updates) || !can_cast(array(call.updates), PyArray_DESCR(array(call.data)))))
+        return false;
     // NumPy makes new arrays of zero-width text one character wide.
     if (is_text(array(call.data)) && PyArray_ITEMSIZE(array(call.data)) == 0) return false;
     const bool computes = call.reduction != Reduction::none;
@@ -37,7 +38,8 @@ bool accepts(const Call& call, IndexType& type) {
 // Whether the call may release the interpreter lock.
 bool may_release_gil(const Call& call, const Plan& plan) {
     if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
-    if (call.updates && !is_contiguous(call.updates)) return true;
+    if (call.updates && (!is_contiguous(call.updates) || !same_type(array(call.data), array(call.updates))))
+        return true;
     if (call.out && !is_contiguous(call.out)) return true;
     if (!is_scatter(call.kernel) && !call.out) return false;  // the lock is kept until all facts are known
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
@@ -156,7 +158,7 @@ bool PinnedViews::pin(Call& call) {
 int64_t PreparedCall::copied_bytes() const {
     return (copies_data ? PyArray_NBYTES(array(call.data)) : 0) +
            (copies_indices ? PyArray_NBYTES(indices.array()) : 0) +
-           (copies_updates ? PyArray_NBYTES(array(call.updates)) : 0) +
+           (copies_updates ? PyArray_SIZE(array(call.updates)) * PyArray_ITEMSIZE(array(call.data)) : 0) +
            (made_apart ? PyArray_NBYTES(array(call.out)) : 0);
 }
 
@@ -171,7 +173,8 @@ Outcome prepare(PreparedCall& prepared) {
     prepared.reads_strides = has_strides && plan_strides(call, kernel_call.plan, kernel_call.layout);
     prepared.copies_data = has_strides && !prepared.reads_strides;
     prepared.copies_indices = !is_contiguous(indices.get());
-    prepared.copies_updates = scatter && !is_contiguous(call.updates);
+    prepared.casts_updates = scatter && !same_type(array(call.data), array(call.updates));
+    prepared.copies_updates = scatter && (prepared.casts_updates || !is_contiguous(call.updates));
     prepared.made_apart = call.out && (!writes_directly(call) || is_cheaper_apart(call, PyArray_NBYTES(array(call.out)),
                                                                                   PyArray_NBYTES(indices.array())));
     prepared.indices = contiguous(indices.get());
@@ -209,6 +212,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("copies_data", prepared.copies_data);
     all.add("copies_indices", prepared.copies_indices);
     all.add("copies_updates", prepared.copies_updates);
+    all.add("casts_updates", prepared.casts_updates);
     all.add("made_apart", prepared.made_apart);
     all.add("checked_first", prepared.writes_out());
     facts = all.take().release();

@@ -24,7 +24,8 @@ struct PreparedCall {
     Ref indices;                 // contiguous; a line if they were expanded
     bool reads_strides = false;  // data is read with its strides
     bool copies_data = false, copies_indices = false, copies_updates = false;  // into contiguous arrays, first
-    bool made_apart = false;  // the result is copied to `out` at the end
+    bool casts_updates = false;  // to the type of data, while they are copied
+    bool made_apart = false;     // the result is copied to `out` at the end
     PinnedViews views;
 
     bool writes_out() const { return call.out && !made_apart; }  // while the kernel runs

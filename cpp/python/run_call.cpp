@@ -37,7 +37,10 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
     KernelCall& kernel_call = prepared.kernel_call;
     const bool scatter = is_scatter(call.kernel), writes_out = prepared.writes_out();
     PyObject* const read = scatter ? call.updates : call.data;
-    const Ref source = prepared.reads_strides ? borrow(read) : contiguous(read);
+    const Ref source = prepared.casts_updates   ? cast(array(read), PyArray_DESCR(array(call.data)))
+                       : prepared.reads_strides ? borrow(read)
+                                                : contiguous(read);
+    if (!source && prepared.casts_updates && !PyErr_Occurred()) return Outcome::not_plain;  // a value does not fit
     Ref out = !source ? Ref() : writes_out ? borrow(call.out) : new_output(call, kernel_call);
     if (!out) return Outcome::failed;
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(prepared.indices.array()) +

@@ -188,7 +188,10 @@ class Conversions:
 
     def cast(self, name: str, given: ArrayLike | None, data: np.ndarray) -> np.ndarray:
         """`cast` to the type of data."""
-        return self.convert(name, given, lambda op, name, value: cast(op, name, value, "data", data), _CAST_BYTES)
+        source = given.dtype if isinstance(given, np.ndarray) else data.dtype
+        in_core = _core.cast(np.empty(0, source), data.dtype) is not NotImplemented
+        spare = 0 if in_core else _CAST_BYTES
+        return self.convert(name, given, lambda op, name, value: cast(op, name, value, "data", data), spare)
 
 
 def check_call(
@@ -502,16 +505,32 @@ def cast(
             refuse_type(op, name, array.dtype, target, data.dtype, _name_element(name, array, odd))
         refuse_type(op, name, array.dtype, target, data.dtype)
     distinct = array[(*(slice(None if step else 1) for step in array.strides), ...)]  # repeated memory only once
+    result = _core.cast(distinct, dtype)
+    if result is NotImplemented or result is None:  # other types, or a value that does not fit
+        result = _cast_in_pieces(op, name, distinct, target, dtype, data.dtype, origin)
+    return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
+
+
+def _cast_in_pieces(
+    op: str,
+    name: str,
+    array: np.ndarray,
+    target: str,
+    dtype: np.dtype[Any],
+    target_type: np.dtype[Any],
+    origin: tuple[int, ...] | None,
+) -> np.ndarray:
+    """Convert an array, or raise the error about the first element that does not fit."""
     # Slices of ``flat`` need no copy of the whole array, but NumPy 2.4 breaks long strings of StringDType in them.
-    is_safe_flat = distinct.dtype.kind != "T" and not distinct.flags.c_contiguous
-    elements = distinct.flat if is_safe_flat else distinct.reshape(-1)
-    result = np.zeros(distinct.shape, dtype)
-    for piece in pieces(distinct.size, _CAST_PIECE):
+    is_safe_flat = array.dtype.kind != "T" and not array.flags.c_contiguous
+    elements = array.flat if is_safe_flat else array.reshape(-1)
+    result = np.zeros(array.shape, dtype)
+    for piece in pieces(array.size, _CAST_PIECE):
         part, changed = casts.convert_checked(elements[piece], dtype)
         if changed is not None and changed.any():
-            _raise_cast_error(op, name, distinct, piece.start + int(np.argmax(changed)), target, data.dtype, origin)
+            _raise_cast_error(op, name, array, piece.start + int(np.argmax(changed)), target, target_type, origin)
         result.reshape(-1)[piece] = part
-    return result if result.shape == array.shape else np.broadcast_to(result, array.shape)
+    return result
 
 
 def refuse_type(op: str, name: str, dtype: Any, target: str, target_type: Any, advice: str = "") -> NoReturn:
