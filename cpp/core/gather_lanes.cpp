@@ -31,13 +31,13 @@ struct Move {
 };
 
 // Gathers part of a box along the last axis. Each row of the box reads one line of data.
-bool gather_lines(const Box& box, const Index& index, const Part& part, GatherElements gather_elements,
+bool gather_lines(const Box& box, const Index& index, const Part& part, const ElementMover& mover,
                   const std::byte* data, std::byte* out, int64_t item_size) {
     RowCounter row(box, part.first_row);
     for (int64_t r = part.first_row; r < part.last_row; ++r, row.advance())
         for (int64_t column = part.begin; column < part.end; column += gathered_at_once) {
             const int64_t element = r * box.columns + column, n = std::min(gathered_at_once, part.end - column);
-            if (!index.gather(gather_elements, element, n, data + row.base() * item_size, out + element * item_size))
+            if (!index.gather(mover, element, n, data + row.base() * item_size, out + element * item_size))
                 return false;
         }
     return true;
@@ -56,10 +56,11 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
                     copier(item_size, {true, index.may_skip(), route.prefetch, false}),
                     copier(item_size, {false, index.may_skip(), route.prefetch, false})};
     std::atomic<bool> good = true;
-    const bool along_lines = !box.has_after && box.columns >= min_line_elements && lanes.stride == 1;
-    const GatherElements gather_elements = along_lines ? index.element_gatherer(item_size, route.prefetch) : nullptr;
+    const bool along_lines = !box.has_after && box.columns >= min_line_elements;
+    const ElementMover mover =
+        along_lines ? element_mover(item_size, lanes.stride * item_size, route.prefetch) : ElementMover{};
     const auto visit = [&](const Part& part) {
-        const bool whole = gather_elements ? gather_lines(box, index, part, gather_elements, data, out, item_size)
+        const bool whole = mover ? gather_lines(box, index, part, mover, data, out, item_size)
                                            : walk(box, index, part, route, move);
         if (!whole) good = false;
     };

@@ -18,7 +18,7 @@ struct Gather {
     std::byte* out;
     int64_t row_size, prefetch_distance;
     CopyRows copy;
-    GatherElements gather_elements;  // can be null
+    ElementMover move_elements;  // of rows of one element, or none
 
     // Copies the rows of one block of one line. These functions return false if the call has to stop.
     bool copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
@@ -92,23 +92,62 @@ struct Gather {
         return true;
     }
 
-    // Gathers rows of one element with the loop of Index::element_gatherer.
+    // Gathers rows of one element with a single loop.
     bool part_of_elements(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
         for (int64_t line = first_line; line < last_line; ++line) {
             const int64_t b = line / rows.outer;
             const std::byte* const from =
                 data + b * layout.batch_stride + (line - b * rows.outer) * layout.outer_stride;
             for (int64_t c = begin; c < end; c += gathered_at_once)
-                if (!index.gather(gather_elements, b * rows.count + c, std::min(gathered_at_once, end - c), from,
+                if (!index.gather(move_elements, b * rows.count + c, std::min(gathered_at_once, end - c), from,
                                   out + (line * rows.count + c) * row_size))
                     return false;
         }
         return true;
     }
 
+    // Gathers the lines [first_line, last_line) of batch and outer. They are short, so many of them share a block.
+    bool part_of_short_lines(int64_t first_line, int64_t last_line) const {
+        int64_t resolved_rows[block], row[block];
+        RowNumbers resolved{resolved_rows, 0, 0};
+        const int64_t n = rows.count, at_once = block / n;
+        const int64_t batch_rows = layout.batch_stride / layout.row_stride,
+                      outer_rows = layout.outer_stride / layout.row_stride;
+        // Rows are counted from the line whose rows have the lowest numbers, because -1 means a skipped row.
+        const int64_t lowest_batch = batch_rows < 0 ? rows.batch - 1 : 0,
+                      lowest_outer = outer_rows < 0 ? rows.outer - 1 : 0;
+        const std::byte* const from = data + lowest_batch * layout.batch_stride + lowest_outer * layout.outer_stride;
+        for (int64_t first = first_line; first < last_line; first += at_once) {
+            const int64_t last = std::min(first + at_once, last_line), first_batch = first / rows.outer;
+            const int64_t batches = (last - 1) / rows.outer + 1 - first_batch;
+            if (!index.resolve(first_batch * n, batches * n, resolved)) return false;
+            int64_t b = first_batch, o = first - b * rows.outer;
+            for (int64_t line = first, i = 0; line < last; ++line) {
+                const int64_t base = (b - lowest_batch) * batch_rows + (o - lowest_outer) * outer_rows;
+                for (int64_t c = 0; c < n; ++c, ++i) {
+                    const int64_t position = resolved.row[(b - first_batch) * n + c];
+                    row[i] = position < 0 ? -1 : base + position;
+                }
+                if (++o < rows.outer) continue;
+                o = 0;
+                ++b;
+            }
+            const int64_t m = (last - first) * n;
+            if (!copy_line(out + first * n * row_size, from, {row, m, m})) return false;
+        }
+        return true;
+    }
+
+    bool has_short_lines() const {
+        return rows.count <= max_short_line && layout.row_stride != 0 && layout.batch_stride % layout.row_stride == 0 &&
+               layout.outer_stride % layout.row_stride == 0;
+    }
+
     // Gathers the lines [first_line, last_line) of batch and outer, and the tuples [begin, end).
     bool part(int64_t first_line, int64_t last_line, int64_t begin, int64_t end) const {
-        if (gather_elements) return part_of_elements(first_line, last_line, begin, end);
+        if (move_elements) return part_of_elements(first_line, last_line, begin, end);
+        if (last_line - first_line > 1 && end - begin == rows.count && has_short_lines())
+            return part_of_short_lines(first_line, last_line);
         int64_t row[block + lookahead];
         RowNumbers numbers{row, 0, 0};
         for (int64_t line = first_line; line < last_line;) {
@@ -144,7 +183,8 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
     const bool stream = route.stream && packed && is_line_aligned(out);
-    const bool in_one_loop = packed && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
+    const bool in_one_loop = layout.piece_size == row_size && rows.outer == 1 &&
+                             (rows.batch == 1 || rows.count >= min_line_elements);
     const Gather gather{rows,
                         index,
                         layout,
@@ -153,7 +193,7 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                         row_size,
                         route.prefetch_distance(),
                         copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
-                        in_one_loop ? index.element_gatherer(row_size, route.prefetch) : nullptr};
+                        in_one_loop ? element_mover(row_size, layout.row_stride, route.prefetch) : ElementMover{}};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

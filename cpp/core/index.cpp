@@ -16,17 +16,18 @@ namespace {
 template <Mode mode, class I>
 GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& position) {
     if constexpr (mode == Mode::wrap) {
-        if (size == 0) return 1;
-        if constexpr (std::is_unsigned_v<I>) {
-            position = value % size;
-        } else {
-            const int64_t remainder = static_cast<int64_t>(value) % static_cast<int64_t>(size);
-            position = static_cast<uint64_t>(remainder) + (remainder < 0 ? size : 0);
-        }
-        return 0;
+        // An index that is at most one size out of range needs no division. Others count as bad here.
+        position = static_cast<uint64_t>(value);
+        if constexpr (std::is_signed_v<I>) position += static_cast<uint64_t>(static_cast<int64_t>(value) >> 63) & size;
+        position -= position >= size ? size : 0;
+        return position >= size;
     } else if constexpr (mode == Mode::clip) {
-        const bool below = value < I{0}, above = !below && static_cast<uint64_t>(value) >= size;
-        position = below ? 0 : above ? size - 1 : static_cast<uint64_t>(value);
+        if constexpr (std::is_signed_v<I>) {
+            const int64_t last = static_cast<int64_t>(size) - 1;
+            position = static_cast<uint64_t>(std::min(std::max(static_cast<int64_t>(value), int64_t{0}), last));
+        } else {
+            position = std::min(static_cast<uint64_t>(value), size - 1);
+        }
         return size == 0;
     } else {
         position = static_cast<uint64_t>(value);
@@ -60,6 +61,14 @@ GS_LOOP I load(const std::byte* tuples, int64_t i) {
     return value;
 }
 
+// The same for any index in mode "wrap".
+template <class I>
+uint64_t wrap(I value, uint64_t size) {
+    if constexpr (std::is_unsigned_v<I>) return value % size;
+    const int64_t remainder = static_cast<int64_t>(value) % static_cast<int64_t>(size);
+    return static_cast<uint64_t>(remainder) + (remainder < 0 ? size : 0);
+}
+
 template <Mode mode, class I, int fixed_k>
 GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<fixed_k>& columns,
                               const uint64_t* weight, int64_t* rows) {
@@ -81,6 +90,23 @@ GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<
     return any_bad;
 }
 
+// Resolves indices of which some need a division. Returns whether a dim is empty.
+template <class I, int fixed_k>
+bool wrap_copy(const std::byte* tuples, int64_t n, const Columns<fixed_k>& columns, const uint64_t* weight,
+               int64_t* rows) {
+    for (int j = 0; j < columns.k; ++j)
+        if (columns.size[j] == 0) return true;
+    for (int64_t t = 0; t < n; ++t) {
+        uint64_t row = 0;
+        for (int j = 0; j < columns.k; ++j) {
+            const uint64_t position = wrap(load<I>(tuples, t * columns.k + j), columns.size[j]);
+            row += columns.k == 1 ? position : position * weight[j];
+        }
+        rows[t] = static_cast<int64_t>(row);
+    }
+    return false;
+}
+
 // A copy of some indices. Other threads may change the indices at any time, so the copy is checked and used.
 template <int64_t size>
 struct Copy {
@@ -100,8 +126,8 @@ struct Copy {
 };
 
 template <Mode mode, class I, int fixed_k>
-GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
-                     int64_t* rows) {
+GS_LOOP Resolved resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
+                         int64_t* rows) {
     const Columns<fixed_k> columns(dims, rule);
     uint64_t weight[Columns<fixed_k>::most];
     for (int j = 0; j < columns.k; ++j) weight[j] = static_cast<uint64_t>(weights.dim[j]);
@@ -113,77 +139,44 @@ GS_LOOP bool resolve(const std::byte* tuples, int64_t n, const Shape& dims, cons
     for (int64_t done = 0; done < n; done += at_once) {
         const int64_t m = std::min(at_once, n - done);
         const std::byte* const own = copy.take(tuples + done * tuple_size, m * tuple_size);
-        any_bad |= resolve_copy<mode, I, fixed_k>(own, m, columns, weight, rows + done);
+        uint64_t bad = resolve_copy<mode, I, fixed_k>(own, m, columns, weight, rows + done);
+        if (mode == Mode::wrap && bad) bad = wrap_copy<I, fixed_k>(own, m, columns, weight, rows + done);
+        any_bad |= bad;
     }
-    return mode == Mode::skip || !any_bad;
+    return !any_bad ? Resolved::all : mode == Mode::skip ? Resolved::some : Resolved::none;
 }
 
-// Resolves a few indices, then uses the indices before them, because a processor waits if it reads data that it has
-// just written. `use` gets the number of the first index, the number of indices, their positions, and the same number
-// of positions to prefetch.
-template <class I, class Use>
-GS_LOOP bool use_positions(const std::byte* indices, int64_t n, int64_t dim, bool negative, Use&& use) {
-    const Columns<1> columns(Shape{dim}, {Mode::raise, negative});
-    const uint64_t weight = 1;
-    constexpr int64_t index_size = static_cast<int64_t>(sizeof(I)), whole = resolved_at_once;
-    Copy<whole * index_size> copy;
-    alignas(line_size) int64_t position[2][whole];
-    const auto resolve_some = [&](int64_t first, int64_t m, int64_t* to) {
-        const std::byte* const own = copy.take(indices + first * index_size, m * index_size);
-        return !resolve_copy<Mode::raise, I, 1>(own, m, columns, &weight, to);
-    };
-    if (!resolve_some(0, std::min(whole, n), position[0])) return false;
-    int now = 0;
-    int64_t done = 0;
-    for (; done + whole < n; done += whole, now = !now) {
-        const int64_t m = std::min(whole, n - done - whole);
-        if (!resolve_some(done + whole, m, position[!now])) return false;
-        use(done, whole, position[now], position[m == whole ? !now : now]);
+template <int64_t size, bool use_prefetch, bool packed, bool may_skip>
+GS_LOOP void move_elements(const std::byte* line, int64_t stride, const int64_t* position, const int64_t* next,
+                           int64_t n, std::byte* out) {
+    if (packed) stride = size;
+    GS_UNROLL
+    for (int64_t i = 0; i < n; ++i) {
+        if (use_prefetch) prefetch(line + next[i] * stride);
+        if (!may_skip || position[i] >= 0)
+            std::memcpy(out + i * size, line + position[i] * stride, size);
+        else
+            std::memset(out + i * size, 0, size);
     }
-    use(done, n - done, position[now], position[now]);
-    return true;
 }
 
-template <class I, int64_t size, bool use_prefetch>
-GS_LOOP bool gather(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
-                    std::byte* out) {
-    return use_positions<I>(indices, n, dim, negative,
-                            [=](int64_t first, int64_t m, const int64_t* position, const int64_t* next) {
-                                std::byte* const to = out + first * size;
-                                GS_UNROLL
-                                for (int64_t i = 0; i < m; ++i) {
-                                    if (use_prefetch) prefetch(line + next[i] * size);
-                                    std::memcpy(to + i * size, line + position[i] * size, size);
-                                }
-                            });
-}
-
-// The same with instructions that gather 8 elements.
+// The same for packed elements, with instructions that gather 8 of them.
 #ifdef GS_VERSIONS
 template <int64_t size, bool use_prefetch>
-GS_AVX512 void move_elements(std::byte* to, const std::byte* line, const int64_t* position, const int64_t* next,
-                             int64_t n) {
-    for (int64_t i = 0; i < n; i += 8, to += 8 * size) {
+GS_AVX512 void gather_by_instruction(const std::byte* line, int64_t, const int64_t* position, const int64_t* next,
+                                     int64_t n, std::byte* out) {
+    for (int64_t i = 0; i < n; i += 8, out += 8 * size) {
         if (use_prefetch && i + 8 <= n)
             for (int64_t j = i; j < i + 8; ++j) prefetch(line + next[j] * size);
         const auto lanes = static_cast<__mmask8>(0xff >> std::max<int64_t>(8 - (n - i), 0));
         const __m512i places = _mm512_maskz_loadu_epi64(lanes, position + i);
         if constexpr (size == 8)
-            _mm512_mask_storeu_epi64(to, lanes,
+            _mm512_mask_storeu_epi64(out, lanes,
                                      _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, places, line, 8));
         else
-            _mm256_mask_storeu_epi32(to, lanes,
+            _mm256_mask_storeu_epi32(out, lanes,
                                      _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), lanes, places, line, 4));
     }
-}
-
-template <class I, int64_t size, bool use_prefetch>
-GS_AVX512 bool gather_by_instruction(const std::byte* indices, int64_t n, int64_t dim, bool negative,
-                                     const std::byte* line, std::byte* out) {
-    return use_positions<I>(indices, n, dim, negative,
-                            [=](int64_t first, int64_t m, const int64_t* position, const int64_t* next) {
-                                move_elements<size, use_prefetch>(out + first * size, line, position, next, m);
-                            });
 }
 #endif
 
@@ -235,25 +228,26 @@ auto range_checker(IndexType type, int k) {
     });
 }
 
-template <class I, bool use_prefetch>
-GatherElements element_gatherer(int64_t item_size) {
+template <int64_t size, bool use_prefetch, bool packed>
+ElementMover element_mover() {
+    MoveElements move = version<move_elements<size, use_prefetch, packed, false>>();
 #ifdef GS_VERSIONS
-    if (item_size == 4 && has_fast_gather()) return gather_by_instruction<I, 4, use_prefetch>;
-    if (item_size == 8 && has_fast_gather()) return gather_by_instruction<I, 8, use_prefetch>;
+    if constexpr (packed && (size == 4 || size == 8))
+        if (has_fast_gather()) move = gather_by_instruction<size, use_prefetch>;
 #endif
-    switch (item_size) {
-        case 1: return version<gather<I, 1, use_prefetch>>();
-        case 2: return version<gather<I, 2, use_prefetch>>();
-        case 4: return version<gather<I, 4, use_prefetch>>();
-        case 8: return version<gather<I, 8, use_prefetch>>();
-        case 16: return version<gather<I, 16, use_prefetch>>();
-        default: return nullptr;
-    }
+    return {move, move_elements<size, false, packed, true>, size, size};
 }
 
-template <class I>
-GatherElements element_gatherer(int64_t item_size, bool use_prefetch) {
-    return use_prefetch ? element_gatherer<I, true>(item_size) : element_gatherer<I, false>(item_size);
+template <bool use_prefetch, bool packed>
+ElementMover element_mover(int64_t size) {
+    switch (size) {
+        case 1: return element_mover<1, use_prefetch, packed>();
+        case 2: return element_mover<2, use_prefetch, packed>();
+        case 4: return element_mover<4, use_prefetch, packed>();
+        case 8: return element_mover<8, use_prefetch, packed>();
+        case 16: return element_mover<16, use_prefetch, packed>();
+        default: return {};
+    }
 }
 
 }  // namespace
@@ -267,12 +261,33 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       rule_(rule),
       resolve_(resolver(type, rule.mode, dims.rank)) {}
 
-GatherElements Index::element_gatherer(int64_t item_size, bool use_prefetch) const {
-    if (rule_.mode != Mode::raise || dims_.rank != 1) return nullptr;
-    if (type_ == IndexType::int64) return gs::element_gatherer<int64_t>(item_size, use_prefetch);
-    if (type_ == IndexType::int32) return gs::element_gatherer<int32_t>(item_size, use_prefetch);
-    if (type_ == IndexType::uint8) return gs::element_gatherer<uint8_t>(item_size, use_prefetch);  // lookup tables
-    return nullptr;
+ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch) {
+    ElementMover mover;
+    if (stride == size)
+        mover = use_prefetch ? element_mover<true, true>(size) : element_mover<false, true>(size);
+    else
+        mover = use_prefetch ? element_mover<true, false>(size) : element_mover<false, false>(size);
+    mover.stride = stride;
+    return mover;
+}
+
+// Resolves some indices, then uses the indices before them, because a processor waits if it reads data that it has just
+// written.
+bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
+    constexpr int64_t at_once = 2 * resolved_at_once;
+    alignas(line_size) int64_t position[2][at_once];
+    if (should_stop()) return false;
+    Resolved resolved = resolve_some(first, std::min(at_once, n), position[0]), next = resolved;
+    for (int64_t done = 0, now = 0; done < n; done += at_once, now = !now, resolved = next) {
+        if (resolved == Resolved::none) return false;
+        const int64_t m = std::min(at_once, n - done), after = std::min(at_once, n - done - m);
+        if (after > 0) next = resolve_some(first + done + m, after, position[!now]);
+        if (next == Resolved::none) return false;
+        const bool prefetches_next = after == m && next == Resolved::all;
+        (resolved == Resolved::all ? mover.move : mover.move_or_skip)(
+            line, mover.stride, position[now], position[prefetches_next ? !now : now], m, out + done * mover.size);
+    }
+    return true;
 }
 
 bool Index::resolve_all(int64_t n, int64_t* rows) const {

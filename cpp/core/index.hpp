@@ -66,11 +66,28 @@ struct Rule {
 struct RowNumbers {
     int64_t* row;
     int64_t n, known;
+    bool skips = false;  // some of the rows are -1
 };
 
-// out[i] = line[indices[i]] for n elements of a line of `dim`. False: an index is bad.
-using GatherElements = bool (*)(const std::byte* indices, int64_t n, int64_t dim, bool negative, const std::byte* line,
-                                std::byte* out);
+// The outcome of resolving some tuples.
+enum class Resolved : uint8_t {
+    all,   // every tuple names a row
+    some,  // the row numbers of bad tuples are -1, because the mode skips them
+    none,  // a tuple is bad, or the call has to stop
+};
+
+// Moves elements: out[i] = line[position[i] * stride] for n elements. `next` has the same number of positions to
+// prefetch.
+using MoveElements = void (*)(const std::byte* line, int64_t stride, const int64_t* position, const int64_t* next,
+                              int64_t n, std::byte* out);
+
+// Moves elements of one size that are `stride` bytes apart.
+struct ElementMover {
+    MoveElements move = nullptr, move_or_skip = nullptr;  // null: there is no loop for this size
+    int64_t size = 0, stride = 0;
+    explicit operator bool() const { return move != nullptr; }
+};
+ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch);
 
 // A contiguous tensor of index tuples into `dims`. The tuple t names row sum(t[j] * weights[j]). With a single column,
 // the index is the row number.
@@ -80,24 +97,27 @@ class Index {
 
     // Computes the row numbers of the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
     bool resolve(int64_t first, int64_t n, int64_t* rows) const {
-        return !should_stop() && resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
+        return !should_stop() && resolve_some(first, n, rows) != Resolved::none;
+    }
+
+    // Resolves the tuples [first, first + n) as a block without tuples that are only prefetched.
+    bool resolve(int64_t first, int64_t n, RowNumbers& rows) const {
+        const Resolved resolved = should_stop() ? Resolved::none : resolve_some(first, n, rows.row);
+        rows.n = rows.known = n;
+        rows.skips = resolved == Resolved::some;
+        return resolved != Resolved::none;
     }
 
     // Resolves the next block of the tuples [first, end), and up to `prefetch_distance` tuples after it.
     bool next_block(int64_t first, int64_t end, int64_t prefetch_distance, RowNumbers& rows) const {
+        const bool good = resolve(first, std::min(block + prefetch_distance, end - first), rows);
         rows.n = std::min(block, end - first);
-        rows.known = std::min(block + prefetch_distance, end - first);
-        return resolve(first, rows.known, rows.row);
+        return good;
     }
 
-    // Returns a single loop that reads, checks and moves contiguous elements. Null: there is no such loop for this size
-    // and these indices, and the caller must use row numbers.
-    GatherElements element_gatherer(int64_t item_size, bool use_prefetch) const;
-
-    // Runs this loop on the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
-    bool gather(GatherElements gather_elements, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
-        return !should_stop() && gather_elements(tuples_ + first * tuple_size_, n, dims_[0], rule_.negative, line, out);
-    }
+    // Moves the elements of `line` that the tuples [first, first + n) name. Skipped elements become zeros. False: a
+    // tuple is bad, or the call has to stop.
+    bool gather(const ElementMover&, int64_t first, int64_t n, const std::byte* line, std::byte* out) const;
 
     // Computes the row numbers of all tuples [0, n), on several threads. False: as for `resolve`.
     [[nodiscard]] bool resolve_all(int64_t n, int64_t* rows) const;
@@ -108,8 +128,12 @@ class Index {
     bool may_skip() const { return rule_.mode == Mode::skip; }
 
   private:
-    using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
-                             int64_t* rows);
+    using Resolve = Resolved (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
+                                 int64_t* rows);
+
+    Resolved resolve_some(int64_t first, int64_t n, int64_t* rows) const {
+        return resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
+    }
 
     const std::byte* tuples_;
     IndexType type_;

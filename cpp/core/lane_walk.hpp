@@ -102,11 +102,12 @@ struct Part {
 template <class Move>
 bool walk_short_rows(const Box& box, const Index& index, const Part& part, const Move& move) {
     int64_t places[max_rows];
+    RowNumbers resolved{places, 0, 0};
     RowCounter row(box, part.first_row);
     const int64_t columns = part.end - part.begin, at_once = columns == box.columns ? max_rows / columns : 1;
     for (int64_t r = part.first_row; r < part.last_row; r += at_once) {
         const int64_t n = std::min(at_once, part.last_row - r), first = r * box.columns + part.begin;
-        if (!index.resolve(first, n * columns, places)) return false;
+        if (!index.resolve(first, n * columns, resolved)) return false;
         const bool rows = move.accepts_rows && box.step == 1 && are_uniform(places, n, columns);
         for (int64_t i = 0; i < n; ++i, row.advance()) {
             const int64_t base = row.base() + part.begin * box.step;
@@ -121,7 +122,7 @@ bool walk_short_rows(const Box& box, const Index& index, const Part& part, const
         if (rows)
             move.rows(first, {places, n, n}, columns);
         else
-            move.elements({first, {places, n * columns, n * columns}, 0, 1, 0});
+            move.elements({first, resolved, 0, 1, 0});
     }
     return true;
 }

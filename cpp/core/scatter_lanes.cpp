@@ -18,12 +18,12 @@ struct Move {
     int64_t* visits;
     const Combine& combine;
     Share everything;
-    ApplyRows apply, apply_rows;
+    ApplyRows apply, apply_or_skip, apply_rows;
     bool accepts_rows;
 
     void elements(Run run) const {
         flatten(run);
-        apply({target + run.base * target_size, updates + run.element * combine.item_size,
+        (run.rows.skips ? apply_or_skip : apply)({target + run.base * target_size, updates + run.element * combine.item_size,
                visits ? visits + run.base : nullptr, run.rows, 1, 1},
               everything, combine);
     }
@@ -47,7 +47,8 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         visits,
                         how,
                         {0, lanes.data_elements, 0, 1},
-                        applier(how, 1, {!index.may_skip(), visits != nullptr, route.prefetch}),
+                        applier(how, 1, {true, visits != nullptr, route.prefetch}),
+                        applier(how, 1, {false, visits != nullptr, route.prefetch}),
                         applier(how, 2, {false, false, route.prefetch}),
                         !visits};
         std::atomic<bool> good = true;

@@ -47,6 +47,7 @@ struct Scatter {
         const int64_t tuples = first_line / rows.outer * rows.count;
         for (int64_t c = begin; c < end; c += numbers.n) {
             if (!index.next_block(tuples + c, tuples + end, prefetch_distance, numbers)) return false;
+            const ApplyRows apply_block = numbers.skips ? apply_own : apply;
             const auto apply_lines = [&](int64_t from, int64_t to) {
                 bool whole = true;
                 for (int64_t l = from; whole && l < to; ++l)
@@ -54,7 +55,7 @@ struct Scatter {
                         apply_line({out + l * rows.data_rows * rows.width * target_size,
                                     updates + (l * rows.count + c) * rows.width * combine.item_size,
                                     visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width},
-                                   apply, share);
+                                   apply_block, share);
                 return whole;
             };
             if (!in_pieces(first_line, last_line, numbers.n * rows.width * combine.item_size, apply_lines))
@@ -142,7 +143,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
     }
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
         const bool counted = visits != nullptr, use_prefetch = route.prefetch;
-        const ApplyRows apply_all = applier(how, rows.width, {!index.may_skip(), counted, use_prefetch});
+        const ApplyRows apply_all = applier(how, rows.width, {true, counted, use_prefetch});
         const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
         const Scatter scatter{rows,      index,    updates, target, visits, how, target_size, route.prefetch_distance(),
                               apply_all, apply_own};

@@ -23,6 +23,8 @@ inline constexpr int64_t max_rows = 2 * block;
 inline constexpr int64_t row_lookahead = tiny ? 2 : 8;
 // If there are several blocks of indices, at most this number of lines of batch and outer share a block.
 inline constexpr int64_t max_lines = tiny ? 2 : 8;
+// Lines of at most this number of tuples are gathered many at a time.
+inline constexpr int64_t max_short_line = tiny ? 2 : 64;
 
 // The number of tuples that are copied and resolved together, and how far ahead indices are prefetched.
 inline constexpr int64_t resolved_at_once = tiny ? 2 : 64;

@@ -14,6 +14,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import gatherscatter as gs
+from gatherscatter.arrays.convert import cast
 from gatherscatter.errors import OpValueError
 
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and fork() of POSIX")
@@ -72,8 +73,11 @@ def test_sizes_beside_an_empty_dim_may_be_huge() -> None:
 
 
 def test_updates_that_repeat_in_memory_are_looked_at_once() -> None:
+    updates, data = np.broadcast_to(np.int64(300), (2**59,)), np.zeros(3, np.int8)
+    with pytest.raises(OpValueError, match=r"updates has shape \(576460752303423488,\)"):
+        gs.scatter_update(data, [0], updates)
     with pytest.raises(OpValueError, match=r"updates\[0\] = 300 does not fit"):
-        gs.scatter_update(np.zeros(3, np.int8), [0], np.broadcast_to(np.int64(300), (2**59,)))
+        cast("scatter_update", "updates", updates, "data", data)
 
 
 def run(code: str) -> str:
