@@ -246,6 +246,17 @@ GS_LOOP bool combine_group(std::byte* row, const std::byte* all_updates, const M
     const T* const updates = reinterpret_cast<const T*>(all_updates);
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
     const Op op;
+    if (width == 1) {  // the sum stays in a register
+        T sum = *out;
+        for (int64_t i = 0; i < members.n; ++i) {
+            prefetch_member(all_updates, members, i + lookahead, size);
+            const int64_t member = read_once(members.order[i]);
+            if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
+            sum = i == 0 && replace ? updates[member] : op(sum, updates[member]);
+        }
+        *out = sum;
+        return true;
+    }
     for (int64_t i = 0; i < members.n; ++i) {
         prefetch_member(all_updates, members, i + row_lookahead, size);
         const int64_t member = read_once(members.order[i]);

@@ -436,8 +436,14 @@ class Prepared:
         return self.rows.size > 0 and self._most_updates * 8 <= self.rows.size
 
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
-        """Whether `_combine` supports this reduction: one over the first axis of native numbers."""
+        """Whether `_combine` supports this reduction, and is faster: one over the first axis of native numbers.
+
+        A group takes longer than an update of a few bytes, and so do single elements of float16 in a group.
+        """
         if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
+            return False
+        is_short = updates.nbytes <= 8 * self.rows.size
+        if is_short and (self.rows.size < 8 * self.size or updates.dtype == np.float16):
             return False
         return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
 
