@@ -438,12 +438,12 @@ class Prepared:
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
         """Whether `_combine` supports this reduction, and is faster: one over the first axis of native numbers.
 
-        A group takes longer than an update of a few bytes, and so do single elements of float16 in a group.
+        Groups take longer than a scatter if a place has less than a cache line of updates, or if the updates are single
+        elements of float16.
         """
         if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
             return False
-        is_short = updates.nbytes <= 8 * self.rows.size
-        if is_short and (self.rows.size < 8 * self.size or updates.dtype == np.float16):
+        if updates.nbytes < 64 * self.size or (updates.dtype == np.float16 and updates.size == self.rows.size):
             return False
         return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
 
