@@ -73,19 +73,27 @@ GS_LOOP void copy_spaced(std::byte* to, const std::byte* from, int64_t step, int
     for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * step, size);
 }
 
+// The same for one piece that is repeated.
+template <int64_t size>
+GS_LOOP void repeat_piece(std::byte* to, const std::byte* from, int64_t, int64_t n, int64_t) {
+    std::byte piece[size];
+    std::memcpy(piece, from, size);
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, piece, size);
+}
+
 void copy_spaced_rows(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size) {
     for (int64_t i = 0; i < n; ++i) copy_row(to + i * size, from + i * step, size);
 }
 
 }  // namespace
 
-CopySpaced spaced_copier(int64_t size) {
+CopySpaced spaced_copier(int64_t size, int64_t step) {
     switch (size) {
-        case 1: return version<copy_spaced<1>>();
-        case 2: return version<copy_spaced<2>>();
-        case 4: return version<copy_spaced<4>>();
-        case 8: return version<copy_spaced<8>>();
-        case 16: return version<copy_spaced<16>>();
+        case 1: return step == 0 ? version<repeat_piece<1>>() : version<copy_spaced<1>>();
+        case 2: return step == 0 ? version<repeat_piece<2>>() : version<copy_spaced<2>>();
+        case 4: return step == 0 ? version<repeat_piece<4>>() : version<copy_spaced<4>>();
+        case 8: return step == 0 ? version<repeat_piece<8>>() : version<copy_spaced<8>>();
+        case 16: return step == 0 ? version<repeat_piece<16>>() : version<copy_spaced<16>>();
         default: return copy_spaced_rows;
     }
 }

@@ -60,8 +60,8 @@ bool gather_lanes(const Lanes& lanes, const Index& index, const Route& route, co
     const ElementMover mover =
         along_lines ? element_mover(item_size, lanes.stride * item_size, route.prefetch) : ElementMover{};
     const auto visit = [&](const Part& part) {
-        const bool whole = mover ? gather_lines(box, index, part, mover, data, out, item_size)
-                                           : walk(box, index, part, route, move);
+        const bool whole =
+            mover ? gather_lines(box, index, part, mover, data, out, item_size) : walk(box, index, part, route, move);
         if (!whole) good = false;
     };
     switch (route.split) {

@@ -18,13 +18,19 @@ struct Gather {
     std::byte* out;
     int64_t row_size, prefetch_distance;
     CopyRows copy;
+    CopySpaced copy_spaced;      // of the pieces of a row, if it has several
     ElementMover move_elements;  // of rows of one element, or none
 
     // Copies the rows of one block of one line. These functions return false if the call has to stop.
     bool copy_line(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
         if (layout.pieces.rank == 0) return copy_rows(to, from, numbers, row_size);
-        const bool near_pieces =
-            layout.pieces.rank == 1 && std::abs(layout.piece_stride[0]) < std::abs(layout.row_stride);
+        const int64_t step = layout.piece_stride[layout.pieces.rank - 1];
+        const bool one_element = layout.pieces.rank == 1 && step == 0 && layout.row_stride == 0 && !numbers.skips;
+        if (one_element && numbers.n * row_size <= wide_bytes) {
+            copy_spaced(to, from, 0, numbers.n * layout.pieces[0], layout.piece_size);
+            return true;
+        }
+        const bool near_pieces = step == 0 || layout.row_stride == 0 || std::abs(step) < std::abs(layout.row_stride);
         return near_pieces ? copy_by_row(to, from, numbers) : copy_by_piece(to, from, numbers);
     }
 
@@ -47,24 +53,40 @@ struct Gather {
 
     // Copies pieces row by row: all pieces of a row, then the next row.
     bool copy_by_row(std::byte* to, const std::byte* from, const RowNumbers& numbers) const {
-        const CopySpaced copy_pieces = spaced_copier(layout.piece_size);
         const bool wide = numbers.n * row_size > wide_bytes;
-        const int64_t step = layout.piece_stride[0];
         for (int64_t i = 0; i < numbers.n; ++i) {
             const int64_t row = numbers.row[i], next = numbers.row[std::min(i + row_lookahead, numbers.known - 1)];
             prefetch_row(from + next * layout.row_stride, layout.pieces[0] * layout.piece_stride[0]);
-            const auto copy_part = [&](int64_t begin, int64_t end) {
-                std::byte* const part = to + i * row_size + begin * layout.piece_size;
-                if (row >= 0)
-                    copy_pieces(part, from + row * layout.row_stride + begin * step, step, end - begin,
-                                layout.piece_size);
-                else
-                    std::memset(part, 0, static_cast<size_t>((end - begin) * layout.piece_size));
-            };
-            if (!wide)
-                copy_part(0, layout.pieces[0]);
-            else if (should_stop_now() || !in_pieces(0, layout.pieces[0], layout.piece_size, copy_part))
+            std::byte* const row_out = to + i * row_size;
+            if (wide && should_stop_now()) return false;
+            if (row < 0)
+                std::memset(row_out, 0, static_cast<size_t>(row_size));
+            else if (!copy_pieces_of_row(row_out, from + row * layout.row_stride, wide))
                 return false;
+        }
+        return true;
+    }
+
+    bool copy_pieces_of_row(std::byte* to, const std::byte* from, bool wide) const {
+        const Shape &pieces = layout.pieces, &strides = layout.piece_stride;
+        const int inner = pieces.rank - 1;
+        const int64_t size = layout.piece_size, step = strides[inner], line_bytes = pieces[inner] * size;
+        const auto copy_line_part = [&](int64_t begin, int64_t end) {
+            copy_spaced(to + begin * size, from + begin * step, step, end - begin, size);
+        };
+        int64_t at[max_rank];
+        std::fill_n(at, inner, 0);
+        for (int64_t offset = 0; offset < row_size; offset += line_bytes, to += line_bytes) {
+            if (!wide)
+                copy_line_part(0, pieces[inner]);
+            else if (!in_pieces(0, pieces[inner], size, copy_line_part) || should_stop())
+                return false;
+            for (int d = inner - 1; d >= 0; --d) {
+                from += strides[d];
+                if (++at[d] < pieces[d]) break;
+                from -= pieces[d] * strides[d];
+                at[d] = 0;
+            }
         }
         return true;
     }
@@ -133,7 +155,7 @@ struct Gather {
                 ++b;
             }
             const int64_t m = (last - first) * n;
-            if (!copy_line(out + first * n * row_size, from, {row, m, m})) return false;
+            if (!copy_line(out + first * n * row_size, from, {row, m, m, resolved.skips})) return false;
         }
         return true;
     }
@@ -183,8 +205,8 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     if (lines * rows.count * row_size == 0) return index.check(rows.batch * rows.count);
     const bool packed = layout.piece_size == row_size && layout.row_stride == row_size;
     const bool stream = route.stream && packed && is_line_aligned(out);
-    const bool in_one_loop = layout.piece_size == row_size && rows.outer == 1 &&
-                             (rows.batch == 1 || rows.count >= min_line_elements);
+    const bool in_one_loop =
+        layout.piece_size == row_size && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
     const Gather gather{rows,
                         index,
                         layout,
@@ -193,6 +215,9 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
                         row_size,
                         route.prefetch_distance(),
                         copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
+                        layout.pieces.rank == 0
+                            ? CopySpaced{nullptr}
+                            : spaced_copier(layout.piece_size, layout.piece_stride[layout.pieces.rank - 1]),
                         in_one_loop ? element_mover(row_size, layout.row_stride, route.prefetch) : ElementMover{}};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {

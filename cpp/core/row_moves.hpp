@@ -66,7 +66,7 @@ CopyRows copier(int64_t row_size, const CopyOptions&);
 
 // Copies n pieces of one row, which are `step` bytes apart, to consecutive places.
 using CopySpaced = void (*)(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t size);
-CopySpaced spaced_copier(int64_t size);
+CopySpaced spaced_copier(int64_t size, int64_t step);
 
 // The part of a destination that one thread owns: rows [first_row, last_row), elements [first, last) of a row. Row -1
 // has no owner.

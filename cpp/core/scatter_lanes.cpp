@@ -23,9 +23,10 @@ struct Move {
 
     void elements(Run run) const {
         flatten(run);
-        (run.rows.skips ? apply_or_skip : apply)({target + run.base * target_size, updates + run.element * combine.item_size,
-               visits ? visits + run.base : nullptr, run.rows, 1, 1},
-              everything, combine);
+        (run.rows.skips ? apply_or_skip : apply)(
+            {target + run.base * target_size, updates + run.element * combine.item_size,
+             visits ? visits + run.base : nullptr, run.rows, 1, 1},
+            everything, combine);
     }
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {

@@ -118,10 +118,22 @@ def execute(
                            accumulate, mode, negative, out, num_threads)  # fmt: skip
 
     if call.is_text:
-        result = strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode)
+        if call.updates is None:
+            check_call(op, kernel, call.data, call.indices, None, axis=axis, batch_dims=batch_dims, mode=mode,
+                       num_threads=num_threads)  # fmt: skip
+            axis %= call.data.ndim or 1  # the core gets only the first dims
+        row_rank = 0 if call.updates is not None else _row_rank(kernel, call.data.ndim, call.indices, axis, batch_dims)
+        result = strings.execute(op, kernel, core, call.data, call.updates, reduction, include_self, mode, row_rank)
     else:
         result = set_byte_order(core(call.data, call.updates, out=call.out), call.dtype)
     return result if out is None or call.out is not None else copy_into(op, out, result)
+
+
+def _row_rank(kernel: str, rank: int, indices: np.ndarray, axis: int, batch_dims: int) -> int:
+    """The number of dims of data after those that a gather indexes. At least one dim is before them."""
+    if kernel == "gather_nd":
+        return min(rank - batch_dims - indices.shape[-1], rank - 1)
+    return rank - 1 - axis if kernel == "gather" else 0
 
 
 class KernelArguments(NamedTuple):

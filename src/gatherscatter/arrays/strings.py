@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -32,19 +33,23 @@ def execute(
     reduction: str,
     include_self: bool,
     mode: str,
+    row_rank: int,
 ) -> np.ndarray:
-    """Run a kernel on objects. ``core`` runs it on numbers with the same indices and attributes."""
+    """Run a kernel on objects. ``core`` runs it on numbers with the same indices and attributes.
+
+    Of a gather, ``row_rank`` is the number of dims of data after those that its indices and its axis name.
+    """
     if updates is None:
-        return _gather(core, data)
+        return _gather(core, data, mode, row_rank)
     if reduction not in ("none", "add") or (reduction == "add" and not text_kind(data)):
         reduction_fault(op, reduction, data.dtype)
     result, updates = _common_type(data, updates)
     nothing = np.broadcast_to(np.int64(0), data.shape)
-    last_update = core(nothing, _number_elements(updates), reduction="none")
+    last_update = core(nothing, _number_elements(updates.shape), reduction="none")
     if reduction == "none":
-        return _copy_by_number(_copy_if_shared(result, data), updates, last_update)
+        return _copy_by_number(_copy_if_shared(result, data), make_contiguous(updates).reshape(-1), last_update)
     del last_update
-    targets = core(_number_elements(data), None, kernel=GATHER_OF[kernel], reduction="none",
+    targets = core(_number_elements(data.shape), None, kernel=GATHER_OF[kernel], reduction="none",
                    mode="fill" if mode == "drop" else mode)  # fmt: skip
     try:
         return _concatenate(result, updates, targets, include_self)
@@ -88,22 +93,38 @@ def _characters(array: np.ndarray) -> int:
     return sum(len(text) for text in array.flat if isinstance(text, str | bytes))
 
 
-def _number_elements(array: np.ndarray) -> np.ndarray:
-    """1, 2, 3, ... in the shape of an array. The number 0 means no element."""
-    numbers = np.empty(array.size, np.int64)
-    for part in pieces(array.size, _AT_ONCE):
-        numbers[part] = np.arange(part.start + 1, part.stop + 1)
-    return numbers.reshape(array.shape)
+def _number_elements(shape: tuple[int, ...], first: int = 1) -> np.ndarray:
+    """Consecutive numbers in this shape. From 1 on, the number 0 means no element."""
+    numbers = np.empty(math.prod(shape), np.int64)
+    for part in pieces(numbers.size, _AT_ONCE):
+        numbers[part] = np.arange(part.start + first, part.stop + first)
+    return numbers.reshape(shape)
 
 
-def _gather(core: Core, data: np.ndarray) -> np.ndarray:
-    sources = core(_number_elements(data), None)
-    out = np.zeros(sources.shape, data.dtype)  # elements without a source stay zero
-    empty_text = data.dtype.kind == "O" and bool(text_kind(data))
-    if empty_text:
+def _gather(core: Core, data: np.ndarray, mode: str, row_rank: int) -> np.ndarray:
+    """Number the rows of data, gather the numbers, and let NumPy copy the rows."""
+    dims, width = data.shape[: data.ndim - row_rank], data.shape[data.ndim - row_rank :]
+    rows = make_contiguous(data).reshape(math.prod(dims), *width)
+    sources = core(_number_elements(dims, 1 if mode == "fill" else 0), None)
+    if mode != "fill":
+        return _take(rows, sources)
+    out = np.zeros((*sources.shape, *width), data.dtype)  # rows without a source stay zero
+    if data.dtype.kind == "O" and text_kind(data):
         for part in pieces(out.size):
             out.reshape(-1)[part] = ""
-    return _copy_by_number(out, data, sources)
+    return _copy_by_number(out, rows, sources)
+
+
+def _take(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """The rows of ``values`` with these numbers, which begin at 0."""
+    width = values.shape[1:]
+    if values.dtype.itemsize == 0 or numbers.size * math.prod(width) == 0:
+        return np.zeros((*numbers.shape, *width), values.dtype)
+    out = np.empty((*numbers.shape, *width), values.dtype)
+    to, sources = out.reshape(-1, *width), numbers.reshape(-1)
+    for part in pieces(sources.size, max(_AT_ONCE // math.prod(width), 1)):
+        values.take(sources[part], axis=0, out=to[part], mode="clip")  # other modes make another copy
+    return out
 
 
 def _copy_if_shared(array: np.ndarray, data: np.ndarray) -> np.ndarray:
@@ -112,11 +133,14 @@ def _copy_if_shared(array: np.ndarray, data: np.ndarray) -> np.ndarray:
 
 
 def _copy_by_number(out: np.ndarray, values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Write the values with these numbers to ``out``."""
-    flat, to, sources = make_contiguous(values).reshape(-1), out.reshape(-1), numbers.reshape(-1)
-    for part in pieces(to.size, _AT_ONCE):
+    """Write the rows of ``values`` with these numbers to ``out``. The number 0 writes nothing."""
+    width = values.shape[1:]
+    if out.size == 0:
+        return out
+    to, sources = out.reshape(-1, *width), numbers.reshape(-1)
+    for part in pieces(sources.size, max(_AT_ONCE // math.prod(width), 1)):
         found = sources[part] > 0
-        to[part][found] = flat[sources[part][found] - 1]
+        to[part][found] = values[sources[part][found] - 1]
     return out
 
 
