@@ -68,9 +68,16 @@ CopyRows small_copier(int64_t row_size, bool packed) {
                   : small_copier<may_skip, use_prefetch, false>(row_size);
 }
 
+// Compilers vectorize loops with a constant step.
 template <int64_t size>
 GS_LOOP void copy_spaced(std::byte* to, const std::byte* from, int64_t step, int64_t n, int64_t) {
-    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * step, size);
+    const auto copy = [=](int64_t constant) {
+        for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * constant, size);
+    };
+    if (step == -size)
+        copy(-size);
+    else
+        copy(step);
 }
 
 // The same for one piece that is repeated.

@@ -125,9 +125,43 @@ struct Copy {
     }
 };
 
+// Resolves tuples of one index. The row numbers begin as a copy of the indices. Most indices are row numbers already.
+template <Mode mode, class I>
+GS_LOOP Resolved resolve_column(const std::byte* indices, int64_t n, const Shape& dims, Rule rule, int64_t* rows) {
+    using Wide = std::conditional_t<std::is_same_v<I, uint64_t>, uint64_t, int64_t>;
+    const Columns<1> columns(dims, rule);
+    const uint64_t weight = 1, size = columns.size[0];
+    constexpr int64_t index_size = static_cast<int64_t>(sizeof(I));
+    uint64_t any_bad = 0;
+    for (int64_t done = 0; done < n; done += resolved_at_once) {
+        const int64_t m = std::min(resolved_at_once, n - done);
+        const std::byte* const from = indices + done * index_size;
+        // Only a few lines are prefetched at a time. More would fill the buffers that other loads need.
+        for (int64_t line = 0; line < m * index_size; line += line_size)
+            prefetch_ahead(from, line + index_lookahead_bytes);
+        int64_t* const copy = rows + done;
+        const auto are_rows = [=](int64_t count) {
+            for (int64_t t = 0; t < count; ++t) copy[t] = static_cast<int64_t>(load<I>(from, t));
+            const int64_t* const own = read_copy(copy);
+            uint64_t outside = 0;
+            for (int64_t t = 0; t < count; ++t) outside |= static_cast<uint64_t>(own[t]) >= size;
+            return !outside;
+        };
+        if (m == resolved_at_once ? are_rows(resolved_at_once) : are_rows(m)) continue;
+        int64_t outside[resolved_at_once];
+        std::copy_n(copy, m, outside);
+        const std::byte* const own = reinterpret_cast<const std::byte*>(outside);
+        uint64_t bad = resolve_copy<mode, Wide, 1>(own, m, columns, &weight, copy);
+        if (mode == Mode::wrap && bad) bad = wrap_copy<Wide, 1>(own, m, columns, &weight, copy);
+        any_bad |= bad;
+    }
+    return !any_bad ? Resolved::all : mode == Mode::skip ? Resolved::some : Resolved::none;
+}
+
 template <Mode mode, class I, int fixed_k>
 GS_LOOP Resolved resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
                          int64_t* rows) {
+    if constexpr (fixed_k == 1) return resolve_column<mode, I>(tuples, n, dims, rule, rows);
     const Columns<fixed_k> columns(dims, rule);
     uint64_t weight[Columns<fixed_k>::most];
     for (int j = 0; j < columns.k; ++j) weight[j] = static_cast<uint64_t>(weights.dim[j]);

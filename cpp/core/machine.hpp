@@ -143,6 +143,17 @@ GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
 #endif
 }
 
+// The same for a copy of any length.
+GS_LOOP int64_t* read_copy(int64_t* copy) {
+#if defined(__GNUC__)
+    __asm__ __volatile__("" : "+r"(copy) : : "memory");
+    return copy;
+#else
+    int64_t* volatile hidden = copy;
+    return hidden;
+#endif
+}
+
 // This must be inlined. GCC removes a call of it, because the function seems to have no effect.
 GS_LOOP void prefetch(const void* address) {
 #if defined(__GNUC__)

@@ -25,12 +25,22 @@ bool needs_prefetch(const Combine& combine, int64_t data_bytes) {
     return data_bytes > (slow ? cache_bytes / 16 : cache_bytes);
 }
 
+// Whether the order of updates cannot change the bits of the result, and threads that each have a copy of the
+// destination are faster. The copies must stay in the cache of a core, and be small compared with the updates.
+bool divides_updates(const Rows& rows, const Combine& combine, const Route& route, bool counted) {
+    const bool integers = combine.dtype >= DType::int8 && combine.dtype <= DType::uint64;
+    if (!integers || combine.reduction == Reduction::none || counted) return false;
+    const int64_t row_size = rows.width * combine.item_size, data_bytes = rows.data_rows * row_size;
+    return data_bytes <= core_cache_bytes && rows.count * (row_size + 8) / 4 / route.threads >= data_bytes;
+}
+
 Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
     const int64_t row_size = rows.width * target_size(combine);
     const bool computes = combine.reduction != Reduction::none;
     const bool counted = computes && counts_visits(combine);
     if (route.threads == 1) return Split::serial;
     if (rows.batch * rows.outer >= route.threads) return Split::lines;
+    if (rows.batch * rows.outer == 1 && divides_updates(rows, combine, route, counted)) return Split::updates;
     // If threads divide columns, they read long contiguous parts of the updates, but each must read all indices. Visits
     // are counted per row, so counted reductions cannot use columns.
     if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
@@ -110,6 +120,7 @@ const char* name(Split split) {
         case Split::rows: return "rows";
         case Split::elements: return "elements";
         case Split::ordered: return "ordered";
+        case Split::updates: return "updates";
     }
     return "nothing";
 }
@@ -153,9 +164,12 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.split = split_rows(rows, combine, route, work);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
-    route.ordered = may_be_ordered(rows, combine, index) && are_close(index, rows.count, rows.data_rows / 16);
+    route.ordered = route.split != Split::updates && may_be_ordered(rows, combine, index) &&
+                    are_close(index, rows.count, rows.data_rows / 16);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, route.ordered);
+    if (route.split == Split::updates)
+        route.scratch += (route.threads - 1) * rows.data_rows * rows.width * combine.item_size;
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);
     if (route.ordered) route.scratch += span_bytes(rows.count);
     return route;

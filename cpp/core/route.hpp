@@ -18,6 +18,7 @@ enum class Split : uint8_t {
     rows,      // ranges of destination rows; each thread reads all indices and picks its own
     elements,  // ranges of destinations; elements are sorted by owner first, in batches
     ordered,   // ranges of destinations; most stretches of the indices lie within one range
+    updates,   // consecutive updates of integers, in any order; each thread has its own copy of the destination
 };
 const char* name(Split);
 

@@ -1,6 +1,8 @@
 // out[b, o, row(b, c), :] = f(out[b, o, row(b, c), :], updates[b, o, c, :]), c ascending
 #include <atomic>
+#include <cstring>
 #include <new>
+#include <numeric>
 #include <optional>
 
 #include "accumulate.hpp"
@@ -8,6 +10,7 @@
 #include "parallel.hpp"
 #include "partition.hpp"
 #include "row_moves.hpp"
+#include "scratch.hpp"
 
 namespace gs {
 namespace {
@@ -116,6 +119,60 @@ struct Scatter {
     }
 };
 
+// Fills a copy of the destination with values that updates are combined with before the copy is combined with `out`.
+void fill_copy(std::byte* copy, const std::byte* out, int64_t elements, const Combine& combine) {
+    const auto bytes = static_cast<size_t>(elements * combine.item_size);
+    switch (combine.reduction) {
+        case Reduction::min:
+        case Reduction::max: std::memcpy(copy, out, bytes); break;
+        case Reduction::mul:
+            visit(combine.dtype, 0, [&]<class T>(std::type_identity<T>) {
+                if constexpr (Integer<T>) std::fill_n(reinterpret_cast<T*>(copy), elements, T{1});
+                return 0;
+            });
+            break;
+        default: std::memset(copy, 0, bytes);
+    }
+}
+
+// Scatters consecutive updates of integers on each thread: the first into `out`, the others into copies, which are then
+// combined with `out`. False: an index is bad, or the call has to stop.
+bool scatter_by_updates(const Scatter& scatter, const Rows& rows, int threads, std::byte* copies,
+                        const Combine& combine) {
+    const int64_t elements = rows.data_rows * rows.width, copy_size = elements * combine.item_size;
+    const auto copy_of = [=](int t) { return copies + (t - 1) * copy_size; };
+    for (int t = 1; t < threads; ++t) fill_copy(copy_of(t), scatter.out, elements, combine);
+    std::atomic<bool> good = true;
+    run_tasks(threads, threads, [&](int t) {
+        Scatter part = scatter;
+        if (t > 0) part.out = copy_of(t);
+        const int64_t begin = rows.count / threads * t,
+                      end = t + 1 == threads ? rows.count : rows.count / threads * (t + 1);
+        if (!part.stretch(0, 1, begin, end, part.apply_all, part.all())) good = false;
+    });
+    if (!good) return false;
+    Combine merge = combine;
+    if (merge.reduction == Reduction::sub) merge.reduction = Reduction::add;  // the copies hold negative sums
+    const ApplyRows apply = applier(merge, rows.width, {true, false, false});
+    for_ranges(rows.data_rows, {rows.data_rows, rows.width * combine.item_size * threads},
+               [&](int64_t begin, int64_t end) {
+                   int64_t row[block];
+                   for (int64_t first = begin; first < end; first += block) {
+                       const int64_t n = std::min(block, end - first);
+                       std::iota(row, row + n, first);
+                       for (int t = 1; t < threads; ++t)
+                           apply({scatter.out,
+                                  copy_of(t) + first * rows.width * combine.item_size,
+                                  nullptr,
+                                  {row, n, n},
+                                  rows.width,
+                                  rows.width},
+                                 scatter.all(), merge);
+                   }
+               });
+    return true;
+}
+
 }  // namespace
 
 bool scatter_rows(const Rows& rows, const Index& index, const Route& route, const std::vector<Span>& spans,
@@ -128,6 +185,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
     const std::vector<Span>& known = spans.empty() ? found : spans;
     std::vector<int64_t> dividing;
     std::optional<Partition> partition;
+    std::optional<Scratch> copies;
     // All memory is allocated before the first write. If there is not enough, one thread does the work.
     try {
         if (route.ordered) {
@@ -136,6 +194,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         }
         if (!dividing.empty())
             split = Split::ordered;
+        else if (split == Split::updates)
+            copies.emplace((route.threads - 1) * rows.data_rows * rows.width * combine.item_size, false);
         else if (split == Split::elements)
             partition.emplace(rows.count, combine.item_size, route.threads);
     } catch (const std::bad_alloc&) {
@@ -163,6 +223,9 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                     const size_t p = static_cast<size_t>(i);
                     if (!scatter.ordered(known, dividing[p], dividing[p + 1])) good = false;
                 });
+                break;
+            case Split::updates:
+                if (!scatter_by_updates(scatter, rows, threads, copies->get(), how)) good = false;
                 break;
             case Split::columns: {
                 const int64_t column = std::max<int64_t>(column_size / target_size, 1),

@@ -91,17 +91,17 @@ Ref without_expansion(const Call& call, Plan& plan) {
     return line;
 }
 
-// Whether it is faster to copy all data into order first. If the elements of a row lie far apart, this holds if the
-// gather reads more than an eighth of the rows. If they are just not contiguous, or narrow rows are not next to each
-// other, it holds if the gather reads each row once on average. Repeated elements are never copied.
+// Whether it is faster to copy all data into order first. This holds if the elements of a row lie far apart and the
+// gather reads more than an eighth of the rows, if narrow rows lie apart and are read once on average, or if the
+// elements of a row are not contiguous and are read twice on average. Repeated elements are never copied.
 bool scattered(const Rows& rows, const Layout& layout) {
     const int inner = layout.pieces.rank - 1;
     const int64_t row_stride = std::abs(layout.row_stride),
                   step = inner >= 0 ? std::abs(layout.piece_stride[inner]) : 0;
     if (row_stride == 0 || (inner >= 0 && step == 0)) return false;
     if (step > row_stride) return rows.count > rows.data_rows / 8;
-    const bool spaced = inner >= 0 || (layout.piece_size < line_size && row_stride >= 2 * layout.piece_size);
-    return spaced && rows.count >= rows.data_rows;
+    if (inner >= 0) return rows.count / 2 >= rows.data_rows;
+    return layout.piece_size < line_size && row_stride >= 2 * layout.piece_size && rows.count >= rows.data_rows;
 }
 
 // Plans a gather from data with strides. False: the data must be made contiguous.

@@ -130,9 +130,9 @@ def execute(
 
 
 def _row_rank(kernel: str, rank: int, indices: np.ndarray, axis: int, batch_dims: int) -> int:
-    """The number of dims of data after those that a gather indexes. At least one dim is before them."""
+    """The number of dims of data after those that a gather indexes, or after the first one."""
     if kernel == "gather_nd":
-        return min(rank - batch_dims - indices.shape[-1], rank - 1)
+        return rank - batch_dims - max(indices.shape[-1], 1)
     return rank - 1 - axis if kernel == "gather" else 0
 
 

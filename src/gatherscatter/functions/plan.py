@@ -101,8 +101,8 @@ class CallPlan:
     function : the array function
     movement : the movement of the kernel. It follows from the shapes, and from the strides of data and indices
     threads : the number of threads
-    split : the work that the threads divide: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements', 'ordered' or
-        'bags'. A sentence in `steps` describes it
+    split : the work that the threads divide: 'nothing', 'lines', 'tuples', 'columns', 'rows', 'elements', 'ordered',
+        'updates' or 'bags'. A sentence in `steps` describes it
     scratch_bytes : the largest amount of memory, in bytes, that the call needs in addition to its inputs and its
         result. It is the sum of `copied_bytes` and of the memory of the kernel: for sums, counts and batches, or for
         the starts and rows of bags. It is exact for numbers in NumPy arrays, except for the long integers that
@@ -146,6 +146,8 @@ _SPLITS = {
     "rows": "threads divide the destination rows; each reads all indices and uses its own, so order is kept",
     "elements": "threads divide the destination; batches of updates are sorted by thread first, so order is kept",
     "ordered": "threads divide the destination and the indices, if all indices are as well ordered as the samples",
+    "updates": "threads divide the updates; each has a copy of the destination, because the order of integers does not "
+    "matter",
     "bags": "threads divide the bags, by the number of members",
 }
 
