@@ -308,6 +308,11 @@ ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch) {
 // Resolves some indices, then uses the indices before them, because a processor waits if it reads data that it has just
 // written.
 bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
+    if (resolved_rows_) {
+        const int64_t* const rows = resolved_rows_ + first;
+        mover.move(line, mover.stride, rows, rows, n, out);
+        return !should_stop();
+    }
     constexpr int64_t at_once = 2 * resolved_at_once;
     alignas(line_size) int64_t position[2][at_once];
     if (should_stop()) return false;

@@ -110,10 +110,18 @@ class Index {
 
     // Resolves the next block of the tuples [first, end), and up to `prefetch_distance` tuples after it.
     bool next_block(int64_t first, int64_t end, int64_t prefetch_distance, RowNumbers& rows) const {
-        const bool good = resolve(first, std::min(block + prefetch_distance, end - first), rows);
+        const int64_t known = std::min(block + prefetch_distance, end - first);
+        bool good = true;
+        if (resolved_rows_)
+            rows = {resolved_rows_ + first, known, known};
+        else
+            good = resolve(first, known, rows);
         rows.n = std::min(block, end - first);
-        return good;
+        return good && !should_stop();
     }
+
+    // Uses the row numbers of all tuples from now on, which the caller has resolved, instead of the tuples.
+    void use_resolved(int64_t* rows) { resolved_rows_ = rows; }
 
     // Moves the elements of `line` that the tuples [first, first + n) name. Skipped elements become zeros. False: a
     // tuple is bad, or the call has to stop.
@@ -125,6 +133,7 @@ class Index {
     // Whether all tuples [0, n) are valid.
     bool check(int64_t n) const;
 
+    bool raises() const { return rule_.mode == Mode::raise; }
     bool may_skip() const { return rule_.mode == Mode::skip; }
 
   private:
@@ -132,6 +141,10 @@ class Index {
                                  int64_t* rows);
 
     Resolved resolve_some(int64_t first, int64_t n, int64_t* rows) const {
+        if (resolved_rows_) {
+            std::copy_n(resolved_rows_ + first, n, rows);
+            return Resolved::all;
+        }
         return resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
     }
 
@@ -141,6 +154,7 @@ class Index {
     Shape dims_, weights_;
     Rule rule_;
     Resolve resolve_;
+    int64_t* resolved_rows_ = nullptr;  // in mode "raise"
 };
 
 }  // namespace gs
