@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.conversions import Arrays, make_equal
 from benchmarks.distributions import DISTRIBUTIONS, ordered
 from benchmarks.workload import HALVES, LANES, TUPLES, ModelRun, Shape, Workload, numpy_dtype, row_view
 
@@ -52,6 +53,12 @@ class BenchCase:
         if self.updates is None:
             raise ValueError(f"{self.workload.id} has no updates")
         return self.updates
+
+    @property
+    def arrays(self) -> Arrays:
+        """The arguments of an array function, by name."""
+        updates = {} if self.updates is None else {"updates": self.updates}
+        return {"data": self.data, "indices": self.indices, **updates}
 
     @cached_property
     def target(self) -> np.ndarray:
@@ -100,7 +107,12 @@ def build(workload: Workload, seed: int = 0) -> BenchCase:
         bags = _bags(workload, rng)
         weights = _values(workload.indices, workload, rng, update=True) if workload.weighted else None
         return BenchCase(workload, _data(workload, rng), indices, None, bags, weights)
-    return BenchCase(workload, _data(workload, rng), indices, updates)
+    arrays = {"data": _data(workload, rng), "indices": indices}
+    if updates is not None:
+        arrays["updates"] = updates
+    if workload.given:
+        arrays = make_equal(workload.given, arrays)
+    return BenchCase(workload, arrays["data"], arrays["indices"], arrays.get("updates"))
 
 
 def _bags(workload: Workload, rng: np.random.Generator) -> np.ndarray | None:
@@ -126,6 +138,8 @@ def _data(workload: Workload, rng: np.random.Generator) -> np.ndarray:
     shape = workload.data
     if workload.layout == "strided":
         return _values((*shape[:-1], 2 * shape[-1]), workload, rng)[..., ::2]
+    if workload.given == "prepared":
+        return np.zeros(shape, numpy_dtype(workload.dtype))
     if workload.layout == "transposed":
         return _values(shape[::-1], workload, rng).T
     return _values(shape, workload, rng)

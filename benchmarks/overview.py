@@ -39,7 +39,8 @@ def overview(results: Results) -> Iterator[str]:
     )
     found = []
     for kind, reason in _REASONS.items():
-        some = [row for row in results.rows if row.ratio is not None and _kind(row.workload) == kind]
+        compared = [row for row in results.rows if row.ratio is not None and not row.workload.given]
+        some = [row for row in compared if _kind(row.workload) == kind]
         mean_of_kind = geometric_mean(row.ratio for row in some)
         if mean_of_kind is not None:
             counts = results.counts(some)
@@ -49,11 +50,20 @@ def overview(results: Results) -> Iterator[str]:
             line = f"**{kind}** ({len(some)} workloads): mean {ratio_text(mean_of_kind)}; {text}. {reason}"
             found.append((mean_of_kind, line))
     yield from (line for _, line in sorted(found, reverse=True))
+    ratios = [row.ratio for row in results.rows if row.workload.given and row.ratio is not None]
+    if ratios:
+        yield (
+            f"**Layouts and types** ({len(ratios)} workloads): calls on arrays in other layouts and types take "
+            f"{1 / max(ratios):.2f} to {1 / min(ratios):.2f} times as long as the simplest way to avoid them, which is "
+            "usually a conversion before the call. These workloads are not part of the counts above."
+        )
 
 
 def limit_of(row: Row) -> str:
     """Return why a peer is ahead in a row, as far as the kind of work explains it."""
     workload, best = row.workload, row.best
+    if workload.given:
+        return "the call converts its arguments, too"
     kind, way = _kind(workload), f"{best.contender}: {best.way}" if best else ""
     if kind == "Small calls":
         return "the call: reading arguments, planning, creating the result"

@@ -168,13 +168,14 @@ class Results:
         return sorted((row for row in self.rows if self.verdict(row) == verdict), key=lambda row: row.ratio or 0)
 
     def counts(self, rows: Iterable[Row] | None = None) -> dict[str, int]:
-        """Return how many rows, of these or of all, have each verdict."""
-        verdicts = [self.verdict(row) for row in (self.rows if rows is None else rows)]
+        """Return how many rows, of these or of all that are compared with other libraries, have each verdict."""
+        compared = [row for row in self.rows if not row.workload.given]
+        verdicts = [self.verdict(row) for row in (compared if rows is None else rows)]
         return {verdict: verdicts.count(verdict) for verdict in ("ahead", "even", "behind")}
 
     def mean_ratio(self) -> float | None:
-        """Return the geometric mean of the ratios."""
-        return geometric_mean(row.ratio for row in self.rows)
+        """Return the geometric mean of the ratios to other libraries."""
+        return geometric_mean(row.ratio for row in self.rows if not row.workload.given)
 
     def load(self) -> float | None:
         """Return the cores that other processes used, on average over the run."""

@@ -57,6 +57,9 @@ class Workload:
     # "session" (InferenceSession), "run" (gs.run) or "load" (a model that is loaded before the clock starts).
     entry: str = ""
     layout: str = "contiguous"  # or "strided" (every other column), "transposed", "expanded" (index with stride 0)
+    # How our call gets its arrays, or "" (as they are). The peer converts them first, or makes the simplest other call
+    # for the same work; see conversions.py.
+    given: str = ""
     huge: bool = False
 
     @property

@@ -25,6 +25,7 @@ _PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "numpy-groupies": (".by_numpy_groupies:NumpyGroupiesContender", ("numpy_groupies",)),
     "pyarrow": (".by_pyarrow:PyArrowContender", ("pyarrow",)),
     "two-steps": (".ours:TwoSteps", (OURS,)),
+    "convert-first": (".ours:ConvertFirst", (OURS,)),
 }
 PEERS = tuple(_PEERS)
 

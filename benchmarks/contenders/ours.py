@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.case import BenchCase
 from benchmarks.commits import CURRENT, Package
 from benchmarks.contenders.contender import TimedCall, make_in_place_call
+from benchmarks.conversions import make_calls
 from benchmarks.reference import keep_all_results, make_options
 from benchmarks.workload import HALVES
 from gatherscatter.lazy_modules import load_place
@@ -39,6 +40,8 @@ class Ours:
         workload = case.workload
         if workload.is_model:
             return {workload.entry: self._run_model(case)}
+        if workload.given:
+            return {workload.given: TimedCall(make_calls(self._package.gs, workload, case.arrays)[0])}
         if workload.entry == "torch" and (self._package is not CURRENT or find_spec("torch") is None):
             return {}  # only one version can register its operators with PyTorch
         if workload.entry:
@@ -143,6 +146,22 @@ class Ours:
         if case.workload.form == "scatter_nd":
             return lambda data, out: gs.scatter_nd(data, indices, new, reduction=how, out=out)
         return lambda data, out: gs.scatter_update(data, indices, new, axis=axis, reduction=how, out=out)
+
+
+class ConvertFirst(Ours):
+    """Our call after a conversion of its arguments, or the simplest other call of ours for the same work."""
+
+    name = "convert-first"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads, self.name)
+
+    def calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return the call for workloads that are given in another layout or type."""
+        if not case.workload.given:
+            return {}
+        self.prepare()
+        return {"convert, then call": TimedCall(make_calls(self._package.gs, case.workload, case.arrays)[1])}
 
 
 class TwoSteps(Ours):

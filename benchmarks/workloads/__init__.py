@@ -12,6 +12,7 @@ from benchmarks.workload import ModelRun, Workload
 from benchmarks.workloads import (
     applications,
     bags,
+    conversions,
     fused_nodes,
     grid,
     main_table,
@@ -32,6 +33,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *bags.ROWS,
     *science.ROWS,
     *tiny.ROWS,
+    *conversions.ROWS,
 )
 MODELS: tuple[Workload, ...] = (*published_models.ROWS, *fused_nodes.ROWS)  # in no other set
 SETS = {

@@ -29,7 +29,7 @@ DEFAULT: dict[str, str] = {
     "reductions": "max mean rows-mean elements-max",
     "layouts": "few-rows-transposed elements-strided expanded repeated",
     "slots": "add-64 add-4096 rows-width-1024",
-    "sizes": "take-512 take-16384 take-65536 take-4194304 take-268435456 rows-4096 rows-262144 add-65536 add-4194304 "
+    "sizes": "take-512 take-16384 take-65536 take-4194304 take-268435456 rows-4096 add-65536 add-4194304 "
     "add-rows-65536",
     "spatter": "gather-uniform-1 gather-uniform-16 set-uniform-4 add-lulesh-1 gather-amg gather-pennant-pairs",
     "embeddings": "batch zipf-float32 gradient-in-place log-probability",
@@ -44,6 +44,7 @@ DEFAULT: dict[str, str] = {
     "arrays": "points topk zones reorder-1 runs",
     "physics": "assembly deposition-uniform",
     "small-calls": "gather bags",
+    "layouts-and-types": "updates-float32",
     "tiny": "take take-out gather-nd gather-elements scatter-nd scatter-add",
 }
 

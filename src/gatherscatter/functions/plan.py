@@ -253,8 +253,15 @@ def _plan_kernel(
         facts["instruction_set"],
         facts["hardware_gather"],
         facts["cache_bytes"],
-        _steps(function, made, facts, copies, call.is_text),
+        _steps(function, made, facts, _copy_steps(copies, _cast_type(given["updates"], call)), call.is_text),
     )
+
+
+def _cast_type(updates: Any, call: convert.KernelArguments) -> np.dtype[Any] | None:
+    """The type to which the updates are cast. None: they are an array of that type, or no array."""
+    if call.updates is None or call.is_text or not isinstance(updates, np.ndarray):
+        return None
+    return None if updates.dtype == call.dtype else call.dtype
 
 
 def _plan_bags(
@@ -317,15 +324,21 @@ def _plan_bags(
     )
 
 
-def _copy_steps(copies: tuple[str, ...]) -> list[str]:
-    return [f"{name} is copied first: it is not a contiguous array of a suitable type" for name in copies]
+def _copy_steps(copies: tuple[str, ...], cast_to: np.dtype[Any] | None = None) -> list[str]:
+    """The steps that copy arguments. With ``cast_to``, the updates are cast to this type."""
+    return [
+        f"{name} is copied first: it is cast to {cast_to}"
+        if cast_to is not None and name == "updates"
+        else f"{name} is copied first: it is not a contiguous array of a suitable type"
+        for name in copies
+    ]
 
 
 _APART = "the result is computed in a separate array and then copied to out"
 
 
 def _steps(
-    function: str, made: Rows | Lanes, facts: dict[str, Any], copies: tuple[str, ...], is_text: bool
+    function: str, made: Rows | Lanes, facts: dict[str, Any], copies: list[str], is_text: bool
 ) -> tuple[str, ...]:
     steps = []
     if isinstance(made, Lanes):
@@ -338,7 +351,7 @@ def _steps(
         steps.append("numbers represent the elements, and NumPy moves the elements afterwards")
     if facts["reads_strides"]:
         steps.append("data is not contiguous, and is read without a copy")
-    steps += _copy_steps(copies)
+    steps += copies
     if facts["checked_first"]:
         steps.append("all indices are checked before the first write")
     if facts["made_apart"]:
