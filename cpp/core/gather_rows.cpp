@@ -129,6 +129,9 @@ struct Gather {
     }
 
     // Gathers the lines [first_line, last_line) of batch and outer. They are short, so many of them share a block.
+#if defined(__GNUC__)
+    [[gnu::noinline]]
+#endif
     bool part_of_short_lines(int64_t first_line, int64_t last_line) const {
         int64_t resolved_rows[block], row[block];
         RowNumbers resolved{resolved_rows, 0, 0};

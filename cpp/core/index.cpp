@@ -313,7 +313,7 @@ bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const st
         mover.move(line, mover.stride, rows, rows, n, out);
         return !should_stop();
     }
-    constexpr int64_t at_once = 2 * resolved_at_once;
+    constexpr int64_t at_once = resolved_at_once;
     alignas(line_size) int64_t position[2][at_once];
     if (should_stop()) return false;
     Resolved resolved = resolve_some(first, std::min(at_once, n), position[0]), next = resolved;

@@ -111,13 +111,15 @@ class Index {
     // Resolves the next block of the tuples [first, end), and up to `prefetch_distance` tuples after it.
     bool next_block(int64_t first, int64_t end, int64_t prefetch_distance, RowNumbers& rows) const {
         const int64_t known = std::min(block + prefetch_distance, end - first);
-        bool good = true;
-        if (resolved_rows_)
+        bool good;
+        if (resolved_rows_) [[unlikely]] {
             rows = {resolved_rows_ + first, known, known};
-        else
+            good = !should_stop();
+        } else {
             good = resolve(first, known, rows);
+        }
         rows.n = std::min(block, end - first);
-        return good && !should_stop();
+        return good;
     }
 
     // Uses the row numbers of all tuples from now on, which the caller has resolved, instead of the tuples.

@@ -22,11 +22,12 @@ bool writes_directly(const Call& call) {
     return !overlap(array(call.data), array(call.out)) && !(is_scatter(call.kernel) && accumulates);
 }
 
-// Whether kernels can work on the arguments without conversion.
-bool accepts(const Call& call, IndexType& type) {
+// Whether kernels can work on the arguments without conversion in Python. `casts_updates`: the core casts updates.
+bool accepts(const Call& call, IndexType& type, bool& casts_updates) {
     if (!is_plain(call.data) || !is_plain(call.indices) || !index_type(array(call.indices), type)) return false;
-    if (call.updates && (!is_plain(call.updates) || !can_cast(array(call.updates), PyArray_DESCR(array(call.data)))))
-        return false;
+    if (call.updates && !is_plain(call.updates)) return false;
+    casts_updates = call.updates && !same_type(array(call.data), array(call.updates));
+    if (casts_updates && !can_cast(array(call.updates), PyArray_DESCR(array(call.data)))) return false;
     // NumPy makes new arrays of zero-width text one character wide.
     if (is_text(array(call.data)) && PyArray_ITEMSIZE(array(call.data)) == 0) return false;
     const bool computes = call.reduction != Reduction::none;
@@ -36,10 +37,9 @@ bool accepts(const Call& call, IndexType& type) {
 }
 
 // Whether the call may release the interpreter lock.
-bool may_release_gil(const Call& call, const Plan& plan) {
-    if (!is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
-    if (call.updates && (!is_contiguous(call.updates) || !same_type(array(call.data), array(call.updates))))
-        return true;
+bool may_release_gil(const Call& call, const Plan& plan, bool casts_updates) {
+    if (casts_updates || !is_contiguous(call.data) || !is_contiguous(call.indices)) return true;
+    if (call.updates && !is_contiguous(call.updates)) return true;
     if (call.out && !is_contiguous(call.out)) return true;
     if (!is_scatter(call.kernel) && !call.out) return false;  // the lock is kept until all facts are known
     const int64_t item_size = PyArray_ITEMSIZE(array(call.data));
@@ -129,11 +129,11 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
 #endif
     Call& call = prepared.call;
     Plan& plan = prepared.kernel_call.plan;
-    if (!accepts(call, type)) return Outcome::not_plain;
+    if (!accepts(call, type, prepared.casts_updates)) return Outcome::not_plain;
     if (always && !prepared.views.pin(call)) return Outcome::failed;
     if (const Outcome checked = check_reduction(call); checked != Outcome::done) return checked;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
-    if (!always && may_release_gil(call, plan) && !prepared.views.pin(call)) return Outcome::failed;
+    if (!always && may_release_gil(call, plan, prepared.casts_updates) && !prepared.views.pin(call)) return Outcome::failed;
     return Outcome::done;
 }
 
@@ -178,7 +178,6 @@ Outcome prepare(PreparedCall& prepared) {
     prepared.reads_strides = has_strides && plan_strides(call, kernel_call.plan, kernel_call.layout);
     prepared.copies_data = has_strides && !prepared.reads_strides;
     prepared.copies_indices = !is_contiguous(indices.get());
-    prepared.casts_updates = scatter && !same_type(array(call.data), array(call.updates));
     prepared.copies_updates = scatter && (prepared.casts_updates || !is_contiguous(call.updates));
     prepared.made_apart = call.out && (!writes_directly(call) || is_cheaper_apart(call, PyArray_NBYTES(array(call.out)),
                                                                                   PyArray_NBYTES(indices.array())));
