@@ -133,7 +133,8 @@ Outcome check(PreparedCall& prepared, IndexType& type) {
     if (always && !prepared.views.pin(call)) return Outcome::failed;
     if (const Outcome checked = check_reduction(call); checked != Outcome::done) return checked;
     if (const char* fault = find_fault(call, plan)) return raise_shape(call, fault, plan);
-    if (!always && may_release_gil(call, plan, prepared.casts_updates) && !prepared.views.pin(call)) return Outcome::failed;
+    if (!always && may_release_gil(call, plan, prepared.casts_updates) && !prepared.views.pin(call))
+        return Outcome::failed;
     return Outcome::done;
 }
 
