@@ -47,7 +47,9 @@ page. `--html` writes a page with plots, and `--against COMMIT` compares with an
   repeated or neighbouring places are faster to read, so the share can exceed 100 %.
 - **1 to n threads** is the time of gatherscatter on one thread divided by its time on all threads.
 - **Names.** *gatherscatter-1* is gatherscatter on one thread. *two-steps* is a gather and a scatter of gatherscatter,
-  which `gather_reduce` does in one pass. It counts as a peer.
+  which `gather_reduce` does in one pass. It counts as a peer. *convert-first* is the only peer of the group
+  layouts-and-types: a call of gatherscatter after its arguments were converted to contiguous arrays of one type, or the
+  simplest other call for the same work. This group does not count in the mean and in the numbers of workloads.
 - Times are medians.
 - All times are of x86-64. On ARM and s390x, only emulators have run gatherscatter, so no time was measured there (see
   [Platforms](installing.md#platforms)).

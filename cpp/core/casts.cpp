@@ -68,7 +68,7 @@ bool cast_numbers(const From* from, To* to, int64_t n) {
 
 template <Integer From, Half To>
 bool cast_numbers(const From* from, To* to, int64_t n) {
-    float wide[at_once], back[at_once];
+    float wide[at_once] = {}, back[at_once];
     if (!cast_numbers(from, wide, n)) return false;
     narrow(wide, to, n);
     widen(to, back, n);

@@ -132,7 +132,8 @@ def execute(
 def _row_rank(kernel: str, rank: int, indices: np.ndarray, axis: int, batch_dims: int) -> int:
     """The number of dims of data after those that a gather indexes, or after the first one."""
     if kernel == "gather_nd":
-        return rank - batch_dims - max(indices.shape[-1], 1)
+        columns: int = indices.shape[-1]
+        return rank - batch_dims - max(columns, 1)
     return rank - 1 - axis if kernel == "gather" else 0
 
 
