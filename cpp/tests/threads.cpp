@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "casts.hpp"
 #include "gather_reduce.hpp"
 #include "groups.hpp"
 #include "kernel_call.hpp"
@@ -73,7 +74,8 @@ void check(const char* what, int64_t elements, Kernel&& kernel) {
 }
 
 // Checks a scatter and the gather of the same form.
-void both(const char* what, Operation operation, const Shape& data, const Shape& indices, bool ordered) {
+void both(const char* what, Operation operation, const Shape& data, const Shape& indices, bool ordered,
+          DType dtype = DType::float32) {
     KernelCall call;
     if (make_plan(operation.kernel, data, indices, operation.axis, 0, call.plan) != Fault::none) std::abort();
     int64_t elements = 1, moved = 1, count = 1;
@@ -86,7 +88,7 @@ void both(const char* what, Operation operation, const Shape& data, const Shape&
     const auto prepare = [&] {  // the route depends on the threads
         KernelCall ready;
         ready.plan = call.plan;
-        complete(ready, operation, DType::float32, 4, positions.data(), IndexType::int64);
+        complete(ready, operation, dtype, 4, positions.data(), IndexType::int64);
         return ready;
     };
     const auto run_on = [&](std::byte* out) { return run(prepare(), from, out); };
@@ -99,11 +101,20 @@ void both(const char* what, Operation operation, const Shape& data, const Shape&
     check(what, moved, run_on);
 }
 
-void rows(const char* what, const Shape& data, int64_t count, bool ordered, Reduction reduction,
-          Accumulate accumulate) {
+void rows(const char* what, const Shape& data, int64_t count, bool ordered, Reduction reduction, Accumulate accumulate,
+          DType dtype = DType::float32) {
     const bool include_self = reduction != Reduction::mean;
     both(what, {Kernel::scatter_update, 0, 0, Rule{}, reduction, include_self, accumulate}, data, shape({count}),
-         ordered);
+         ordered, dtype);
+}
+
+void casts() {
+    const std::vector<double> values(90000, 1.1);
+    const Elements elements{reinterpret_cast<const std::byte*>(values.data()),
+                            {DType::float64, 8},
+                            shape({300, 300}),
+                            shape({8, 2400})};
+    check("casts", 90000, [&](std::byte* out) { return cast(elements, {DType::float32, 4}, out); });
 }
 
 void lanes(const char* what, const Shape& data, int64_t axis, Reduction reduction) {
@@ -150,6 +161,8 @@ void everything() {
     rows("elements in the cache", shape({300000}), 200000, false, add, Accumulate::step);
     rows("exact elements", shape({4500000}), 90000, false, add, Accumulate::exact);
     rows("ordered", shape({400000}), 200000, true, add, Accumulate::step);
+    rows("integers", shape({300}), 200000, false, sub, Accumulate::step, DType::int32);
+    casts();
     lanes("lanes along", shape({300, 400}), 1, add);
     lanes("lanes across", shape({700, 300}), 0, none);
     bags("bags", 300, 40, add, Accumulate::step);

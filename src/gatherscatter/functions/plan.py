@@ -364,5 +364,5 @@ def _steps(
         written = "the copy of data" if function.startswith("scatter") else "the result"
         steps.append(f"{written} is written past the caches: it is large, and its cache lines need not be loaded first")
     if facts["kernel_bytes"]:
-        steps.append(f"{facts['kernel_bytes']} bytes hold temporary sums, counts or batches")
+        steps.append(f"{facts['kernel_bytes']} bytes hold temporary sums, counts, batches or row numbers")
     return (*steps, _SPLITS[facts["split"]])
