@@ -439,11 +439,14 @@ class Prepared:
         """Whether `_combine` supports this reduction, and is faster: one over the first axis of native numbers.
 
         Groups take longer than a scatter if a place has less than a cache line of updates, or if the updates are single
-        elements of float16.
+        elements of float16 or of integers, which threads divide.
         """
         if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
             return False
-        if updates.nbytes < 64 * self.size or (updates.dtype == np.float16 and updates.size == self.rows.size):
+        is_single = updates.size == self.rows.size
+        if updates.nbytes < 64 * self.size or (
+            is_single and (updates.dtype == np.float16 or updates.dtype.kind in "iu")
+        ):
             return False
         return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
 
