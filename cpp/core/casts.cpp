@@ -164,7 +164,7 @@ GS_LOOP void copy_elements(const std::byte* from, int64_t stride, std::byte* to,
         }
 }
 
-// The same for elements that are not apart, or all the same.
+// The same, with loops of their own for contiguous elements and for a repeated element.
 template <class T, bool swap, int64_t parts>
 GS_LOOP void copy_near_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n, int64_t size) {
     if (stride == sizeof(T) * parts)

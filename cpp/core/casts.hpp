@@ -13,7 +13,6 @@ struct ElementType {
     DType dtype = DType::opaque;
     int64_t size = 0;      // bytes of an element
     bool swapped = false;  // its bytes are in the other order. Never set for an opaque type
-    bool operator==(const ElementType&) const = default;
 };
 
 // The elements of an array. `strides` are in bytes, and can be 0 or negative.

@@ -128,7 +128,7 @@ struct Gather {
         return true;
     }
 
-    // Gathers the lines [first_line, last_line) of batch and outer. They are short, so many of them share a block.
+    // Gathers the short lines [first_line, last_line) of batch and outer. A block holds the tuples of several lines.
 #if defined(__GNUC__)
     [[gnu::noinline]]
 #endif

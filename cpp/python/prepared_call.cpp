@@ -217,7 +217,6 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("copies_data", prepared.copies_data);
     all.add("copies_indices", prepared.copies_indices);
     all.add("copies_updates", prepared.copies_updates);
-    all.add("casts_updates", prepared.casts_updates);
     all.add("made_apart", prepared.made_apart);
     all.add("checked_first", prepared.writes_out());
     facts = all.take().release();

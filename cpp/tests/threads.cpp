@@ -110,10 +110,8 @@ void rows(const char* what, const Shape& data, int64_t count, bool ordered, Redu
 
 void casts() {
     const std::vector<double> values(90000, 1.1);
-    const Elements elements{reinterpret_cast<const std::byte*>(values.data()),
-                            {DType::float64, 8},
-                            shape({300, 300}),
-                            shape({8, 2400})};
+    const Elements elements{
+        reinterpret_cast<const std::byte*>(values.data()), {DType::float64, 8}, shape({300, 300}), shape({8, 2400})};
     check("casts", 90000, [&](std::byte* out) { return cast(elements, {DType::float32, 4}, out); });
 }
 
