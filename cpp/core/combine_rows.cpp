@@ -81,51 +81,9 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     }
 }
 
-// Copies the row numbers and updates that are in the share. Elements have 4 or 8 bytes.
-#ifdef GS_VERSIONS
-template <size_t size>
-GS_AVX512 int64_t compress_own(const Updates& u, const Share& share, int64_t* rows, std::byte* updates) {
-    const __m512i first = _mm512_set1_epi64(share.first_row),
-                  span = _mm512_set1_epi64(share.last_row - share.first_row);
-    int64_t n = 0;
-    for (int64_t i = 0; i < u.rows.n; i += 8) {
-        const auto lanes = static_cast<__mmask8>(0xff >> std::max<int64_t>(8 - (u.rows.n - i), 0));
-        const __m512i row = _mm512_maskz_loadu_epi64(lanes, u.rows.row + i);
-        const __mmask8 own = _mm512_mask_cmplt_epu64_mask(lanes, _mm512_sub_epi64(row, first), span);
-        _mm512_storeu_si512(rows + n, _mm512_maskz_compress_epi64(own, row));
-        const std::byte* const from = u.updates + i * static_cast<int64_t>(size);
-        prefetch_ahead(from, updates_lookahead_bytes);
-        std::byte* const to = updates + n * static_cast<int64_t>(size);
-        if constexpr (size == 8)
-            _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(own, _mm512_maskz_loadu_epi64(lanes, from)));
-        else
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                                _mm256_maskz_compress_epi32(own, _mm256_maskz_loadu_epi32(lanes, from)));
-        n += __builtin_popcount(own);
-    }
-    return n;
-}
-#else
-template <size_t size>
-int64_t compress_own(const Updates&, const Share&, int64_t*, std::byte*) {
-    return 0;
-}
-#endif
-
-template <class T, class A, class Op, bool use_prefetch, bool counted, bool copied = false>
-void combine_all_elements(const Updates& u, const Share&, const Combine& combine);
-
 // Combines rows of one element: those in the share.
 template <class T, class A, class Op, bool use_prefetch>
 void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
-    if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
-        if (can_compress(sizeof(T)) && !u.visits) {
-            int64_t rows[max_rows + 8];
-            alignas(64) std::byte updates[(max_rows + 8) * sizeof(T)];
-            const int64_t n = compress_own<sizeof(T)>(u, share, rows, updates);
-            return combine_all_elements<T, A, Op, use_prefetch, false, true>(
-                {u.out, updates, nullptr, {rows, n, n}, 1, 1}, share, combine);
-        }
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
@@ -177,8 +135,8 @@ void combine_runs(const Updates& u, const Combine& combine) {
     }
 }
 
-// Combines all rows of one element. `copied`: the updates were just copied, so they are in the cache.
-template <class T, class A, class Op, bool use_prefetch, bool counted, bool copied>
+// Combines all rows of one element.
+template <class T, class A, class Op, bool use_prefetch, bool counted>
 void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
     if constexpr (!counted && !std::same_as<Op, Set>)
         if (are_runs(u.rows)) return combine_runs<T, A, Op>(u, combine);
@@ -199,7 +157,7 @@ void combine_all_elements(const Updates& u, const Share&, const Combine& combine
     constexpr int64_t at_once = 8, per_line = line_size / static_cast<int64_t>(sizeof(T));
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
-        if (!copied && (per_line <= at_once || i % per_line == 0))
+        if (per_line <= at_once || i % per_line == 0)
             prefetch_ahead(reinterpret_cast<const std::byte*>(updates + i), updates_lookahead_bytes);
         if constexpr (use_prefetch)
             for (int64_t j = 0; j < at_once; ++j) {
@@ -214,6 +172,51 @@ void combine_all_elements(const Updates& u, const Share&, const Combine& combine
         }
     }
     for (; i < n; ++i) apply(rows[i], updates[i]);
+}
+
+// Checks each index and uses it at once, as move_by_index() of index.cpp does.
+template <class T, class Op, class I, bool counted>
+int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std::byte* all, const std::byte* others,
+                         int64_t* __restrict visits, bool include_self) {
+    const I* const index = reinterpret_cast<const I*>(indices);
+    T* __restrict out = reinterpret_cast<T*>(all);
+    const T* __restrict updates = reinterpret_cast<const T*>(others);
+    const Op op;
+    const auto combine = [&](int64_t i) {
+        const auto row = static_cast<uint64_t>(read_once(index[i]));
+        if (row >= rows) [[unlikely]]
+            return false;
+        const bool replaces = counted && visits[row]++ == 0 && !include_self;
+        out[row] = replaces ? updates[i] : op(out[row], updates[i]);
+        return true;
+    };
+    constexpr int64_t at_once = 8;
+    int64_t i = 0;
+    for (; i + at_once <= n; i += at_once) {
+        prefetch_ahead(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
+        prefetch_ahead(others + i * static_cast<int64_t>(sizeof(T)), updates_lookahead_bytes);
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < at_once; ++j)
+            if (!combine(i + j)) return i + j;
+    }
+    for (; i < n; ++i)
+        if (!combine(i)) return i;
+    return n;
+}
+
+template <class T, class Op, class I>
+ApplyByIndex applier_by_index(bool counted) {
+    return counted ? combine_by_index<T, Op, I, true> : combine_by_index<T, Op, I, false>;
+}
+
+template <class T, class Op>
+ApplyByIndex applier_by_index(IndexType type, bool counted) {
+    switch (type) {
+        case IndexType::int32: return applier_by_index<T, Op, int32_t>(counted);
+        case IndexType::int64:
+        case IndexType::uint64: return applier_by_index<T, Op, int64_t>(counted);
+        default: return nullptr;
+    }
 }
 
 template <class Op>
@@ -328,6 +331,26 @@ ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& opt
         combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
             return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
         });
+}
+
+ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted) {
+    const IndexType type = index.type();
+    if (!index.is_single()) return nullptr;
+    if (combine.reduction == Reduction::none) switch (combine.item_size) {
+            case 1: return applier_by_index<Bytes<1>, Set>(type, false);
+            case 2: return applier_by_index<Bytes<2>, Set>(type, false);
+            case 4: return applier_by_index<Bytes<4>, Set>(type, false);
+            case 8: return applier_by_index<Bytes<8>, Set>(type, false);
+            case 16: return applier_by_index<Bytes<16>, Set>(type, false);
+            default: return nullptr;
+        }
+    return visit_combine(combine, ApplyByIndex{nullptr},
+                         [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                             if constexpr (std::same_as<T, A> && !Half<T>)
+                                 return applier_by_index<T, Op>(type, counted);
+                             else
+                                 return ApplyByIndex{nullptr};
+                         });
 }
 
 CombineGroup group_combiner(const Combine& combine) {

@@ -210,18 +210,18 @@ bool gather_rows(const Rows& rows, const Layout& layout, const Index& index, con
     const bool stream = route.stream && packed && is_line_aligned(out);
     const bool in_one_loop =
         layout.piece_size == row_size && rows.outer == 1 && (rows.batch == 1 || rows.count >= min_line_elements);
-    const Gather gather{rows,
-                        index,
-                        layout,
-                        data,
-                        out,
-                        row_size,
-                        route.prefetch_distance(),
-                        copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
-                        layout.pieces.rank == 0
-                            ? CopySpaced{nullptr}
-                            : spaced_copier(layout.piece_size, layout.piece_stride[layout.pieces.rank - 1]),
-                        in_one_loop ? element_mover(row_size, layout.row_stride, route.prefetch) : ElementMover{}};
+    const Gather gather{
+        rows,
+        index,
+        layout,
+        data,
+        out,
+        row_size,
+        route.prefetch_distance(),
+        copier(layout.piece_size, {packed, index.may_skip(), route.prefetch, stream}),
+        layout.pieces.rank == 0 ? CopySpaced{nullptr}
+                                : spaced_copier(layout.piece_size, layout.piece_stride[layout.pieces.rank - 1]),
+        in_one_loop ? index.element_mover(row_size, layout.row_stride, route.prefetch) : ElementMover{}};
     std::atomic<bool> good = true;
     const auto keep = [&](bool ok) {
         if (!ok) good = false;

@@ -194,25 +194,32 @@ GS_LOOP void move_elements(const std::byte* line, int64_t stride, const int64_t*
     }
 }
 
-// The same for packed elements, with instructions that gather 8 of them.
-#ifdef GS_VERSIONS
-template <int64_t size, bool use_prefetch>
-GS_AVX512 void gather_by_instruction(const std::byte* line, int64_t, const int64_t* position, const int64_t* next,
-                                     int64_t n, std::byte* out) {
-    for (int64_t i = 0; i < n; i += 8, out += 8 * size) {
-        if (use_prefetch && i + 8 <= n)
-            for (int64_t j = i; j < i + 8; ++j) prefetch(line + next[j] * size);
-        const auto lanes = static_cast<__mmask8>(0xff >> std::max<int64_t>(8 - (n - i), 0));
-        const __m512i places = _mm512_maskz_loadu_epi64(lanes, position + i);
-        if constexpr (size == 8)
-            _mm512_mask_storeu_epi64(out, lanes,
-                                     _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), lanes, places, line, 8));
-        else
-            _mm256_mask_storeu_epi32(out, lanes,
-                                     _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), lanes, places, line, 4));
+// Checks each index and uses it at once. This takes fewer instructions than a copy of the indices, and the processor
+// runs further ahead.
+template <class I, int64_t size, bool packed>
+int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const std::byte* line, int64_t stride,
+                      std::byte* out) {
+    if (packed) stride = size;
+    const I* const index = reinterpret_cast<const I*>(indices);
+    const auto move = [&](int64_t i) {
+        const auto row = static_cast<uint64_t>(read_once(index[i]));
+        if (row >= rows) [[unlikely]]
+            return false;
+        std::memcpy(out + i * size, line + static_cast<int64_t>(row) * stride, size);
+        return true;
+    };
+    constexpr int64_t at_once = 8;
+    int64_t i = 0;
+    for (; i + at_once <= n; i += at_once) {
+        prefetch_ahead(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < at_once; ++j)
+            if (!move(i + j)) return i + j;
     }
+    for (; i < n; ++i)
+        if (!move(i)) return i;
+    return n;
 }
-#endif
 
 // Whether all indices are in range. They are not copied here, because kernels check them again.
 template <class I, int fixed_k>
@@ -262,24 +269,31 @@ auto range_checker(IndexType type, int k) {
     });
 }
 
+template <int64_t size, bool packed>
+MoveByIndex mover_by_index(IndexType type) {
+    switch (type) {
+        case IndexType::int32: return move_by_index<int32_t, size, packed>;
+        case IndexType::uint32: return move_by_index<uint32_t, size, packed>;
+        case IndexType::int64:
+        case IndexType::uint64: return move_by_index<int64_t, size, packed>;
+        default: return nullptr;
+    }
+}
+
 template <int64_t size, bool use_prefetch, bool packed>
-ElementMover element_mover() {
-    MoveElements move = version<move_elements<size, use_prefetch, packed, false>>();
-#ifdef GS_VERSIONS
-    if constexpr (packed && (size == 4 || size == 8))
-        if (has_fast_gather()) move = gather_by_instruction<size, use_prefetch>;
-#endif
-    return {move, move_elements<size, false, packed, true>, size, size};
+ElementMover element_mover(IndexType type) {
+    return {version<move_elements<size, use_prefetch, packed, false>>(), move_elements<size, false, packed, true>,
+            use_prefetch ? nullptr : mover_by_index<size, packed>(type), size};
 }
 
 template <bool use_prefetch, bool packed>
-ElementMover element_mover(int64_t size) {
+ElementMover element_mover(int64_t size, IndexType type) {
     switch (size) {
-        case 1: return element_mover<1, use_prefetch, packed>();
-        case 2: return element_mover<2, use_prefetch, packed>();
-        case 4: return element_mover<4, use_prefetch, packed>();
-        case 8: return element_mover<8, use_prefetch, packed>();
-        case 16: return element_mover<16, use_prefetch, packed>();
+        case 1: return element_mover<1, use_prefetch, packed>(type);
+        case 2: return element_mover<2, use_prefetch, packed>(type);
+        case 4: return element_mover<4, use_prefetch, packed>(type);
+        case 8: return element_mover<8, use_prefetch, packed>(type);
+        case 16: return element_mover<16, use_prefetch, packed>(type);
         default: return {};
     }
 }
@@ -295,27 +309,37 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       rule_(rule),
       resolve_(resolver(type, rule.mode, dims.rank)) {}
 
-ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch) {
+ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch) const {
     ElementMover mover;
     if (stride == size)
-        mover = use_prefetch ? element_mover<true, true>(size) : element_mover<false, true>(size);
+        mover = use_prefetch ? gs::element_mover<true, true>(size, type_) : gs::element_mover<false, true>(size, type_);
     else
-        mover = use_prefetch ? element_mover<true, false>(size) : element_mover<false, false>(size);
+        mover =
+            use_prefetch ? gs::element_mover<true, false>(size, type_) : gs::element_mover<false, false>(size, type_);
+    if (!is_single()) mover.move_by_index = nullptr;
     mover.stride = stride;
     return mover;
 }
 
-// Resolves some indices, then uses the indices before them, because a processor waits if it reads data that it has just
-// written.
+// Most indices are row numbers, and are used as they are. Others are resolved, some at a time. Indices are resolved
+// before those in front of them are used, because a processor waits if it reads data that it has just written.
 bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const std::byte* line, std::byte* out) const {
-    if (resolved_rows_) {
-        const int64_t* const rows = resolved_rows_ + first;
-        mover.move(line, mover.stride, rows, rows, n, out);
-        return !should_stop();
-    }
+    if (should_stop()) return false;
     constexpr int64_t at_once = resolved_at_once;
     alignas(line_size) int64_t position[2][at_once];
-    if (should_stop()) return false;
+    if (mover.move_by_index) {
+        for (int64_t done = 0; done < n;) {
+            done +=
+                mover.move_by_index(at(first + done), n - done, size(), line, mover.stride, out + done * mover.size);
+            const int64_t m = std::min(at_once, n - done);
+            const Resolved resolved = m > 0 ? resolve_some(first + done, m, position[0]) : Resolved::all;
+            if (resolved == Resolved::none) return false;
+            (resolved == Resolved::all ? mover.move : mover.move_or_skip)(line, mover.stride, position[0], position[0],
+                                                                          m, out + done * mover.size);
+            done += m;
+        }
+        return true;
+    }
     Resolved resolved = resolve_some(first, std::min(at_once, n), position[0]), next = resolved;
     for (int64_t done = 0, now = 0; done < n; done += at_once, now = !now, resolved = next) {
         if (resolved == Resolved::none) return false;
@@ -327,6 +351,13 @@ bool Index::gather(const ElementMover& mover, int64_t first, int64_t n, const st
             line, mover.stride, position[now], position[prefetches_next ? !now : now], m, out + done * mover.size);
     }
     return true;
+}
+
+bool Index::are_runs(int64_t first, int64_t n) const {
+    const auto repeats = [&](int64_t i) {
+        return std::memcmp(at(first + i), at(first + i + 1), static_cast<size_t>(tuple_size_)) == 0;
+    };
+    return n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
 }
 
 bool Index::resolve_all(int64_t n, int64_t* rows) const {

@@ -81,13 +81,17 @@ enum class Resolved : uint8_t {
 using MoveElements = void (*)(const std::byte* line, int64_t stride, const int64_t* position, const int64_t* next,
                               int64_t n, std::byte* out);
 
+// The same for indices: moves elements as long as the indices are in [0, rows), and returns the number moved.
+using MoveByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t rows, const std::byte* line,
+                                int64_t stride, std::byte* out);
+
 // Moves elements of one size that are `stride` bytes apart.
 struct ElementMover {
     MoveElements move = nullptr, move_or_skip = nullptr;  // null: there is no loop for this size
+    MoveByIndex move_by_index = nullptr;                  // null: there is no loop for these indices
     int64_t size = 0, stride = 0;
     explicit operator bool() const { return move != nullptr; }
 };
-ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch);
 
 // A contiguous tensor of index tuples into `dims`. The tuple t names row sum(t[j] * weights[j]). With a single column,
 // the index is the row number.
@@ -111,19 +115,13 @@ class Index {
     // Resolves the next block of the tuples [first, end), and up to `prefetch_distance` tuples after it.
     bool next_block(int64_t first, int64_t end, int64_t prefetch_distance, RowNumbers& rows) const {
         const int64_t known = std::min(block + prefetch_distance, end - first);
-        bool good;
-        if (resolved_rows_) [[unlikely]] {
-            rows = {resolved_rows_ + first, known, known};
-            good = !should_stop();
-        } else {
-            good = resolve(first, known, rows);
-        }
+        const bool good = resolve(first, known, rows);
         rows.n = std::min(block, end - first);
         return good;
     }
 
-    // Uses the row numbers of all tuples from now on, which the caller has resolved, instead of the tuples.
-    void use_resolved(int64_t* rows) { resolved_rows_ = rows; }
+    // Returns the loops for `gather`.
+    ElementMover element_mover(int64_t size, int64_t stride, bool use_prefetch) const;
 
     // Moves the elements of `line` that the tuples [first, first + n) name. Skipped elements become zeros. False: a
     // tuple is bad, or the call has to stop.
@@ -135,7 +133,15 @@ class Index {
     // Whether all tuples [0, n) are valid.
     bool check(int64_t n) const;
 
-    bool raises() const { return rule_.mode == Mode::raise; }
+    // The type of single indices, which may be row numbers, and where the first one is.
+    bool is_single() const { return dims_.rank == 1; }
+    IndexType type() const { return type_; }
+    const std::byte* at(int64_t first) const { return tuples_ + first * tuple_size_; }
+    uint64_t size() const { return static_cast<uint64_t>(dims_[0]); }
+
+    // Whether samples of single indices repeat the index before.
+    bool are_runs(int64_t first, int64_t n) const;
+
     bool may_skip() const { return rule_.mode == Mode::skip; }
 
   private:
@@ -143,10 +149,6 @@ class Index {
                                  int64_t* rows);
 
     Resolved resolve_some(int64_t first, int64_t n, int64_t* rows) const {
-        if (resolved_rows_) {
-            std::copy_n(resolved_rows_ + first, n, rows);
-            return Resolved::all;
-        }
         return resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
     }
 
@@ -156,7 +158,6 @@ class Index {
     Shape dims_, weights_;
     Rule rule_;
     Resolve resolve_;
-    int64_t* resolved_rows_ = nullptr;  // in mode "raise"
 };
 
 }  // namespace gs

@@ -43,14 +43,6 @@ void complete(KernelCall&, const Operation&, DType, int64_t item_size, const voi
 // Checks all indices before anything is written. False: an index is bad.
 [[nodiscard]] bool check_indices(KernelCall&);
 
-// Whether the row numbers of a call that checks all indices first are few enough to keep them in the cache until they
-// are used. The indices are then read only once.
-inline bool keeps_rows(const KernelCall& call) {
-    return call.plan.form == Form::rows && call.tuples() <= core_cache_bytes / 16 && !call.route.ordered &&
-           call.index->raises();
-}
-inline int64_t kept_row_bytes(const KernelCall& call) { return keeps_rows(call) ? call.tuples() * 8 : 0; }
-
 // Whether a scatter in place should make its result in separate memory and copy it. This costs less than checking all
 // indices before the first write if the result is small compared with the indices.
 inline bool is_cheaper_apart(const Operation& operation, int64_t data_bytes, int64_t index_bytes) {

@@ -1,6 +1,5 @@
 #include "machine.hpp"
 
-#include <chrono>
 #include <cstdlib>
 #include <string_view>
 
@@ -33,53 +32,6 @@ InstructionSet choose_instruction_set() {
         if (std::string_view(wanted) == instruction_set_names[i])
             return std::min(newest, static_cast<InstructionSet>(i));
     return newest;
-}
-
-#ifdef GS_VERSIONS
-// A table in the cache, and pseudo-random places in it.
-struct GatherTrial {
-    static constexpr int64_t n = 1024;
-    int64_t position[n], table[n], out[n];
-
-    GatherTrial() {
-        for (int64_t i = 0; i < n; ++i) position[i] = i * 613 % n, table[i] = i;
-    }
-
-    void by_element() {
-        for (int64_t i = 0; i < n; ++i) out[i] = table[position[i]];
-    }
-
-    GS_AVX512 void by_instruction() {
-        for (int64_t i = 0; i < n; i += 8)
-            _mm512_storeu_si512(out + i, _mm512_i64gather_epi64(_mm512_loadu_si512(position + i), table, 8));
-    }
-
-    // Returns the shortest of several measured times.
-    int64_t nanoseconds(void (GatherTrial::*gather)()) {
-        using Clock = std::chrono::steady_clock;
-        int64_t least = INT64_MAX;
-        for (int round = 0; round < 10; ++round) {
-            const Clock::time_point start = Clock::now();
-            (this->*gather)();
-            __asm__ __volatile__("" : : "r"(this) : "memory");  // keeps the compiler from removing the output as unused
-            least = std::min<int64_t>(least, std::chrono::nanoseconds(Clock::now() - start).count());
-        }
-        return least;
-    }
-};
-#endif
-
-bool measure_gather() {
-#ifdef GS_VERSIONS
-    if (instruction_set != InstructionSet::avx512) return false;
-    const char* const wanted = std::getenv("GATHERSCATTER_HARDWARE_GATHER");
-    for (const char* answer : {"0", "1"})
-        if (wanted && std::string_view(wanted) == answer) return *answer == '1';
-    GatherTrial trial;
-    return trial.nanoseconds(&GatherTrial::by_instruction) < trial.nanoseconds(&GatherTrial::by_element);
-#else
-    return false;
-#endif
 }
 
 // Returns the size of the last cache. 0: the system does not report it.
@@ -120,11 +72,6 @@ int64_t choose_core_cache_bytes() {
 const InstructionSet instruction_set = choose_instruction_set();
 const int64_t cache_bytes = choose_cache_bytes();
 const int64_t core_cache_bytes = choose_core_cache_bytes();
-
-bool has_fast_gather() {
-    static const bool fast = measure_gather();
-    return fast;
-}
 
 void stream(std::byte* to, const std::byte* from, int64_t size) {
     const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_size);

@@ -113,10 +113,6 @@ auto float_version() {
     return Versions<loop>::baseline;
 }
 
-// Whether one instruction that gathers several elements is faster than several instructions. Processors differ, so the
-// first use measures it. GATHERSCATTER_HARDWARE_GATHER=0 or =1 overrides the measurement.
-bool has_fast_gather();
-
 // The memory that one call can use and still find in the caches. It is the size of the last cache that the system
 // reports, within limits because other programs share it. GATHERSCATTER_CACHE_BYTES overrides it.
 extern const int64_t cache_bytes;

@@ -45,10 +45,7 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     // are counted per row, so counted reductions cannot use columns.
     if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
-    if (rows.width == 1 && is_element(combine.item_size)) {
-        const bool owned = rows.data_rows >= min_owned_elements && can_compress(combine.item_size) && !counted;
-        return exceeds_cache ? Split::elements : owned ? Split::rows : Split::serial;
-    }
+    if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
     // If the rows stay in the cache, reading the updates takes most of the time, and one thread can read them fast
     // enough.
     const bool many_updates = work.steps * work.bytes_per_step > 2 * cache_bytes;

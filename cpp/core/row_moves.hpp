@@ -88,12 +88,6 @@ struct Updates {
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
-// Whether the processor can pick elements of this size many at a time. If so, each thread can read all updates and pick
-// its own.
-inline bool can_compress(int64_t item_size) {
-    return instruction_set == InstructionSet::avx512 && (item_size == 4 || item_size == 8);
-}
-
 // The options that all calls of an ApplyRows share.
 struct ApplyOptions {
     bool all;       // all rows are valid and in the share
@@ -101,6 +95,13 @@ struct ApplyOptions {
     bool prefetch;  // see CopyOptions
 };
 ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
+
+// Combines single updates with the elements that indices name, as long as the indices are in [0, rows). Returns the
+// number of updates that were combined. `visits`: as in Updates.
+using ApplyByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t rows, std::byte* out,
+                                 const std::byte* updates, int64_t* visits, bool include_self);
+// Null: there is no loop for this reduction or these indices.
+ApplyByIndex applier_by_index(const Combine&, const Index&, bool counted);
 
 // The updates of one row: order[0] to order[n - 1] are their numbers. order[n] to order[known - 1] are the numbers of
 // the next updates, which are prefetched. All numbers must be below `count`, the number of all updates.

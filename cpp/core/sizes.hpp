@@ -33,6 +33,8 @@ inline constexpr int64_t index_lookahead_bytes = 4096;
 inline constexpr int64_t updates_lookahead_bytes = 4096;
 // The number of elements that one loop gathers between two checks of the stop token.
 inline constexpr int64_t gathered_at_once = tiny ? 4 : 4096;
+// The number of elements that one loop scatters between two checks.
+inline constexpr int64_t scattered_at_once = tiny ? 4 : 2048;
 // Lines with fewer elements are gathered many at a time, by row numbers.
 inline constexpr int64_t min_line_elements = tiny ? 2 : 32;
 // Fewer bytes of indices are checked by one thread.
@@ -59,9 +61,6 @@ inline constexpr int64_t column_size = tiny ? 8 : 128;
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 512;
 // Rows of at least this number of bytes fill cache lines, so each thread can own some of them.
 inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
-// With at least this number of elements, each thread owns a range of them, if the processor picks many updates at a
-// time.
-inline constexpr int64_t min_owned_elements = tiny ? 16 : 1 << 17;
 // Ranges of elements begin at multiples of this number of bytes. Processors fetch neighbouring lines, too, so busy
 // lines near a border would move between cores.
 inline constexpr int64_t owned_unit_bytes = tiny ? 8 : 4096;

@@ -69,7 +69,6 @@ Facts facts_of(const Plan& plan) {
 
 void add_processor(Facts& facts) {
     facts.add("instruction_set", instruction_set_names[static_cast<int>(instruction_set)]);
-    facts.add("hardware_gather", has_fast_gather());
     facts.add("cache_bytes", cache_bytes);
 }
 

@@ -211,7 +211,7 @@ Outcome describe_call(const Call& call, PyObject*& facts) {
     all.add("prefetch", route.prefetch);
     all.add("stream", route.stream && may_stream(prepared));
     all.add("tile", route.tile);
-    all.add("kernel_bytes", route.scratch + (prepared.writes_out() ? kept_row_bytes(prepared.kernel_call) : 0));
+    all.add("kernel_bytes", route.scratch);
     all.add("copied_bytes", prepared.copied_bytes());
     all.add("reads_strides", prepared.reads_strides);
     all.add("copies_data", prepared.copies_data);

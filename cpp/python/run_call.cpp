@@ -44,21 +44,13 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
     if (!source && prepared.casts_updates && !PyErr_Occurred()) return Outcome::not_plain;  // a value does not fit
     Ref out = !source ? Ref() : writes_out ? borrow(call.out) : new_output(call, kernel_call);
     if (!out) return Outcome::failed;
-    const int64_t kept_bytes = writes_out ? kept_row_bytes(kernel_call) : 0;
-    int64_t few_rows[32];
-    const bool few = kept_bytes <= static_cast<int64_t>(sizeof few_rows);
-    const Scratch many_rows(few ? 0 : kept_bytes, false);
-    int64_t* const rows = few ? few_rows : reinterpret_cast<int64_t*>(many_rows.get());
     const bool large = PyArray_NBYTES(out.array()) + PyArray_NBYTES(prepared.indices.array()) +
                            (scatter ? PyArray_NBYTES(source.array()) : 0) >
                        gil_release_bytes;
     if (writes_out) {  // all checks come before the first write to the caller's array
-        const Outcome checked = run_checked(large, true, PyArray_ITEMSIZE(prepared.indices.array()), [&] {
-            if (kept_bytes == 0) return check_indices(kernel_call);
-            return kernel_call.index->resolve(0, kernel_call.tuples(), rows);
-        });
+        const Outcome checked = run_checked(large, true, PyArray_ITEMSIZE(prepared.indices.array()),
+                                            [&] { return check_indices(kernel_call); });
         if (checked != Outcome::done) return checked;
-        if (kept_bytes > 0) kernel_call.index->use_resolved(rows);
     }
     if (writes_out && scatter && call.out != call.data &&
         !copy_data(call.data, out.array(), OnSignal::finish, kernel_call.route.stream))

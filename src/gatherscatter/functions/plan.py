@@ -113,8 +113,6 @@ class CallPlan:
     copies : the arguments that are copied first
     instruction_set : the instruction set of the loops: 'baseline', 'avx2' or 'avx512'. The environment variable
         GATHERSCATTER_INSTRUCTION_SET chooses an older one than the processor has. The result is bit-for-bit identical
-    hardware_gather : whether elements of 4 or 8 bytes are gathered by one instruction of the processor. The first call
-        measures whether that is faster. The environment variable GATHERSCATTER_HARDWARE_GATHER=0 or =1 decides instead
     cache_bytes : the number of bytes of data that are assumed to stay in the caches. It follows from the cache sizes
         that the system reports. The environment variable GATHERSCATTER_CACHE_BYTES sets another number
     steps : the steps of the call and their reasons, one sentence each
@@ -128,7 +126,6 @@ class CallPlan:
     copied_bytes: int
     copies: tuple[str, ...]
     instruction_set: str
-    hardware_gather: bool
     cache_bytes: int
     steps: tuple[str, ...]
 
@@ -251,7 +248,6 @@ def _plan_kernel(
         copied,
         copies,
         facts["instruction_set"],
-        facts["hardware_gather"],
         facts["cache_bytes"],
         _steps(function, made, facts, _copy_steps(copies, _cast_type(given["updates"], call)), call.is_text),
     )
@@ -318,7 +314,6 @@ def _plan_bags(
         copied,
         copies,
         facts["instruction_set"],
-        facts["hardware_gather"],
         facts["cache_bytes"],
         (*steps, _SPLITS[split]),
     )
