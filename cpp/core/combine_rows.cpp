@@ -165,11 +165,8 @@ void combine_all_elements(const Updates& u, const Share&, const Combine& combine
                 prefetch(out + next);
                 if constexpr (counted) prefetch(visits + next);
             }
-        for (int64_t k = i; k < i + at_once; k += 4) {
-            const int64_t row[] = {rows[k], rows[k + 1], rows[k + 2], rows[k + 3]};
-            const T update[] = {updates[k], updates[k + 1], updates[k + 2], updates[k + 3]};
-            for (int64_t j = 0; j < 4; ++j) apply(row[j], update[j]);
-        }
+        GS_UNROLL_ALL
+        for (int64_t j = 0; j < at_once; ++j) apply(rows[i + j], updates[i + j]);
     }
     for (; i < n; ++i) apply(rows[i], updates[i]);
 }
@@ -322,20 +319,8 @@ ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
     }
 }
 
-}  // namespace
-
-ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& options) {
-    if (combine.reduction == Reduction::none)
-        return width == 1 ? setter(combine.item_size, options) : version<set_rows>();
-    return visit_combine(
-        combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-            return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
-        });
-}
-
-ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted) {
-    const IndexType type = index.type();
-    if (!index.is_single()) return nullptr;
+// Null: there is no loop for this reduction or these indices.
+ApplyByIndex applier_by_index(const Combine& combine, IndexType type, bool counted) {
     if (combine.reduction == Reduction::none) switch (combine.item_size) {
             case 1: return applier_by_index<Bytes<1>, Set>(type, false);
             case 2: return applier_by_index<Bytes<2>, Set>(type, false);
@@ -351,6 +336,56 @@ ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool c
                              else
                                  return ApplyByIndex{nullptr};
                          });
+}
+
+}  // namespace
+
+ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& options) {
+    if (combine.reduction == Reduction::none)
+        return width == 1 ? setter(combine.item_size, options) : version<set_rows>();
+    return visit_combine(
+        combine, ApplyRows{nullptr}, [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+            return width > 1 ? float_version<combine_rows<T, A, Op>>() : element_applier<T, A, Op>(options);
+        });
+}
+
+ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted)
+    : index_(index),
+      combine_(combine),
+      by_index_(index.is_single() ? applier_by_index(combine, index.type(), counted) : nullptr),
+      apply_(applier(combine, 1, {true, counted, false})),
+      apply_or_skip_(applier(combine, 1, {false, counted, false})) {}
+
+// Indices that are not row numbers are resolved, a block at a time. So are runs of equal indices, whose sums stay in a
+// register.
+bool ElementScatter::scatter(int64_t first, int64_t n, std::byte* line, const std::byte* updates,
+                             int64_t* visits) const {
+    const bool may_be_runs = combine_.reduction != Reduction::none && !visits;
+    for (int64_t done = 0; done < n;) {
+        if (should_stop()) return false;
+        const int64_t piece = std::min(scattered_at_once, n - done), before = done;
+        const bool runs = may_be_runs && index_.are_runs(first + done, piece);
+        if (!runs)
+            done += by_index_(index_.at(first + done), piece, index_.size(), line, updates + done * combine_.item_size,
+                              visits, combine_.include_self);
+        const int64_t others = runs ? piece : std::min(block, before + piece - done);
+        if (!scatter_blocks(first + done, others, line, updates + done * combine_.item_size, visits)) return false;
+        done += others;
+    }
+    return true;
+}
+
+bool ElementScatter::scatter_blocks(int64_t first, int64_t n, std::byte* line, const std::byte* updates,
+                                    int64_t* visits) const {
+    int64_t row[block];
+    RowNumbers rows{row, 0, 0};
+    const Share all{0, static_cast<int64_t>(index_.size()), 0, 1};
+    for (int64_t done = 0; done < n; done += rows.n) {
+        if (!index_.next_block(first + done, first + n, 0, rows)) return false;
+        (rows.skips ? apply_or_skip_ : apply_)({line, updates + done * combine_.item_size, visits, rows, 1, 1}, all,
+                                               combine_);
+    }
+    return true;
 }
 
 CombineGroup group_combiner(const Combine& combine) {

@@ -100,8 +100,24 @@ ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 // number of updates that were combined. `visits`: as in Updates.
 using ApplyByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t rows, std::byte* out,
                                  const std::byte* updates, int64_t* visits, bool include_self);
-// Null: there is no loop for this reduction or these indices.
-ApplyByIndex applier_by_index(const Combine&, const Index&, bool counted);
+
+// Scatters single elements into a line of elements, with one loop that checks each index and uses it at once.
+class ElementScatter {
+  public:
+    ElementScatter(const Index&, const Combine&, bool counted);
+    explicit operator bool() const { return by_index_ != nullptr; }  // whether there is a loop for these types
+
+    // Handles the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
+    bool scatter(int64_t first, int64_t n, std::byte* line, const std::byte* updates, int64_t* visits) const;
+
+  private:
+    bool scatter_blocks(int64_t first, int64_t n, std::byte* line, const std::byte* updates, int64_t* visits) const;
+
+    const Index& index_;
+    const Combine& combine_;
+    ApplyByIndex by_index_;
+    ApplyRows apply_, apply_or_skip_;
+};
 
 // The updates of one row: order[0] to order[n - 1] are their numbers. order[n] to order[known - 1] are the numbers of
 // the next updates, which are prefetched. All numbers must be below `count`, the number of all updates.

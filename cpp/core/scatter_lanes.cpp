@@ -35,6 +35,17 @@ struct Move {
     }
 };
 
+// Scatters part of a box along the last axis. Each row of the box goes to one line of the destination.
+bool scatter_lines(const Box& box, const Part& part, const ElementScatter& elements, const Move& move) {
+    RowCounter row(box, part.first_row);
+    for (int64_t r = part.first_row; r < part.last_row; ++r, row.advance())
+        if (!elements.scatter(r * box.columns, box.columns, move.target + row.base() * move.target_size,
+                              move.updates + r * box.columns * move.combine.item_size,
+                              move.visits ? move.visits + row.base() : nullptr))
+            return false;
+    return true;
+}
+
 }  // namespace
 
 bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, const std::byte* updates, std::byte* out,
@@ -52,9 +63,14 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         applier(how, 1, {false, visits != nullptr, route.prefetch}),
                         applier(how, 2, {false, false, route.prefetch}),
                         !visits};
+        const ElementScatter elements(index, how, visits != nullptr);
+        const bool along_lines = elements && !box.has_after && lanes.stride == 1 && !route.prefetch &&
+                                 box.columns >= min_line_elements;
         std::atomic<bool> good = true;
         const auto visit = [&](const Part& part) {
-            if (!walk(box, index, part, route, move)) good = false;
+            const bool whole = along_lines ? scatter_lines(box, part, elements, move)
+                                           : walk(box, index, part, route, move);
+            if (!whole) good = false;
         };
         // Each thread owns destinations, never updates. So the result does not depend on the number of threads.
         if (route.split == Split::lines)

@@ -25,7 +25,7 @@ struct Scatter {
     int64_t target_size;  // the size of an element of `out`, which can be an accumulator
     int64_t prefetch_distance;
     ApplyRows apply_all, apply_own;
-    ApplyByIndex apply_by_index;  // to rows of one element, or null
+    const ElementScatter* elements;  // for rows of one element, or null
 
     Share all() const { return {0, rows.data_rows, 0, rows.width}; }
 
@@ -46,30 +46,13 @@ struct Scatter {
     // Handles the tuples [begin, end) for some lines of one batch.
     bool stretch(int64_t first_line, int64_t last_line, int64_t begin, int64_t end, ApplyRows apply,
                  const Share& share) const {
-        if (!apply_by_index || apply != apply_all) return blocks(first_line, last_line, begin, end, apply, share);
+        if (!elements || apply != apply_all) return blocks(first_line, last_line, begin, end, apply, share);
+        const int64_t tuples = first_line / rows.outer * rows.count;
         for (int64_t line = first_line; line < last_line; ++line)
-            if (!elements(line, begin, end)) return false;
-        return true;
-    }
-
-    // Handles the tuples [begin, end) for a line of rows of one element. Blocks take the indices that are not row
-    // numbers, and runs of equal indices.
-    bool elements(int64_t line, int64_t begin, int64_t end) const {
-        const int64_t tuples = line / rows.outer * rows.count, size = combine.item_size;
-        for (int64_t c = begin; c < end;) {
-            if (should_stop()) return false;
-            const int64_t n = std::min(scattered_at_once, end - c);
-            const bool runs = combine.reduction != Reduction::none && !visits && index.are_runs(tuples + c, n);
-            int64_t done = 0;
-            if (!runs)
-                done = apply_by_index(index.at(tuples + c), n, index.size(), out + line * rows.data_rows * target_size,
-                                      updates + (line * rows.count + c) * size,
-                                      visits ? visits + line * rows.data_rows : nullptr, combine.include_self);
-            const int64_t others = runs ? n : std::min(block, n - done);
-            c += done;
-            if (others > 0 && !blocks(line, line + 1, c, c + others, apply_all, all())) return false;
-            c += others;
-        }
+            if (!elements->scatter(tuples + begin, end - begin, out + line * rows.data_rows * target_size,
+                                   updates + (line * rows.count + begin) * combine.item_size,
+                                   visits ? visits + line * rows.data_rows : nullptr))
+                return false;
         return true;
     }
 
@@ -236,18 +219,10 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool counted = visits != nullptr, use_prefetch = route.prefetch;
         const ApplyRows apply_all = applier(how, rows.width, {true, counted, use_prefetch});
         const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
-        const bool by_index = rows.width == 1 && !use_prefetch;
-        const Scatter scatter{rows,
-                              index,
-                              updates,
-                              target,
-                              visits,
-                              how,
-                              target_size,
-                              route.prefetch_distance(),
-                              apply_all,
-                              apply_own,
-                              by_index ? applier_by_index(how, index, counted) : nullptr};
+        const ElementScatter elements(index, how, counted);
+        const bool by_index = rows.width == 1 && !use_prefetch && elements;
+        const Scatter scatter{rows,      index,    updates, target, visits, how, target_size, route.prefetch_distance(),
+                              apply_all, apply_own, by_index ? &elements : nullptr};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
