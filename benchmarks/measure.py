@@ -28,6 +28,7 @@ _CHECKS = 3  # runs of a way that are compared, to find races
 _SHORT = 1e-3  # shorter calls are timed in groups
 _PAUSE = 0.002  # seconds between two checks whether other threads still run
 _PAUSES = 50  # at most; then the sample is taken anyway
+_QUIET = 3  # pauses in a row without work; systems may count the time of a running thread only every 4 ms
 # Ratios of times
 _SLOW = 4.0  # to gatherscatter: a slower way is not run again in the check
 _COLD = 3.0  # of the first run to later ones, at most
@@ -222,10 +223,12 @@ def _wait_until_idle() -> None:
 
     The idle workers of some libraries spin for some time. They would take processor time from the next contender.
     """
+    quiet = 0
     for _ in range(_PAUSES):
         before = process_time()
         sleep(_PAUSE)
-        if process_time() - before < _PAUSE / 4:
+        quiet = quiet + 1 if process_time() - before < _PAUSE / 4 else 0
+        if quiet == _QUIET:
             return
 
 
