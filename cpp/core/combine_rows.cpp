@@ -45,7 +45,11 @@ template <Half T, class A, class Op>
 GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
     constexpr int64_t piece = halves_per_piece;
     float a[piece], u[piece];
-    for (int64_t first = 0; first < n; first += piece, out += piece, updates += piece) {
+    int64_t first = 0;
+    if constexpr (std::same_as<A, T>) first = combine_vectors<Op>(out, updates, n);
+    out += first;
+    updates += first;
+    for (; first < n; first += piece, out += piece, updates += piece) {
         const int64_t m = std::min(piece, n - first);
         widen(updates, u, m);
         if constexpr (!std::same_as<A, T>) {

@@ -46,6 +46,19 @@ GS_F16C int64_t narrow_eights(const float* from, float16* to, int64_t n) {
     return i;
 }
 
+template <class Op>
+GS_F16C int64_t combine_eights(float16* out, const float16* updates, int64_t n) {
+    constexpr bool adds = std::same_as<Op, Add>, subtracts = std::same_as<Op, Sub>;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m128i* const to = reinterpret_cast<__m128i*>(out + i);
+        const __m256 a = _mm256_cvtph_ps(_mm_loadu_si128(to)),
+                     u = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(updates + i)));
+        _mm_storeu_si128(to, _mm256_cvtps_ph(adds ? a + u : subtracts ? a - u : a * u, _MM_FROUND_TO_NEAREST_INT));
+    }
+    return i;
+}
+
 int64_t widen_vectors(const float16* from, float* to, int64_t n) { return has_f16c() ? widen_eights(from, to, n) : 0; }
 int64_t narrow_vectors(const float* from, float16* to, int64_t n) {
     return has_f16c() ? narrow_eights(from, to, n) : 0;
@@ -76,6 +89,17 @@ GS_LOOP void narrow_bfloat16(const float* from, bfloat16* to, int64_t n) {
 }
 
 }  // namespace
+
+template <class Op>
+int64_t combine_vectors(float16* out, const float16* updates, int64_t n) {
+#ifdef GS_F16C
+    if (has_f16c()) return combine_eights<Op>(out, updates, n);
+#endif
+    return 0;
+}
+template int64_t combine_vectors<Add>(float16*, const float16*, int64_t);
+template int64_t combine_vectors<Sub>(float16*, const float16*, int64_t);
+template int64_t combine_vectors<Mul>(float16*, const float16*, int64_t);
 
 void widen(const float16* from, float* to, int64_t n) {
     for (int64_t i = widen_vectors(from, to, n); i < n; ++i) to[i] = float(from[i]);

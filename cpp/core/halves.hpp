@@ -98,4 +98,13 @@ template <class Op>
 void combine_float16(float16*, const float16*, const int64_t*, int64_t) {}
 #endif
 
+// out[i] = Op(out[i], updates[i]) for the first elements, as many as the processor converts in vectors. Returns their
+// number.
+template <class Op>
+int64_t combine_vectors(float16* out, const float16* updates, int64_t n);
+template <class Op>
+int64_t combine_vectors(bfloat16*, const bfloat16*, int64_t) {
+    return 0;
+}
+
 }  // namespace gs

@@ -29,7 +29,7 @@ void complete(KernelCall& call, const Operation& operation, DType dtype, int64_t
         if (contiguous_data) lay_out(plan.rows, item_size, call.layout);
         call.index.emplace(indices, index_type, plan.rows.dims, call.layout.weights, operation.rule);
         call.route = scatter ? route_scatter(plan.rows, call.combine, *call.index)
-                             : route_gather(plan.rows, item_size, *call.index);
+                             : route_gather(plan.rows, call.layout, item_size, *call.index);
     } else {
         const Shape lane{plan.lanes.size};  // a single column needs no weights
         call.index.emplace(indices, index_type, lane, lane, operation.rule);

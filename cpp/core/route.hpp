@@ -38,7 +38,7 @@ struct Route {
     int64_t prefetch_distance() const { return prefetch ? lookahead : 0; }
 };
 
-Route route_gather(const Rows&, int64_t item_size, const Index&);
+Route route_gather(const Rows&, const Layout&, int64_t item_size, const Index&);
 Route route_gather(const Lanes&, int64_t item_size);
 Route route_scatter(const Rows&, const Combine&, const Index&);
 Route route_scatter(const Lanes&, const Combine&, const Index&);

@@ -64,12 +64,12 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         applier(how, 2, {false, false, route.prefetch}),
                         !visits};
         const ElementScatter elements(index, how, visits != nullptr);
-        const bool along_lines = elements && !box.has_after && lanes.stride == 1 && !route.prefetch &&
-                                 box.columns >= min_line_elements;
+        const bool along_lines =
+            elements && !box.has_after && lanes.stride == 1 && !route.prefetch && box.columns >= min_line_elements;
         std::atomic<bool> good = true;
         const auto visit = [&](const Part& part) {
-            const bool whole = along_lines ? scatter_lines(box, part, elements, move)
-                                           : walk(box, index, part, route, move);
+            const bool whole =
+                along_lines ? scatter_lines(box, part, elements, move) : walk(box, index, part, route, move);
             if (!whole) good = false;
         };
         // Each thread owns destinations, never updates. So the result does not depend on the number of threads.

@@ -221,8 +221,17 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
         const ElementScatter elements(index, how, counted);
         const bool by_index = rows.width == 1 && !use_prefetch && elements;
-        const Scatter scatter{rows,      index,    updates, target, visits, how, target_size, route.prefetch_distance(),
-                              apply_all, apply_own, by_index ? &elements : nullptr};
+        const Scatter scatter{rows,
+                              index,
+                              updates,
+                              target,
+                              visits,
+                              how,
+                              target_size,
+                              route.prefetch_distance(),
+                              apply_all,
+                              apply_own,
+                              by_index ? &elements : nullptr};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
