@@ -116,7 +116,7 @@ def test_a_fork_in_a_signal_handler() -> None:
 import os, signal, sys, warnings
 import numpy as np, gatherscatter as gs
 warnings.simplefilter("ignore")
-data, rows = np.zeros(1 << 20, np.float32), np.random.default_rng(0).integers(0, 1 << 20, 1 << 26)
+data, rows = np.zeros(1 << 25, np.float32), np.random.default_rng(0).integers(0, 1 << 25, 1 << 26)
 gs.gather(data, rows[: 1 << 20], num_threads=2)
 children = []
 def fork(*_):
