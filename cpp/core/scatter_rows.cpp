@@ -216,7 +216,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         split = Split::serial;
     }
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
-        const bool counted = visits != nullptr, use_prefetch = route.prefetch;
+        // Processors prefetch places that are close to each other.
+        const bool counted = visits != nullptr, use_prefetch = route.prefetch && split != Split::ordered;
         const ApplyRows apply_all = applier(how, rows.width, {true, counted, use_prefetch});
         const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
         const ElementScatter elements(index, how, counted);
