@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import statistics
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import log
+from pathlib import Path
 from random import Random
 from time import perf_counter, process_time, sleep
 from typing import Any
@@ -26,9 +29,9 @@ from benchmarks.workloads import make_model_run
 LEAST_ROUNDS = 8  # fewer pairs can't give an interval of 99 %
 _CHECKS = 3  # runs of a way that are compared, to find races
 _SHORT = 1e-3  # shorter calls are timed in groups
-_PAUSE = 0.002  # seconds between two checks whether other threads still run
-_PAUSES = 50  # at most; then the sample is taken anyway
-_QUIET = 3  # pauses in a row without work; systems may count the time of a running thread only every 4 ms
+_PAUSE = 0.0005  # seconds between two checks whether other threads still run; after long pauses, threads wake late
+_PAUSES = 200  # at most; then the sample is taken anyway
+_TASKS = Path("/proc/self/task")  # the threads of this process, on Linux
 # Ratios of times
 _SLOW = 4.0  # to gatherscatter: a slower way is not run again in the check
 _COLD = 3.0  # of the first run to later ones, at most
@@ -223,13 +226,24 @@ def _wait_until_idle() -> None:
 
     The idle workers of some libraries spin for some time. They would take processor time from the next contender.
     """
-    quiet = 0
     for _ in range(_PAUSES):
         before = process_time()
         sleep(_PAUSE)
-        quiet = quiet + 1 if process_time() - before < _PAUSE / 4 else 0
-        if quiet == _QUIET:
+        if _TASKS.exists():
+            if not _is_any_running():
+                return
+        elif process_time() - before < _PAUSE / 4:
             return
+
+
+def _is_any_running() -> bool:
+    """Whether another thread runs. Its processor time would show this only after up to 4 ms."""
+    own = str(threading.get_native_id())
+    for task in _TASKS.iterdir():
+        with contextlib.suppress(OSError):  # the thread has ended
+            if task.name != own and (task / "stat").read_text().rpartition(")")[2].split()[0] == "R":
+                return True
+    return False
 
 
 def _round_seconds(seconds: float) -> float:

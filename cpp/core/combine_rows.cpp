@@ -214,6 +214,7 @@ template <class T, class Op>
 ApplyByIndex applier_by_index(IndexType type, bool counted) {
     switch (type) {
         case IndexType::int32: return applier_by_index<T, Op, int32_t>(counted);
+        case IndexType::uint32: return applier_by_index<T, Op, uint32_t>(counted);
         case IndexType::int64:
         case IndexType::uint64: return applier_by_index<T, Op, int64_t>(counted);
         default: return nullptr;

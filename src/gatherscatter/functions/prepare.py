@@ -438,15 +438,11 @@ class Prepared:
     def _is_grouped(self, updates: np.ndarray, reduction: str) -> bool:
         """Whether `_combine` supports this reduction, and is faster: one over the first axis of native numbers.
 
-        Groups take longer than a scatter if a place has less than a cache line of updates, or if the updates are single
-        elements of float16 or of integers, which threads divide.
+        Groups take longer than a scatter for single elements, and if a place has less than a cache line of updates.
         """
         if self.axis != 0 or not self.dims or reduction == "none" or not self._is_balanced:
             return False
-        is_single = updates.size == self.rows.size
-        if updates.nbytes < 64 * self.size or (
-            is_single and (updates.dtype == np.float16 or updates.dtype.kind in "iu")
-        ):
+        if updates.size == self.rows.size or updates.nbytes < 64 * self.size:
             return False
         return updates.dtype.isnative and updates.dtype.kind not in "OSTU"
 
