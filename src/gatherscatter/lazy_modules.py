@@ -43,7 +43,11 @@ MODULES: dict[str, dict[str, str]] = {
         "backend": ".backend",
         "reference_ops": ".evaluator:reference_ops",
     },
-    "gatherscatter.torch": {"segment": ".segment"},
+    "gatherscatter.torch": {
+        "check_export": ".onnx_export.checking:check_export",
+        "onnx_translations": ".onnx_export:onnx_translations",
+        "segment": ".segment",
+    },
     "gatherscatter.openvino": {
         "convert": ".conversion:convert",
         "extensions": ".core_extensions:extensions",

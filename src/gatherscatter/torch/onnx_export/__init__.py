@@ -1,0 +1,42 @@
+"""Translations of operators to ONNX, for `torch.onnx.export`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gatherscatter.torch.library import operator
+from gatherscatter.torch.onnx_export import aten as pytorch_operators
+from gatherscatter.torch.onnx_export import domain as own_domain
+from gatherscatter.torch.onnx_export import own
+
+__all__ = ["onnx_translations"]
+
+
+def onnx_translations(*, aten: bool = False, domain: bool = False) -> dict[Any, Callable[..., Any]]:
+    """Return the table for ``torch.onnx.export(..., dynamo=True, custom_translation_table=onnx_translations())``.
+
+    Parameters
+    ----------
+    aten : bool
+        Also translate PyTorch's own scatters and bags. PyTorch's exporter writes a wrong node for some of them, and a
+        loop for others (docs/pytorch.md).
+    domain : bool
+        Write operators of the domain ``gatherscatter`` for calls that ONNX can't express. `InferenceSession` and the
+        native library run them.
+
+    Raises
+    ------
+    ValueError
+        During the export: ONNX has no equivalent of the call, such as one with ``accumulate="exact"``. The message
+        says why.
+
+    >>> from gatherscatter.torch import onnx_translations
+    >>> len(onnx_translations()), len(onnx_translations(aten=True))
+    (7, 28)
+    """
+    own_operators = own.TRANSLATIONS
+    if domain:
+        own_operators = {name: own_domain.with_domain(name, translate) for name, translate in own_operators.items()}
+    table = {operator(name): translate for name, translate in own_operators.items()}
+    return table | pytorch_operators.TRANSLATIONS if aten else table

@@ -1,0 +1,372 @@
+"""Translations of PyTorch's own operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from gatherscatter.errors import OpValueError
+from gatherscatter.torch.onnx_export.bags import find_bags, reduce_rows
+from gatherscatter.torch.onnx_export.index_modes import as_int64
+from gatherscatter.torch.onnx_export.nodes import (
+    BOOL,
+    FLOAT,
+    HALVES,
+    INT64,
+    cast,
+    column,
+    constant,
+    filled,
+    joined,
+    moved,
+    numpy_type,
+    ops,
+    size_of,
+    transposed,
+    where,
+)  # fmt: skip
+from gatherscatter.torch.onnx_export.places import (
+    Places,
+    divide,
+    neutral,
+    row_places,
+    scatter,
+    scatter_by_tuples,
+)  # fmt: skip
+
+_REDUCTIONS = {
+    "sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "mean": "mean", "amax": "max", "max": "max",
+    "amin": "min", "min": "min",
+}  # fmt: skip
+
+
+def _combine(
+    places: Places, data: Any, source: Any, dtype: Any, rank: int, reduction: str, include_self: bool = True
+) -> Any:
+    """Scatter as PyTorch does: halves are combined as float32."""
+    if dtype not in HALVES or reduction not in ("add", "mul", "mean"):
+        return scatter(places, data, source, dtype, rank, reduction, include_self)
+    wide = ops.Cast(data, to=int(FLOAT)), ops.Cast(source, to=int(FLOAT))
+    return ops.Cast(scatter(places, *wide, FLOAT, rank, reduction, include_self), to=int(dtype))
+
+
+def _scatter(
+    self: Any,
+    dim: int,
+    find_places: Callable[[int, int], Places],
+    source: Any,
+    reduction: str,
+    include_self: bool = True,
+) -> Any:
+    """Scatter along an axis. A tensor without axes is treated as one that has an axis of size 1."""
+    rank = max(len(self.shape), 1)
+    places = find_places(dim % rank, rank)
+    data = self if self.shape else ops.Reshape(self, constant([1]))
+    made = _combine(places, data, source, self.dtype, rank, reduction, include_self)
+    return made if self.shape else _as_scalar(made)
+
+
+def _as_vector(tensor: Any) -> Any:
+    """Return an input of the translation without axes as a vector, and others unchanged."""
+    return tensor if tensor.shape else ops.Reshape(tensor, constant([1]))
+
+
+def _as_indices(index: Any) -> Any:
+    """The same for indices, as int64."""
+    indices = as_int64(index)
+    return indices if index.shape else ops.Reshape(indices, constant([1]))
+
+
+def _as_scalar(tensor: Any) -> Any:
+    return ops.Reshape(tensor, constant([], np.int64))
+
+
+# ------------------------------------------------------------------------------------------------ along elements
+
+
+def _scatter_elements(
+    self: Any, dim: int, index: Any, source: Any, reduction: str = "none", include_self: bool = True
+) -> Any:
+    index = _as_indices(index)
+    return _scatter(self, dim, lambda axis, rank: Places(axis, index), source, reduction, include_self)
+
+
+def _fitted(source: Any, index: Any) -> Any:
+    """Return the part of source that has the shape of index."""
+    rank = len(index.shape)
+    if not rank:
+        return ops.Reshape(source, constant([-1]))
+    if not source.shape:
+        return ops.Reshape(source, constant([1] * rank))
+    known = all(isinstance(size, int) or size.value is not None for size in index.shape)
+    if known and tuple(index.shape) == tuple(source.shape):
+        return source
+    return ops.Slice(source, constant([0] * rank), ops.Shape(index))
+
+
+def scatter_src(self: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter_elements(self, dim, index, _fitted(src, index))
+
+
+def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Any:
+    return _scatter_elements(self, dim, index, _repeated(value, index, self.dtype))
+
+
+def scatter_with_reduction(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    return _scatter_elements(self, dim, index, _fitted(src, index), _REDUCTIONS[reduce])
+
+
+def scatter_value_with_reduction(self: Any, dim: int, index: Any, value: Any, reduce: str) -> Any:
+    return _scatter_elements(self, dim, index, _repeated(value, index, self.dtype), _REDUCTIONS[reduce])
+
+
+def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Any:
+    return _scatter_elements(self, dim, index, _fitted(src, index), "add")
+
+
+def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+    return _scatter_elements(self, dim, index, _fitted(src, index), _REDUCTIONS[reduce], include_self)
+
+
+def _repeated(value: Any, index: Any, dtype: Any) -> Any:
+    return filled(ops.Shape(index) if index.shape else constant([1]), value, dtype)
+
+
+# ---------------------------------------------------------------------------------------------------- along rows
+
+
+def _scatter_rows(
+    self: Any, dim: int, index: Any, source: Any, reduction: str = "none", include_self: bool = True
+) -> Any:
+    index = as_int64(index)
+    return _scatter(self, dim, lambda axis, rank: row_places(index, axis, rank), source, reduction, include_self)
+
+
+def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    source = _as_vector(source)
+    if alpha != 1:
+        source = ops.Mul(source, constant(alpha, numpy_type(self.dtype)))
+    return _scatter_rows(self, dim, index, source, "add")
+
+
+def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
+    return _scatter_rows(self, dim, index, _as_vector(source), _REDUCTIONS[reduce], include_self)
+
+
+def index_copy(self: Any, dim: int, index: Any, source: Any) -> Any:
+    return _scatter_rows(self, dim, index, _as_vector(source))
+
+
+def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
+    rank = len(self.shape)
+    data, axis = _as_vector(self), dim % max(rank, 1)
+    index = ops.Reshape(as_int64(index), constant([-1]))
+    ones = filled(ops.Shape(index), True, BOOL)
+    mask = ops.ScatterElements(filled(size_of(data, axis), False, BOOL), index, ones, axis=0)
+    behind = list(range(1, rank - axis))
+    value = cast(value, self.dtype) if hasattr(value, "shape") else constant(value, numpy_type(self.dtype))
+    made = where(ops.Unsqueeze(mask, constant(behind)) if behind else mask, value, data, self.dtype)
+    return made if rank else _as_scalar(made)
+
+
+# --------------------------------------------------------------------------------------------------- flat indices
+
+
+def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    flat, indices, updates = (ops.Reshape(each, constant([-1])) for each in (self, as_int64(index), source))
+    made = _combine(Places(0, indices), flat, updates, self.dtype, 1, "add" if accumulate else "none")
+    return ops.Reshape(made, ops.Shape(self))
+
+
+def take(self: Any, index: Any) -> Any:
+    return ops.Gather(ops.Reshape(self, constant([-1])), as_int64(index), axis=0)
+
+
+# --------------------------------------------------------------------------------------------------- index tuples
+
+
+def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """Indices that are None select a whole axis. A mask stands for the indices of its true elements."""
+    rank = len(self.shape)
+    given = [each for each in indices if each is not None]
+    if len(given) == 1 and given[0].dtype == BOOL and not accumulate and all(size == 1 for size in values.shape):
+        return _fill_masked(self, indices, given[0], values)
+    axes: list[int] = []  # the indexed axes
+    columns: list[Any] = []  # and their indices
+    ranks = []
+    axis = 0
+    for each in indices:
+        if each is None:
+            axis += 1
+            continue
+        if each.dtype == BOOL:
+            found = ops.NonZero(each)
+            length = len(each.shape)
+            parts = [ops.Gather(found, constant(part), axis=0) for part in range(length)]
+            ranks.append(1)
+        else:
+            parts, length = [as_int64(each)], 1
+            ranks.append(len(each.shape))
+        axes += range(axis, axis + length)
+        columns += parts
+        axis += length
+    index_rank = max(ranks)
+    if len(ranks) > 1:
+        together = columns[0]
+        for each in columns[1:]:
+            together = ops.Add(together, each)
+        index_shape = ops.Shape(together)
+        columns = [ops.Expand(each, index_shape) for each in columns]
+    else:
+        index_shape = ops.Shape(columns[0])
+    others = [axis for axis in range(rank) if axis not in axes]
+    # The indexed axes come first in the scatter. In values they are in front of the others, unless they are neighbours.
+    neighbours = axes == list(range(axes[0], axes[0] + len(axes)))
+    front = axes[0] if neighbours else 0
+    shape = ops.Shape(self)
+    rest = [ops.Gather(shape, constant(part), axis=0) for part in (others[:front], others[front:]) if part]
+    before = front > 0
+    whole = joined(*rest[:before], index_shape, *rest[before:])
+    values = ops.Expand(values, whole)
+    values = moved(values, index_rank + len(others), front, 0, index_rank)
+    data = transposed(self, axes + others)
+    tuples = ops.Concat(*(column(each) for each in columns), axis=-1)
+    if accumulate:
+
+        def add(places: Places, rows: Any, updates: Any, rank: int) -> Any:
+            return _combine(places, rows, updates, self.dtype, rank, "add")
+
+        made = scatter_by_tuples(data, tuples, values, len(axes), rank, "raise", add)
+    else:
+        made = ops.ScatterND(data, tuples, values)
+    back = sorted(range(rank), key=(axes + others).__getitem__)
+    return transposed(made, back)
+
+
+def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+    tuples = ops.Transpose(ops.NonZero(ops.Expand(mask, ops.Shape(self))), perm=[1, 0])
+    updates = ops.Slice(ops.Reshape(source, constant([-1])), constant([0]), size_of(tuples, 0))
+    return ops.ScatterND(self, tuples, updates)
+
+
+def _fill_masked(self: Any, indices: Sequence[Any], mask: Any, value: Any) -> Any:
+    before = next(number for number, each in enumerate(indices) if each is mask)
+    behind = len(self.shape) - before - len(mask.shape)
+    if behind:
+        mask = ops.Unsqueeze(mask, constant([-1 - each for each in range(behind)]))
+    if value.shape:
+        value = _as_scalar(value)
+    return where(mask, value, self, self.dtype)
+
+
+# --------------------------------------------------------------------------------------------------------- bags
+
+
+_MODES = ("add", "mean", "max")  # of embedding_bag
+
+
+def embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: Any = None,
+) -> Any:
+    """Return the bags, and empty tensors for the other results, which PyTorch uses for gradients only."""
+    dtype = weight.dtype
+    sum_type = FLOAT if dtype in HALVES else dtype
+    indices = ops.Reshape(as_int64(indices), constant([-1]))
+    offsets = as_int64(offsets)
+    bags = find_bags(offsets, ops.Shape(indices))
+    number = ops.Shape(offsets)
+    if include_last_offset:  # rows behind the last offset are not used
+        number = ops.Sub(number, constant([1]))
+    padded = padding_idx is not None
+    if padded:
+        padding = constant([padding_idx])
+        if padding_idx < 0:
+            padding = ops.Add(padding, size_of(weight, 0))
+        bags = ops.Where(ops.Equal(indices, padding), number, bags)
+    rows = ops.Gather(weight, indices, axis=0)
+    if sum_type != dtype:
+        rows = ops.Cast(rows, to=int(sum_type))
+    if per_sample_weights is not None:
+        factors = ops.Reshape(ops.Cast(per_sample_weights, to=int(sum_type)), constant([-1, 1]))
+        rows = ops.Mul(rows, factors)
+    made = reduce_rows(rows, bags, number, sum_type, 2, _MODES[mode], 0, padded or include_last_offset)
+    nothing = constant([], np.int64)
+    return (made if sum_type == dtype else ops.Cast(made, to=int(dtype))), nothing, nothing, nothing
+
+
+def _embedding_bag(*arguments: Any, padding_idx: int = -1, **options: Any) -> Any:
+    """The operator behind `embedding_bag`, where a padding index of -1 means none."""
+    if len(arguments) == 9:
+        *arguments, padding_idx = arguments  # type: ignore[assignment]
+    options["padding_idx"] = None if padding_idx == -1 else padding_idx
+    return embedding_bag(*arguments, **options)
+
+
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Any:
+    rank = len(data.shape)
+    if axis % rank != 0:
+        text = f"segment_reduce: an export with axis={axis} is not supported; only axis 0 is"
+        raise OpValueError(text, op="segment_reduce", input="axis")
+    if lengths is not None:
+        offsets = ops.CumSum(as_int64(lengths), constant(0), exclusive=1)
+    else:
+        offsets = ops.Slice(as_int64(offsets), constant([0]), constant([-1]))
+    reduction, number = _REDUCTIONS[reduce], ops.Shape(offsets)
+    bags = find_bags(offsets, size_of(data, 0))
+    start = initial if initial is not None else neutral("add" if reduction == "mean" else reduction, data.dtype)
+    shape = joined(number, *([ops.Shape(data, start=1)] if rank > 1 else []))
+    places = row_places(bags, 0, rank)
+    first = filled(shape, start, data.dtype)
+    if reduction != "mean":
+        return scatter(places, first, data, data.dtype, rank, reduction)
+    total = scatter(places, first, data, data.dtype, rank, "add")
+    members = places.number(first, rank, 0, filled(ops.Shape(places.indices), 1, INT64), "add")
+    of_empty = constant(float("nan") if initial is None else initial, numpy_type(data.dtype))
+    return ops.Where(ops.Equal(members, constant(0)), of_empty, divide(total, members, data.dtype))
+
+
+_aten = torch.ops.aten
+TRANSLATIONS: dict[Any, Callable[..., Any]] = {
+    _aten.scatter.src: scatter_src,
+    _aten.scatter.value: scatter_value,
+    _aten.scatter.reduce: scatter_with_reduction,
+    _aten.scatter.value_reduce: scatter_value_with_reduction,
+    _aten.scatter_add.default: scatter_add,
+    _aten.scatter_reduce.two: scatter_reduce,
+    _aten.index_add.default: index_add,
+    _aten.index_reduce.default: index_reduce,
+    _aten.index_copy.default: index_copy,
+    _aten.index_fill.int_Scalar: index_fill,
+    _aten.index_fill.int_Tensor: index_fill,
+    _aten.index_put.default: index_put,
+    _aten._unsafe_index_put.default: index_put,
+    _aten.masked_scatter.default: masked_scatter,
+    _aten.put.default: put,
+    _aten.take.default: take,
+    _aten.embedding_bag.default: embedding_bag,
+    _aten.embedding_bag.padding_idx: embedding_bag,
+    _aten._embedding_bag.default: _embedding_bag,
+    _aten._embedding_bag_forward_only.default: _embedding_bag,
+    _aten.segment_reduce.default: segment_reduce,
+}
+"""The translation of each operator."""

@@ -1,0 +1,411 @@
+"""Exports to ONNX give PyTorch's results, or raise with a reason."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
+
+import gatherscatter.torch as gst
+from tests.support.exports import Call, export, export_calls, find_departures, run_gatherscatter
+
+TYPES = (torch.float32, torch.float64, torch.int64, torch.bool)
+REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
+generator = torch.Generator().manual_seed(0)
+
+
+def values(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    if dtype == torch.bool:
+        return torch.rand(shape, generator=generator) < 0.5
+    drawn = torch.randint(-9, 10, shape, generator=generator)
+    return drawn.to(dtype) / 4 if dtype.is_floating_point else drawn.to(dtype)
+
+
+def numbers(shape: tuple[int, ...], low: int, high: int) -> Tensor:
+    return torch.randint(low, high, shape, generator=generator)
+
+
+def allows(dtype: torch.dtype, reduction: str) -> bool:
+    return dtype != torch.bool or reduction != "mean"
+
+
+# ------------------------------------------------------------------------------------------- operators of this package
+
+
+def own_scatters(dtype: torch.dtype) -> Iterator[Call]:
+    modes = itertools.cycle(("raise", "wrap", "clip", "drop"))
+    places: list[tuple[str, Any, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = [
+        ("scatter_update 0", lambda *t, **o: gst.scatter_update(*t, **o), (4, 3), (6,), (6, 3), 4),
+        ("scatter_update 1", lambda *t, **o: gst.scatter_update(*t, 1, **o), (2, 5, 3), (2, 3), (2, 2, 3, 3), 5),
+        ("scatter_update -1", lambda *t, **o: gst.scatter_update(*t, -1, **o), (2, 5), (), (2,), 5),
+        ("scatter_elements 0", lambda *t, **o: gst.scatter_elements(*t, 0, **o), (4, 3), (6, 2), (6, 2), 4),
+        ("scatter_elements 1", lambda *t, **o: gst.scatter_elements(*t, 1, **o), (3, 4), (2, 7), (2, 7), 4),
+        ("scatter_nd 1", lambda *t, **o: gst.scatter_nd(*t, **o), (4, 3), (6, 1), (6, 3), 4),
+        ("scatter_nd 2", lambda *t, **o: gst.scatter_nd(*t, **o), (3, 3, 2), (5, 2), (5, 2), 3),
+        ("scatter_nd all", lambda *t, **o: gst.scatter_nd(*t, **o), (3, 3), (2, 6, 2), (2, 6), 3),
+    ]
+    for (label, function, data, indices, updates, size), reduction, include_self in itertools.product(
+        places, REDUCTIONS, (True, False)
+    ):
+        if not allows(dtype, reduction) or (reduction == "none" and not include_self):
+            continue
+        mode = next(modes)
+        beyond = 0 if mode == "raise" else 3
+        options = {"reduction": reduction, "include_self": include_self, "mode": mode}
+
+        def call(*inputs: Tensor, function: Any = function, options: Any = options) -> Tensor:
+            return function(*inputs, **options)
+
+        named = numbers(indices, -size - beyond, size + beyond)
+        new = values(updates, dtype)
+        if reduction == "none":  # ONNX does not define which of several updates remains
+            new = torch.full_like(new, True)
+        yield Call(f"{label} {options} {dtype}", call, (values(data, dtype), named, new))
+
+
+def own_gathers(dtype: torch.dtype) -> Iterator[Call]:
+    places: list[tuple[str, Any, tuple[int, ...], tuple[int, ...], int]] = [
+        ("gather 0", lambda *t, **o: gst.gather(*t, **o), (4, 3), (2, 3), 4),
+        ("gather -1", lambda *t, **o: gst.gather(*t, -1, **o), (4, 3), (), 3),
+        ("gather batch", lambda *t, **o: gst.gather(*t, 2, batch_dims=1, **o), (2, 3, 4), (2, 5), 4),
+        ("gather_elements 0", lambda *t, **o: gst.gather_elements(*t, 0, **o), (4, 3), (6, 2), 4),
+        ("gather_elements 1", lambda *t, **o: gst.gather_elements(*t, -1, **o), (4, 3), (4, 7), 3),
+        ("gather_nd", lambda *t, **o: gst.gather_nd(*t, **o), (3, 3, 2), (5, 2), 3),
+        ("gather_nd batch", lambda *t, **o: gst.gather_nd(*t, batch_dims=1, **o), (2, 3, 2), (2, 5, 1), 3),
+    ]
+    for (label, function, data, indices, size), mode in itertools.product(places, ("raise", "wrap", "clip", "fill")):
+        beyond = 0 if mode == "raise" else 3
+
+        def call(*inputs: Tensor, function: Any = function, mode: str = mode) -> Tensor:
+            return function(*inputs, mode=mode)
+
+        named = numbers(indices, -size - beyond, size + beyond)
+        yield Call(f"{label} {mode} {dtype}", call, (values(data, dtype), named))
+
+
+def own_bags(dtype: torch.dtype) -> Iterator[Call]:
+    offsets, ids = torch.tensor([0, 2, 2, 5, 8]), torch.tensor([3, 0, 3, 3, 5, 0, 2, 3])
+    forms: dict[str, dict[str, Any]] = {
+        "packed": {"indices": numbers((3, 4), -5, 5)},
+        "offsets": {"indices": numbers((8,), -5, 5), "offsets": offsets},
+        "indptr": {"indices": numbers((8,), -5, 5), "indptr": torch.tensor([0, 2, 2, 5, 8])},
+        "ids": {"indices": numbers((8,), -5, 5), "segment_ids": ids, "num_segments": 7},
+        "rows": {"segment_ids": torch.tensor([1, 1, 0, 3, 3]), "num_segments": 5},
+        "row offsets": {"offsets": torch.tensor([0, 0, 3])},
+    }
+    for (label, form), reduction, default in itertools.product(
+        forms.items(), ("add", "mul", "min", "max", "mean"), (0, 3)
+    ):
+        if not allows(dtype, reduction) or (dtype == torch.bool and default):
+            continue
+        names = [name for name, value in form.items() if isinstance(value, Tensor)]
+        others = {name: value for name, value in form.items() if name not in names}
+        weighted = dtype.is_floating_point and reduction in ("add", "mean") and default == 0
+
+        def call(data: Tensor, *given: Tensor, names: Any = tuple(names), options: Any = None) -> Tensor:
+            return gst.gather_reduce(data, **dict(zip(names, given, strict=True)), **options)
+
+        options = {**others, "reduction": reduction, "default": default}
+        given = [form[name] for name in names]
+        if weighted:
+            names.append("weights")
+            given.append(values(tuple(form["indices"].shape) if "indices" in form else (5,), dtype))
+        yield Call(
+            f"gather_reduce {label} {reduction} {default} {dtype}",
+            lambda *t, names=tuple(names), options=options, call=call: call(*t, names=names, options=options),
+            (values((5, 3), dtype), *given),
+        )
+
+
+# ---------------------------------------------------------------------------------------------- PyTorch's operators
+
+
+def scatters(dtype: torch.dtype) -> Iterator[Call]:
+    shapes = {
+        "1-D": (0, (5,), (7,), (7,)),
+        "rows": (0, (4, 3), (6, 3), (6, 3)),
+        "last": (-1, (3, 4), (2, 7), (3, 9)),
+        "scalar": (0, (), (), ()),
+    }
+    for (label, (dim, data, index, source)), how in itertools.product(
+        shapes.items(), ("sum", "prod", "mean", "amin", "amax")
+    ):
+        for include_self in (True, False):
+            if not allows(dtype, how):
+                continue
+
+            def reduce(*t: Tensor, dim: int = dim, how: str = how, include_self: bool = include_self) -> Tensor:
+                return t[0].scatter_reduce(dim, t[1], t[2], how, include_self=include_self)
+
+            size = data[dim] if data else 1
+            inputs = values(data, dtype), numbers(index, 0, size), values(source, dtype)
+            yield Call(f"scatter_reduce {label} {how} {include_self} {dtype}", reduce, inputs)
+    for label, (dim, data, index, source) in shapes.items():
+        size = data[dim] if data else 1
+        inputs = values(data, dtype), numbers(index, 0, size), values(source, dtype)
+        same = torch.full_like(inputs[2], True)
+        yield Call(f"scatter_add {label} {dtype}", lambda *t, dim=dim: t[0].scatter_add(dim, *t[1:]), inputs)
+        yield Call(f"scatter {label} {dtype}", lambda *t, dim=dim: t[0].scatter(dim, *t[1:]), (*inputs[:2], same))
+        yield Call(f"scatter value {label} {dtype}", lambda *t, dim=dim: t[0].scatter(dim, t[1], 3), inputs[:2])
+        if dtype != torch.bool:
+            for how in ("add", "multiply"):
+                yield Call(
+                    f"scatter {how} {label} {dtype}",
+                    lambda *t, dim=dim, how=how: t[0].scatter(dim, *t[1:], reduce=how),
+                    inputs,
+                )
+                yield Call(
+                    f"scatter value {how} {label} {dtype}",
+                    lambda *t, dim=dim, how=how: t[0].scatter(dim, t[1], 3, reduce=how),
+                    inputs[:2],
+                )
+
+
+def rows(dtype: torch.dtype) -> Iterator[Call]:
+    shapes = {"1-D": (0, (5,), 7), "first": (0, (4, 3), 6), "last": (-1, (2, 3, 4), 6), "scalar": (0, (), 1)}
+    for label, (dim, data, count) in shapes.items():
+        size = data[dim] if data else 1
+        source = list(data)
+        if data:
+            source[dim] = count
+        inputs = values(data, dtype), numbers((count,), 0, size), values(tuple(source), dtype)
+        same = torch.full_like(inputs[2], True)
+        yield Call(f"index_add {label} {dtype}", lambda *t, dim=dim: t[0].index_add(dim, *t[1:]), inputs)
+        if dtype != torch.bool:
+            yield Call(
+                f"index_add alpha {label} {dtype}", lambda *t, dim=dim: t[0].index_add(dim, *t[1:], alpha=-2), inputs
+            )
+        yield Call(f"index_copy {label} {dtype}", lambda *t, dim=dim: t[0].index_copy(dim, *t[1:]), (*inputs[:2], same))
+        yield Call(f"index_fill {label} {dtype}", lambda *t, dim=dim: t[0].index_fill(dim, t[1], 3), inputs[:2])
+        yield Call(f"index_select {label} {dtype}", lambda *t, dim=dim: t[0].index_select(dim, t[1]), inputs[:2])
+        if dtype == torch.bool:
+            continue
+        for how, include_self in itertools.product(("prod", "mean", "amin", "amax"), (True, False)):
+
+            def reduce(*t: Tensor, dim: int = dim, how: str = how, include_self: bool = include_self) -> Tensor:
+                return t[0].index_reduce(dim, t[1], t[2], how, include_self=include_self)
+
+            yield Call(f"index_reduce {label} {how} {include_self} {dtype}", reduce, inputs)
+
+
+def put(data: Tensor, indices: tuple[Any, ...], new: Tensor, accumulate: bool = False) -> Tensor:
+    return data.index_put(indices, new, accumulate=accumulate)
+
+
+def tuples(dtype: torch.dtype) -> Iterator[Call]:
+    data = values((4, 3, 5), dtype)
+    i, j = numbers((6,), -4, 4), numbers((6,), -3, 3)
+    one = torch.ones(1).to(dtype)
+    mask, masks = torch.tensor([True, False, True, False]), values((4, 3), torch.bool)
+    for accumulate in (False, True):
+
+        def new(*shape: int, accumulate: bool = accumulate) -> Tensor:
+            return values(shape, dtype) if accumulate else torch.ones(shape).to(dtype)
+
+        def to(label: str, function: Any, *inputs: Tensor, accumulate: bool = accumulate) -> Call:
+            def call(*t: Tensor) -> Tensor:
+                return function(*t, accumulate=accumulate)
+
+            return Call(f"index_put {label} {accumulate} {dtype}", call, inputs)
+
+        yield to("[i]", lambda d, i, n, **a: put(d, (i,), n, **a), data, i, new(6, 3, 5))
+        yield to("[i, j]", lambda d, i, j, n, **a: put(d, (i, j), n, **a), data, i, j, new(6, 5))
+        yield to("[:, j]", lambda d, j, n, **a: torch.ops.aten.index_put(d, [None, j], n, **a), data, j, new(4, 6, 5))
+        yield to("[i, :, k]", lambda d, i, k, n, **a: torch.ops.aten.index_put(d, [i, None, k], n, **a),
+                 data, i, numbers((6,), -5, 5), new(6, 3))  # fmt: skip
+        yield to("[i[:, None], j]", lambda d, i, j, n, **a: put(d, (i.unsqueeze(1), j), n, **a), data, i, j, new(5))
+        yield to("[mask]", lambda d, m, n, **a: put(d, (m,), n, **a), data, mask, new(2, 3, 5))
+        yield to("[mask] = 1", lambda d, m, n, **a: put(d, (m,), n, **a), data, mask, one)
+        yield to("[masks]", lambda d, m, n, **a: put(d, (m,), n, **a), data, masks, new(5))
+        yield to("[masks] = 1", lambda d, m, n, **a: put(d, (m,), n, **a), data, masks, one)
+        yield to("put", lambda d, i, n, **a: d.put(i, n, **a), data, numbers((2, 4), -60, 60), new(2, 4))
+    yield Call(f"take {dtype}", lambda *t: t[0].take(t[1]), (data, numbers((2, 4), -60, 60)))
+    yield Call(f"gather {dtype}", lambda *t: t[0].gather(1, t[1]), (data, numbers((2, 6, 5), 0, 3)))
+    yield Call(f"[i, j] {dtype}", lambda *t: t[0][t[1], t[2]], (data, i, j))
+    yield Call(
+        f"masked_scatter {dtype}",
+        lambda *t: t[0].masked_scatter(*t[1:]),
+        (values((4, 3), dtype), masks, values((12,), dtype)),
+    )
+
+
+def bags(dtype: torch.dtype) -> Iterator[Call]:
+    if not dtype.is_floating_point:
+        return
+    bag = torch.nn.functional.embedding_bag
+    table, members = values((9, 4), dtype), numbers((10,), 0, 9)
+    offsets = torch.tensor([0, 3, 3, 8])
+    for mode, padding in itertools.product(("sum", "mean", "max"), (None, 2, -1)):
+        how = {"mode": mode, "padding_idx": padding}
+        yield Call(
+            f"embedding_bag {how} {dtype}",
+            lambda t, m, o, how=how: bag(m, t, o, **how),
+            (table, members, offsets),
+        )
+        yield Call(f"embedding_bag last {how} {dtype}",
+                   lambda t, m, o, how=how: bag(m, t, o, include_last_offset=True, **how),
+                   (table, members, torch.tensor([0, 3, 3, 8, 10])))  # fmt: skip
+        yield Call(
+            f"embedding_bag 2-D {how} {dtype}",
+            lambda t, m, how=how: bag(m, t, **how),
+            (table, members.reshape(5, 2)),
+        )
+    yield Call(f"embedding_bag weighted {dtype}", lambda t, m, o, w: bag(m, t, o, mode="sum", per_sample_weights=w),
+               (table, members, offsets, values((10,), dtype)))  # fmt: skip
+    for how, initial in itertools.product(("sum", "mean", "prod", "min", "max"), (None, 2.0)):
+        yield Call(f"segment_reduce {how} {initial} {dtype}",
+                   lambda d, n, how=how, initial=initial: torch.segment_reduce(d, how, lengths=n, initial=initial),
+                   (values((6, 2), dtype), torch.tensor([2, 0, 3, 1])))  # fmt: skip
+        yield Call(f"segment_reduce offsets {how} {initial} {dtype}",
+                   lambda d, n, how=how, initial=initial: torch.segment_reduce(d, how, offsets=n, initial=initial),
+                   (values((6,), dtype), torch.tensor([0, 2, 2, 5, 6])))  # fmt: skip
+
+
+FAMILIES = {
+    "own scatters": own_scatters,
+    "own gathers": own_gathers,
+    "own bags": own_bags,
+    "scatters": scatters,
+    "rows": rows,
+    "tuples": tuples,
+    "bags": bags,
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_exports_give_the_results_of_pytorch(family: str, dtype: torch.dtype) -> None:
+    calls = list(FAMILIES[family](dtype))
+    if not calls:
+        return
+    model = export_calls(calls, aten=True)
+    assert not {node.op_type for node in model.graph.node} & {"Loop", "If", "SequenceAt", "SequenceEmpty"}
+    assert find_departures(calls, model) == []
+    assert find_departures(calls, model, run_gatherscatter) == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sizes_can_be_dynamic(family: str) -> None:
+    calls = list(FAMILIES[family](torch.float32))
+    model = export_calls(calls, aten=True, dynamic=True)
+    sizes = [size for info in model.graph.input for size in info.type.tensor_type.shape.dim]
+    assert sum(bool(size.dim_param) for size in sizes) > 0.9 * len(sizes)
+    assert find_departures(calls, model) == []
+
+
+def test_other_sizes_than_those_of_the_export() -> None:
+    def calls(rows: int, count: int) -> list[Call]:
+        data, index, new = (
+            values((rows, 3), torch.float32),
+            numbers((count,), 0, rows),
+            values((count, 3), torch.float32),
+        )
+        offsets = torch.tensor([0, 0, *sorted(numbers((rows,), 0, count).tolist())])
+        return [
+            Call("mean", lambda *t: t[0].index_reduce(0, *t[1:], "mean"), (data, index, new)),
+            Call(
+                "scatter",
+                lambda d, i, u: gst.scatter_update(d, i, u, reduction="mean", mode="drop"),
+                (data, index, new),
+            ),
+            Call("put", lambda *t: t[0].index_put((t[1],), t[2], accumulate=True), (data, index, new)),
+            Call("bags", lambda d, i, o: gst.gather_reduce(d, i, offsets=o, reduction="max"), (data, index, offsets)),
+            Call("embeddings", lambda d, i, o: torch.nn.functional.embedding_bag(i, d, o), (data, index, offsets)),
+            Call("mask", lambda d, m: d.index_put((m,), torch.zeros(1)), (data, values((rows,), torch.bool))),
+        ]
+
+    model = export_calls(calls(4, 6), aten=True, dynamic=True)
+    for rows, count in ((9, 20), (2, 3), (50, 1000)):
+        assert find_departures(calls(rows, count), model) == []
+
+
+# ------------------------------------------------------------------------------------------------------ the domain
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64], ids=str)
+def test_the_domain_has_exact_sums(dtype: torch.dtype) -> None:
+    data, rows, new = values((4, 3), dtype), numbers((6,), -4, 4), values((6, 3), dtype)
+    exact: dict[str, Any] = {"reduction": "add", "accumulate": "exact"}
+    calls = [
+        Call("update", lambda *t: gst.scatter_update(*t, **exact), (data, rows, new)),
+        Call("update 1", lambda *t: gst.scatter_update(*t, 1, **exact), (values((3, 4), dtype), rows, new.T.clone())),
+        Call("elements", lambda *t: gst.scatter_elements(*t, **exact), (data, rows[:, None].expand(6, 3).clone(), new)),
+        Call("nd", lambda *t: gst.scatter_nd(*t, **exact), (data, rows[:, None], new)),
+        Call("bags", lambda d, i: gst.gather_reduce(d, i, **exact), (data, numbers((2, 3), 0, 4))),
+        Call("ids", lambda d, i, s: gst.gather_reduce(d, i, segment_ids=s, num_segments=5, **exact),
+             (data, rows, numbers((6,), 0, 5))),
+        Call("rows", lambda d, p: gst.gather_reduce(d, indptr=p, **exact), (data, torch.tensor([0, 1, 1, 4]))),
+    ]  # fmt: skip
+    model = export_calls(calls, domain=True)
+    assert {node.op_type for node in model.graph.node if node.domain == "gatherscatter"} == {
+        "ScatterND", "ScatterElements", "GatherReduce",
+    }  # fmt: skip
+    assert find_departures(calls, model, run_gatherscatter) == []
+    for call in calls:
+        with pytest.raises(Exception, match="accumulate='exact'"):
+            export_calls([call])
+
+
+def test_wide_sums_are_rounded_once() -> None:
+    def add(*t: Tensor) -> Tensor:
+        return gst.scatter_update(*t, reduction="add", accumulate="wide")
+
+    big, rows = torch.full((1,), 4096.0, dtype=torch.float16), torch.zeros(5, dtype=torch.int64)
+    calls = [Call("wide", add, (big, rows, torch.ones(5, dtype=torch.float16)))]
+    assert find_departures(calls, export_calls(calls)) == []
+
+
+# ------------------------------------------------------------------------------------------------------ check_export
+
+
+class Layer(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, how: str, include_self: bool = True) -> None:
+        super().__init__()
+        self.how = how
+        self.include_self = include_self
+
+    def forward(self, data: Tensor, index: Tensor, source: Tensor) -> Tensor:
+        made = data.scatter_reduce(0, index, source * 2, self.how, include_self=self.include_self)
+        return made + 1
+
+
+INPUTS = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0, 1, 2]), torch.tensor([5.0, 6.0, 7.0])
+
+
+def test_a_right_export() -> None:
+    report = gst.check_export(Layer("mean"), INPUTS, export(Layer("mean"), INPUTS, aten=True))
+    assert report
+    assert report.runs > 4
+    assert report.node is None
+
+
+def test_the_first_node_that_departs_is_named(tmp_path: Any) -> None:
+    program = export(Layer("mean"), INPUTS)
+    report = gst.check_export(Layer("mean"), INPUTS, program)
+    assert not report
+    assert report.inputs == "given"
+    assert "ScatterElements 'scatter_reduce'" in str(report.node)
+    assert "scatter_reduce.two" in str(report)
+    program.save(tmp_path / "model.onnx")
+    assert str(gst.check_export(Layer("mean"), INPUTS, tmp_path / "model.onnx")) == str(report)
+
+
+def test_drawn_inputs_show_what_the_given_ones_do_not() -> None:
+    # The exporter writes the last update instead of the mean. One update for each place does not show it.
+    report = gst.check_export(Layer("mean", False), INPUTS, export(Layer("mean", False), INPUTS))
+    assert not report
+    assert report.inputs.startswith("drawn")
+
+
+def test_wrong_arguments_of_check_export() -> None:
+    with pytest.raises(TypeError, match=r"inputs\[1\] must be a tensor, not list"):
+        gst.check_export(Layer("mean"), [INPUTS[0], [0], INPUTS[2]], "model.onnx")
+    with pytest.raises(TypeError, match="model must be a path"):
+        gst.check_export(Layer("mean"), INPUTS, 5)
