@@ -14,6 +14,7 @@ pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
 import gatherscatter.torch as gst
+from gatherscatter.torch import segment
 from tests.support.exports import Call, export, export_calls, find_departures, run_gatherscatter
 
 TYPES = (torch.float32, torch.float64, torch.int64, torch.bool)
@@ -268,6 +269,29 @@ def bags(dtype: torch.dtype) -> Iterator[Call]:
                    (values((6,), dtype), torch.tensor([0, 2, 2, 5, 6])))  # fmt: skip
 
 
+def segments(dtype: torch.dtype) -> Iterator[Call]:
+    """The functions of torch_scatter, and EmbeddingBag."""
+    if dtype != torch.float32:
+        return
+    source, index, pointers = values((8, 3), dtype), numbers((8,), 0, 5), torch.tensor([0, 2, 2, 5, 8])
+    sized: dict[str, Any] = {"dim_size": 6}
+    for how in ("sum", "mul", "mean", "min", "max"):
+        sizes = sized | {"reduce": how}
+        yield Call(f"scatter {how}", lambda *t, o=sizes: segment.scatter(*t, 0, **o), (source, index))
+        if how != "mul":
+            yield Call(f"coo {how}", lambda *t, o=sizes: segment.segment_coo(*t, **o), (source, index.sort()[0]))
+            yield Call(f"csr {how}", lambda *t, how=how: segment.segment_csr(*t, reduce=how), (source, pointers))
+    for name in ("scatter_std", "scatter_logsumexp", "scatter_softmax", "scatter_log_softmax"):
+        function = getattr(segment, name)
+        yield Call(name, lambda *t, f=function: f(*t, 0, **sized), (source, index))
+    yield Call("scatter_max", lambda *t: segment.scatter_max(*t, 0, **sized)[1], (source, index))
+    yield Call("gather_coo", segment.gather_coo, (source, index.sort()[0]))
+    for mode, padding in itertools.product(("sum", "mean", "max"), (None, 1)):
+        bag = gst.EmbeddingBag(9, 4, mode=mode, padding_idx=padding).requires_grad_(False)
+        yield Call(f"EmbeddingBag {mode} {padding}", bag, (numbers((8,), 0, 9), pointers[:-1]))
+        yield Call(f"EmbeddingBag 2-D {mode} {padding}", bag, (numbers((3, 4), 0, 9),))
+
+
 FAMILIES = {
     "own scatters": own_scatters,
     "own gathers": own_gathers,
@@ -276,6 +300,7 @@ FAMILIES = {
     "rows": rows,
     "tuples": tuples,
     "bags": bags,
+    "segments": segments,
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from gatherscatter.torch.library import operator
 from gatherscatter.torch.onnx_export import aten as pytorch_operators
 from gatherscatter.torch.onnx_export import domain as own_domain
@@ -33,10 +35,11 @@ def onnx_translations(*, aten: bool = False, domain: bool = False) -> dict[Any, 
 
     >>> from gatherscatter.torch import onnx_translations
     >>> len(onnx_translations()), len(onnx_translations(aten=True))
-    (7, 28)
+    (8, 29)
     """
     own_operators = own.TRANSLATIONS
     if domain:
         own_operators = {name: own_domain.with_domain(name, translate) for name, translate in own_operators.items()}
     table = {operator(name): translate for name, translate in own_operators.items()}
+    table[torch.ops.aten.repeat_interleave.Tensor] = pytorch_operators.repeat_interleave  # of `segment`
     return table | pytorch_operators.TRANSLATIONS if aten else table

@@ -345,6 +345,13 @@ def segment_reduce(
     return ops.Where(ops.Equal(members, constant(0)), of_empty, divide(total, members, data.dtype))
 
 
+def repeat_interleave(repeats: Any, output_size: Any = None) -> Any:
+    """`segment_csr` and `gather_csr` call this. The translation of onnxscript has no ``output_size``."""
+    repeats = as_int64(repeats)
+    number = ops.ReduceSum(repeats, constant([0]), keepdims=1)
+    return find_bags(ops.CumSum(repeats, constant(0), exclusive=1), number)
+
+
 _aten = torch.ops.aten
 TRANSLATIONS: dict[Any, Callable[..., Any]] = {
     _aten.scatter.src: scatter_src,
