@@ -75,8 +75,10 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
 }
 
 // Whether the order of the indices could help divide a scatter. It can if consecutive indices are close to each other.
+// One thread is faster for single elements in the cache.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
+    if (rows.width == 1 && rows.data_rows * row_size <= cache_bytes) return false;
     return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
            !index.may_skip() && rows.count >= 8 * span_tuples;
 }

@@ -77,19 +77,19 @@ def test_far_elements_dropped(threads: int) -> None:
 @pytest.mark.parametrize("order", ["sorted", "clustered", "descending"])
 def test_ordered_elements(order: str, reduction: str, threads: int) -> None:
     rng = np.random.default_rng(0)
-    rows = np.sort(rng.integers(0, 1_000_000, 400_000))
+    rows = np.sort(rng.integers(0, 5_000_000, 400_000))
     if order == "clustered":
-        rows = np.clip(rows + rng.integers(-500, 500, rows.size), 0, 999_999)
+        rows = np.clip(rows + rng.integers(-2500, 2500, rows.size), 0, 4_999_999)
     elif order == "descending":
         rows = rows[::-1].copy()
-    check(values((1_000_000,)), rows, values((400_000,)), reduction, "ordered", threads)
+    check(values((5_000_000,)), rows, values((400_000,)), reduction, "ordered", threads)
 
 
 def test_order_in_the_samples_only(threads: int) -> None:
     """The sampled rows are in order, but the others are not. The result must still be right."""
-    rows = np.sort(np.random.default_rng(0).integers(0, 1_000_000, 400_000))
-    rows.reshape(8, -1)[:, 256:] = np.random.default_rng(1).integers(0, 1_000_000, (8, 49_744))
-    check(values((1_000_000,)), rows, values((400_000,)), "add", "ordered", threads)
+    rows = np.sort(np.random.default_rng(0).integers(0, 5_000_000, 400_000))
+    rows.reshape(8, -1)[:, 256:] = np.random.default_rng(1).integers(0, 5_000_000, (8, 49_744))
+    check(values((5_000_000,)), rows, values((400_000,)), "add", "ordered", threads)
 
 
 @pytest.mark.parametrize(
