@@ -325,6 +325,44 @@ def test_sizes_can_be_dynamic(family: str) -> None:
     assert find_departures(calls, model) == []
 
 
+def corners() -> Iterator[Call]:
+    data, i = values((3, 4), torch.float32), torch.tensor([1, 0, 1])
+    for dtype in (torch.float16, torch.int32, torch.int16, torch.uint8):
+        short = torch.arange(12).reshape(3, 4).to(dtype)
+        yield Call(f"fill {dtype}", lambda d, i: gst.gather(d, i, mode="fill"), (short, torch.tensor([2, 9, -1])))
+        yield Call(f"index_fill {dtype}", lambda d, i: d.index_fill(-1, i, 3), (short, i))
+        yield Call(f"index_add {dtype}", lambda *t: t[0].index_add(0, *t[1:]), (short, i, short))
+        yield Call(
+            f"amax {dtype}", lambda *t: t[0].index_reduce(0, *t[1:], "amax", include_self=False), (short, i, short)
+        )
+        if dtype.is_floating_point:
+            yield Call(
+                f"wide {dtype}",
+                lambda *t: gst.scatter_update(*t, reduction="add", accumulate="wide"),
+                (short, i, short),
+            )
+            yield Call(
+                "segments", lambda d, n: torch.segment_reduce(d, "sum", lengths=n), (short, torch.tensor([2, 0, 1]))
+            )
+    for how in ("sum", "mean", "max"):
+        for pointers in ([0, 2, 2, 3], [1, 2, 2, 4], [0, 1, 5]):
+            yield Call(f"part {how} {pointers}", lambda d, p, how=how: torch.segment_reduce(d, how, offsets=p),
+                       (values((5, 2, 2), torch.float32), torch.tensor(pointers)))  # fmt: skip
+        yield Call(f"lengths {how}", lambda d, n, how=how: torch.segment_reduce(d, how, lengths=n, unsafe=True),
+                   (values((6,), torch.float32), torch.tensor([2, 3])))  # fmt: skip
+    mask = torch.tensor([0, 1, 1], dtype=torch.uint8)
+    yield Call("uint8 mask", lambda d, m, n: d.index_put((m,), n), (data, mask, values((4,), torch.float32)))
+    yield Call("no indices", lambda d, i, s: d.scatter(0, i, s), (data, torch.zeros(0, dtype=torch.int64), data))
+    yield Call("scalar", lambda *t: t[0].masked_scatter(*t[1:]), (torch.tensor(1.0), torch.tensor(True), torch.ones(1)))
+    yield Call("second mask", lambda d, m, n: torch.ops.aten.index_put(d, [None, m], n),
+               (data, torch.tensor([True, False, True, False]), values((3, 2), torch.float32)))  # fmt: skip
+
+
+def test_corner_cases() -> None:
+    calls = list(corners())
+    assert find_departures(calls, export_calls(calls, aten=True)) == []
+
+
 def test_other_sizes_than_those_of_the_export() -> None:
     def calls(rows: int, count: int) -> list[Call]:
         data, index, new = (
@@ -427,6 +465,24 @@ def test_drawn_inputs_show_what_the_given_ones_do_not() -> None:
     report = gst.check_export(Layer("mean", False), INPUTS, export(Layer("mean", False), INPUTS))
     assert not report
     assert report.inputs.startswith("drawn")
+
+
+def test_check_export_keeps_the_module_and_draws_masks_and_pointers() -> None:
+    class Masked(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, data: Tensor, mask: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
+            bags = gst.gather_reduce(data, torch.arange(4), offsets=offsets)
+            return data.masked_fill(mask, 0.5), bags
+
+    module, half = Masked(), values((4, 3), torch.float16)
+    inputs = half.float(), torch.tensor([[True], [False], [False], [True]]), torch.tensor([0, 1, 3])
+    report = gst.check_export(module, inputs, export(module, inputs, aten=True))
+    assert report
+    assert report.runs > 4
+    module.train()
+    gst.check_export(module, inputs, export(Masked(), inputs, aten=True), draws=0)
+    assert module.training
+    with pytest.raises(TypeError, match="is bfloat16"):
+        gst.check_export(module, (half.bfloat16(), *inputs[1:]), export(module, inputs, aten=True))
 
 
 def test_wrong_arguments_of_check_export() -> None:

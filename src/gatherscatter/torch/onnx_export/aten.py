@@ -16,6 +16,7 @@ from gatherscatter.torch.onnx_export.nodes import (
     FLOAT,
     HALVES,
     INT64,
+    UINT8,
     cast,
     column,
     constant,
@@ -75,7 +76,7 @@ def _as_vector(tensor: Any) -> Any:
 
 
 def _as_indices(index: Any) -> Any:
-    """The same for indices, as int64."""
+    """Return indices as int64, and a single index as a vector."""
     indices = as_int64(index)
     return indices if index.shape else ops.Reshape(indices, constant([1]))
 
@@ -90,6 +91,8 @@ def _as_scalar(tensor: Any) -> Any:
 def _scatter_elements(
     self: Any, dim: int, index: Any, source: Any, reduction: str = "none", include_self: bool = True
 ) -> Any:
+    if tuple(index.shape) == (0,) and len(self.shape) > 1:  # allowed for a tensor of any rank
+        return ops.Identity(self)
     index = _as_indices(index)
     return _scatter(self, dim, lambda axis, rank: Places(axis, index), source, reduction, include_self)
 
@@ -192,7 +195,7 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
     """Indices that are None select a whole axis. A mask stands for the indices of its true elements."""
     rank = len(self.shape)
     given = [each for each in indices if each is not None]
-    if len(given) == 1 and given[0].dtype == BOOL and not accumulate and all(size == 1 for size in values.shape):
+    if len(given) == 1 and _is_mask(given[0]) and not accumulate and all(size == 1 for size in values.shape):
         return _fill_masked(self, indices, given[0], values)
     axes: list[int] = []  # the indexed axes
     columns: list[Any] = []  # and their indices
@@ -202,7 +205,7 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
         if each is None:
             axis += 1
             continue
-        if each.dtype == BOOL:
+        if _is_mask(each):
             found = ops.NonZero(each)
             length = len(each.shape)
             parts = [ops.Gather(found, constant(part), axis=0) for part in range(length)]
@@ -246,15 +249,22 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
     return transposed(made, back)
 
 
+def _is_mask(index: Any) -> bool:
+    return index.dtype in (BOOL, UINT8)  # PyTorch treats uint8 as booleans here
+
+
 def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
-    tuples = ops.Transpose(ops.NonZero(ops.Expand(mask, ops.Shape(self))), perm=[1, 0])
+    data = _as_vector(self)
+    tuples = ops.Transpose(ops.NonZero(ops.Expand(mask, ops.Shape(data))), perm=[1, 0])
     updates = ops.Slice(ops.Reshape(source, constant([-1])), constant([0]), size_of(tuples, 0))
-    return ops.ScatterND(self, tuples, updates)
+    made = ops.ScatterND(data, tuples, updates)
+    return made if self.shape else _as_scalar(made)
 
 
 def _fill_masked(self: Any, indices: Sequence[Any], mask: Any, value: Any) -> Any:
     before = next(number for number, each in enumerate(indices) if each is mask)
     behind = len(self.shape) - before - len(mask.shape)
+    mask = cast(mask, BOOL)
     if behind:
         mask = ops.Unsqueeze(mask, constant([-1 - each for each in range(behind)]))
     if value.shape:
@@ -328,21 +338,33 @@ def segment_reduce(
         text = f"segment_reduce: an export with axis={axis} is not supported; only axis 0 is"
         raise OpValueError(text, op="segment_reduce", input="axis")
     if lengths is not None:
-        offsets = ops.CumSum(as_int64(lengths), constant(0), exclusive=1)
+        offsets = ops.Concat(constant([0]), ops.CumSum(as_int64(lengths), constant(0)), axis=0)
     else:
-        offsets = ops.Slice(as_int64(offsets), constant([0]), constant([-1]))
-    reduction, number = _REDUCTIONS[reduce], ops.Shape(offsets)
+        offsets = as_int64(offsets)
+    sum_type = FLOAT if data.dtype in HALVES else data.dtype
+    rows = data if sum_type == data.dtype else ops.Cast(data, to=int(sum_type))
+    reduction, number = _REDUCTIONS[reduce], ops.Sub(ops.Shape(offsets), constant([1]))
     bags = find_bags(offsets, size_of(data, 0))
-    start = initial if initial is not None else neutral("add" if reduction == "mean" else reduction, data.dtype)
-    shape = joined(number, *([ops.Shape(data, start=1)] if rank > 1 else []))
-    places = row_places(bags, 0, rank)
-    first = filled(shape, start, data.dtype)
-    if reduction != "mean":
-        return scatter(places, first, data, data.dtype, rank, reduction)
-    total = scatter(places, first, data, data.dtype, rank, "add")
-    members = places.number(first, rank, 0, filled(ops.Shape(places.indices), 1, INT64), "add")
-    of_empty = constant(float("nan") if initial is None else initial, numpy_type(data.dtype))
-    return ops.Where(ops.Equal(members, constant(0)), of_empty, divide(total, members, data.dtype))
+    bags = ops.Where(ops.Less(bags, constant(0)), number, bags)  # rows in front of the first segment are not used
+    empty = {"add": 0, "mean": 0, "mul": 1}.get(reduction)
+    start = initial if initial is not None else neutral(reduction, sum_type) if empty is None else empty
+    first = filled(joined(number, *([ops.Shape(data, start=1)] if rank > 1 else [])), start, sum_type)
+    made = scatter(
+        row_places(bags, 0, rank, dropped=True),
+        first,
+        rows,
+        sum_type,
+        rank,
+        "add" if reduction == "mean" else reduction,
+    )
+    if reduction == "mean":
+        ones = filled(ops.Shape(bags), 1, INT64)
+        members = scatter(row_places(bags, 0, 1, dropped=True), filled(number, 0, INT64), ones, INT64, 1, "add")
+        if rank > 1:
+            members = ops.Unsqueeze(members, constant(list(range(1, rank))))
+        of_empty = constant(float("nan") if initial is None else initial, numpy_type(sum_type))
+        made = ops.Where(ops.Equal(members, constant(0)), of_empty, divide(made, members, sum_type))
+    return made if sum_type == data.dtype else ops.Cast(made, to=int(data.dtype))
 
 
 def repeat_interleave(repeats: Any, output_size: Any = None) -> Any:

@@ -14,7 +14,7 @@ import onnx
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpTypeError
+from gatherscatter.errors import OpTypeError, OpValueError
 from gatherscatter.extras import require
 
 with require("onnxruntime", text="check_export runs the model in ONNX Runtime", install="onnxruntime"):
@@ -32,7 +32,7 @@ class ExportReport:
     runs : the number of inputs with which both were run
     skipped : the number of drawn inputs that the module refused
     node : the first node whose result departs, as its operator and its name; None if all results agree
-    inputs : "given", or "drawn" and its number: the inputs that show it
+    inputs : which inputs show the departure: "given" or "drawn (3)"
     text : one sentence with the largest difference, or with the error of ONNX Runtime
     """
 
@@ -64,9 +64,9 @@ def check_export(
 ) -> ExportReport:
     """Run a module in PyTorch and its exported model in ONNX Runtime, and compare their results.
 
-    Both run with the given inputs. Then they run with drawn ones, in which tensors of integers are different: values
-    are repeated, and some are negative. Drawn inputs that the module refuses are skipped. A vector that ascends from 0,
-    as offsets do, still does when it is drawn.
+    Both run with the given inputs. Then they run with drawn ones, in which tensors of integers and masks are different:
+    values are repeated, and some are negative. In some of them, a vector that ascends from 0 still does, as offsets
+    must. Drawn inputs that the module refuses are skipped. The module runs in evaluation mode.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def check_export(
     seed : int
         Decides what is drawn.
     rtol, atol : float
-        Floats agree if they differ by at most ``atol + rtol * abs(expected)``. Other values must be equal.
+        Floats agree if they differ by at most ``atol + rtol * abs(expected)``. For halves, ``rtol`` is at least four
+        times the distance of 1 and the next number. Other values must be equal.
 
     Returns
     -------
@@ -90,7 +91,9 @@ def check_export(
     Raises
     ------
     TypeError
-        An input is not a tensor.
+        An input is not a tensor, or a tensor of bfloat16, which NumPy does not have.
+    ValueError
+        The model has other inputs or results than the module.
     ImportError
         ONNX Runtime is not installed.
 
@@ -100,19 +103,36 @@ def check_export(
     ...     def forward(self, data, index, source):
     ...         return data.scatter_reduce(0, index, source, "mean")
     >>> module, table = Mean().eval(), onnx_translations(aten=True)
-    >>> inputs = torch.zeros(2), torch.tensor([0, 0]), torch.tensor([1.0, 5.0])
+    >>> inputs = torch.zeros(2), torch.tensor([1, 0, 1]), torch.tensor([1.0, 5.0, 2.0])
     >>> with warnings.catch_warnings(action="ignore"):  # of PyTorch about itself
     ...     model = torch.onnx.export(module, inputs, dynamo=True, custom_translation_table=table, verbose=False)
-    >>> print(check_export(module, inputs, model))
-    9 runs: All results agree.
+    >>> bool(check_export(module, inputs, model))
+    True
     """
     given: Any
     for number, given in enumerate(inputs):
         if not isinstance(given, Tensor):
             text = f"check_export: inputs[{number}] must be a tensor, not {type(given).__name__}"
             raise OpTypeError(text, op="check_export", input="inputs")
-    module = module.eval()
-    proto = _load(model)
+        if given.dtype == torch.bfloat16:
+            text = f"check_export: inputs[{number}] is bfloat16, which ONNX Runtime can't take from NumPy"
+            raise OpTypeError(text, op="check_export", input="inputs")
+    training = module.training
+    try:
+        return _compare(module.eval(), inputs, _load(model), draws, seed, rtol, atol)
+    finally:
+        module.train(training)
+
+
+def _compare(
+    module: torch.nn.Module,
+    inputs: Sequence[Tensor],
+    proto: onnx.ModelProto,
+    draws: int,
+    seed: int,
+    rtol: float,
+    atol: float,
+) -> ExportReport:
     session = _make_session(proto)
     runs = skipped = 0
     for label, given in _draw_inputs(inputs, draws, np.random.default_rng(seed)):
@@ -132,6 +152,7 @@ def check_export(
         except Exception as error:  # ONNX Runtime has several classes of errors
             lines = str(error).strip().splitlines()
             return ExportReport(runs, skipped, _find_failing_node(str(error)), label, f"ONNX Runtime: {lines[-1]}")
+        _check_count("results", len(expected), len(found))
         for name, one, other in zip(_output_names(session), expected, found, strict=True):
             if not _agree(one, other, rtol, atol):
                 node, difference = _find_departure(module, given, proto, arrays, rtol, atol)
@@ -162,9 +183,16 @@ def _output_names(session: Any) -> list[str]:
 
 
 def _name_inputs(session: Any, given: Sequence[Tensor]) -> Arrays:
-    """Map the inputs of the model to arrays. The exporter drops inputs that the module does not use."""
+    """Map the inputs of the model to arrays."""
     names = [info.name for info in session.get_inputs()]
+    _check_count("inputs", len(given), len(names))
     return {name: tensor.detach().numpy() for name, tensor in zip(names, given, strict=True)}
+
+
+def _check_count(what: str, module: int, model: int) -> None:
+    if module != model:
+        text = f"check_export: the module has {module} {what}, but the model has {model}"
+        raise OpValueError(text, op="check_export", input="model")
 
 
 # -------------------------------------------------------------------------------------------------- drawing inputs
@@ -174,23 +202,26 @@ def _draw_inputs(
     inputs: Sequence[Tensor], draws: int, generator: np.random.Generator
 ) -> Iterator[tuple[str, tuple[Tensor, ...]]]:
     yield "given", tuple(inputs)
-    if all(tensor.is_floating_point() or tensor.numel() == 0 for tensor in inputs):
-        return
+    seen = [tuple(inputs)]
     for number in range(draws):
-        drawn = tuple(_draw(tensor, generator, negative=number % 2 == 1) for tensor in inputs)
-        yield f"drawn ({number + 1})", drawn
+        drawn = tuple(_draw(tensor, generator, number) for tensor in inputs)
+        if not any(all(map(torch.equal, drawn, others)) for others in seen):
+            yield f"drawn ({number + 1})", drawn
+            seen.append(drawn)
 
 
-def _draw(tensor: Tensor, generator: np.random.Generator, *, negative: bool) -> Tensor:
-    """Draw integers from those of the tensor, so that they stay in range. Some become negative."""
-    if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool or tensor.numel() == 0:
+def _draw(tensor: Tensor, generator: np.random.Generator, number: int) -> Tensor:
+    """Draw integers from those of the tensor, so that they stay in range. In odd draws, some become negative."""
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() == 0:
         return tensor
     values = tensor.numpy()
+    if tensor.dtype == torch.bool:
+        return torch.from_numpy(generator.permutation(values.ravel()).reshape(values.shape))
     drawn = generator.choice(values.ravel(), values.shape)
-    if values.ndim == 1 and values[0] == 0 and (np.diff(values) >= 0).all():
+    if number % 4 < 2 and values.ndim == 1 and values[0] == 0 and (np.diff(values) >= 0).all():
         drawn[0], drawn[-1] = values[0], values[-1]  # as the pointers of bags must
         return torch.from_numpy(np.sort(drawn))
-    if negative and values.min() >= 0:
+    if number % 2 == 1 and values.min() >= 0:
         below = generator.integers(-1 - values.max(), 0, values.shape)
         drawn = np.where(generator.random(values.shape) < 0.5, drawn, below)
     return torch.from_numpy(drawn.astype(values.dtype, copy=False))
@@ -209,6 +240,7 @@ def _agree(expected: np.ndarray, found: np.ndarray, rtol: float, atol: float) ->
         return False
     if expected.dtype.kind not in "fc":
         return bool(np.array_equal(expected, found))
+    rtol = max(rtol, 4 * float(np.finfo(expected.dtype).eps))
     return bool(np.allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True))
 
 
@@ -277,7 +309,7 @@ def _run_steps(module: torch.nn.Module, given: Sequence[Tensor]) -> dict[str, tu
         program = torch.export.export(module, tuple(given), strict=False).run_decompositions({})
     recorder = _Recorder(program.module())
     with torch.no_grad():
-        recorder.run(*given)
+        recorder.run(*copy.deepcopy(tuple(given)))
     return recorder.results
 
 

@@ -12,7 +12,8 @@ import onnxscript
 from gatherscatter.errors import OpValueError
 from gatherscatter.specs.own_operators import OWN_OPERATORS
 from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION
-from gatherscatter.torch.onnx_export.nodes import cast, column, constant, moved, ops, size_of
+from gatherscatter.torch.onnx_export import own
+from gatherscatter.torch.onnx_export.nodes import cast, constant, ops, size_of
 
 _OPSET = onnxscript.values.Opset(DOMAIN, DOMAIN_VERSION)
 _Schema = onnx.defs.OpSchema
@@ -28,7 +29,7 @@ def with_domain(name: str, translate: Callable[..., Any]) -> Callable[..., Any]:
     def translate_call(*inputs: Any, **options: Any) -> Any:
         try:
             return translate(*inputs, **options)
-        except OpValueError:
+        except own.NotInOnnxError:
             return _TRANSLATIONS[name](*inputs, **options)
 
     return translate_call
@@ -64,10 +65,11 @@ def _schema(op_type: str) -> Any:
 
 
 def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
-    rank, index_rank = len(data.shape), len(indices.shape)
-    axis %= rank
-    rows, new = moved(data, rank, axis, 0, 1), moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
-    return moved(_scatter_nd(rows, column(indices), cast(new, data.dtype), **options), rank, 0, axis, 1)
+    def scatter_nd(*inputs: Any) -> Any:
+        return _add("ScatterND", *inputs, **_attributes(options))
+
+    rank = len(data.shape)
+    return own.scatter_rows(data, indices, cast(updates, data.dtype), axis % rank, rank, len(indices.shape), scatter_nd)
 
 
 def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
@@ -95,7 +97,7 @@ def _gather_reduce(
     **options: Any,
 ) -> Any:
     if default != 0:
-        text = f"gather_reduce: default={default} with accumulate={options['accumulate']!r} can't be exported"
+        text = f"gather_reduce: default={default} with accumulate={options.get('accumulate')!r} can't be exported"
         raise OpValueError(text, op="gather_reduce", input="default")
     if not isinstance(num_segments, int | None):
         text = "gather_reduce: num_segments must not be dynamic in an export with accumulate='exact'"

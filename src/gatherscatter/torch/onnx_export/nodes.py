@@ -17,7 +17,8 @@ with require("onnxscript", text="ONNX export needs onnxscript, as torch.onnx.exp
 ops: Any = onnxscript.opset18
 """The operators of the opset. A call adds a node."""
 
-BOOL, INT32, INT64 = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.INT64
+BOOL, UINT8 = ir.DataType.BOOL, ir.DataType.UINT8
+INT32, INT64 = ir.DataType.INT32, ir.DataType.INT64
 FLOAT, DOUBLE = ir.DataType.FLOAT, ir.DataType.DOUBLE
 HALVES = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 
@@ -50,10 +51,13 @@ def cast(tensor: Any, dtype: ir.DataType) -> Any:
 
 
 def where(condition: Any, chosen: Any, other: Any, dtype: ir.DataType) -> Any:
-    """Choose elements of a type. Where of ONNX Runtime has no booleans."""
-    if dtype != BOOL:
+    """Choose elements of a type. ONNX Runtime's Where does not accept booleans, halves and most short integers."""
+    if dtype == BOOL:
+        return ops.Or(ops.And(condition, chosen), ops.And(ops.Not(condition), other))
+    if dtype in (FLOAT, DOUBLE, INT32, INT64):
         return ops.Where(condition, chosen, other)
-    return ops.Or(ops.And(condition, chosen), ops.And(ops.Not(condition), other))
+    wide = int(FLOAT if dtype in HALVES else INT64)
+    return ops.Cast(ops.Where(condition, ops.Cast(chosen, to=wide), ops.Cast(other, to=wide)), to=int(dtype))
 
 
 def joined(*shapes: Any) -> Any:

@@ -31,6 +31,10 @@ from gatherscatter.torch.onnx_export.places import Places, row_places, scatter, 
 Translation = Callable[..., Any]
 
 
+class NotInOnnxError(OpValueError):
+    """ONNX has no equivalent of a call. The domain gatherscatter has one."""
+
+
 def _gather(data: Any, indices: Any, axis: int = 0, batch_dims: int = 0, mode: str = "raise", **_: Any) -> Any:
     rank, index_rank = len(data.shape), len(indices.shape)
     axis, batch_dims = axis % rank, batch_dims + (index_rank if batch_dims < 0 else 0)
@@ -88,13 +92,20 @@ def _scatter_update(data: Any, indices: Any, updates: Any, axis: int = 0, **opti
     how = _Options("scatter_update", data, options)
     named = resolve(as_int64(indices), _axis_size(data, axis, indices), how.mode)
     if how.reduction == "none" and not how.drops:
-        rows, new = moved(data, rank, axis, 0, 1), moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
-        return moved(ops.ScatterND(rows, column(named), cast(new, data.dtype)), rank, 0, axis, 1)
+        return scatter_rows(data, named, cast(updates, data.dtype), axis, rank, index_rank, ops.ScatterND)
     if index_rank != 1:
         shape = [ops.Shape(updates, end=axis)] if axis else []
         shape += [[-1], *([ops.Shape(updates, start=axis + index_rank)] if axis < rank - 1 else [])]
         updates = ops.Reshape(updates, joined(*shape))
     return how.scatter(row_places(named, axis, rank, how.drops), data, updates, rank)
+
+
+def scatter_rows(
+    data: Any, indices: Any, updates: Any, axis: int, rank: int, index_rank: int, scatter_nd: Translation
+) -> Any:
+    """Scatter rows along an axis with an operator whose indices are tuples."""
+    rows, new = moved(data, rank, axis, 0, 1), moved(updates, rank - 1 + index_rank, axis, 0, index_rank)
+    return moved(scatter_nd(rows, column(indices), new), rank, 0, axis, 1)
 
 
 def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **options: Any) -> Any:
@@ -149,7 +160,7 @@ def choose_sum_type(op: str, dtype: Any, reduction: str, accumulate: str) -> Any
             f"{op}: ONNX has no accumulate={accumulate!r} for {np.dtype(numpy_type(dtype))}; "
             "onnx_translations(domain=True) exports it"
         )
-        raise OpValueError(text, op=op, input="accumulate")
+        raise NotInOnnxError(text, op=op, input="accumulate")
     return wider
 
 

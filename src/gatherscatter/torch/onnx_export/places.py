@@ -24,6 +24,7 @@ from gatherscatter.torch.onnx_export.nodes import (
     numpy_type,
     ops,
     size_of,
+    where,
 )  # fmt: skip
 
 
@@ -36,7 +37,7 @@ class Places:
     axis : the axis of data along which the indices count
     indices : int64; for whole rows, all axes except ``axis`` have size 1
     rows : whether the indices name whole rows
-    dropped : whether the size of the axis is an index that may occur, of updates that are not used
+    dropped : whether an index may equal the size of the axis; its update is not used
     """
 
     axis: int
@@ -105,8 +106,9 @@ def scatter_by_tuples(
     """
     behind = [ops.Shape(data, start=length)] if length < rank else []
     dims = ops.Shape(data, end=length)
-    updates = ops.Reshape(updates, joined([-1], *behind))
-    rows = data if length == 1 else ops.Reshape(data, joined([-1], *behind))
+    # A size of -1 would not be allowed in Reshape if another size is 0.
+    updates = ops.Reshape(updates, joined(ops.ReduceProd(ops.Shape(tuples, end=-1), keepdims=1), *behind))
+    rows = data if length == 1 else ops.Reshape(data, joined(ops.ReduceProd(dims, keepdims=1), *behind))
     numbers = resolve(tuples, dims, mode) if length == 1 else row_numbers(tuples, dims, length, mode)
     places = row_places(numbers, 0, rank - length + 1, mode == "drop")
     made = scatter_rows(places, rows, updates, rank - length + 1)
@@ -158,4 +160,4 @@ def _subtract_all_except_first(places: Places, data: Any, updates: Any, dtype: i
     last = np.iinfo(np.int64).max
     first = places.number(data, rank, last, numbers, "min")
     is_first = ops.Equal(places.take(first), numbers)
-    return ops.Where(is_first, updates, _negative(updates, dtype))
+    return where(is_first, updates, _negative(updates, dtype), dtype)
