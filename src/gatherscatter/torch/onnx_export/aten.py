@@ -30,7 +30,7 @@ from gatherscatter.torch.onnx_export.nodes import (
     where,
 )  # fmt: skip
 from gatherscatter.torch.onnx_export.places import (
-    Places,
+    ScatterPlaces,
     divide,
     neutral,
     row_places,
@@ -45,7 +45,7 @@ _REDUCTIONS = {
 
 
 def _combine(
-    places: Places, data: Any, source: Any, dtype: Any, rank: int, reduction: str, include_self: bool = True
+    places: ScatterPlaces, data: Any, source: Any, dtype: Any, rank: int, reduction: str, include_self: bool = True
 ) -> Any:
     """Scatter as PyTorch does: halves are combined as float32."""
     if dtype not in HALVES or reduction not in ("add", "mul", "mean"):
@@ -57,7 +57,7 @@ def _combine(
 def _scatter(
     self: Any,
     dim: int,
-    find_places: Callable[[int, int], Places],
+    find_places: Callable[[int, int], ScatterPlaces],
     source: Any,
     reduction: str,
     include_self: bool = True,
@@ -94,7 +94,7 @@ def _scatter_elements(
     if tuple(index.shape) == (0,) and len(self.shape) > 1:  # allowed for a tensor of any rank
         return ops.Identity(self)
     index = _as_indices(index)
-    return _scatter(self, dim, lambda axis, rank: Places(axis, index), source, reduction, include_self)
+    return _scatter(self, dim, lambda axis, rank: ScatterPlaces(axis, index), source, reduction, include_self)
 
 
 def _fitted(source: Any, index: Any) -> Any:
@@ -180,7 +180,7 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
 
 def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     flat, indices, updates = (ops.Reshape(each, constant([-1])) for each in (self, as_int64(index), source))
-    made = _combine(Places(0, indices), flat, updates, self.dtype, 1, "add" if accumulate else "none")
+    made = _combine(ScatterPlaces(0, indices), flat, updates, self.dtype, 1, "add" if accumulate else "none")
     return ops.Reshape(made, ops.Shape(self))
 
 
@@ -239,7 +239,7 @@ def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) ->
     tuples = ops.Concat(*(column(each) for each in columns), axis=-1)
     if accumulate:
 
-        def add(places: Places, rows: Any, updates: Any, rank: int) -> Any:
+        def add(places: ScatterPlaces, rows: Any, updates: Any, rank: int) -> Any:
             return _combine(places, rows, updates, self.dtype, rank, "add")
 
         made = scatter_by_tuples(data, tuples, values, len(axes), rank, "raise", add)

@@ -26,7 +26,7 @@ from gatherscatter.torch.onnx_export.nodes import (
     size_of,
     where,
 )  # fmt: skip
-from gatherscatter.torch.onnx_export.places import Places, row_places, scatter, scatter_by_tuples
+from gatherscatter.torch.onnx_export.places import ScatterPlaces, row_places, scatter, scatter_by_tuples
 
 Translation = Callable[..., Any]
 
@@ -112,7 +112,7 @@ def _scatter_elements(data: Any, indices: Any, updates: Any, axis: int = 0, **op
     how = _Options("scatter_elements", data, options)
     axis %= len(data.shape)
     named = resolve(as_int64(indices), size_of(data, axis), how.mode)
-    return how.scatter(Places(axis, named, dropped=how.drops), data, updates, len(data.shape))
+    return how.scatter(ScatterPlaces(axis, named, dropped=how.drops), data, updates, len(data.shape))
 
 
 def _scatter_nd(data: Any, indices: Any, updates: Any, **options: Any) -> Any:
@@ -135,7 +135,7 @@ class _Options:
         self.include_self = options.get("include_self", True)
         self.sum_type = choose_sum_type(op, data.dtype, self.reduction, options.get("accumulate", "step"))
 
-    def scatter(self, places: Places, data: Any, updates: Any, rank: int) -> Any:
+    def scatter(self, places: ScatterPlaces, data: Any, updates: Any, rank: int) -> Any:
         """Scatter, with sums of the type that ``accumulate`` demands."""
         updates = cast(updates, self.dtype)
         if self.sum_type == self.dtype:

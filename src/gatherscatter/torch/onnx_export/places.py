@@ -29,7 +29,7 @@ from gatherscatter.torch.onnx_export.nodes import (
 
 
 @dataclass(frozen=True)
-class Places:
+class ScatterPlaces:
     """The elements of data that a scatter writes.
 
     Attributes
@@ -63,14 +63,20 @@ class Places:
         return replace(self, rows=False).put(filled(shape, start, INT64), numbers, reduction)
 
 
-def row_places(indices: Any, axis: int, rank: int, dropped: bool = False) -> Places:
+def row_places(indices: Any, axis: int, rank: int, dropped: bool = False) -> ScatterPlaces:
     """Return the places of whole rows of data with ``rank`` axes. The indices may have any shape."""
     shape = [1] * axis + [-1] + [1] * (rank - axis - 1)
-    return Places(axis, ops.Reshape(indices, constant(shape)), rows=rank > 1, dropped=dropped)
+    return ScatterPlaces(axis, ops.Reshape(indices, constant(shape)), rows=rank > 1, dropped=dropped)
 
 
 def scatter(
-    places: Places, data: Any, updates: Any, dtype: ir.DataType, rank: int, reduction: str, include_self: bool = True
+    places: ScatterPlaces,
+    data: Any,
+    updates: Any,
+    dtype: ir.DataType,
+    rank: int,
+    reduction: str,
+    include_self: bool = True,
 ) -> Any:
     """Scatter with any reduction, and without the values of data if not ``include_self``."""
     if places.dropped:
@@ -140,7 +146,9 @@ def neutral(reduction: str, dtype: ir.DataType) -> float | int:
 _OF_BOOLEANS = {"add": "max", "max": "max", "mul": "min", "min": "min", "sub": "add"}
 
 
-def _scatter_booleans(places: Places, data: Any, updates: Any, rank: int, reduction: str, include_self: bool) -> Any:
+def _scatter_booleans(
+    places: ScatterPlaces, data: Any, updates: Any, rank: int, reduction: str, include_self: bool
+) -> Any:
     """Scatter booleans as integers. ONNX Runtime has no reductions of booleans."""
     numbers = ops.Cast(data, to=int(INT32)), ops.Cast(updates, to=int(INT32))
     made = scatter(places, *numbers, INT32, rank, _OF_BOOLEANS[reduction], include_self)
@@ -153,7 +161,7 @@ def _negative(updates: Any, dtype: ir.DataType) -> Any:
     return ops.Neg(updates)
 
 
-def _subtract_all_except_first(places: Places, data: Any, updates: Any, dtype: ir.DataType, rank: int) -> Any:
+def _subtract_all_except_first(places: ScatterPlaces, data: Any, updates: Any, dtype: ir.DataType, rank: int) -> Any:
     """Negate the updates, except the first of each place."""
     shape = ops.Shape(places.indices)
     numbers = ops.Reshape(ops.Range(constant(0), ops.Size(places.indices), constant(1)), shape)
