@@ -237,6 +237,28 @@ def tuples(dtype: torch.dtype) -> Iterator[Call]:
     )
 
 
+def reads(dtype: torch.dtype) -> Iterator[Call]:
+    data, plane = values((4, 3, 5), dtype), values((4, 5), dtype)
+    i, j = numbers((6,), -4, 4), numbers((6,), -3, 3)
+    first, second = torch.tensor([1, 3]), torch.tensor([True, False, True])
+    yield Call(f"take_along_dim {dtype}", lambda *t: torch.take_along_dim(*t, 1), (plane, numbers((4, 2), 0, 5)))
+    yield Call(f"[i, :, k] {dtype}", lambda d, i, k: d[i, :, k], (data, i, numbers((6,), -5, 5)))
+    yield Call(f"[:, j] {dtype}", lambda d, j: d[:, j], (data, j))
+    yield Call(f"[..., ij] {dtype}", lambda d, i: d[..., i], (data, numbers((2, 2), -5, 5)))
+    yield Call(f"[2-D, 2-D] {dtype}", lambda *t: t[0][t[1], t[2]], (data, numbers((2, 3), 0, 4), numbers((1, 3), 0, 3)))
+    yield Call(f"[masks] {dtype}", lambda d, m: d[m], (data, values((4, 3), torch.bool)))
+    yield Call(f"[:, mask] {dtype}", lambda d, m: d[:, m], (data, second))
+    yield Call(f"[i, mask] {dtype}", lambda d, i, m: d[i, m], (data, first, second))
+    yield Call(f"[i, mask] = {dtype}", lambda d, i, m, n: put(d, (i, m), n), (data, first, second, plane[:2]))
+    yield Call(f"masked_select {dtype}", lambda *t: torch.masked_select(*t), (plane, values((5,), torch.bool)))
+    yield Call(f"masked_fill {dtype}", lambda d, m: d.masked_fill(m, 1), (plane, values((4, 1), torch.bool)))
+    yield Call(f"select_scatter {dtype}", lambda d, s: d.select_scatter(s, 1, -1), (plane, values((4,), dtype)))
+    yield Call(f"slice_scatter {dtype}", lambda d, s: d.slice_scatter(s, 1, 1, 5, 2), (plane, values((4, 2), dtype)))
+    if dtype.is_floating_point:
+        embed = torch.nn.functional.embedding
+        yield Call(f"embedding {dtype}", lambda d, i: embed(i, d), (plane, numbers((2, 2), 0, 4)))
+
+
 def bags(dtype: torch.dtype) -> Iterator[Call]:
     if not dtype.is_floating_point:
         return
@@ -299,6 +321,7 @@ FAMILIES = {
     "scatters": scatters,
     "rows": rows,
     "tuples": tuples,
+    "reads": reads,
     "bags": bags,
     "segments": segments,
 }
@@ -323,6 +346,7 @@ def test_sizes_can_be_dynamic(family: str) -> None:
     sizes = [size for info in model.graph.input for size in info.type.tensor_type.shape.dim]
     assert sum(bool(size.dim_param) for size in sizes) > 0.9 * len(sizes)
     assert find_departures(calls, model) == []
+    assert find_departures(calls, model, run_gatherscatter) == []
 
 
 def corners() -> Iterator[Call]:

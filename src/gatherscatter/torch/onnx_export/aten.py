@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -191,62 +193,101 @@ def take(self: Any, index: Any) -> Any:
 # --------------------------------------------------------------------------------------------------- index tuples
 
 
-def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Indices that are None select a whole axis. A mask stands for the indices of its true elements."""
-    rank = len(self.shape)
-    given = [each for each in indices if each is not None]
-    if len(given) == 1 and _is_mask(given[0]) and not accumulate and all(size == 1 for size in values.shape):
-        return _fill_masked(self, indices, given[0], values)
-    axes: list[int] = []  # the indexed axes
-    columns: list[Any] = []  # and their indices
+@dataclass(frozen=True)
+class _IndexTuples:
+    """The index tuples that ``x[indices]`` means. Indices that are None select a whole axis.
+
+    Attributes
+    ----------
+    tuples, shape, rank : the tuples, and the shape and the number of axes without the last axis
+    axes, others : the indexed axes, and the other ones
+    front : the number of other axes in front of those of the tuples in ``x[indices]``
+    """
+
+    tuples: Any
+    shape: Any
+    rank: int
+    axes: list[int]
+    others: list[int]
+    front: int
+
+    @property
+    def order(self) -> list[int]:
+        """The axes of x, with the indexed ones first, as in GatherND and ScatterND."""
+        return self.axes + self.others
+
+
+def _index_tuples(indices: Any, rank: int) -> _IndexTuples:
+    axes: list[int] = []
+    columns: list[Any] = []
     ranks = []
     axis = 0
     for each in indices:
         if each is None:
             axis += 1
             continue
-        if _is_mask(each):
-            found = ops.NonZero(each)
-            length = len(each.shape)
-            parts = [ops.Gather(found, constant(part), axis=0) for part in range(length)]
+        if _is_mask(each):  # it stands for the indices of its true elements
+            found, length = ops.NonZero(each), len(each.shape)
+            columns += [ops.Gather(found, constant(part), axis=0) for part in range(length)]
             ranks.append(1)
         else:
-            parts, length = [as_int64(each)], 1
+            length = 1
+            columns.append(as_int64(each))
             ranks.append(len(each.shape))
         axes += range(axis, axis + length)
-        columns += parts
         axis += length
-    index_rank = max(ranks)
+    shape = ops.Shape(functools.reduce(ops.Add, columns) if len(ranks) > 1 else columns[0])
     if len(ranks) > 1:
-        together = columns[0]
-        for each in columns[1:]:
-            together = ops.Add(together, each)
-        index_shape = ops.Shape(together)
-        columns = [ops.Expand(each, index_shape) for each in columns]
-    else:
-        index_shape = ops.Shape(columns[0])
-    others = [axis for axis in range(rank) if axis not in axes]
-    # The indexed axes come first in the scatter. In values they are in front of the others, unless they are neighbours.
-    neighbours = axes == list(range(axes[0], axes[0] + len(axes)))
-    front = axes[0] if neighbours else 0
-    shape = ops.Shape(self)
-    rest = [ops.Gather(shape, constant(part), axis=0) for part in (others[:front], others[front:]) if part]
-    before = front > 0
-    whole = joined(*rest[:before], index_shape, *rest[before:])
-    values = ops.Expand(values, whole)
-    values = moved(values, index_rank + len(others), front, 0, index_rank)
-    data = transposed(self, axes + others)
+        columns = [ops.Expand(each, shape) for each in columns]
     tuples = ops.Concat(*(column(each) for each in columns), axis=-1)
+    others = [axis for axis in range(rank) if axis not in axes]
+    neighbours = axes == list(range(axes[0], axes[0] + len(axes)))
+    return _IndexTuples(tuples, shape, max(ranks), axes, others, axes[0] if neighbours else 0)
+
+
+def index(self: Any, indices: Any) -> Any:
+    given = [each for each in indices if each is not None]
+    if len(given) == 1 and not _is_mask(given[0]):
+        return ops.Gather(self, as_int64(given[0]), axis=next(n for n, each in enumerate(indices) if each is not None))
+    at = _index_tuples(indices, len(self.shape))
+    taken = ops.GatherND(transposed(self, at.order), at.tuples)
+    return moved(taken, at.rank + len(at.others), 0, at.front, at.rank)
+
+
+def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    rank = len(self.shape)
+    given = [each for each in indices if each is not None]
+    if len(given) == 1 and _is_mask(given[0]) and not accumulate and all(size == 1 for size in values.shape):
+        return _fill_masked(self, indices, given[0], values)
+    at = _index_tuples(indices, rank)
+    shape = ops.Shape(self)
+    rest = [
+        ops.Gather(shape, constant(part), axis=0) for part in (at.others[: at.front], at.others[at.front :]) if part
+    ]
+    before = at.front > 0
+    values = ops.Expand(values, joined(*rest[:before], at.shape, *rest[before:]))
+    values = moved(values, at.rank + len(at.others), at.front, 0, at.rank)
+    data = transposed(self, at.order)
     if accumulate:
 
         def add(places: ScatterPlaces, rows: Any, updates: Any, rank: int) -> Any:
             return _combine(places, rows, updates, self.dtype, rank, "add")
 
-        made = scatter_by_tuples(data, tuples, values, len(axes), rank, "raise", add)
+        made = scatter_by_tuples(data, at.tuples, values, len(at.axes), rank, "raise", add)
     else:
-        made = ops.ScatterND(data, tuples, values)
-    back = sorted(range(rank), key=(axes + others).__getitem__)
-    return transposed(made, back)
+        made = ops.ScatterND(data, at.tuples, values)
+    return transposed(made, sorted(range(rank), key=at.order.__getitem__))
+
+
+def masked_fill(self: Any, mask: Any, value: Any) -> Any:
+    value = cast(value, self.dtype) if hasattr(value, "shape") else constant(value, numpy_type(self.dtype))
+    return where(mask, value, self, self.dtype)
+
+
+def masked_select(self: Any, mask: Any) -> Any:
+    mask = ops.And(mask, filled(ops.Shape(self), True, BOOL))  # both have the shape of the result of broadcasting
+    tuples = ops.Transpose(ops.NonZero(mask), perm=[1, 0])
+    return ops.GatherND(ops.Expand(self, ops.Shape(mask)), tuples)
 
 
 def _is_mask(index: Any) -> bool:
@@ -387,9 +428,14 @@ TRANSLATIONS: dict[Any, Callable[..., Any]] = {
     _aten.index_copy.default: index_copy,
     _aten.index_fill.int_Scalar: index_fill,
     _aten.index_fill.int_Tensor: index_fill,
+    _aten.index.Tensor: index,
+    _aten._unsafe_index.Tensor: index,
     _aten.index_put.default: index_put,
     _aten._unsafe_index_put.default: index_put,
+    _aten.masked_fill.Scalar: masked_fill,
+    _aten.masked_fill.Tensor: masked_fill,
     _aten.masked_scatter.default: masked_scatter,
+    _aten.masked_select.default: masked_select,
     _aten.put.default: put,
     _aten.take.default: take,
     _aten.embedding_bag.default: embedding_bag,
