@@ -67,8 +67,7 @@ def _scatter(
     """Scatter along an axis. A tensor without axes is treated as one that has an axis of size 1."""
     rank = max(len(self.shape), 1)
     places = find_places(dim % rank, rank)
-    data = self if self.shape else ops.Reshape(self, constant([1]))
-    made = _combine(places, data, source, self.dtype, rank, reduction, include_self)
+    made = _combine(places, _as_vector(self), source, self.dtype, rank, reduction, include_self)
     return made if self.shape else _as_scalar(made)
 
 
@@ -199,9 +198,10 @@ class _IndexTuples:
 
     Attributes
     ----------
-    tuples, shape, rank : the tuples, and the shape and the number of axes without the last axis
-    axes, others : the indexed axes, and the other ones
-    front : the number of other axes in front of those of the tuples in ``x[indices]``
+    tuples : int64; the last axis of the array holds the tuples
+    shape, rank : its shape and its number of axes, without the last axis
+    axes, others : the axes of x that are indexed, and the other ones
+    front : the number of other axes of x that come first in ``x[indices]``
     """
 
     tuples: Any

@@ -122,7 +122,7 @@ def scatter_by_tuples(
 
 
 def divide(total: Any, number: Any, dtype: ir.DataType) -> Any:
-    """Divide sums by numbers of int64, of which 0 counts as 1. Quotients of integers are rounded down."""
+    """Divide sums by int64 numbers. A number of 0 is treated as 1. Quotients of integers are rounded down."""
     number = ops.Max(number, constant([1]))
     divisor = number if dtype == INT64 else ops.Cast(number, to=int(dtype))
     if numpy_type(dtype).kind == "i":
