@@ -30,11 +30,17 @@ enum Parameter {
     num_segments,
     weights,
     default_value,
+    scales,
+    zero_points,
+    quantize_axis,
+    block_size,
+    bits,
     parameter_count
 };
 const char* const parameter_names[] = {
-    "data", "indices",     "updates", "axis",        "batch_dims", "reduction",    "include_self", "accumulate", "mode",
-    "out",  "num_threads", "offsets", "segment_ids", "indptr",     "num_segments", "weights",      "default"};
+    "data",    "indices", "updates",     "axis",          "batch_dims",  "reduction", "include_self", "accumulate",
+    "mode",    "out",     "num_threads", "offsets",       "segment_ids", "indptr",    "num_segments", "weights",
+    "default", "scales",  "zero_points", "quantize_axis", "block_size",  "bits"};
 static_assert(std::size(parameter_names) == parameter_count);
 
 // The parameters of an array function. The first `positional` can be passed by position, and the first `required` must
@@ -54,6 +60,8 @@ constexpr Signature signatures[] = {
 };
 constexpr Signature bag_signature =
                             {1, 2, 13, {data, indices, offsets, segment_ids, indptr, num_segments, weights, reduction, default_value, accumulate, mode, out, num_threads}};
+constexpr Signature quantized_signature =
+                            {3, 4, 11, {data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, out, num_threads}};
 // clang-format on
 static_assert(std::size(signatures) == kernel_count);
 
@@ -241,6 +249,27 @@ bool read_bags(BagCall& call, PyObject** values) {
            read_threads(call.op, values[num_threads], call.threads);
 }
 
+bool read_quantized(QuantizedCall& call, PyObject** values) {
+    call.data = values[data];
+    call.indices = values[indices];
+    call.scales = values[scales];
+    call.zero_points = or_none(values[zero_points]);
+    call.out = or_none(values[out]);
+    QuantizedOperation& operation = call.operation;
+    int64_t number = call.bits;
+    if (!read_integer(call.op, axis, values[axis], operation.axis) ||
+        !read_integer(call.op, quantize_axis, values[quantize_axis], operation.quantize_axis) ||
+        !read_integer(call.op, block_size, values[block_size], operation.block_size) ||
+        !read_integer(call.op, bits, values[bits], number) ||
+        !read_mode(call.op, values[mode], false, operation.rule.mode) ||
+        !read_threads(call.op, values[num_threads], call.threads))
+        return false;
+    if (number != 2 && number != 4 && number != 8)
+        return raise_problem(call.op, {"bits", {{"value", number}}}, nullptr), false;
+    call.bits = static_cast<int>(number);
+    return true;
+}
+
 // Arguments that are not plain arrays are passed to a function in Python.
 PyObject* call_python(PyObject* op, const char* module_name, const char* name, PyObject* const* arguments,
                       Py_ssize_t positional, PyObject* keywords) {
@@ -306,6 +335,28 @@ PyObject* gather_reduce_function(PyObject*, PyObject* const* arguments, Py_ssize
     if (outcome == Outcome::not_plain)
         return call_python(call.op, "gatherscatter.functions.gather_reduce", "gather_reduce", arguments, positional,
                            keywords);
+    return result;
+}
+
+constexpr const char* gather_quantized_name = "gather_quantized";
+PyObject* gather_quantized_op;  // as str
+
+PyObject* gather_quantized_function(PyObject*, PyObject* const* arguments, Py_ssize_t positional, PyObject* keywords) {
+    PyObject* values[parameter_count] = {};
+    if (!bind(gather_quantized_name, quantized_signature, arguments, positional, keywords, values)) return nullptr;
+    QuantizedCall call;
+    call.op = gather_quantized_op;
+    if (!read_quantized(call, values)) return nullptr;
+    PyObject* result = nullptr;
+    Outcome outcome = run(call, result);
+    if (outcome == Outcome::not_plain)
+        if (const Ref listed = array_of_list(call.indices)) {
+            call.indices = listed.get();
+            outcome = run(call, result);
+        }
+    if (outcome == Outcome::not_plain)
+        return call_python(call.op, "gatherscatter.functions.gather_quantized", "gather_quantized", arguments,
+                           positional, keywords);
     return result;
 }
 
@@ -376,7 +427,31 @@ bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall& call) {
            read_flag(call.op, arguments[14], call.embedding_rules);
 }
 
+// apply_quantized(op, data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, out,
+// num_threads)
+bool read_apply_quantized(PyObject* const* arguments, Py_ssize_t n, QuantizedCall& call) {
+    constexpr Parameter order[] = {data, indices, scales, zero_points,           axis, quantize_axis, block_size,
+                                   bits, mode,    out,    Parameter::num_threads};
+    if (n != std::size(order) + 1) {
+        PyErr_SetString(PyExc_TypeError, "apply_quantized() takes 12 arguments");
+        return false;
+    }
+    PyObject* values[parameter_count] = {};
+    for (size_t i = 0; i < std::size(order); ++i) values[order[i]] = arguments[i + 1];
+    call.op = arguments[0];
+    return read_quantized(call, values);
+}
+
 namespace {
+
+template <Outcome (*act)(const QuantizedCall&, PyObject*&)>
+PyObject* apply_quantized(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    QuantizedCall call;
+    if (!read_apply_quantized(arguments, n, call)) return nullptr;
+    PyObject* result = nullptr;
+    if (act(call, result) == Outcome::not_plain) Py_RETURN_NOTIMPLEMENTED;
+    return result;
+}
 
 template <Outcome (*act)(const BagCall&, PyObject*&)>
 PyObject* apply_bags(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
@@ -428,6 +503,10 @@ PyMethodDef* array_functions() {
         array_method<Kernel::scatter_nd>(docs::scatter_nd),
         {gather_reduce_name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_reduce_function)),
          METH_FASTCALL | METH_KEYWORDS, docs::gather_reduce},
+        {gather_quantized_name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gather_quantized_function)),
+         METH_FASTCALL | METH_KEYWORDS, docs::gather_quantized},
+        method("apply_quantized", apply_quantized<run>, docs::apply_quantized),
+        method("describe_quantized", apply_quantized<describe_call>, docs::describe_quantized),
         method("apply_bags", apply_bags<run>, docs::apply_bags),
         method("describe_bags", apply_bags<describe_call>, docs::describe_bags),
         method("apply", apply<run>, docs::apply),
@@ -440,6 +519,7 @@ PyMethodDef* array_functions() {
     for (int i = 0; i < kernel_count; ++i)
         if (!op_names[i]) op_names[i] = PyUnicode_InternFromString(kernel_names[i]);
     if (!gather_reduce_op) gather_reduce_op = PyUnicode_InternFromString(gather_reduce_name);
+    if (!gather_quantized_op) gather_quantized_op = PyUnicode_InternFromString(gather_quantized_name);
     return methods;
 }
 

@@ -7,6 +7,7 @@
 
 #include "bag_plan.hpp"
 #include "kernel_call.hpp"
+#include "quantized_plan.hpp"
 
 namespace gs {
 
@@ -26,6 +27,15 @@ struct BagCall : Operation {
     int threads = 0;
 };
 
+// A call of gather_quantized. All objects are borrowed; null: not given.
+struct QuantizedCall {
+    PyObject* op = nullptr;
+    PyObject *data = nullptr, *indices = nullptr, *scales = nullptr, *zero_points = nullptr, *out = nullptr;
+    int bits = 4;                  // of codes in bytes
+    QuantizedOperation operation;  // without the type of the codes
+    int threads = 0;
+};
+
 enum class Outcome { done, failed, not_plain, bad_index };
 
 // `not_plain`: an argument is not an aligned native NumPy array of a suitable type. arrays/convert.py handles these.
@@ -40,6 +50,10 @@ Outcome check_call(const Call&, PyObject*& result);
 // The same for gather_reduce. The values of indices do not matter to the facts, but those of offsets and ids do.
 Outcome run(const BagCall&, PyObject*& result);
 Outcome describe_call(const BagCall&, PyObject*& facts);
+
+// The same for gather_quantized.
+Outcome run(const QuantizedCall&, PyObject*& result);
+Outcome describe_call(const QuantizedCall&, PyObject*& facts);
 
 // Raises the exception for an invalid call.
 Outcome raise_shape(const Call&, const char* fault, const Plan&);
@@ -77,9 +91,10 @@ bool read_flag(PyObject* op, PyObject* value, bool& flag);
 bool read_num_segments(PyObject* op, PyObject* value, std::optional<int64_t>& num_segments);
 bool read_threads(PyObject* op, PyObject* value, int& threads);
 
-// Read the arguments of `apply` and `apply_bags`. False: an exception is set.
+// Read the arguments of `apply`, `apply_bags` and `apply_quantized`. False: an exception is set.
 bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call&);
 bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall&);
+bool read_apply_quantized(PyObject* const* arguments, Py_ssize_t n, QuantizedCall&);
 
 // Refuses options that the reduction ignores. False: an exception is set.
 bool check_effects(PyObject* op, const Operation&);

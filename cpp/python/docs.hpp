@@ -335,6 +335,82 @@ negative indices count from the end. `embedding_rules`: whether the first offset
 arrays are not plain or their types do not fit.
 )";
 
+inline constexpr const char* gather_quantized =
+    R"(gather_quantized($module, /, data, indices, scales, zero_points=None, *, axis=0, quantize_axis=-1, block_size=128,
+                 bits=4, mode='raise', out=None, num_threads=None)
+--
+
+Take slices of a block-quantized table along ``axis``, as floats. The table is not unpacked.
+
+A number of the table is ``(data[p] - zero_points[q]) * scales[q]``. Here p is its position, and q is the same position
+with ``p[quantize_axis] // block_size`` instead of ``p[quantize_axis]``. The product is computed as float32 and rounded
+once to the type of ``scales``. The numbers are gathered as `gather` does it.
+
+Parameters
+----------
+data : array of rank r >= 1
+    The codes of the numbers. In an array of uint8, a byte holds 8 / ``bits`` codes along the last axis, from the lowest
+    bits to the highest. All other types have one code in each element: int8, and those of ml_dtypes: int4, uint4,
+    float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float4_e2m1fn. Their names decide the number of bits.
+indices : array of any integer type, any shape; a scalar drops the axis
+scales : array of float32, float16 or bfloat16
+    Its shape is that of the table, with ``ceil(size / block_size)`` at ``quantize_axis``. Along any other axis, the
+    length can also be 1: one scale for all.
+zero_points : array of data's type and of the shape of ``scales``, optional
+    Zero points of uint8 are packed along the last axis, as ``data`` is. The default is ``2 ** (bits - 1)`` for uint8
+    and 0 for all other types. Types of floats have no zero points.
+axis : int in [-r, r-1]
+    Codes that are packed can't be gathered along the last axis.
+quantize_axis : int in [-r, r-1]
+    The axis along which blocks of numbers share a scale.
+block_size : int >= 0
+    The length of a block. The last block may be shorter. 0: the whole axis is one block.
+bits : {2, 4, 8}
+    The number of bits of a code in an array of uint8. It has no effect on other types.
+mode : {'raise', 'wrap', 'clip', 'fill'}
+    How to treat an index outside [-size, size-1], as in `gather`. 'fill' returns zeros for it.
+out : array, optional
+    The array to write the result to, of exactly its shape and type. It does not change if the call raises an error.
+num_threads : int >= 1, optional
+    The largest number of threads for this call. The result does not depend on it.
+
+Returns
+-------
+array of the type of ``scales``, shape ``table[:axis] + indices.shape + table[axis+1:]``, where table is the shape of
+the table in numbers
+
+Raises
+------
+IndexError
+    An index is out of range. The message names its position.
+ValueError
+    A shape, an axis or an option is not valid.
+TypeError
+    An element type or the type of an argument is not valid.
+
+Source: GatherBlockQuantized-1 of the domain com.microsoft.
+
+Two rows of four numbers, with 4 bits each. Blocks of two numbers share a scale:
+
+>>> import numpy as np, gatherscatter as gs
+>>> table = np.array([[0x98, 0xBA], [0x08, 0x80]], np.uint8)
+>>> scales = np.array([[1.0, 10.0], [0.5, 0.25]], np.float32)
+>>> gs.gather_quantized(table, [0, 1, 0], scales, block_size=2)
+array([[ 0. ,  1. , 20. , 30. ],
+       [ 0. , -4. , -2. ,  0. ],
+       [ 0. ,  1. , 20. , 30. ]], dtype=float32)
+)";
+
+inline constexpr const char* apply_quantized =
+    "apply_quantized($module, op, data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, "
+    "out, "
+    "num_threads, /)\n--\n\nRun `gather_quantized`, for the layers above. Messages name `op`. NotImplemented if the "
+    "arrays are not plain or their types do not fit.";
+
+inline constexpr const char* describe_quantized =
+    "describe_quantized($module, op, data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, "
+    "out, num_threads, /)\n--\n\nHow `apply_quantized` would run the call, as a dict. Nothing is run.";
+
 inline constexpr const char* apply =
     R"(apply($module, op, kernel, data, indices, updates, axis, batch_dims, reduction, include_self, accumulate, mode, negative,
       out, num_threads, /)

@@ -69,6 +69,20 @@ def scatter_nd(
     out: np.ndarray | None = None,
     num_threads: int | None = None,
 ) -> np.ndarray: ...
+def gather_quantized(
+    data: ArrayLike,
+    indices: ArrayLike,
+    scales: ArrayLike,
+    zero_points: ArrayLike | None = None,
+    *,
+    axis: int = 0,
+    quantize_axis: int = -1,
+    block_size: int = 128,
+    bits: int = 4,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray: ...
 def gather_reduce(
     data: ArrayLike,
     indices: ArrayLike | None = None,
@@ -209,6 +223,36 @@ def reduce_groups(
     order: np.ndarray,
     updates: np.ndarray,
     reductions: tuple[str, ...],
+    num_threads: int | None,
+    /,
+) -> Any: ...
+def apply_quantized(
+    op: str,
+    data: np.ndarray,
+    indices: np.ndarray,
+    scales: np.ndarray,
+    zero_points: np.ndarray | None,
+    axis: int,
+    quantize_axis: int,
+    block_size: int,
+    bits: int,
+    mode: str,
+    out: np.ndarray | None,
+    num_threads: int | None,
+    /,
+) -> Any: ...
+def describe_quantized(
+    op: str,
+    data: np.ndarray,
+    indices: np.ndarray,
+    scales: np.ndarray,
+    zero_points: np.ndarray | None,
+    axis: int,
+    quantize_axis: int,
+    block_size: int,
+    bits: int,
+    mode: str,
+    out: np.ndarray | None,
     num_threads: int | None,
     /,
 ) -> Any: ...

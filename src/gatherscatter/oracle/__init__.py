@@ -39,6 +39,7 @@ from gatherscatter.oracle.element_types import (
 )
 from gatherscatter.oracle.indices import axis_input, resolve
 from gatherscatter.oracle.op_versions import call, check_reduction, dispatch
+from gatherscatter.oracle.quantized import gather_quantized
 from gatherscatter.oracle.rationals import FORMATS, exact_sum, round_to_format
 from gatherscatter.oracle.rows import GENERIC, REQUIRED, ROWS, OracleRow
 
@@ -73,6 +74,7 @@ __all__ = [
     "element_type",
     "exact_sum",
     "fold",
+    "gather_quantized",
     "gather_reduce",
     "gather_tree",
     "is_reducible",

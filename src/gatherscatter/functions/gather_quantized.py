@@ -1,0 +1,128 @@
+"""Gathers from block-quantized tables: the part of `gatherscatter.gather_quantized` for arguments that are not plain."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gatherscatter import _core
+from gatherscatter.arrays import convert
+from gatherscatter.arrays.convert import element_type
+from gatherscatter.arrays.interop import kind_of, to_numpy_arguments
+from gatherscatter.errors import make_error
+
+_OP = "gather_quantized"
+CODE_TYPES = (
+    *("uint8", "int8", "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+    "float4_e2m1fn",
+)
+SCALE_TYPES = ("float32", "float16", "bfloat16")
+
+
+def gather_quantized(
+    data: ArrayLike,
+    indices: ArrayLike,
+    scales: ArrayLike,
+    zero_points: ArrayLike | None = None,
+    *,
+    axis: int = 0,
+    quantize_axis: int = -1,
+    block_size: int = 128,
+    bits: int = 4,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+) -> np.ndarray:
+    """`gatherscatter.gather_quantized` for arguments of any kind. The core calls it if they are not plain arrays."""
+    arrays: dict[str, Any] = {"data": data, "indices": indices, "scales": scales, "zero_points": zero_points,
+                              "out": out}  # fmt: skip
+    options: dict[str, Any] = {"axis": axis, "quantize_axis": quantize_axis, "block_size": block_size, "bits": bits,
+                               "mode": mode, "num_threads": num_threads}  # fmt: skip
+    if converted := to_numpy_arguments(_OP, arrays):
+        return converted.to_caller(_core.gather_quantized(**converted.values, **options))  # type: ignore[no-any-return]
+    call = prepare_arguments(_OP, **arrays)
+    return call.run(_OP, **options)
+
+
+class QuantizedArguments(NamedTuple):
+    """The arguments of a call for the core, made by `prepare_arguments`."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    scales: np.ndarray
+    zero_points: np.ndarray | None
+    out: np.ndarray | None
+    dtype: np.dtype[Any]  # of the result; it differs from that of scales only in byte order
+    made: dict[str, int]  # bytes of the arrays that were made from arguments, by argument
+
+    def run(self, op: str, **options: Any) -> np.ndarray:
+        """The result of the call. ``options`` are those of `gather_quantized`."""
+        result = convert.set_byte_order(self._call(_core.apply_quantized, op, **options), self.dtype)
+        return result if self.out is None or self._plain_out is not None else convert.copy_into(op, self.out, result)
+
+    def describe(self, op: str, **options: Any) -> Any:
+        """The facts about how the call would run, as a dict."""
+        return self._call(_core.describe_quantized, op, **options)
+
+    def _call(
+        self,
+        function: Any,
+        op: str,
+        *,
+        axis: int,
+        quantize_axis: int,
+        block_size: int,
+        bits: int,
+        mode: str,
+        num_threads: int | None = None,
+    ) -> Any:
+        arrays = self.data, self.indices, self.scales, self.zero_points
+        made = function(op, *arrays, axis, quantize_axis, block_size, bits, mode, self._plain_out, num_threads)
+        assert made is not NotImplemented  # the arrays are native, and their types fit
+        return made
+
+    @property
+    def _plain_out(self) -> np.ndarray | None:
+        """``out``, if the core can write to it."""
+        return self.out if type(self.out) is np.ndarray and self.out.dtype == self.scales.dtype else None
+
+
+def prepare_arguments(
+    op: str,
+    data: ArrayLike,
+    indices: ArrayLike,
+    scales: ArrayLike,
+    zero_points: ArrayLike | None = None,
+    out: np.ndarray | None = None,
+) -> QuantizedArguments:
+    """Convert the arguments of a call, and check their types. The core checks shapes and values."""
+    arguments = convert.Conversions(op)
+    codes = arguments.convert("data", data, convert.as_array)
+    if element_type(codes.dtype) not in CODE_TYPES:
+        raise make_error("codes_type", op, type=element_type(codes.dtype), types=", ".join(CODE_TYPES))
+    places = arguments.convert("indices", indices, convert.as_indices)
+    factors = arguments.convert("scales", scales, _as_scales)
+    dtype = factors.dtype
+    if out is not None:
+        convert.check_out(op, out, factors, None)
+    factors = arguments.convert("scales", factors, lambda op, name, value: convert.native(value))
+    zeros = None
+    if zero_points is not None:
+        zeros = arguments.convert("zero_points", zero_points, convert.as_array)
+        if zeros.dtype != codes.dtype:
+            given, wanted = element_type(zeros.dtype), element_type(codes.dtype)
+            raise make_error("zero_points_type", op, type=given, data_type=wanted)
+    return QuantizedArguments(codes, places, factors, zeros, out, dtype, arguments.made)
+
+
+def _as_scales(op: str, name: str, value: Any) -> np.ndarray:
+    """Convert scales to an array. Lists of Python's floats become float32."""
+    is_list = not isinstance(value, np.ndarray | np.generic) and kind_of(value) is None
+    array = convert.as_array(op, name, value)
+    if is_list and array.dtype == np.float64:
+        array = array.astype(np.float32)
+    if element_type(array.dtype) not in SCALE_TYPES:
+        raise make_error("scales_type", op, type=element_type(array.dtype), types=", ".join(SCALE_TYPES))
+    return array

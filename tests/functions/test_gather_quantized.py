@@ -1,0 +1,257 @@
+"""Gathers from block-quantized tables, against the oracle, ONNX's own operators, and ONNX Runtime."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter import oracle
+from tests.support.byte_order import swapped
+from tests.support.quantized import FLOATS, INTEGERS, SCALES, QuantizedCall, draw_call, draw_codes
+
+MODES = ("raise", "wrap", "clip", "fill")
+TABLE = np.array([[0x98, 0xBA], [0x08, 0x80]], np.uint8)
+FACTORS = np.array([[1.0, 10.0], [0.5, 0.25]], np.float32)
+
+
+def run(call: QuantizedCall, mode: str = "raise", **options: Any) -> np.ndarray:
+    return gs.gather_quantized(*call.inputs, **call.options, mode=mode, **options)
+
+
+def assert_same(actual: np.ndarray, wanted: np.ndarray) -> None:
+    oracle.assert_same(actual, wanted, wanted)
+
+
+def expected(call: QuantizedCall, mode: str) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return oracle.gather_quantized(*call.inputs, **call.options, rule=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("scale_type", SCALES)
+@pytest.mark.parametrize("kind", [*INTEGERS, *FLOATS])
+def test_random_calls_have_the_bits_of_the_oracle(kind: str, scale_type: str, mode: str) -> None:
+    generator = np.random.default_rng([len(kind), SCALES.index(scale_type), MODES.index(mode)])
+    for _ in range(6):
+        call = draw_call(generator, kind, scale_type=scale_type, bad=mode != "raise")
+        assert_same(run(call, mode), expected(call, mode))
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, *FLOATS])
+def test_every_code_has_its_value(kind: str) -> None:
+    codes = np.arange(256, dtype=np.uint8)
+    if kind in ("int4", "uint4"):
+        data: np.ndarray = (np.arange(16) - (8 if kind == "int4" else 0)).astype(kind)
+    else:
+        data = (codes % 16 if kind == "float4_e2m1fn" else codes).view(kind)
+    result = gs.gather_quantized(data[:, np.newaxis], np.arange(len(data)), np.ones((len(data), 1), np.float32), bits=8)
+    values = data.astype(np.float32)  # the conversions of ml_dtypes
+    np.testing.assert_array_equal(result[:, 0], values - 128 if kind == "uint8" else values)
+
+
+@pytest.mark.parametrize("kind", [*INTEGERS, *FLOATS])
+def test_layouts_of_the_arguments_do_not_matter(kind: str) -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(10):
+        call = draw_call(generator, kind)
+        wanted = run(call)
+        for change in (
+            lambda array: array.copy(order="F"),
+            lambda array: np.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array,
+            lambda array: np.flip(np.flip(array).copy()) if array.ndim else array,
+            lambda array: array.astype(swapped(array.dtype)) if array.itemsize > 1 else array,
+        ):
+            changed = QuantizedCall(
+                *(None if each is None else change(each) for each in call.inputs),  # type: ignore[arg-type]
+                call.options,
+            )
+            result = run(changed)
+            assert result.dtype == changed.scales.dtype
+            assert_same(result.astype(wanted.dtype), wanted)
+
+
+def test_the_number_of_threads_does_not_change_bits() -> None:
+    generator = np.random.default_rng(7)
+    data = generator.integers(0, 256, (500, 96), np.uint8)
+    scales, zeros = (
+        generator.standard_normal((500, 6)).astype(np.float16),
+        generator.integers(0, 256, (500, 3), np.uint8),
+    )
+    indices = generator.integers(-510, 510, 4000)
+    results = [
+        gs.gather_quantized(data, indices, scales, zeros, block_size=32, mode="fill", num_threads=n).tobytes()
+        for n in (1, 2, 3, 16)
+    ]
+    assert len(set(results)) == 1
+
+
+def test_blocks_longer_than_what_is_computed_at_once() -> None:
+    generator = np.random.default_rng(9)
+    for size, block in ((5000, 0), (5000, 1024), (1537, 512), (2049, 700), (1030, 1)):
+        data = generator.integers(0, 256, (3, size), np.uint8)
+        blocks = 1 if block == 0 else -(-size // block)
+        call = QuantizedCall(
+            data,
+            np.array([2, 0]),
+            generator.standard_normal((3, blocks)).astype(np.float32),
+            generator.integers(0, 256, (3, blocks), np.uint8),
+            {"axis": 0, "quantize_axis": 1, "block_size": block, "bits": 8},
+        )
+        assert_same(run(call), expected(call, "raise"))
+
+
+def test_the_steps_of_onnx_give_the_same_bits() -> None:
+    """DequantizeLinear-21 and Gather of ONNX Runtime, on the unpacked table."""
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    generator = np.random.default_rng(11)
+    helper, types = onnx.helper, onnx.TensorProto
+    for scale_type, element in (("float32", types.FLOAT), ("float16", types.FLOAT16)):
+        codes = generator.integers(0, 16, (7, 48), np.uint8)
+        zeros = generator.integers(0, 16, (7, 3), np.uint8)
+        scales = generator.standard_normal((7, 3)).astype(scale_type)
+        indices = np.array([[6, 0], [-1, 3]])
+        nodes = [
+            helper.make_node("DequantizeLinear", ["codes", "scales", "zeros"], ["table"], axis=1, block_size=16),
+            helper.make_node("Gather", ["table", "indices"], ["out"]),
+        ]
+        inputs = [
+            helper.make_tensor_value_info("codes", types.UINT8, [7, 48]),
+            helper.make_tensor_value_info("scales", element, [7, 3]),
+            helper.make_tensor_value_info("zeros", types.UINT8, [7, 3]),
+            helper.make_tensor_value_info("indices", types.INT64, [2, 2]),
+        ]
+        graph = helper.make_graph(nodes, "steps", inputs, [helper.make_tensor_value_info("out", element, None)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        session = onnxruntime.InferenceSession(model.SerializeToString())
+        (steps,) = session.run(None, {"codes": codes, "scales": scales, "zeros": zeros, "indices": indices})
+        packed = codes[:, ::2] | codes[:, 1::2] << 4
+        zero_row = np.pad(zeros, ((0, 0), (0, 1)))
+        packed_zeros = zero_row[:, ::2] | zero_row[:, 1::2] << 4
+        result = gs.gather_quantized(packed, indices, scales, packed_zeros, quantize_axis=1, block_size=16)
+        assert_same(result, steps)
+
+
+def test_packed_bytes_and_int4_are_the_same_numbers() -> None:
+    """Docs: a byte is code 2i in its low bits and code 2i + 1 in its high bits."""
+    codes = np.random.default_rng(13).integers(0, 16, (5, 32), np.uint8)
+    scales = np.linspace(0.5, 2, 10, dtype=np.float32).reshape(5, 2)
+    packed = codes[:, ::2] | codes[:, 1::2] << 4
+    zeros = np.full((5, 1), 0x88, np.uint8)
+    with_bytes = gs.gather_quantized(packed, [4, 0], scales, zeros, block_size=16)
+    with_codes = gs.gather_quantized(codes.astype("uint4"), [4, 0], scales, np.full((5, 2), 8, "uint4"), block_size=16)
+    signed = gs.gather_quantized((codes.astype(np.int8) - 8).astype("int4"), [4, 0], scales, block_size=16)
+    assert_same(with_bytes, with_codes)
+    assert_same(with_bytes, signed)
+    assert_same(with_bytes, gs.gather_quantized(packed, [4, 0], scales, block_size=16))
+
+
+@pytest.mark.parametrize("mode", ["raise", "fill"])
+def test_out_is_written_or_left_alone(mode: str) -> None:
+    out = np.full((3, 4), 7, np.float32)
+    assert gs.gather_quantized(TABLE, [0, 1, 0], FACTORS, block_size=2, mode=mode, out=out) is out
+    assert_same(out, gs.gather_quantized(TABLE, [0, 1, 0], FACTORS, block_size=2))
+    views = np.zeros((3, 8), np.float32)[:, ::2], np.zeros((4, 3), np.float32).T
+    for view in views:
+        gs.gather_quantized(TABLE, [0, 1, 0], FACTORS, block_size=2, mode=mode, out=view)
+        np.testing.assert_array_equal(view, out)
+    before = out.copy()
+    for wrong in (lambda: gs.gather_quantized(TABLE, [0, 1, 2], FACTORS, block_size=2, out=out),
+                  lambda: gs.gather_quantized(TABLE, [0, 1, 0], FACTORS, block_size=4, out=out)):  # fmt: skip
+        with pytest.raises(gs.OpError):
+            wrong()
+        assert_same(out, before)
+    shared = np.zeros(12, np.float32)
+    factors = shared[:4].reshape(2, 2)
+    factors[...] = FACTORS
+    gs.gather_quantized(TABLE, [0, 1, 0], factors, block_size=2, out=shared.reshape(3, 4))
+    np.testing.assert_array_equal(shared.reshape(3, 4), out)
+
+
+def test_other_kinds_of_arrays() -> None:
+    wanted = gs.gather_quantized(TABLE, [1, 0], FACTORS, block_size=2)
+    lists = gs.gather_quantized(TABLE, [1, 0], FACTORS.tolist(), block_size=2)
+    assert_same(lists, wanted)
+    torch = pytest.importorskip("torch")
+    result = gs.gather_quantized(torch.tensor(TABLE), torch.tensor([1, 0]), torch.tensor(FACTORS), block_size=2)
+    assert isinstance(result, torch.Tensor)
+    assert_same(result.numpy(), wanted)
+
+
+WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "data": (
+        {"data": TABLE.astype(np.int64)},
+        TypeError,
+        "data must hold codes of one of the types uint8, .*, not int64",
+    ),
+    "scales": ({"scales": FACTORS.astype(np.float64)}, TypeError, "scales must be of .*bfloat16, not float64"),
+    "zero points of another type": (
+        {"zero_points": np.zeros((2, 1), np.int8)},
+        TypeError,
+        "zero_points must have the type of data, uint8, not int8",
+    ),
+    "indices": ({"indices": [0.5]}, TypeError, "indices must be integers"),
+    "an index": ({"indices": [[0, 2]]}, IndexError, re.escape("indices[0, 1] = 2 is out of range")),
+    "bits": ({"bits": 3}, ValueError, "bits must be 2, 4 or 8, not 3"),
+    "block_size": ({"block_size": -1}, ValueError, "block_size must be the length of a block"),
+    "axis": ({"axis": 2}, ValueError, "axis 2 is out of range for data of rank 2"),
+    "quantize_axis": ({"quantize_axis": -3}, ValueError, "quantize_axis -3 is out of range"),
+    "packed": ({"axis": 1}, ValueError, "the last axis, along which bytes hold several codes of 4 bits"),
+    "shape of scales": ({"block_size": 4}, ValueError, re.escape("scales has shape (2, 2), but must have (2, 1)")),
+    "rank of scales": ({"scales": FACTORS[0]}, ValueError, re.escape("scales has shape (2,), but must have (2, 2)")),
+    "shape of zero points": (
+        {"zero_points": np.zeros((2, 2), np.uint8)},
+        ValueError,
+        re.escape("zero_points has shape (2, 2), but must have (2, 1)"),
+    ),
+    "zero points of floats": (
+        {"data": np.zeros((2, 4), "float8_e5m2"), "zero_points": np.zeros((2, 2), "float8_e5m2")},
+        ValueError,
+        "zero_points must not be given for data of floats",
+    ),
+    "mode": ({"mode": "drop"}, ValueError, "mode must be one of 'raise', 'wrap', 'clip', 'fill'"),
+    "rank": ({"data": np.uint8(3)}, ValueError, "data must have at least one dimension"),
+    "threads": ({"num_threads": 0}, ValueError, "num_threads"),
+    "out": (
+        {"out": np.zeros((2, 3), np.float32)},
+        ValueError,
+        re.escape("out has shape (2, 3), but the result has (2, 4)"),
+    ),
+    "type of out": ({"out": np.zeros((2, 4))}, TypeError, "out has type float64, but the result has float32"),
+    "keyword": ({"zero_point": None}, TypeError, "zero_points"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_mistakes_are_explained(name: str) -> None:
+    changes, error, text = WRONG[name]
+    arguments: dict[str, Any] = {"data": TABLE, "indices": [0, 1], "scales": FACTORS, "block_size": 2} | changes
+    with pytest.raises(error, match=text) as caught:
+        gs.gather_quantized(**arguments)
+    assert str(caught.value).startswith("gather_quantized")
+
+
+def test_empty_tables_and_indices() -> None:
+    scales = np.ones((3, 0), np.float32)
+    assert gs.gather_quantized(np.zeros((3, 0), np.uint8), [2, 1], scales, block_size=16).shape == (2, 0)
+    with pytest.raises(IndexError):
+        gs.gather_quantized(np.zeros((3, 0), np.uint8), [3], scales, block_size=16)
+    empty, none = np.zeros((0, 4), np.uint8), np.zeros((0, 1), np.float32)
+    assert gs.gather_quantized(empty, np.zeros((2, 0), int), none, block_size=16).shape == (2, 0, 8)
+    assert not gs.gather_quantized(empty, [0, 5], none, block_size=16, mode="fill").any()
+    with pytest.raises(IndexError):
+        gs.gather_quantized(empty, [0], none, block_size=16, mode="clip")
+
+
+def test_bytes_of_ml_dtypes_with_other_bits_set() -> None:
+    """ml_dtypes ignores the high bits of a byte that holds 4 bits."""
+    codes = draw_codes(np.random.default_rng(1), "uint8", (4, 16))
+    for kind in ("uint4", "int4", "float4_e2m1fn"):
+        data = codes.view(kind)
+        result = gs.gather_quantized(data, [0, 3], np.ones((4, 1), ml_dtypes.bfloat16), block_size=16)
+        clean = gs.gather_quantized((codes & 15).view(kind), [0, 3], np.ones((4, 1), ml_dtypes.bfloat16), block_size=16)
+        assert_same(result, clean)
