@@ -10,16 +10,21 @@ from pathlib import Path
 
 from gatherscatter.lazy_modules import MODULES
 from gatherscatter.specs import calls
-from gatherscatter.specs.table import TABLE
+from gatherscatter.specs.table import SPECIFICATIONS, TABLE
 
 PACKAGE = Path(__file__).parents[1] / "src" / "gatherscatter"
 
 
+def package_of(domain: str) -> str:
+    """Return the package with the functions of a domain."""
+    return domain.rpartition(".")[2]
+
+
 def stub(domain: str) -> str:
     names = list(dict.fromkeys(row.op_type for row in TABLE if row.domain == domain))
-    package = f"gatherscatter.{domain}"
+    package = f"gatherscatter.{package_of(domain)}"
     lines = ["import numpy as np", "from numpy.typing import ArrayLike", ""]
-    for name, place in sorted(MODULES[package].items(), key=lambda item: item[1]):
+    for name, place in sorted(MODULES.get(package, {}).items(), key=lambda item: item[1]):
         module = package + place.partition(":")[0] if ":" in place else package
         lines.append(f"from {module} import {name} as {name}")
     lines.append("")
@@ -42,5 +47,5 @@ def _literal(value: object) -> str:
 
 
 if __name__ == "__main__":
-    for domain in ("onnx", "openvino"):
-        (PACKAGE / domain / "__init__.pyi").write_text(stub(domain))
+    for domain in SPECIFICATIONS:
+        (PACKAGE / package_of(domain) / "__init__.pyi").write_text(stub(domain))

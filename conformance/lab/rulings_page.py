@@ -81,13 +81,13 @@ def rewrite(page: str, verdicts: Verdicts) -> str:
         There is no such case.
 
     >>> from conformance.lab.rulings_page import rewrite
-    >>> tables = [f"| id | point | ruling |\\n|---|---|---|\\n| {id} | | |\\n" for id in ("O1", "V1")]
+    >>> tables = [f"| id | point | ruling |\\n|---|---|---|\\n| {id} | | |\\n" for id in ("O1", "V1", "M1")]
     >>> print(rewrite("\\n".join(tables), {"pytorch": {}}).splitlines()[3])
     | O2 | ScatterND-18: `mul` is described as addition | it multiplies | - |
     """
     judges = [judge for judge in JUDGES if judge in verdicts]
     opinions = count_opinions(verdicts)
-    for letter in "OV":
+    for letter in "OVM":
         pattern = re.compile(_TABLE.format(letter=letter), re.MULTILINE)
         if not pattern.search(page):
             raise ValueError(f"the page has no table of the rulings {letter}1, {letter}2, ...")

@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 FOLDER = ROOT / "conformance" / "findings" / "reports"
 PAGES = upstream_reports.pages(functools.partial(upstream_reports.read_script_in, FOLDER))
 SEEN = {finding.id: finding for finding in catalog.load() if finding.evidence == "run"}
-RULING = re.compile(r"\b[OV]\d+\b")
+RULING = re.compile(r"\b[OVM]\d+\b")
 SCHEMAS = [erratum for erratum in reports.errata() if erratum.schema]
 SCRIPTS = [erratum for erratum in reports.errata() if erratum.printed]
 

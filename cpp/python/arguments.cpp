@@ -256,18 +256,12 @@ bool read_quantized(QuantizedCall& call, PyObject** values) {
     call.zero_points = or_none(values[zero_points]);
     call.out = or_none(values[out]);
     QuantizedOperation& operation = call.operation;
-    int64_t number = call.bits;
-    if (!read_integer(call.op, axis, values[axis], operation.axis) ||
-        !read_integer(call.op, quantize_axis, values[quantize_axis], operation.quantize_axis) ||
-        !read_integer(call.op, block_size, values[block_size], operation.block_size) ||
-        !read_integer(call.op, bits, values[bits], number) ||
-        !read_mode(call.op, values[mode], false, operation.rule.mode) ||
-        !read_threads(call.op, values[num_threads], call.threads))
-        return false;
-    if (number != 2 && number != 4 && number != 8)
-        return raise_problem(call.op, {"bits", {{"value", number}}}, nullptr), false;
-    call.bits = static_cast<int>(number);
-    return true;
+    return read_integer(call.op, axis, values[axis], operation.axis) &&
+           read_integer(call.op, quantize_axis, values[quantize_axis], operation.quantize_axis) &&
+           read_integer(call.op, block_size, values[block_size], operation.block_size) &&
+           read_integer(call.op, bits, values[bits], call.bits) &&
+           read_mode(call.op, values[mode], false, operation.rule.mode) &&
+           read_threads(call.op, values[num_threads], call.threads);
 }
 
 // Arguments that are not plain arrays are passed to a function in Python.

@@ -31,7 +31,7 @@ struct BagCall : Operation {
 struct QuantizedCall {
     PyObject* op = nullptr;
     PyObject *data = nullptr, *indices = nullptr, *scales = nullptr, *zero_points = nullptr, *out = nullptr;
-    int bits = 4;                  // of codes in bytes
+    int64_t bits = 4;              // of codes in an array of uint8
     QuantizedOperation operation;  // without the type of the codes
     int threads = 0;
 };

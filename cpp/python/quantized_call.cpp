@@ -35,11 +35,12 @@ struct PreparedQuantized {
 
 // Finds how a type stores codes. ml_dtypes registers its types with NumPy, and stores one element in a byte. False: the
 // elements are not codes.
-bool code_type(PyArray_Descr* descr, int bits, CodeType& type) {
+bool code_type(PyArray_Descr* descr, int64_t bits, CodeType& type) {
     using enum CodeFormat;
     if (descr->type_num == NPY_UINT8) {
-        if (bits != 2 && bits != 4 && bits != 8) return false;
-        type = {unsigned_integer, bits, 8 / bits, 1 << (bits - 1)};
+        if (bits != 2 && bits != 4 && bits != 8) return true;  // refused later
+        const int size = static_cast<int>(bits);
+        type = {unsigned_integer, size, 8 / size, 1 << (size - 1)};
         return true;
     }
     if (descr->type_num == NPY_INT8) {
@@ -113,6 +114,8 @@ Outcome prepare(PreparedQuantized& prepared) {
     const QuantizedCall& call = prepared.call;
     QuantizedOperation operation = call.operation;
     if (!accepts(call, operation.codes, prepared.index_type)) return Outcome::not_plain;
+    if (PyArray_TYPE(array(call.data)) == NPY_UINT8 && operation.codes.bits != call.bits)
+        return raise_problem(call.op, {"bits", {{"value", call.bits}}}, nullptr);
     operation.counts_bytes = true;
     if (!hold(call.data, prepared.data) || !hold(call.indices, prepared.indices) ||
         !hold(call.scales, prepared.scales) || !hold(call.zero_points, prepared.zero_points))

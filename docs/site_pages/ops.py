@@ -248,7 +248,7 @@ def _rulings(rows: Rows) -> Iterator[str]:
     for row in rows:
         for rule in {rule for case in corpus.cases(op=row.name) for rule in case.rules}:
             citing.setdefault(rule, []).append(str(row.version))
-    for rule in sorted((rule for rule in citing if rule[0] in "OV"), key=lambda rule: (rule[0], int(rule[1:]))):
+    for rule in sorted((rule for rule in citing if rule[0] in "OVM"), key=lambda rule: (rule[0], int(rule[1:]))):
         known = RULES[rule]
         only = "" if len(citing[rule]) == len(rows) else f" (version {', '.join(citing[rule])})"
         yield f"**{rule}{only}: {plain(known.title)}**: {plain(known.ruling)}."

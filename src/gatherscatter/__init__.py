@@ -17,7 +17,7 @@ if (_is_module or _is_script) and signal.getsignal(signal.SIGINT) is signal.defa
 
 from typing import Any
 
-from gatherscatter import _threadpoolctl, onnx, openvino
+from gatherscatter import _threadpoolctl, microsoft, onnx, openvino
 from gatherscatter._core import (
     gather,
     gather_elements,
@@ -65,6 +65,7 @@ __all__ = [
     "gather_reduce",
     "gather_tree",
     "inspect",
+    "microsoft",
     "num_threads",
     "onnx",
     "op",

@@ -1,4 +1,7 @@
-"""The words that parameters accept. This module uses only the standard library, because the build reads it."""
+"""The words that parameters accept, and the element types of quantized tables.
+
+This module uses only the standard library, because the build reads it.
+"""
 
 from __future__ import annotations
 
@@ -6,4 +9,9 @@ MODES = {False: ("raise", "wrap", "clip", "fill"), True: ("raise", "wrap", "clip
 REDUCTIONS = ("none", "add", "sub", "mul", "min", "max", "mean")
 BAG_REDUCTIONS = ("add", "mul", "min", "max", "mean")
 ACCUMULATE = ("step", "wide", "exact")
+CODE_TYPES = (  # of quantized tables
+    *("uint8", "int8", "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+    "float4_e2m1fn",
+)
+SCALE_TYPES = ("float32", "float16", "bfloat16")
 WITHOUT_ACCUMULATE = ("none", "min", "max")  # the reductions that ignore it

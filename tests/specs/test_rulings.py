@@ -1,4 +1,4 @@
-"""One test per ruling of docs/rulings.md: O1..O28 (ONNX) and V1..V31 (OpenVINO), with explicit numbers."""
+"""One test per ruling of docs/rulings.md, with explicit numbers: O1..O28 (ONNX), V1..V31 (OpenVINO), M1..M8 (ONNX Runtime)."""
 
 from __future__ import annotations
 
@@ -894,3 +894,88 @@ def test_bags_accumulate_in_the_types_that_there_are():
         gs.openvino.EmbeddingBagPackedSum(ROWS_OF_TWO, i64([[0, 1]]), accumulate="twice")
     for accumulate in ("step", "wide", "exact"):
         equal(gs.openvino.EmbeddingBagPackedSum(ROWS_OF_TWO, i64([[0, 1]]), accumulate=accumulate), [[11, 22]])
+
+
+# -------------------------------------------------------------------------------------------------- ONNX Runtime
+
+
+QUANTIZED = gs.op("com.microsoft.GatherBlockQuantized-1")
+BYTES = np.array([[0x98, 0xBA] * 8, [0x10, 0x32] * 8], np.uint8)  # 8, 9, 10, 11, ... and 0, 1, 2, 3, ...
+
+
+def test_m1_uint8_is_gathered_along_the_first_axis():
+    for axes in ({"gather_axis": 1, "quantize_axis": 0}, {"quantize_axis": 0}, {"gather_axis": -1}):
+        for bits in (2, 4, 8):
+            with pytest.raises(OpValueError, match="gather_axis must be the first axis"):
+                QUANTIZED(BYTES, i64([0]), f32([[1], [1]]), block_size=32, bits=bits, **axes)
+    table, scales = np.array([[[3, 4], [5, 6]]], np.uint8), f32([[[1, 10]]])  # the middle axis is quantized
+    equal(QUANTIZED(table, i64([0]), scales, block_size=16, bits=8, quantize_axis=1), [[[-125, -1240], [-123, -1220]]])
+
+
+def test_m2_low_bits_come_first_and_rows_of_zero_points_begin_with_a_new_byte():
+    ones = f32([[1, 1, 1], [1, 1, 1]])
+    table = np.array([[0x10] * 24, [0x32] * 24], np.uint8)
+    zeros = np.array([[0x21, 0xF3], [0x54, 0xF6]], np.uint8)  # 1, 2, 3 and padding; 4, 5, 6 and padding
+    result = QUANTIZED(table, i64([1, 0]), ones, zeros, block_size=16)
+    equal(result[0], [-2, -1] * 8 + [-3, -2] * 8 + [-4, -3] * 8)
+    equal(result[1], [-1, 0] * 8 + [-2, -1] * 8 + [-3, -2] * 8)
+
+
+def test_m3_default_zero_points():
+    one = f32([[1], [1]])
+    equal(QUANTIZED(BYTES, i64([1]), one, block_size=32), [[-8, -7, -6, -5] * 8])
+    equal(
+        QUANTIZED(np.array([[0b11100100] * 4], np.uint8), i64([0]), one[:1], block_size=16, bits=2),
+        [[-2, -1, 0, 1] * 4],
+    )
+    equal(QUANTIZED(np.array([[7] * 16], np.uint8), i64([0]), one[:1], block_size=16, bits=8), [[-121] * 16])
+    equal(QUANTIZED(np.full((1, 16), 7, "uint4"), i64([0]), one[:1], block_size=16), [[7] * 16])
+    equal(QUANTIZED(np.full((1, 16), -8, "int4"), i64([0]), one[:1], block_size=16), [[-8] * 16])
+    floats = np.ones((1, 16), "float8_e5m2")
+    with pytest.raises(OpValueError, match="zero_points must not be given"):
+        QUANTIZED(floats, i64([0]), one[:1], floats[:, :1], block_size=16)
+
+
+def test_m4_blocks():
+    table = np.ones((1, 18), "uint4")
+    equal(QUANTIZED(table, i64([0]), f32([[2, 3]]), block_size=16), [[2] * 16 + [3] * 2])
+    for block_size in (0, 1, 8, 24, -16):
+        with pytest.raises(OpValueError, match="block_size must be a power of 2"):
+            QUANTIZED(table, i64([0]), f32([[2, 3]]), block_size=block_size)
+    equal(QUANTIZED(np.ones((1, 18), "float8_e5m2"), i64([0]), f32([[2]]), block_size=0), [[2] * 18])
+    assert QUANTIZED(np.ones((1, 0), "uint4"), i64([0]), f32(np.ones((1, 0))), block_size=16).shape == (1, 0)
+
+
+def test_m5_products_are_rounded_once():
+    third = np.float16(1 / 3)
+    result = QUANTIZED(np.full((1, 16), 7, "uint4"), i64([0]), np.full((1, 1), third), block_size=16)
+    assert result.dtype == np.float16
+    equal(result, [[np.float16(7 * float(third))] * 16])
+    tenth = np.float32(0.1)
+    result = QUANTIZED(np.full((1, 16), 7, "uint4"), i64([0]), np.full((1, 1), tenth), block_size=16)
+    equal(result, [[np.float32(7) * tenth] * 16])
+
+
+def test_m6_only_floats_share_scales():
+    table, one = np.ones((3, 16)), f32([[5]])
+    equal(QUANTIZED(table.astype("float4_e2m1fn"), i64([2]), one, block_size=16), [[5] * 16])
+    for name in ("int4", "uint4"):
+        with pytest.raises(OpValueError, match="with one scale for all positions of axis 0"):
+            QUANTIZED(table.astype(name), i64([2]), one, block_size=16)
+        equal(QUANTIZED(table[:1].astype(name), i64([0]), one, block_size=16), [[5] * 16])
+
+
+def test_m7_an_index_out_of_range_gives_zeros():
+    minus = f32([[-1], [-1]])
+    result = QUANTIZED(BYTES, i64([2, -1, -3, 1 << 40]), minus, block_size=32)
+    equal(result, [[0] * 32, [8, 7, 6, 5] * 8, [0] * 32, [0] * 32])
+    assert not np.signbit(result[0]).any()
+
+
+def test_m8_bits_of_other_types():
+    one = f32([[1]])
+    for name in ("int4", "uint4"):
+        for bits in (2, 8):
+            with pytest.raises(OpValueError, match=f"bits must be 4 for data of type {name}"):
+                QUANTIZED(np.ones((1, 16), name), i64([0]), one, block_size=16, bits=bits)
+    equal(QUANTIZED(np.ones((1, 16), "float8_e4m3fn"), i64([0]), one, block_size=16, bits=3), [[1] * 16])

@@ -21,6 +21,7 @@ from gatherscatter_conformance.themes import (
     faults,
     indices,
     moves,
+    quantized,
     races,
     reductions,
     tuple_shapes,
@@ -38,6 +39,7 @@ THEMES = (
     caches,
     beams,
     bags,
+    quantized,
     faults,
     races,
 )
@@ -98,7 +100,7 @@ def identity(draft: CaseDraft, name: str, reduction: str) -> str:
     digest = hashlib.sha256(repr(sorted(draft.call.attributes.items())).encode())
     for array in draft.call.inputs:
         digest.update(b"-" if array is None else _content(array))
-    domain, _, op = draft.op.partition(".")
+    domain, _, op = draft.op.rpartition(".")
     parts = [domain, op, name, reduction, draft.kind, f"{draft.name} {digest.hexdigest()[:6]}"]
     return "/".join(part.replace(" ", "-").replace("=", "-") for part in parts)
 

@@ -19,7 +19,7 @@ from gatherscatter_conformance.exports.exported import Exported
 
 __all__ = ["FILE", "KINDS", "VERSION", "Case", "case", "cases", "export", "same"]
 
-VERSION = "1.2"
+VERSION = "1.3"
 """The first number increases when an answer changes, the second when cases are added or leave more open."""
 
 FILE = "corpus.zip"

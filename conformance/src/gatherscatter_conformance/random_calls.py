@@ -438,6 +438,29 @@ def bags_call(c: Choices, many: bool = False) -> RandomCall:
     return RandomCall(inputs, keywords)
 
 
+def _gather_quantized(c: Choices, t: Traits, bad: bool) -> RandomCall:
+    """A table whose scales have one of three types, and perhaps zero points."""
+    is_bytes, floats = t.element == "uint8", t.element.startswith("float")
+    shape = list(draw_shape(c, 2 if is_bytes else 1, 3))
+    axis, along = (0, c.integer(1, len(shape) - 1)) if is_bytes else (c.integer(0, len(shape) - 1) for _ in range(2))
+    shape[along] = c.pick((2, 1, 5, 9, 16, 17, 34, 0))
+    bits = c.pick((2, 4, 8)) if is_bytes else 4
+    per_byte = 8 // bits if is_bytes else 1
+    block_size = c.pick((16, 32, *([0] if floats else [])))
+    blocks = [*shape[:-1], shape[-1] * per_byte]
+    blocks[along] = -(-blocks[along] // (block_size or max(blocks[along], 1)))
+    if floats:
+        blocks = [1 if d != along and c.pick((False, False, True)) else n for d, n in enumerate(blocks)]
+    codes = c.raw(math.prod(shape)) if is_bytes else b""
+    data = np.frombuffer(codes, np.uint8).reshape(shape) if is_bytes else draw_array(c, t.element, tuple(shape))
+    indices = index_array(c, draw_shape(c, 0, 2), lambda p: shape[axis], t.index, True, bad)
+    inputs = [data, indices, draw_array(c, c.pick(("float32", "float16", "bfloat16")), tuple(blocks))]
+    has_zeros = not floats and c.pick((False, True))
+    inputs.append(draw_array(c, t.element, (*blocks[:-1], -(-blocks[-1] // per_byte))) if has_zeros else None)
+    axes = {"gather_axis": axis - int(c.pick((0, len(shape)))), "quantize_axis": along - int(c.pick((0, len(shape))))}
+    return RandomCall(inputs, {**axes, "block_size": block_size, "bits": bits})
+
+
 # --------------------------------------------------------------------------------------- calls of the op versions
 
 # Element types that GatherTree is drawn with: the smallest storage types cannot hold a count.
@@ -499,9 +522,11 @@ def _wrong_attribute(
     c: Choices, row: oracle.OracleRow, inputs: list[np.ndarray], attributes: dict[str, Any]
 ) -> RandomCall:
     """Add an unknown attribute, one of another version, a value that is not allowed, or a bad axis or batch_dims."""
-    key = c.pick(("nonsense", "reduction", "batch_dims", "axis", "use_init_val", "mode"))
+    quantized = ("bits", "block_size", "gather_axis", "quantize_axis") if row.kernel == "gather_quantized" else ()
+    key = c.pick((*quantized, "nonsense", "reduction", "batch_dims", "axis", "use_init_val", "mode"))
     values = {"nonsense": (1,), "reduction": ("add", "sum", "max", "mean", "ADD", "none"), "batch_dims": (0, 1, 4, -9),
-              "axis": (4, -5, 0), "use_init_val": (False,), "mode": ("ring", "linear")}  # fmt: skip
+              "axis": (4, -5, 0), "use_init_val": (False,), "mode": ("ring", "linear"), "bits": (2, 4, 8, 3),
+              "block_size": (0, 16, 8, 24, -16), "gather_axis": (0, 1, 9), "quantize_axis": (0, 1, -9)}  # fmt: skip
     return RandomCall(inputs, {**attributes, key: c.pick(values[key])})
 
 

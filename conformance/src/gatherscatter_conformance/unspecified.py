@@ -41,6 +41,7 @@ REASONS = {
     "integer mean": "V31: the specification divides integers to floats, which are not of type T",
     "empty mean": "V27: the specification does not say what the mean of no rows is",
     "numeric": "V18: the specification does not say whether bool is a numeric type",
+    "axis of bytes": "M1, M2: the schema does not say how zero points are packed along an axis that is not quantized",
     "write index": "O23: the specification does not say what a negative write index means",
 }
 """The sentences for the field ``latitude`` of a case."""
@@ -116,6 +117,9 @@ def _classify_call(row: OracleRow, given: dict[str, Any], attributes: dict[str, 
         and oracle.element_type(_array(given[row.inputs[0]]).dtype) == "bool"
     ):
         return "numeric"
+    if row.kernel == "gather_quantized":
+        data, along = given["data"], attributes.get("quantize_axis", 1)
+        return "axis of bytes" if data.dtype == "uint8" and along % data.ndim != data.ndim - 1 else ""
     if row.kernel == "gather_reduce":
         if (
             row.op_type == "EmbeddingBagPacked"

@@ -180,8 +180,12 @@ CLICK_TYPES: dict[str, Any] = {"int": click.INT, "bool": click.BOOL, "string": c
 ATTRIBUTE_HELP = {
     "axis": "Axis of the data.",
     "batch_dims": "Number of leading dimensions that data and indices share.",
+    "bits": "Number of bits of a code in an array of uint8: 2, 4 or 8.",
+    "block_size": "Number of elements along the quantized axis that share a scale.",
     "fill_mode": "Value of an empty segment.",
+    "gather_axis": "Axis of the data along which slices are taken.",
     "mode": "At the end of the cache: raise an error (linear), or continue at its start (circular).",
+    "quantize_axis": "Axis of the data along which blocks share a scale.",
     "reduction": "Operation that combines values for the same place.",
     "use_init_val": "Include the value in data in the reduction: true or false.",
 }
@@ -368,6 +372,7 @@ def _metavar(one: Input) -> str:
 
 
 def _help(row: OpVersion) -> str:
+    from gatherscatter.choices import SCALE_TYPES
     from gatherscatter.specs.rows import INDEX_RANGES
 
     kinds: dict[str, list[str]] = {}
@@ -379,6 +384,7 @@ def _help(row: OpVersion) -> str:
         "indices": f"indices in a file{index_types}. Range for an axis of size s: {INDEX_RANGES[row.index_range]}",
         "scalar": "an integer or a file",
         "axis": "an integer or a file",
+        "scales": f"array in a file, of type {', '.join(SCALE_TYPES)}",
     }
     return "\n\n".join(
         [
@@ -389,7 +395,9 @@ def _help(row: OpVersion) -> str:
 
 
 def _example(row: OpVersion) -> str:
-    files = " ".join(f"{one.name}.npy" for one in row.inputs if not one.optional and one.kind in ("data", "indices"))
+    files = " ".join(
+        f"{one.name}.npy" for one in row.inputs if not one.optional and one.kind in ("data", "indices", "scales")
+    )
     options = [f"--{one.name} 3" for one in row.inputs if one.kind == "scalar" and not one.optional]
     options += [f"--{one.name} {_example_value(one)}" for one in row.attributes]
     axis = " --axis 0" if any(one.kind == "axis" for one in row.inputs) else ""

@@ -94,7 +94,9 @@ def _input_option(one: Input) -> click.Option:
 
 def _example(row: OpVersion) -> str:
     files = [
-        f"--{one.name} {one.name}.npy" for one in row.inputs if not one.optional and one.kind in ("data", "indices")
+        f"--{one.name} {one.name}.npy"
+        for one in row.inputs
+        if not one.optional and one.kind in ("data", "indices", "scales")
     ]
     numbers = [f"--{one.name} 0" for one in row.inputs if not one.optional and one.kind not in ("data", "indices")]
     attributes = [f"--{one.name} {one.choices[0] if one.choices else 0}" for one in row.attributes if one.is_required]

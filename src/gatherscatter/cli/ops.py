@@ -34,7 +34,9 @@ Examples:
 """,
 )
 @click.argument("name", required=False, type=OperatorName())
-@click.option("--domain", type=Word(["onnx", "openvino"]), help="List only the operators of this specification.")
+@click.option(
+    "--domain", type=Word(["onnx", "openvino", "com.microsoft"]), help="List only the operators of this specification."
+)
 @click.option("--format", "form", type=Word(["text", "json"]), default="text", show_default=True,
               help="Output format.")  # fmt: skip
 @traceback_option
@@ -98,6 +100,7 @@ def _print_row(row: OpVersion) -> None:
         "indices": "one of the index types",
         "scalar": "one element of an index type",
         "axis": "one integer",
+        "scales": "float32, float16 or bfloat16, which is the type of the output",
     }
     lines = [(f"input {one}", kinds[one.kind]) for one in row.inputs]
     lines += [(f"attribute {one.name}", _attribute_line(one)) for one in row.attributes]

@@ -12,7 +12,7 @@ from gatherscatter.model_interface import Model
 from gatherscatter.onnx.bodies import Body, find_inner_bodies, read_site
 from gatherscatter.onnx.evaluator import Evaluator, EvaluatorOp
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import is_family, is_own, normalise
+from gatherscatter.onnx.graph import is_contributed, is_family, is_own, normalise
 from gatherscatter.onnx.model import load_onnx, name_model_in_errors, parse_onnx
 from gatherscatter.onnx.scopes import infer_functions, infer_model
 from gatherscatter.onnx.tensors import ExternalData, is_external
@@ -62,7 +62,7 @@ class OnnxSource:
     def _sites(self, body: Body) -> Iterator[Site]:
         [scope] = body.scopes
         for position, node in enumerate(body.proto.node):
-            if not (is_family(node) or is_own(node)):
+            if not (is_family(node) or is_own(node) or is_contributed(node)):
                 continue
             label = body.label(position)
             try:

@@ -1,4 +1,4 @@
-"""Gathers from block-quantized tables: the part of `gatherscatter.gather_quantized` for arguments that are not plain."""
+"""Gathers from block-quantized tables: `gatherscatter.gather_quantized` for arguments that are not plain arrays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import kind_of, to_numpy_arguments
+from gatherscatter.choices import CODE_TYPES, SCALE_TYPES
 from gatherscatter.errors import make_error
 
 _OP = "gather_quantized"
-CODE_TYPES = (
-    *("uint8", "int8", "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
-    "float4_e2m1fn",
-)
-SCALE_TYPES = ("float32", "float16", "bfloat16")
 
 
 def gather_quantized(

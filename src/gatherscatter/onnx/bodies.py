@@ -9,7 +9,7 @@ from typing import Any
 from gatherscatter.findings.nodes import Key, Operand, Site
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import node_label, one_line
+from gatherscatter.onnx.graph import find_contributed, is_contributed, node_label, one_line
 from gatherscatter.onnx.scopes import Scope, infer_functions, infer_model
 from gatherscatter.onnx.tensors import ExternalData
 from gatherscatter.specs import own_operators, table
@@ -66,7 +66,9 @@ def find_inner_bodies(body: Body) -> Iterator[Body]:
 
 
 def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: str = "") -> Site:
-    """Return the site of a gather or scatter of ONNX or of gatherscatter's domain. ``scope`` is that of its body.
+    """Return the site of a gather or scatter of ONNX, of gatherscatter's domain or of a runtime's domain.
+
+    ``scope`` is that of its body.
 
     Raises
     ------
@@ -77,6 +79,8 @@ def read_site(node: onnx.NodeProto, scope: Scope, key: Key, label: str, place: s
     """
     if node.domain == DOMAIN:
         row = replace(own_operators.find_of_node(node), domain=DOMAIN)  # findings about ONNX's do not apply
+    elif is_contributed(node):
+        row = find_contributed(node)
     else:
         row = table.find("onnx", node.op_type, scope.opset)
     operands = tuple(

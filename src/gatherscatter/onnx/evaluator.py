@@ -17,7 +17,7 @@ from gatherscatter.errors import OpValueError, integer_fault
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.corrections import corrected_ops
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import node_label, one_line
+from gatherscatter.onnx.graph import CONTRIBUTED, find_contributed, node_label, one_line
 from gatherscatter.onnx.time_limit import call_within, node_time_limit, within_limit
 from gatherscatter.specs import own_operators, table
 from gatherscatter.specs.calls import call
@@ -59,12 +59,20 @@ class OwnDomainOp(EvaluatorOp):
         return (own_operators.run(self.row, inputs, attributes),)
 
 
+class ContributedOp(EvaluatorOp):
+    """A node of a runtime's own domain."""
+
+    def __init__(self, onnx_node: onnx.NodeProto, run_params: dict[str, Any], schema: Any = None) -> None:
+        OpRun.__init__(self, onnx_node, run_params, schema=False)
+        self.row = find_contributed(onnx_node)
+
+
 def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
     """Return classes for ``onnx.reference.ReferenceEvaluator(model, new_ops=...)`` that run on this package's kernels.
 
-    They implement the gathers and scatters of ONNX and those of the domain ``gatherscatter`` (docs/onnx.md). The
-    evaluator uses them for nodes of the main graph and of subgraphs, but not for nodes in functions.
-    `gatherscatter.run` uses them for all nodes.
+    They implement the gathers and scatters of ONNX, of ONNX Runtime's domain com.microsoft and of the domain
+    ``gatherscatter`` (docs/onnx.md). The evaluator uses them for nodes of the main graph and of subgraphs, but not for
+    nodes in functions. `gatherscatter.run` uses them for all nodes.
 
     Parameters
     ----------
@@ -74,7 +82,7 @@ def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
 
     Returns
     -------
-    list of classes, one for each operator that this opset or the domain ``gatherscatter`` has
+    list of classes, one for each operator that this opset or one of the two other domains has
 
     Raises
     ------
@@ -98,6 +106,10 @@ def reference_ops(opset: int | None = None) -> list[type[OpRun]]:
     rows = [row for row in table.ops() if row.domain == "onnx" and (opset is None or row.version <= opset)]
     facts = {"__module__": __name__, "opset": opset}
     ours = [type(op_type, (OwnDomainOp,), {"__module__": __name__}) for op_type in own_operators.OWN_OPERATORS]
+    ours += [
+        type(op_type, (ContributedOp,), {"__module__": __name__, "op_domain": domain})
+        for domain, op_type in sorted(CONTRIBUTED)
+    ]
     return [type(name, (EvaluatorOp,), dict(facts)) for name in dict.fromkeys(row.op_type for row in rows)] + ours
 
 

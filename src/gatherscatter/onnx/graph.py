@@ -21,6 +21,7 @@ from gatherscatter.specs.rows import DOMAIN
 import onnx.inliner
 
 FAMILY = {row.op_type for row in table.ops() if row.domain == "onnx"}  # gathers and scatters
+CONTRIBUTED = {(row.domain, row.op_type) for row in table.ops() if row.domain not in ("onnx", "openvino")}
 LONGEST_NAME, LONGEST_LINE = 100, 500
 
 
@@ -32,6 +33,16 @@ def is_family(node: onnx.NodeProto) -> bool:
 def is_own(node: onnx.NodeProto) -> bool:
     """Whether the node is an operator of the domain ``gatherscatter``."""
     return node.domain == DOMAIN and node.op_type in OWN_OPERATORS
+
+
+def is_contributed(node: onnx.NodeProto) -> bool:
+    """Whether the node is a gather or scatter of a runtime's own domain, such as com.microsoft."""
+    return (node.domain, node.op_type) in CONTRIBUTED
+
+
+def find_contributed(node: onnx.NodeProto) -> table.OpVersion:
+    """Return the op version of such a node. These operators have one version."""
+    return table.op(f"{node.domain}.{node.op_type}")
 
 
 def node_label(node: onnx.NodeProto, position: int, count: int) -> str:

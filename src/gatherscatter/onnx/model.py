@@ -23,6 +23,7 @@ from gatherscatter.onnx.graph import (
     FunctionKey,
     callees_first,
     find_called,
+    is_contributed,
     node_label,
     normalise,
     one_line,
@@ -327,6 +328,10 @@ def _check_call(node: onnx.NodeProto, function: onnx.FunctionProto, label: str, 
 def _check_operator(node: onnx.NodeProto, label: str, scope: NameScope) -> None:
     if node.domain == DOMAIN:
         _check_own_operator(node, label, scope)
+        return
+    if is_contributed(node):
+        if len(node.output) != 1:
+            raise ModelError(f"{label}: the operator has one output; the node has {len(node.output)}")
         return
     if not onnx.defs.has(node.op_type, node.domain):
         advice = ""

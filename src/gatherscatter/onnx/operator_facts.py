@@ -13,7 +13,7 @@ from typing import Any
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import one_line
+from gatherscatter.onnx.graph import find_contributed, one_line
 from gatherscatter.onnx.operator_shapes import infer_shapes
 from gatherscatter.onnx.operator_types import infer_types
 from gatherscatter.onnx.tensors import MAX_RANK
@@ -125,6 +125,35 @@ def _infer_gather_or_scatter(
     shapes = [None if info is None else info.shape for info in inputs]
     made = result_shape(row, shapes, numbers, numbers["axis"])
     return None if made is None else tuple(made)
+
+
+def infer_contributed(
+    node: onnx.NodeProto,
+    inputs: Sequence[ValueInfo | None],
+    attributes: Mapping[str, onnx.AttributeProto],
+    unknown: frozenset[str],
+) -> list[ValueInfo]:
+    """Return the facts about the output of a node of a runtime's own domain.
+
+    Raises
+    ------
+    ModelError
+        The operator would refuse the inputs.
+    """
+    row = find_contributed(node)
+    named = dict(zip((known.name for known in row.inputs), inputs, strict=False))
+    typing, data = named.get(row.typing_input.name), inputs[0] if inputs else None
+    given = {known.name: known.default for known in row.attributes}
+    given |= {name: onnx.helper.get_attribute_value(attribute) for name, attribute in attributes.items()}
+    is_known = not unknown and all(isinstance(value, int) for value in given.values())
+    shapes = [None if info is None else info.shape for info in [*inputs, None, None][:2]]
+    element = None if data is None else data.element_type
+    try:
+        shape = result_shape(row, shapes, given, None, element) if is_known else None
+    except ValueError as error:
+        raise ModelError(one_line(error)) from None
+    elem_type = 0 if typing is None else typing.elem_type
+    return [ValueInfo(elem_type, _check_shape(None if shape is None else tuple(shape)))]
 
 
 def _infer_own_operator(

@@ -18,8 +18,8 @@ import numpy as np
 
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import DEEPEST, FunctionKey, one_line
-from gatherscatter.onnx.operator_facts import infer_operator
+from gatherscatter.onnx.graph import DEEPEST, FunctionKey, is_contributed, one_line
+from gatherscatter.onnx.operator_facts import infer_contributed, infer_operator
 from gatherscatter.onnx.operator_types import sequence_of
 from gatherscatter.onnx.tensors import ExternalData
 from gatherscatter.onnx.value_info import (
@@ -171,6 +171,8 @@ class Scope:
             known = "opset" not in unknown and (given is None or given.type == onnx.AttributeProto.INT)
             opset = None if given is None else given.i
             made = infer_operator(node, opset, inputs, attributes, unknown, self.names_left) if known else []
+        elif is_contributed(node):
+            made = infer_contributed(node, inputs, *self.attributes_of(node))
         elif node.domain:
             made = []
         elif is_constant(node):

@@ -13,6 +13,7 @@ T15 = ("bool", *INTEGERS, "float16", "float32", "float64", "complex64", "complex
 T16 = (*T15, "bfloat16")
 EIGHT_BIT = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 T24 = (*T16, *EIGHT_BIT, "int4", "uint4", "float4_e2m1fn")
+QUANTIZED = ("int4", "uint4", "uint8", *EIGHT_BIT[:4], "float4_e2m1fn")
 OV_STORAGE = ("float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "int4", "uint4", "float4_e2m1fn")
 OVRED = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64")
 OVNUM = (*OVRED, *OV_STORAGE)

@@ -12,6 +12,7 @@ from gatherscatter.oracle.caches_and_beams import gather_tree, tensor_scatter
 from gatherscatter.oracle.element_types import IX, element_type, is_bytes
 from gatherscatter.oracle.gathers import gather, gather_elements, gather_nd
 from gatherscatter.oracle.indices import axis_input, require
+from gatherscatter.oracle.quantized import SCALES, gather_block_quantized
 from gatherscatter.oracle.rows import GENERIC, REQUIRED, ROWS, OracleRow
 from gatherscatter.oracle.scatters import scatter_elements, scatter_nd, scatter_update
 
@@ -50,6 +51,8 @@ def check_types(row: OracleRow, given: dict[str, Any]) -> None:
             allowed = name in row.index_types and name == names.get("indices", name)  # one T_IND
         elif key == "axis":
             allowed = name in IX
+        elif key == "scales":
+            allowed = name in SCALES
         else:
             allowed = name in row.types and name == main
         if not allowed:
@@ -65,6 +68,8 @@ def dispatch(row: OracleRow, given: dict[str, Any], values: dict[str, Any], how:
     x = list(given.values())
     if row.kernel == "gather_reduce":
         return bags(x[0], given, values, how)
+    if row.kernel == "gather_quantized":
+        return gather_block_quantized(*x, **values)
     if row.kernel == "gather_tree":
         return gather_tree(*x)
     axis = axis_input(given["axis"]) if "axis" in given else values.get("axis", 0)

@@ -63,6 +63,23 @@ def gather_quantized(data: np.ndarray, indices: np.ndarray, scales: np.ndarray, 
     return out
 
 
+def gather_block_quantized(data: np.ndarray, indices: np.ndarray, scales: np.ndarray,
+                           zero_points: np.ndarray | None = None, *, gather_axis: int, quantize_axis: int,
+                           block_size: int, bits: int) -> np.ndarray:  # fmt: skip
+    """The operator of ONNX Runtime, with its demands on attributes (M1 to M4)."""
+    kind, r = element_type(data.dtype), data.ndim
+    floats = kind in SMALL_FLOATS
+    axis, along = norm_axis(gather_axis, r), norm_axis(quantize_axis, r)
+    require(block_size in [2**n for n in range(4, 63)] or (floats and block_size == 0))
+    if kind == "uint8":
+        require(bits in (2, 4, 8) and axis == 0 and along != 0)
+    elif not floats:
+        require(bits == 4)
+    if not floats and scales.ndim == r:
+        require(all(d == along or scales.shape[d] != 1 or data.shape[d] == 1 for d in range(r)))
+    return gather_quantized(data, indices, scales, zero_points, axis, along, block_size, bits, "zeros")
+
+
 def unpack(array: np.ndarray, bits: int) -> np.ndarray:
     """One code for each number, as an unsigned integer. A byte of uint8 holds codes from the lowest bits on."""
     kind = element_type(array.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from gatherscatter.oracle.element_types import I2, IL, IX, OVANY, OVNUM, OVRED, T15, T16, T24
+from gatherscatter.oracle.element_types import I2, IL, IX, OVANY, OVNUM, OVRED, QUANTIZED, T15, T16, T24
 
 REQUIRED = object()
 NONE, ADD_MUL = ("none",), ("none", "add", "mul")
@@ -31,11 +31,11 @@ class OracleRow:
 
     @property
     def domain(self) -> str:
-        return self.name.partition(".")[0]
+        return self.name.rpartition(".")[0]
 
     @property
     def op_type(self) -> str:
-        return self.name.partition(".")[2].rpartition("-")[0]
+        return self.name.rpartition(".")[2].rpartition("-")[0]
 
     @property
     def version(self) -> int:
@@ -122,5 +122,7 @@ ROWS = {
         _row("openvino.ScatterNDUpdate-3", "scatter_nd", _DIU, OVNUM, I2, "nonnegative"),
         _row("openvino.ScatterNDUpdate-15", "scatter_nd", _DIU, OVNUM, I2, "negative",
              ("reduction", "none", SND_15)),
+        _row("com.microsoft.GatherBlockQuantized-1", "gather_quantized", "data indices scales zero_points", QUANTIZED,
+             I2, "zeros", ("gather_axis", 0), ("quantize_axis", 1), ("block_size", 128), ("bits", 4)),
     )
 }  # fmt: skip

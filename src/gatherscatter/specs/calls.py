@@ -1,6 +1,6 @@
 """Calls of op versions. Types, attributes, ranges and errors are those of the version, and the kernel is shared.
 
-The functions of `gatherscatter.onnx` and `gatherscatter.openvino` are made here from the table.
+The functions of `gatherscatter.onnx`, `.openvino` and `.microsoft` are made here from the table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
-from gatherscatter.choices import WITHOUT_ACCUMULATE
+from gatherscatter.choices import SCALE_TYPES, WITHOUT_ACCUMULATE
 from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
@@ -33,9 +33,9 @@ from gatherscatter.errors import (
 )
 from gatherscatter.functions import gather_tree, tensor_scatter
 from gatherscatter.sentences import format_sentence
-from gatherscatter.specs import bags
+from gatherscatter.specs import bags, quantized
 from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED, Attribute, Input
-from gatherscatter.specs.table import TABLE, OpVersion, find
+from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion, find
 from gatherscatter.suggestions import suggest_choice, suggest_parameter
 
 # OpenVINO's words for reductions, and those of ONNX and this package.
@@ -135,6 +135,8 @@ def _make_run(
     if kernel == "gather_reduce":
         reduction, accumulate = choose_reduction(row, arrays[0], values, accumulate)
         return bags.make_run(row, arrays[0].dtype, values, reduction, accumulate)
+    if kernel == "gather_quantized":
+        return partial(quantized.run, name, **values)
     options, given_axis = _kernel_options(row, arrays[0], values, accumulate), values.get("axis", 0)
     if not all(map(_is_plain, arrays)):
 
@@ -290,7 +292,7 @@ def _as_array(row: OpVersion, known: Input, value: ArrayLike | None) -> np.ndarr
         if known.optional:
             return None
         raise make_error("missing_input", row.name, input=known.name)
-    if known.kind == "data":
+    if known.kind in ("data", "scales"):
         return convert.as_array(row.name, known.name, value)
     return convert.as_indices(row.name, known.name, value, lists=row.kernel.endswith("nd"))
 
@@ -301,11 +303,11 @@ def _check_types(row: OpVersion, arrays: list[Any]) -> None:
     for known, array in zip(row.inputs, arrays, strict=False):
         if array is None or known.kind == "axis":
             continue
-        allowed = row.element_types if known.kind == "data" else row.index_types
+        allowed = {"data": row.element_types, "scales": SCALE_TYPES}.get(known.kind, row.index_types)
         found = element_type(array.dtype)
         if found not in allowed:
             values = {"type": array.dtype, "allowed": ", ".join(allowed), "advice": ""}
-            if known.kind != "data" and "int64" in allowed:
+            if known.kind not in ("data", "scales") and "int64" in allowed:
                 values["advice"] = format_sentence("parts", "convert_indices", input=known.name, kernel=row.kernel)
             raise make_error("refused_type", row.name, input=known.name, **values)
         if known.kind == "data" and found != element_type(first.dtype):
@@ -374,7 +376,7 @@ def _function(rows: list[OpVersion]) -> Callable[..., np.ndarray]:
 
     function.__name__ = newest.op_type
     function.__qualname__ = newest.op_type
-    function.__module__ = f"gatherscatter.{newest.domain}"
+    function.__module__ = f"gatherscatter.{newest.domain.rpartition('.')[2]}"
     function.__doc__ = documentation(rows)
     function.__signature__ = signature(rows)  # type: ignore[attr-defined]
     return function
@@ -436,14 +438,14 @@ def documentation(rows: list[OpVersion]) -> str:
     """Write the docstring of an operator."""
     newest = rows[-1]
     lines = [
-        f"Run {newest.op_type} of {'ONNX' if newest.domain == 'onnx' else 'OpenVINO'}, "
+        f"Run {newest.op_type} of {SPECIFICATIONS[newest.domain]}, "
         f"{'version' if len(rows) == 1 else 'versions'} {', '.join(str(row.version) for row in rows)}.",
         "",
         "``opset`` selects the version: the newest one that is not above it. The default is the newest version. It",
         "defines which types, attributes and indices are valid. The call runs the kernel of",
         f"`gatherscatter.{newest.kernel}`, whose documentation describes the inputs.",
         "",
-        f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.inputs[0].name}.",
+        f"Result: ``{newest.output}`` of shape {newest.shape_rule} and of the type of {newest.typing_input.name}.",
     ]
     if has_reductions(rows):
         lines += [

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES, REDUCTIONS
+from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, CODE_TYPES, MODES, REDUCTIONS
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -43,7 +43,8 @@ class Input:
     """An input of an operator.
 
     ``kind`` is "data" (the element type T), "indices" (an index type), "scalar" (one element of an index type),
-    "integers" (of an index type that need not be that of the indices) or "axis" (one element of any integer type).
+    "integers" (of an index type that need not be that of the indices), "axis" (one element of any integer type) or
+    "scales" (float32, float16 or bfloat16, which is also the type of the output).
     """
 
     name: str
@@ -115,6 +116,7 @@ _SUM_OR_MEAN = Attribute("reduction", "string", "sum", ("sum", "mean"))
 _CACHE_ATTRIBUTES = (Attribute("axis", "int", -2), Attribute("mode", "string", "linear", ("linear", "circular")))
 _INT32_64 = ("int32", "int64")
 _INT64 = ("int64",)
+_CODES = tuple(name for name in CODE_TYPES if name != "int8")
 
 _GATHER_SHAPE = "data.shape[:axis] + indices.shape[batch_dims:] + data.shape[axis+1:]"
 _OFFSETS_SHAPE = "offsets.shape + emb_table.shape[1:]"
@@ -154,7 +156,7 @@ def _operator(
     output: str = "output",
 ) -> Iterator[OpFacts]:
     """The versions of one operator."""
-    domain, op_type = name.split(".")
+    domain, _, op_type = name.rpartition(".")
     for facts in versions:
         yield OpFacts(
             domain=domain,
@@ -281,6 +283,14 @@ ROWS = (
         _version(3, OPENVINO_NUMBERS, _INT32_64, "nonnegative", prepare="one_element_updates"),
         _version(15, OPENVINO_NUMBERS, _INT32_64, "negative", _reduction("sum", "sub", "prod", "min", "max"),
                  prepare="one_element_updates"),
+    ),
+    *_operator(
+        "com.microsoft.GatherBlockQuantized", "gather_quantized",
+        (_DATA, _INDICES, Input("scales", "scales"), Input("zero_points", "data", optional=True)),
+        "table[:gather_axis] + indices.shape + table[gather_axis+1:], where table is the shape of data in numbers",
+        _version(1, _CODES, _INT32_64, "zeros",
+                 Attribute("gather_axis", "int", 0), Attribute("quantize_axis", "int", 1),
+                 Attribute("block_size", "int", 128), Attribute("bits", "int", 4)),
     ),
 )
 # fmt: on

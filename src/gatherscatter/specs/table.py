@@ -28,7 +28,7 @@ class OpVersion:
 
     Attributes
     ----------
-    domain : 'onnx' or 'openvino'
+    domain : 'onnx', 'openvino' or 'com.microsoft'
     op_type : the operator, such as 'GatherND'
     version : the number of the version
     kernel : the array function that it runs as, such as 'gather_nd'
@@ -73,9 +73,16 @@ class OpVersion:
     @property
     def source(self) -> str:
         """The place of its specification."""
-        if self.domain == "onnx":
-            return f"ONNX operator schemas, {self.op_type}, since version {self.version}"
-        return f"OpenVINO operation specifications, {self.op_type}-{self.version}"
+        text = f"{self.op_type}-{self.version}"
+        return {
+            "onnx": f"ONNX operator schemas, {self.op_type}, since version {self.version}",
+            "openvino": f"OpenVINO operation specifications, {text}",
+        }.get(self.domain, f"ONNX Runtime, operator schemas of the domain {self.domain}, {text}")
+
+    @property
+    def typing_input(self) -> Input:
+        """The input that has the type of the output."""
+        return next((known for known in self.inputs if known.kind == "scales"), self.inputs[0])
 
     def __repr__(self) -> str:
         return f"op({self.name!r})"
@@ -91,12 +98,15 @@ def make_op_version(row: OpFacts, cls: type[OpVersion] = OpVersion) -> OpVersion
     return cls(**facts | {name: getattr(quirks, facts[name]) for name in ("prepare", "finish") if facts[name]})
 
 
+SPECIFICATIONS = {"onnx": "ONNX", "openvino": "OpenVINO", "com.microsoft": "ONNX Runtime"}
+"""The names of the specifications, by domain."""
+
 TABLE = tuple(map(make_op_version, ROWS))
 """All op versions, in the order of docs/specification.md, section 1."""
 
 
 def ops() -> tuple[OpVersion, ...]:
-    """Return all op versions: first those of ONNX, then those of OpenVINO.
+    """Return all op versions: those of ONNX, of OpenVINO, and of ONNX Runtime's domain com.microsoft.
 
     Returns
     -------
@@ -104,7 +114,7 @@ def ops() -> tuple[OpVersion, ...]:
 
     >>> import gatherscatter as gs
     >>> len(gs.ops())
-    37
+    38
     >>> gs.ops()[0]
     op('onnx.Gather-1')
     """
@@ -143,7 +153,7 @@ def op(name: str) -> OpVersion:
     if not isinstance(name, str):
         raise OpTypeError(f"op: name must be text, such as 'onnx.ScatterND', not {type(name).__name__}", op="op")
     family, _, version = name.partition("-")
-    domain, _, op_type = family.partition(".")
+    domain, _, op_type = family.rpartition(".")
     rows = _BY_TYPE.get((domain, op_type))
     if rows is None:
         known = [f"{row[0].domain}.{row[0].op_type}" for row in _BY_TYPE.values()]
@@ -214,9 +224,15 @@ def slots_shape(kernel: str, data: Dims, indices: Dims, axis: int, batch_dims: i
 
 
 def result_shape(
-    row: OpVersion, shapes: Sequence[Dims | None], attributes: Mapping[str, Any], axis: int | None
+    row: OpVersion,
+    shapes: Sequence[Dims | None],
+    attributes: Mapping[str, Any],
+    axis: int | None,
+    data_type: str | None = None,
 ) -> Dims | None:
     """Return the shape of the result from those of the inputs. ``axis`` is None if it is an unknown input.
+
+    ``data_type`` is the element type of data. It matters to quantized tables only.
 
     >>> from gatherscatter.specs.table import op
     >>> result_shape(op("onnx.GatherND-13"), [(None, 3, 4), (None, 2, 1)], {"batch_dims": 1}, None)
@@ -227,6 +243,8 @@ def result_shape(
         return indices
     if row.kernel == "gather_reduce":
         return None if data is None else [_count_bags(row, shapes), *data[1:]]
+    if row.kernel == "gather_quantized":
+        return _gather_quantized(row, data, indices, attributes, data_type)
     if row.kernel not in ("gather", "gather_nd"):
         return data  # scatters, caches and trees have the shape of their first input
     if data is None or indices is None:
@@ -235,6 +253,17 @@ def result_shape(
     if row.kernel == "gather":
         return _gather(row, data, indices, batch_dims, axis)
     return _gather_nd(row, data, indices, batch_dims)
+
+
+def _gather_quantized(
+    row: OpVersion, data: Dims | None, indices: Dims | None, attributes: Mapping[str, Any], data_type: str | None
+) -> Dims | None:
+    if data is None or indices is None or data_type is None:
+        return None
+    table, per_byte = list(data), 8 // attributes["bits"] if data_type == "uint8" and attributes["bits"] else 1
+    if table and per_byte > 1:
+        table[-1] = table[-1] * per_byte if isinstance(table[-1], int) else None
+    return _gather(row, table, indices, 0, attributes["gather_axis"])
 
 
 def _count_bags(row: OpVersion, shapes: Sequence[Dims | None]) -> Any:
@@ -251,9 +280,10 @@ def _gather(row: OpVersion, data: Dims, indices: Dims, batch_dims: int, axis: in
     if axis is None:
         return [None] * (len(data) + len(indices) - 1 - batch_dims)
     if not -len(data) <= axis < len(data):
-        text = f"{row.name}: axis {axis} is out of range for data of rank {len(data)}"
-        raise OpValueError(text, op=row.name, input="axis")
-    return slots_shape(row.kernel, data, indices, axis, batch_dims)
+        name = "gather_axis" if row.kernel == "gather_quantized" else "axis"
+        text = f"{row.name}: {name} {axis} is out of range for data of rank {len(data)}"
+        raise OpValueError(text, op=row.name, input=name)
+    return slots_shape("gather", data, indices, axis, batch_dims)
 
 
 def _gather_nd(row: OpVersion, data: Dims, indices: Dims, batch_dims: int) -> Dims | None:

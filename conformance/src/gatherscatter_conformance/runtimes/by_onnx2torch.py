@@ -7,7 +7,7 @@ from typing import ClassVar
 from gatherscatter.versions import FLOATS, INTEGERS
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
-from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of
+from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of, row_of
 
 _TYPES = ("bool", *INTEGERS, *FLOATS, "complex64", "complex128")
 
@@ -23,6 +23,8 @@ class Onnx2Torch(Runtime):
 
     def source(self, case: Case) -> str:
         """A model of one node."""
+        if row_of(case).domain != "onnx":
+            raise NotAskedError("it converts operators of ONNX only")
         built = model_source(case)
         for array in case.inputs:
             if array is not None and array.dtype.name not in _TYPES:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
-from gatherscatter_conformance.runtimes.runtime import Runtime
+from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, row_of
 
 
 class OnnxReference(Runtime):
@@ -20,4 +20,6 @@ class OnnxReference(Runtime):
 
     def source(self, case: Case) -> str:
         """A model of one node."""
+        if row_of(case).domain != "onnx":
+            raise NotAskedError("it has operators of ONNX only")
         return model_source(case) + "got = ReferenceEvaluator(model).run(None, feeds)[0]\n"

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from gatherscatter.versions import DOMAIN, OWN_OPERATORS, element_type
 from gatherscatter_conformance.case import Case
-from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
-from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of
+from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, fed_inputs, model_source
+from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, row_of
 
 _PLAIN = "got = session.run(None, feeds)[0]\n"
 
@@ -31,7 +31,7 @@ class OnnxRuntime(Runtime):
     title: ClassVar[str] = "ONNX Runtime, default threads"
     package: ClassVar[str] = "onnxruntime"
     modules: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnx")
-    setup: ClassVar[str] = f"import ctypes, onnxruntime\n{IMPORTS}, numpy_helper"
+    setup: ClassVar[str] = f"import ctypes, onnxruntime\n{IMPORTS}"
     _options: ClassVar[str] = "options = onnxruntime.SessionOptions()\n"
 
     def source(self, case: Case) -> str:
@@ -61,13 +61,13 @@ class OnnxRuntimeWithOurs(OnnxRuntime):
     name: ClassVar[str] = "gatherscatter-onnxruntime"
     title: ClassVar[str] = "ONNX Runtime with gatherscatter's operators"
     modules: ClassVar[tuple[str, ...]] = (*OnnxRuntime.modules, "gatherscatter")
-    setup: ClassVar[str] = (
-        f"import ctypes, onnxruntime, gatherscatter.native_library as native\n{IMPORTS}, numpy_helper"
-    )
+    setup: ClassVar[str] = f"import ctypes, onnxruntime, gatherscatter.native_library as native\n{IMPORTS}"
     _options: ClassVar[str] = OnnxRuntime._options + "options.register_custom_ops_library(str(native.library_path()))\n"
 
     def model(self, case: Case) -> str:
         """Return lines for a node of the domain ``gatherscatter``, with the version of ONNX's operator."""
+        if row_of(case).kernel == "gather_quantized":
+            raise NotAskedError("the library does not have this operator")
         if any(name.startswith("complex") for name in _types(case)):
             raise NotAskedError("it has no tensors of complex numbers")
         if "float8_e8m0fnu" in _types(case):
@@ -82,8 +82,9 @@ def _types(case: Case) -> set[str]:
 
 
 def _run(case: Case) -> str:
-    if all(array is None or array.dtype.isbuiltin != 2 for array in case.inputs):
+    exchanged = [*fed_inputs(case).values(), *(case.expected or ())]
+    if all(array.dtype.isbuiltin != 2 for array in exchanged):
         return _PLAIN
     if "string" in _types(case):
         raise NotAskedError("its Python API can't mix strings with arrays of bits")
-    return _BITS.format(data=names_of(case)[0])
+    return _BITS.format(data=row_of(case).typing_input.name)

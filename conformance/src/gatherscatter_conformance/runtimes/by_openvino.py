@@ -10,8 +10,8 @@ import numpy as np
 from gatherscatter.versions import element_type
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.observations import Outputs
-from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
-from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, arguments, row_of
+from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, fed_inputs, model_source
+from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, arguments, name_inputs, row_of
 
 _SETUP = "import openvino as ov\ncore = ov.Core()"
 # Results in the precision of the model. Otherwise, a processor with bfloat16 may use it for float32.
@@ -115,15 +115,13 @@ class OpenVinoOnnx(Runtime):
     def source(self, case: Case) -> str:
         """A model of one node, read and compiled."""
         built = model_source(case)
-        given = {
-            each.name: array for each, array in zip(row_of(case).inputs, case.inputs, strict=False) if array is not None
-        }
+        given = fed_inputs(case)
         for array in given.values():
             _type(array)
         return f"""\
 {built}compiled = core.compile_model(core.read_model(io.BytesIO(model.SerializeToString())), "CPU", {_CONFIG})
 got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
-{_write_numpy_conversion(next(iter(given.values())))}"""
+{_write_numpy_conversion(name_inputs(case, case.inputs)[row_of(case).typing_input.name])}"""
 
 
 def _snake(op_type: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from gatherscatter_conformance.case import Case
-from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, model_source
-from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime, names_of
+from gatherscatter_conformance.runtimes.onnx_model import IMPORTS, fed_inputs, model_source
+from gatherscatter_conformance.runtimes.runtime import NotAskedError, Runtime
 
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _FLOATS = ("float16", "float32", "float64")
@@ -24,14 +24,14 @@ class Tract(Runtime):
     def source(self, case: Case) -> str:
         """A model of one node."""
         built = model_source(case)
-        for array in case.inputs:
-            if array is not None and array.dtype.name not in (*_TYPES, *_FLOATS):
+        fed = fed_inputs(case)
+        for array in (*fed.values(), *(case.expected or ())):
+            if array.dtype.name not in (*_TYPES, *_FLOATS):
                 raise NotAskedError(f"its Python API has no tensors of {case.type}")
-        given = [name for name, array in zip(names_of(case), case.inputs, strict=False) if array is not None]
         return f"""\
 {built}with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
     file.write(model.SerializeToString())
     file.flush()
     loaded = tract.onnx().load(file.name)
-got = loaded.into_model().into_runnable().run([{", ".join(given)}])[0].to_numpy()
+got = loaded.into_model().into_runnable().run([{", ".join(fed)}])[0].to_numpy()
 """

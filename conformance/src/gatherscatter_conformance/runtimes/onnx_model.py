@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gatherscatter.versions import DOMAIN_VERSION
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, arguments, row_of
 
-IMPORTS = "from onnx import helper"
+IMPORTS = "from onnx import helper, numpy_helper"
+NARROW_OPSET, NARROW_IR_VERSION = 23, 12  # with types of 4 bits
 OLDEST_OPSET = 7  # the oldest opset that runtimes promise to read
+
+
+def fed_inputs(case: Case) -> dict[str, np.ndarray]:
+    """Return the inputs of the model. Quantized tables are constants, as their specification says."""
+    row = row_of(case)
+    named = zip(row.inputs, case.inputs, strict=False)
+    return {
+        each.name: array
+        for each, array in named
+        if array is not None and (row.kernel != "gather_quantized" or each.kind == "indices")
+    }
 
 
 def model_source(case: Case, *, domain: str = "") -> str:
     """Return lines that build ``model`` and ``feeds`` from the inputs. ``domain`` is the domain of the node."""
     row = row_of(case)
-    if row.domain != "onnx":
+    if row.domain == "openvino":
         raise NotAskedError("this is an operator of OpenVINO")
     present = [each.name for each, array in zip(row.inputs, case.inputs, strict=False) if array is not None]
     names = [each.name if each.name in present else "" for each in row.inputs]
+    fed = fed_inputs(case)
     imports = f'helper.make_opsetid("", {max(row.version, OLDEST_OPSET)})'
-    moved = ""
-    if domain:
+    moved = constants = ""
+    ir_version = 10
+    if row.domain != "onnx":
+        imports = f'helper.make_opsetid("", {NARROW_OPSET}), helper.make_opsetid("{row.domain}", {row.version})'
+        moved, ir_version = f', domain="{row.domain}"', NARROW_IR_VERSION
+        made = ", ".join(f'numpy_helper.from_array({name}, "{name}")' for name in present if name not in fed)
+        constants = f", [{made}]"
+    elif domain:
         imports += f', helper.make_opsetid("{domain}", {DOMAIN_VERSION})'
         moved = f', domain="{domain}", opset={row.version}'
     return f"""\
-feeds = {{{", ".join(f'"{name}": {name}' for name in present)}}}
+feeds = {{{", ".join(f'"{name}": {name}' for name in fed)}}}
 element = {{name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in feeds.items()}}
 node = helper.make_node("{row.op_type}", {names}, ["output"]{moved}{arguments(case.attributes)})
 inputs = [helper.make_tensor_value_info(name, element[name], array.shape) for name, array in feeds.items()]
-outputs = [helper.make_tensor_value_info("output", element["{names[0]}"], None)]
-graph = helper.make_graph([node], "one_node", inputs, outputs)
-model = helper.make_model(graph, opset_imports=[{imports}], ir_version=10)
+made = helper.np_dtype_to_tensor_dtype({row.typing_input.name}.dtype)
+outputs = [helper.make_tensor_value_info("output", made, None)]
+graph = helper.make_graph([node], "one_node", inputs, outputs{constants})
+model = helper.make_model(graph, opset_imports=[{imports}], ir_version={ir_version})
 """

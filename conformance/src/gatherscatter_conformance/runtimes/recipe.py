@@ -46,6 +46,8 @@ class Recipe(Runtime):
 def describe_case(case: Case, types: tuple[str, ...]) -> LibraryCall:
     """Return the call of a case. Calls that only a table of types and attributes could refuse are not asked."""
     row = row_of(case)
+    if row.kernel == "gather_quantized":
+        raise NotAskedError("there are no quantized tables of this kind")
     if row.kernel == "gather_tree":
         raise NotAskedError("there is no beam search")
     if case.error == "TypeError" or case.kind == "attribute":

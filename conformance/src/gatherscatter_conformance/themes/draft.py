@@ -14,11 +14,12 @@ from gatherscatter_conformance.themes.values import array, ramp
 # Where the semantics of a kernel stand.
 SECTIONS = {
     "gather": "2.2", "gather_elements": "2.3", "gather_nd": "2.4", "scatter_elements": "2.5", "scatter_nd": "2.6",
-    "scatter_update": "2.7", "tensor_scatter": "2.8", "gather_tree": "2.9",
+    "scatter_update": "2.7", "tensor_scatter": "2.8", "gather_tree": "2.9", "gather_quantized": "2.13",
     "gather_reduce": "2.12",
 }  # fmt: skip
 # Operators that can name any elements of a 1-D tensor.
-LINES = tuple(row for row in ROWS.values() if row.kernel not in ("tensor_scatter", "gather_tree", "gather_reduce"))
+_OTHERS = ("tensor_scatter", "gather_tree", "gather_reduce", "gather_quantized")
+LINES = tuple(row for row in ROWS.values() if row.kernel not in _OTHERS)
 GATHERS = tuple(row for row in LINES if row.kernel.startswith("gather"))
 SCATTERS = tuple(row for row in LINES if row.kernel.startswith("scatter"))
 
