@@ -61,6 +61,13 @@ CONDITIONS = {
     "no members": "num_segments is not 0, and there are no segment ids",
     "negative segment": "a segment id below 0",
     "no default row": "default_index is -1",
+    "no zero points": "zero_points are not given",
+    "partial block": "the length of the quantized axis is not a multiple of block_size",
+    "inner quantized axis": "quantize_axis is not the last axis",
+    "equal axes": "gather_axis and quantize_axis are the same axis",
+    "bfloat16 scales": "scales are bfloat16",
+    "one dimension": "data has rank 1",
+    "computed table": "data, scales or zero_points are not constants of the model",
 }
 
 # What happens, most severe first.
@@ -90,9 +97,12 @@ RUNTIMES = {
     "tflite": "TensorFlow Lite",
     "directml": "ONNX Runtime, DirectML",
     "webgpu": "ONNX Runtime Web, WebGPU",
+    "webnn": "ONNX Runtime Web, WebNN",
     "qnn": "ONNX Runtime, QNN",
+    "hip-ep": "ONNX Runtime, hip-ep for ROCm",
     "tvm": "TVM",
     "onnx-mlir": "onnx-mlir",
+    "tract": "tract",
     "opencv": "OpenCV DNN",
     "burn": "Burn",
 }
@@ -117,7 +127,7 @@ class Finding:
         The release in which it was seen. The default is the release of its runtime in the table ``releases``. For a
         thread: the release that it names, or "".
     namespace : str
-        ``"onnx"``, ``"openvino"``, or ``""`` if the runtime has its own functions.
+        ``"onnx"``, ``"openvino"``, ``"com.microsoft"``, or ``""`` if the runtime has its own functions.
     ops : tuple of str
         Operator types of the namespace, or the names of functions.
     onnx_ops : tuple of str

@@ -95,8 +95,16 @@ class NodeValues:
     @cached_property
     def axis(self) -> int | None:
         """The axis counted from the front, where there is one and it is known."""
+        name = "gather_axis" if self.row.kernel == "gather_quantized" else "axis"
+        return self._normalise(self.arrays.get(name, self.attributes.get(name)))
+
+    @cached_property
+    def quantize_axis(self) -> int | None:
+        """The axis of the blocks of a quantized table, counted from the front; None if it is unknown."""
+        return self._normalise(self.attributes.get("quantize_axis"))
+
+    def _normalise(self, given: Any) -> int | None:
         rank = self.rank
-        given = self.arrays.get("axis", self.attributes.get("axis"))
         if rank is None or given is None or np.size(given) != 1:
             return None
         axis = int(np.reshape(given, ()))

@@ -142,7 +142,9 @@ def takes(runtime: str, row: OpVersion) -> bool:
     >>> takes("onnxruntime", gs.op("openvino.Gather-8"))
     False
     """
-    return row.domain == "onnx" or runtime == (OWN_RUNTIME if row.domain == DOMAIN else row.domain)
+    if row.domain in ("openvino", DOMAIN):
+        return runtime == (OWN_RUNTIME if row.domain == DOMAIN else "openvino")
+    return True
 
 
 def find_relevant_findings(runtime: str, row: OpVersion) -> list[Finding]:

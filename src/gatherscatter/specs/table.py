@@ -255,12 +255,21 @@ def result_shape(
     return _gather_nd(row, data, indices, batch_dims)
 
 
+def codes_per_byte(data_type: str | None, bits: int) -> int:
+    """Return the number of codes in an element of a quantized table's last axis.
+
+    >>> codes_per_byte("uint8", 2), codes_per_byte("uint4", 4)
+    (4, 1)
+    """
+    return 8 // bits if data_type == "uint8" and bits in (2, 4, 8) else 1
+
+
 def _gather_quantized(
     row: OpVersion, data: Dims | None, indices: Dims | None, attributes: Mapping[str, Any], data_type: str | None
 ) -> Dims | None:
     if data is None or indices is None or data_type is None:
         return None
-    table, per_byte = list(data), 8 // attributes["bits"] if data_type == "uint8" and attributes["bits"] else 1
+    table, per_byte = list(data), codes_per_byte(data_type, attributes["bits"])
     if table and per_byte > 1:
         table[-1] = table[-1] * per_byte if isinstance(table[-1], int) else None
     return _gather(row, table, indices, 0, attributes["gather_axis"])

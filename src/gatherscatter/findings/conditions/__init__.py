@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gatherscatter.findings.conditions import bags_and_beams, data_values, index_values, shapes, types_and_attributes
+from gatherscatter.findings.conditions import (
+    bags_and_beams,
+    data_values,
+    index_values,
+    quantized_tables,
+    shapes,
+    types_and_attributes,
+)
 from gatherscatter.findings.nodes import Count, NodeValues
 
 __all__ = ["COUNTED"]
@@ -59,4 +66,11 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "narrow index type": shapes.narrow_index_type,
     "8-bit indices": types_and_attributes.byte_indices,
     "computed indices": index_values.computed_indices,
+    "no zero points": quantized_tables.no_zero_points,
+    "partial block": quantized_tables.partial_block,
+    "inner quantized axis": quantized_tables.inner_quantized_axis,
+    "equal axes": quantized_tables.equal_axes,
+    "bfloat16 scales": quantized_tables.bfloat16_scales,
+    "one dimension": quantized_tables.one_dimension,
+    "computed table": quantized_tables.computed_table,
 }

@@ -1,0 +1,41 @@
+"""ONNX Runtime: GatherBlockQuantized refuses data of rank 1."""
+
+import sys
+
+import numpy as np
+import onnxruntime
+from onnx import TensorProto, helper
+
+TEXT = (
+    "ONNX Runtime, operator schemas of com.microsoft, GatherBlockQuantized-1: "
+    "data: Tensor of rank r >= 1. Block-wise quantized."
+)
+table = helper.make_tensor("data", TensorProto.UINT4, [32], b"\x21" * 16, raw=True)
+scales = helper.make_tensor("scales", TensorProto.FLOAT, [2], np.ones(2, np.float32).tobytes(), raw=True)
+node = helper.make_node(
+    "GatherBlockQuantized",
+    ["data", "indices", "scales"],
+    ["output"],
+    domain="com.microsoft",
+    block_size=16,
+    quantize_axis=0,
+)
+indices = np.array([0])
+inputs = [helper.make_tensor_value_info("indices", TensorProto.INT64, indices.shape)]
+outputs = [helper.make_tensor_value_info("output", TensorProto.FLOAT, None)]
+graph = helper.make_graph([node], "one_node", inputs, outputs, [table, scales])
+imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+
+expected = "the first element"
+try:
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    observed, departs = session.run(None, {"indices": indices})[0], False
+except Exception as error:  # of onnxruntime's own classes
+    observed, departs = str(error).splitlines()[0], True
+
+print("release  ", "onnxruntime", onnxruntime.__version__)
+print("text     ", TEXT)
+print("expected ", expected)
+print("observed ", observed)
+sys.exit(0 if departs else 3)
