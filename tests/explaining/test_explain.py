@@ -362,7 +362,7 @@ def test_every_version_has_an_example_that_runs(row: gs.OpVersion) -> None:
 @pytest.mark.filterwarnings("ignore:onnx.Scatter-11 is deprecated")
 def test_the_code_of_an_example_gives_its_result() -> None:
     for example in EXAMPLES.values():
-        result = eval(example.code, {"gs": gs})
+        result = eval(example.code, {"gs": gs, "np": np})
         np.testing.assert_array_equal(result, example.explanation().result)
 
 

@@ -98,7 +98,9 @@ def test_code_for_a_library_does_the_same_on_the_corpus(library: str) -> None:
         if other.code is None:
             assert other.reason, case.id
             continue
-        names = {name: INTO[library](array) for name, array in explanation.call.arrays.items()}
+        table = explanation.call.table
+        arrays = explanation.call.arrays if table is None else table[1]
+        names = {name: INTO[library](array) for name, array in arrays.items()}
         with np.errstate(all="ignore"):
             exec(other.code, names)
         convert = OUT_OF.get(library, lambda result, dtype: np.asarray(result))

@@ -1,4 +1,4 @@
-"""One test per ruling of docs/rulings.md, with explicit numbers: O1..O28 (ONNX), V1..V31 (OpenVINO), M1..M8 (ONNX Runtime)."""
+"""One test per ruling of docs/rulings.md, with explicit numbers: O is for ONNX, V for OpenVINO, M for ONNX Runtime."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ import numpy as np
 import gatherscatter as gs
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.errors import OpError, OpTypeError
+from gatherscatter.errors import OpError, OpTypeError, make_error
 from gatherscatter.explaining.operators import resolve_operator
 from gatherscatter.library_code.call import LibraryCall
 from gatherscatter.specs import calls
 from gatherscatter.specs.rows import REQUIRED, Input
-from gatherscatter.specs.table import OpVersion
+from gatherscatter.specs.table import OpVersion, codes_per_byte, op
 
 Coordinates = tuple[int, ...]
 
@@ -40,13 +40,16 @@ class ExplainedCall(LibraryCall):
     given : the attributes of the call as text for its heading
     result : what the call returned; None if it failed
     error : what it raised
-    notes : warnings
+    notes : warnings, and what else there is to know
+    table : the row, the inputs and the attributes of a gather from a quantized table. For such a call, ``row`` and
+        ``arrays`` are those of a gather from the numbers of the table
     """
 
     given: dict[str, Any]
     result: np.ndarray | None
     error: Exception | None
     notes: tuple[str, ...] = ()
+    table: tuple[OpVersion, dict[str, np.ndarray], dict[str, Any]] | None = None
 
     @property
     def is_clear(self) -> bool:
@@ -92,7 +95,7 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
         and arrays["indices"].ndim == 1
     ):
         arrays["updates"] = arrays["updates"].reshape(result.shape[arrays["indices"].size :])  # ruling V13
-    return ExplainedCall(
+    call = ExplainedCall(
         op=name,
         row=row,
         arrays=arrays,
@@ -102,6 +105,36 @@ def record_call(operator: Any, inputs: tuple[Any, ...], attributes: dict[str, An
         error=error,
         notes=notes,
     )
+    return _show_numbers(call, attributes) if row.kernel == "gather_quantized" else call
+
+
+_MOST_NUMBERS = 1 << 26
+_NUMBERS = "data shows the numbers of the table: (code - zero point) * scale"
+
+
+def _show_numbers(call: ExplainedCall, attributes: dict[str, Any]) -> ExplainedCall:
+    """Return the call as a gather from the numbers of a quantized table.
+
+    Raises
+    ------
+    ValueError
+        The table is too large to show.
+    """
+    options = {one.name: one.default for one in call.row.attributes} | attributes
+    axis = options.pop("gather_axis", 0) if "axis" not in options else options.pop("axis")
+    row = replace(call.row, kernel="gather", inputs=call.row.inputs[:2], shape_rule=op("onnx.Gather").shape_rule)
+    table = (call.row, call.arrays, options | {"gather_axis": axis})
+    arrays = {name: call.arrays[name] for name in ("data", "indices") if name in call.arrays}
+    if not call.is_clear:
+        return replace(call, row=row, arrays=arrays, table=table)
+    size = arrays["data"].size * codes_per_byte(element_type(arrays["data"].dtype), options["bits"])
+    if size > _MOST_NUMBERS:
+        raise make_error("large_table", "explain", size=size, most=_MOST_NUMBERS)
+    given = [call.arrays.get(known.name) for known in call.row.inputs]
+    given[1] = np.arange(arrays["data"].shape[axis])
+    kept = {name: value for name, value in options.items() if name in ("quantize_axis", "block_size", "bits")}
+    arrays["data"] = np.asarray(gs.gather_quantized(*given, axis=axis, **kept))
+    return replace(call, row=row, arrays=arrays, table=table, notes=(*call.notes, _NUMBERS))
 
 
 def _run(
@@ -118,7 +151,7 @@ def _run(
 
 def _array(op: str, known: Input, value: Any) -> np.ndarray | None:
     try:
-        if known.kind != "data" and value is not None:
+        if known.kind not in ("data", "scales") and value is not None:
             return convert.as_indices(op, known.name, value)
         return convert.as_array(op, known.name, value)
     except (TypeError, ValueError, OverflowError):
@@ -139,6 +172,8 @@ def _resolve_attributes(
     axis = arrays.get("axis")
     if axis is not None and axis.size == 1:
         values["axis"] = axis.reshape(()).item()
+    if row.kernel == "gather_quantized" and "axis" not in given:
+        values["axis"] = values["gather_axis"]
     rank = next(iter(arrays.values())).ndim if arrays else 0
     indices = arrays.get("indices")
     batch = _integer(values["batch_dims"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gatherscatter.explaining.call import ExplainedCall
 from gatherscatter.library_code import by_einx, by_jax, by_numpy, by_pytorch, by_tensorflow
 from gatherscatter.library_code.call import NoCodeError
+from gatherscatter.library_code.quantized_tables import number_lines
 
 LIBRARIES = {
     "numpy": ("NumPy", by_numpy.code),
@@ -42,7 +43,13 @@ def _equivalent(call: ExplainedCall, key: str) -> Equivalent:
     title, code = LIBRARIES[key]
     if call.error is not None:
         return Equivalent(title, None, "the call fails")
+    if call.table is not None and key != "numpy":
+        return Equivalent(title, None, "it has no quantized tables; the arithmetic is that of the NumPy code")
     try:
-        return Equivalent(title, "\n".join(code(call)))
+        lines = code(call)
+        if call.table is not None:
+            _, arrays, attributes = call.table
+            lines = [lines[0], *number_lines(arrays, attributes), *lines[1:]]
+        return Equivalent(title, "\n".join(lines))
     except NoCodeError as error:
         return Equivalent(title, None, str(error))

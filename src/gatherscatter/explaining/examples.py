@@ -13,6 +13,12 @@ from gatherscatter.explaining import Explanation, explain
 from gatherscatter.specs.table import op
 
 _TABLE = [[10, 11, 12], [20, 21, 22], [30, 31, 32]]
+# Two rows of 16 numbers with 4 bits: 1, 2, 3, ... before the zero point of 8 is subtracted.
+_QUANTIZED = (
+    np.array([[0x21, 0x43, 0x65, 0x87, 0xA9, 0xCB, 0xED, 0x0F], [0x88] * 8], np.uint8),
+    np.array([1, 0, -2, 5]),
+    np.array([[0.5], [2.0]], np.float32),
+)
 _ZEROS = np.zeros((3, 3), np.int64).tolist()
 
 
@@ -42,8 +48,13 @@ class Example:
         >>> EXAMPLES["onnx.ScatterND"].code
         "gs.onnx.ScatterND([1, 2, 3, 4, 5, 6, 7, 8], [[4], [3], [4], [-1]], [9, 10, 11, 12], reduction='add')"
         """
-        arguments = [*map(repr, self.inputs), *(f"{name}={value!r}" for name, value in self.attributes.items())]
-        return f"gs.{self.operator.partition('-')[0]}({', '.join(arguments)})"
+        arguments = [*map(_literal, self.inputs), *(f"{name}={value!r}" for name, value in self.attributes.items())]
+        module, _, name = self.operator.partition("-")[0].rpartition(".")
+        return f"gs.{module.rpartition('.')[2]}.{name}({', '.join(arguments)})"
+
+
+def _literal(value: Any) -> str:
+    return f"np.array({value.tolist()}, np.{value.dtype})" if isinstance(value, np.ndarray) else repr(value)
 
 
 def _examples() -> tuple[Example, ...]:
@@ -75,6 +86,7 @@ def _examples() -> tuple[Example, ...]:
         Example("openvino.SegmentMax", ([[3, 1], [2, 5], [4, 0]], [0, 0, 2], 3), {"fill_mode": "ZERO"}),
         Example("openvino.ScatterUpdate", (_ZEROS, [2, 0], [[1, 2, 3], [4, 5, 6]], 0)),
         Example("openvino.ScatterElementsUpdate", ([1, 2, 3, 4], [1, 3, 1], [6, 7, 10], 0), {"reduction": "mean"}),
+        Example("com.microsoft.GatherBlockQuantized", _QUANTIZED, {"block_size": 16, "quantize_axis": 1}),
         Example("openvino.ScatterNDUpdate", (_TABLE, [[1], [0]], [[1, 2, 3], [4, 5, 6]]), {"reduction": "sub"}),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import gatherscatter as gs
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs.rows import Attribute, Input
-from gatherscatter.specs.table import OpVersion, find, op
+from gatherscatter.specs.table import SPECIFICATIONS, OpVersion, find, op
 
 # The array functions, by the row of the table whose inputs have the same names and order; without its version.
 FUNCTIONS = {
@@ -21,6 +21,7 @@ FUNCTIONS = {
     "scatter_nd": "onnx.ScatterND",
     "tensor_scatter": "onnx.TensorScatter",
     "gather_tree": "openvino.GatherTree",
+    "gather_quantized": "com.microsoft.GatherBlockQuantized",
 }
 # Of the array function that reduces bags. It takes them in the ways of several operators.
 _BAG_INPUTS = (
@@ -62,12 +63,12 @@ def _gather_reduce(attributes: dict[str, Any]) -> OpVersion:
 
 
 def _name_of(function: Callable[..., Any], attributes: dict[str, Any]) -> str:
-    """The name of an array function of the package root, or of a function of `gatherscatter.onnx` or `.openvino`."""
+    """The name of an array function of the package root, or of an operator's function in `gatherscatter.onnx`, ..."""
     name = getattr(function, "__name__", repr(function))
     if function is getattr(gs, name, None):
         return name
-    for domain in ("onnx", "openvino"):
-        if function is getattr(getattr(gs, domain), name, None):
+    for domain in SPECIFICATIONS:
+        if function is getattr(getattr(gs, domain.rpartition(".")[2]), name, None):
             opset = attributes.pop("opset", None)
             return f"{domain}.{name}" if opset is None else find(domain, name, opset).name
     raise LookupError(f"there is no operator {name!r}; give gatherscatter.gather_nd, gatherscatter.onnx.GatherND, ...")

@@ -77,9 +77,12 @@ def _values(call: ExplainedCall, row: OpVersion) -> NodeValues:
     known = {"axis": call.axis, "batch_dims": call.batch_dims, "use_init_val": call.include_self}
     if call.kernel == "tensor_scatter":
         known["mode"] = call.rule  # type: ignore[assignment]
+    arrays = dict(call.arrays)
+    if call.table is not None:
+        row, arrays, given = call.table
+        known = given
     own = {one.name for one in row.attributes}
     attributes |= {name: value for name, value in known.items() if name in own}
-    arrays = dict(call.arrays)
     if any(known.kind == "axis" for known in row.inputs):
         arrays["axis"] = np.asarray(call.axis)
     return NodeValues(
