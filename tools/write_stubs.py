@@ -27,7 +27,8 @@ def stub(domain: str) -> str:
     for name, place in sorted(MODULES.get(package, {}).items(), key=lambda item: item[1]):
         module = package + place.partition(":")[0] if ":" in place else package
         lines.append(f"from {module} import {name} as {name}")
-    lines.append("")
+    if lines[-1]:
+        lines.append("")
     for name in names:
         rows = [row for row in TABLE if (row.domain, row.op_type) == (domain, name)]
         lines.append(f"def {name}(")

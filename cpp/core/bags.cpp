@@ -110,8 +110,8 @@ struct Method {
     int workers;
     int64_t at_once;
 
-    Method(const Bags& bags, int64_t width, const Combine& combine)
-        : loops(combine.include_self ? BagLoops{} : bag_loops(combine, bags.weights != nullptr)) {
+    Method(const Bags& bags, int64_t width, const Combine& combine, bool decodes)
+        : loops(combine.include_self || decodes ? BagLoops{} : bag_loops(combine, bags.weights != nullptr)) {
         const int64_t size = combine.item_size, row_size = saturating_multiply(width, size);
         const int threads = threads_for({bags.members + bags.count, row_size});
         tasks = divide(bags, width, loops.columns > 0 ? column_unit(loops, combine) : 0, threads);
@@ -167,12 +167,10 @@ bool reduce_directly(const Bags& bags, const BagRows& rows, const Method& method
 // Reduces all other bags: a few rows at a time are gathered, weighted, and combined with accumulators.
 class BlockReducer {
   public:
-    BlockReducer(const Bags& bags, const Method& method, const std::byte* data, int64_t data_rows, int64_t width,
-                 const Combine& combine)
+    BlockReducer(const Bags& bags, const Method& method, const SourceRows& rows, int64_t width, const Combine& combine)
         : bags_(bags),
           method_(method),
-          data_(data),
-          data_rows_(data_rows),
+          rows_(rows),
           width_(width),
           row_size_(width * combine.item_size),
           gathered_(gathered_bytes(method, row_size_), false),
@@ -198,7 +196,7 @@ class BlockReducer {
                 if (now.n == 0) now.first = first;
                 for (int64_t m = first; m < end; ++m) {
                     const int64_t row = read_once(bags_.rows[m]);
-                    if (row < -int64_t{bags_.may_skip} || row >= data_rows_) return false;
+                    if (row < -int64_t{bags_.may_skip} || row >= rows_.count) return false;
                     now.row[now.n] = row;
                     now.bag[now.n++] = b;
                     if (now.n < method_.at_once) continue;
@@ -220,7 +218,10 @@ class BlockReducer {
 
     void combine_block(Block& now, std::byte* gathered, std::byte* target, int64_t* visits, ApplyRows apply,
                        const Combine& combine) const {
-        copy_(gathered, row_size_, {data_, row_size_, 0}, {now.row, now.n, now.n}, row_size_);
+        if (rows_.decoder)
+            rows_.decoder->decode_rows(0, now.row, now.n, gathered);
+        else
+            copy_(gathered, row_size_, {rows_.data, row_size_, 0}, {now.row, now.n, now.n}, row_size_);
         if (bags_.weights) weigh_(gathered, bags_.weights + now.first * combine.item_size, now.n, width_);
         apply({target, gathered, visits, {now.bag, now.n, now.n}, width_, width_}, {0, bags_.count, 0, width_},
               combine);
@@ -228,8 +229,8 @@ class BlockReducer {
 
     const Bags& bags_;
     const Method& method_;
-    const std::byte* data_;
-    int64_t data_rows_, width_, row_size_;
+    const SourceRows& rows_;
+    int64_t width_, row_size_;
     Scratch gathered_;
     CopyRows copy_;
     WeighRows weigh_;
@@ -237,30 +238,30 @@ class BlockReducer {
 
 }  // namespace
 
-bool reduce_bags(const Bags& bags, const std::byte* data, int64_t data_rows, int64_t width, const std::byte* empty,
-                 std::byte* out, const Combine& combine) {
+bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const std::byte* empty, std::byte* out,
+                 const Combine& combine) {
     if (bags.count == 0 || width == 0) return true;
     const int64_t size = combine.item_size;
-    const Method method(bags, width, combine);
+    const Method method(bags, width, combine, rows.decoder != nullptr);
     if (method.loops.columns > 0) {
         const Scratch zeros(bags.may_skip ? method.loops.columns * size : 0, true);
-        const BagRows rows{data, data_rows, width * size, zeros.get()};
-        return reduce_directly(bags, rows, method, empty, out, combine);
+        const BagRows in_memory{rows.data, rows.count, width * size, zeros.get()};
+        return reduce_directly(bags, in_memory, method, empty, out, combine);
     }
     if (!combine.include_self)
         for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
             fill(out + begin * width * size, (end - begin) * width, empty, size);
         });
-    const BlockReducer reducer(bags, method, data, data_rows, width, combine);
+    const BlockReducer reducer(bags, method, rows, width, combine);
     return scatter_with_accumulators(combine, bags.count, width, out,
                                      [&](std::byte* target, int64_t, int64_t* visits, const Combine& how) {
                                          return reducer.run(target, visits, how);
                                      });
 }
 
-BagRoute route_bags(const Bags& bags, int64_t width, const Combine& combine) {
+BagRoute route_bags(const Bags& bags, int64_t width, const Combine& combine, bool decodes) {
     if (bags.count == 0 || width == 0) return {};
-    const Method method(bags, width, combine);
+    const Method method(bags, width, combine, decodes);
     BagRoute route;
     route.threads = std::max(method.workers, 1);
     route.gathers_rows = method.loops.columns == 0;

@@ -338,9 +338,8 @@ BagFault reduce_found(const GatherReduce& call, const GatherReduceInputs& inputs
     const bool has_first_members = call.combine.include_self;  // then no bag is empty
     const std::byte* const empty = inputs.empty && !has_first_members ? inputs.empty : zeros;
     const auto reduce = [&](const int64_t* rows, const Combine& combine) {
-        if (!reduce_bags(bags_of(call, inputs, found, rows), inputs.data, call.data_rows, call.width, empty, out,
-                         combine))
-            return false;
+        const SourceRows source{inputs.data, call.data_rows, inputs.decoder};
+        if (!reduce_bags(bags_of(call, inputs, found, rows), source, call.width, empty, out, combine)) return false;
         if (inputs.empty_row && !has_first_members)
             fill_empty_bags(found, call.bags, inputs.empty_row, call.width * size, out);
         return true;
@@ -380,7 +379,8 @@ BagFault gather_reduce(const GatherReduce& given, const GatherReduceInputs& inpu
 BagCosts estimate_costs(const GatherReduce& call, const GatherReduceInputs& inputs, const FoundBags& found,
                         bool has_negative) {
     const auto numbers = [](int64_t count) { return saturating_multiply(count, 8); };
-    BagCosts costs{0, route_bags(bags_of(call, inputs, found, nullptr), call.width, call.combine)};
+    BagCosts costs{
+        0, route_bags(bags_of(call, inputs, found, nullptr), call.width, call.combine, inputs.decoder != nullptr)};
     int64_t sort = 0, sorted = 0, rows = 0;
     if (!found.is_sorted) {
         sort = sort_scratch(call.members, call.bags, rows_to_sort(call), inputs.weights ? call.combine.item_size : 0);

@@ -59,7 +59,7 @@ constexpr Signature signatures[] = {
     /* scatter_nd       */ {3, 3,  9, {data, indices, updates, reduction, include_self, accumulate, mode, out, num_threads}},
 };
 constexpr Signature bag_signature =
-                            {1, 2, 13, {data, indices, offsets, segment_ids, indptr, num_segments, weights, reduction, default_value, accumulate, mode, out, num_threads}};
+                            {1, 2, 18, {data, indices, offsets, segment_ids, indptr, num_segments, weights, scales, zero_points, quantize_axis, block_size, bits, reduction, default_value, accumulate, mode, out, num_threads}};
 constexpr Signature quantized_signature =
                             {3, 4, 11, {data, indices, scales, zero_points, axis, quantize_axis, block_size, bits, mode, out, num_threads}};
 // clang-format on
@@ -229,6 +229,20 @@ bool check_effects(PyObject* op, const Operation& call) {
 
 namespace {
 
+bool read_table(PyObject* op, PyObject** values, QuantizedArguments& table) {
+    table.scales = or_none(values[scales]);
+    table.zero_points = or_none(values[zero_points]);
+    return read_integer(op, quantize_axis, values[quantize_axis], table.operation.quantize_axis) &&
+           read_integer(op, block_size, values[block_size], table.operation.block_size) &&
+           read_integer(op, bits, values[bits], table.bits);
+}
+
+bool check_table(const BagCall& call) {
+    if (call.table.scales || !call.table.zero_points) return true;
+    raise_problem(call.op, {"scales_missing"}, nullptr);
+    return false;
+}
+
 bool read_bags(BagCall& call, PyObject** values) {
     constexpr Parameter parameters[] = {data, indices, offsets, segment_ids, weights, parameter_count, indptr};
     static_assert(std::size(parameters) == bag_input_count);
@@ -245,6 +259,7 @@ bool read_bags(BagCall& call, PyObject** values) {
     }
     return read_choice(call.op, accumulate, values[accumulate], accumulate_names, call.accumulate) &&
            check_effects(call.op, call) && read_mode(call.op, values[mode], false, call.rule.mode) &&
+           read_table(call.op, values, call.table) && check_table(call) &&
            read_num_segments(call.op, values[num_segments], call.num_segments) &&
            read_threads(call.op, values[num_threads], call.threads);
 }
@@ -252,15 +267,9 @@ bool read_bags(BagCall& call, PyObject** values) {
 bool read_quantized(QuantizedCall& call, PyObject** values) {
     call.data = values[data];
     call.indices = values[indices];
-    call.scales = values[scales];
-    call.zero_points = or_none(values[zero_points]);
     call.out = or_none(values[out]);
-    QuantizedOperation& operation = call.operation;
-    return read_integer(call.op, axis, values[axis], operation.axis) &&
-           read_integer(call.op, quantize_axis, values[quantize_axis], operation.quantize_axis) &&
-           read_integer(call.op, block_size, values[block_size], operation.block_size) &&
-           read_integer(call.op, bits, values[bits], call.bits) &&
-           read_mode(call.op, values[mode], false, operation.rule.mode) &&
+    return read_integer(call.op, axis, values[axis], call.operation.axis) && read_table(call.op, values, call) &&
+           read_mode(call.op, values[mode], false, call.operation.rule.mode) &&
            read_threads(call.op, values[num_threads], call.threads);
 }
 
@@ -390,10 +399,12 @@ bool read_apply(PyObject* const* arguments, Py_ssize_t n, Call& call) {
 }
 
 // apply_bags(op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, default,
-//            accumulate, mode, negative, embedding_rules, out, num_threads)
+//            accumulate, mode, negative, embedding_rules, out, num_threads, [table])
+// `table`: None, or the scales, zero points, quantize_axis, block_size and bits of a quantized table
 bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall& call) {
-    if (n != 17) {
-        PyErr_SetString(PyExc_TypeError, "apply_bags() takes 17 arguments");
+    PyObject* const table = n == 18 ? or_none(arguments[17]) : nullptr;
+    if ((n != 17 && n != 18) || (table && (!PyTuple_Check(table) || PyTuple_GET_SIZE(table) != 5))) {
+        PyErr_SetString(PyExc_TypeError, "apply_bags() takes 17 arguments, and perhaps a tuple of 5");
         return false;
     }
     constexpr Parameter order[] = {data,
@@ -414,6 +425,8 @@ bool read_apply_bags(PyObject* const* arguments, Py_ssize_t n, BagCall& call) {
                                    Parameter::num_threads};
     PyObject* values[parameter_count + 1] = {};
     for (size_t i = 0; i < std::size(order); ++i) values[order[i]] = arguments[i + 1];
+    constexpr Parameter of_table[] = {scales, zero_points, quantize_axis, block_size, bits};
+    for (int i = 0; table && i < 5; ++i) values[of_table[i]] = PyTuple_GET_ITEM(table, i);
     call.op = arguments[0];
     if (!read_bags(call, values)) return false;
     call.inputs[static_cast<size_t>(BagInput::init)] = or_none(arguments[8]);

@@ -7,6 +7,7 @@
 
 #include "bag_plan.hpp"
 #include "kernel_call.hpp"
+#include "numpy_arrays.hpp"
 #include "quantized_plan.hpp"
 
 namespace gs {
@@ -17,22 +18,28 @@ struct Call : Operation {
     int threads = 0;  // for this call; 0: the configured number
 };
 
+// What makes the data of a call a quantized table. All objects are borrowed; null: not given.
+struct QuantizedArguments {
+    PyObject *scales = nullptr, *zero_points = nullptr;
+    int64_t bits = 4;              // of codes in an array of uint8
+    QuantizedOperation operation;  // without the type of the codes
+};
+
 // A call of gather_reduce. All objects are borrowed; null: not given.
 struct BagCall : Operation {
     PyObject* op = nullptr;
     PyObject* inputs[bag_input_count] = {};  // in the order of BagInput
     PyObject *empty = nullptr, *out = nullptr;
+    QuantizedArguments table;  // without scales, data are ordinary elements
     std::optional<int64_t> num_segments;
     bool embedding_rules = false;
     int threads = 0;
 };
 
 // A call of gather_quantized. All objects are borrowed; null: not given.
-struct QuantizedCall {
+struct QuantizedCall : QuantizedArguments {
     PyObject* op = nullptr;
-    PyObject *data = nullptr, *indices = nullptr, *scales = nullptr, *zero_points = nullptr, *out = nullptr;
-    int64_t bits = 4;              // of codes in an array of uint8
-    QuantizedOperation operation;  // without the type of the codes
+    PyObject *data = nullptr, *indices = nullptr, *out = nullptr;
     int threads = 0;
 };
 
@@ -54,6 +61,20 @@ Outcome describe_call(const BagCall&, PyObject*& facts);
 // The same for gather_quantized.
 Outcome run(const QuantizedCall&, PyObject*& result);
 Outcome describe_call(const QuantizedCall&, PyObject*& facts);
+
+// A quantized table with contiguous arrays, checked and described.
+struct PreparedTable {
+    Ref scales, zero_points;
+    QuantizedPlan plan;
+
+    QuantizedMemory memory(PyArrayObject* data) const;
+};
+
+// Checks the types of a table, and finds how its codes are stored. False: its arrays are not plain.
+bool accepts_table(PyObject* data, const QuantizedArguments&, CodeType&);
+
+// Holds the arrays of a table and plans a gather from it. `data` is contiguous.
+Outcome prepare_table(PyObject* op, PyObject* data, const Tensor& indices, const QuantizedArguments&, PreparedTable&);
 
 // Raises the exception for an invalid call.
 Outcome raise_shape(const Call&, const char* fault, const Plan&);

@@ -253,7 +253,7 @@ array([ 1, 11,  3, 10,  9,  6,  7, 12])
 )";
 
 inline constexpr const char* gather_reduce =
-    R"(gather_reduce($module, /, data, indices=None, *, offsets=None, segment_ids=None, indptr=None, num_segments=None, weights=None, reduction='add', default=0, accumulate='step', mode='raise', out=None, num_threads=None)
+    R"(gather_reduce($module, /, data, indices=None, *, offsets=None, segment_ids=None, indptr=None, num_segments=None, weights=None, scales=None, zero_points=None, quantize_axis=-1, block_size=128, bits=4, reduction='add', default=0, accumulate='step', mode='raise', out=None, num_threads=None)
 --
 
 Gather rows of ``data`` and reduce the rows of each bag to one row. The gathered rows are not stored.
@@ -279,6 +279,9 @@ num_segments : int >= 0, optional
     The number of bags that ``segment_ids`` can name. The default is the greatest id plus 1.
 weights : array of data's type, the shape of indices, optional
     The factor for each member's row. Rows are multiplied before they are reduced.
+scales, zero_points, quantize_axis, block_size, bits : optional
+    With ``scales``, ``data`` is a block-quantized table, as in `gather_quantized`. Its rows are computed a few at a
+    time. "data" then means the numbers of the table everywhere on this page, and their type is that of ``scales``.
 reduction : {'add', 'mul', 'min', 'max', 'mean'}
 default : scalar of data's type, or array of shape data.shape[1:]
     The result for a bag without members. ``default=data[i]`` has the effect of ``default_index=i`` in OpenVINO.
@@ -327,7 +330,7 @@ array([7., 5.])
 
 inline constexpr const char* apply_bags =
     R"(apply_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, default,
-           accumulate, mode, negative, embedding_rules, out, num_threads, /)
+           accumulate, mode, negative, embedding_rules, out, num_threads, table=None, /)
 --
 
 Run `gather_reduce`, for the layers above. Messages name `op`. `init`: the first members of the bags. `negative`: whether
@@ -396,9 +399,9 @@ Two rows of four numbers, with 4 bits each. Blocks of two numbers share a scale:
 >>> table = np.array([[0x98, 0xBA], [0x08, 0x80]], np.uint8)
 >>> scales = np.array([[1.0, 10.0], [0.5, 0.25]], np.float32)
 >>> gs.gather_quantized(table, [0, 1, 0], scales, block_size=2)
-array([[ 0. ,  1. , 20. , 30. ],
-       [ 0. , -4. , -2. ,  0. ],
-       [ 0. ,  1. , 20. , 30. ]], dtype=float32)
+array([[ 0.,  1., 20., 30.],
+       [ 0., -4., -2.,  0.],
+       [ 0.,  1., 20., 30.]], dtype=float32)
 )";
 
 inline constexpr const char* apply_quantized =
@@ -518,7 +521,7 @@ inline constexpr const char* reduce_groups =
 
 inline constexpr const char* describe_bags =
     "describe_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, "
-    "default,\n              accumulate, mode, negative, embedding_rules, out, num_threads, /)\n--\n\n"
+    "default,\n              accumulate, mode, negative, embedding_rules, out, num_threads, table=None, /)\n--\n\n"
     "How `apply_bags` would run, as a dict. Nothing is run.";
 
 inline constexpr const char* find_bags =

@@ -23,11 +23,13 @@ struct PreparedBags {
     const BagCall& call;
     Ref arrays[bag_input_count];
     BagTensors tensors;
+    PreparedTable table;  // if data is a quantized table
+    std::optional<RowDecoder> decoder;
     BagPlan plan;
     GatherReduceInputs inputs{};
 
     PyArrayObject* array(BagInput input) const { return arrays[static_cast<size_t>(input)].array(); }
-    PyArray_Descr* type() const { return PyArray_DESCR(array(data)); }
+    PyArray_Descr* type() const { return PyArray_DESCR(call.table.scales ? table.scales.array() : array(data)); }
     PyObject* dtype() const { return reinterpret_cast<PyObject*>(type()); }
 };
 
@@ -37,13 +39,20 @@ Tensor tensor_of(PyArrayObject* array) {
 
 PyObject* given(const BagCall& call, BagInput input) { return call.inputs[static_cast<size_t>(input)]; }
 
-// Whether an object can be the result for bags without members.
-bool accepts_empty(PyObject* empty, PyArrayObject* table) {
+// The array with the type of the result.
+PyArrayObject* typing_array(const BagCall& call) {
+    return array(call.table.scales ? call.table.scales : given(call, data));
+}
+
+// Whether an object can be the result for bags without members: 0, or an element or a row of the result's type.
+bool accepts_empty(PyObject* empty, const BagCall& call) {
+    PyArrayObject* const table = array(given(call, data));
     if (!empty || (PyLong_CheckExact(empty) && PyObject_Not(empty))) return true;  // 0
-    if (!PyArray_CheckExact(empty) || !PyArray_ISCARRAY_RO(array(empty)) || !same_type(array(empty), table))
+    if (!PyArray_CheckExact(empty) || !PyArray_ISCARRAY_RO(array(empty)) ||
+        !same_type(array(empty), typing_array(call)))
         return false;
     const int rank = PyArray_NDIM(array(empty));
-    return rank == 0 ||
+    return rank == 0 || call.table.scales ||  // its shape is checked later
            (rank == PyArray_NDIM(table) - 1 &&
             std::equal(PyArray_DIMS(array(empty)), PyArray_DIMS(array(empty)) + rank, PyArray_DIMS(table) + 1));
 }
@@ -52,10 +61,11 @@ bool accepts_empty(PyObject* empty, PyArrayObject* table) {
 bool accepts(const BagCall& call) {
     for (PyObject* const object : call.inputs)
         if (object && (!is_plain(object) || PyArray_ISBYTESWAPPED(array(object)))) return false;
-    PyArrayObject* const table = array(given(call, data));
-    if (!accepts_empty(call.empty, table)) return false;
-    return !call.out ||
-           (is_plain(call.out) && same_type(array(call.out), table) && PyArray_ISWRITEABLE(array(call.out)));
+    CodeType codes;
+    if (call.table.scales && !accepts_table(given(call, data), call.table, codes)) return false;
+    if (!accepts_empty(call.empty, call)) return false;
+    return !call.out || (is_plain(call.out) && same_type(array(call.out), typing_array(call)) &&
+                         PyArray_ISWRITEABLE(array(call.out)));
 }
 
 // Holds contiguous arrays, whose types and shapes other threads cannot change while this call uses them.
@@ -92,6 +102,21 @@ Outcome prepare(PreparedBags& prepared) {
             prepared.tensors[i] = tensor_of(held);
             memory[i] = PyArray_DATA(held);
         }
+    if (call.table.scales) {  // the bags see a table of numbers
+        const Tensor none{true, DType::int64, 8, Shape{0}};
+        const Outcome ready =
+            prepare_table(call.op, prepared.arrays[static_cast<size_t>(data)].get(), none, call.table, prepared.table);
+        if (ready != Outcome::done) return ready;
+        prepared.decoder.emplace(prepared.table.plan.table, prepared.table.memory(prepared.array(data)));
+        const QuantizedTable& table = prepared.table.plan.table;
+        const Shape& numbers = prepared.table.plan.numbers;
+        prepared.tensors[data] = {true, table.scale_type, table.scale_size, numbers};
+        if (call.empty && PyArray_CheckExact(call.empty) && PyArray_NDIM(array(call.empty)) > 0) {
+            const Shape row(numbers.dim + 1, numbers.rank - 1), shape = shape_of(array(call.empty));
+            if (!(shape == row))
+                return raise_problem(call.op, {"default_shape", {{"shape", shape}, {"row", row}}}, nullptr);
+        }
+    }
     if (!have_fitting_types(prepared.tensors, call)) return Outcome::not_plain;
     BagPlan& plan = prepared.plan;
     plan.call.embedding_rules = call.embedding_rules;
@@ -99,6 +124,7 @@ Outcome prepare(PreparedBags& prepared) {
         return raise_problem(call.op, problem, prepared.dtype());
     GatherReduceInputs& inputs = prepared.inputs;
     inputs = inputs_of(prepared.tensors, plan, memory);
+    if (prepared.decoder) inputs.decoder = &*prepared.decoder;
     if (call.empty && PyArray_CheckExact(call.empty)) {
         PyArrayObject* const empty = array(call.empty);
         (PyArray_NDIM(empty) == 0 ? inputs.empty : inputs.empty_row) = bytes(empty);

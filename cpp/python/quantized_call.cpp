@@ -18,18 +18,16 @@ struct PreparedQuantized {
     explicit PreparedQuantized(const QuantizedCall& given) : call(given) {}
 
     const QuantizedCall& call;
-    Ref data, indices, scales, zero_points;
+    Ref data, indices;
     IndexType index_type{};
-    QuantizedPlan plan;
+    PreparedTable table;
     bool writes_out = false;
 
-    PyArray_Descr* result_type() const { return PyArray_DESCR(scales.array()); }
+    const QuantizedPlan& plan() const { return table.plan; }
+    PyArray_Descr* result_type() const { return PyArray_DESCR(table.scales.array()); }
     PyObject* dtype() const { return reinterpret_cast<PyObject*>(result_type()); }
-    QuantizedMemory memory() const {
-        return {bytes(data.array()), bytes(scales.array()), zero_points ? bytes(zero_points.array()) : nullptr};
-    }
     Index index() const {
-        return Index(PyArray_DATA(indices.array()), index_type, Shape{plan.rows()}, Shape{1}, call.operation.rule);
+        return Index(PyArray_DATA(indices.array()), index_type, Shape{plan().rows()}, Shape{1}, call.operation.rule);
     }
 };
 
@@ -68,13 +66,10 @@ bool code_type(PyArray_Descr* descr, int64_t bits, CodeType& type) {
 }
 
 // Whether kernels can read the arguments without conversion in Python.
-bool accepts(const QuantizedCall& call, CodeType& codes, IndexType& type) {
-    for (PyObject* const object : {call.data, call.indices, call.scales, call.zero_points})
-        if (object && (!is_plain(object) || PyArray_ISBYTESWAPPED(array(object)))) return false;
-    if (!code_type(PyArray_DESCR(array(call.data)), call.bits, codes) || !index_type(array(call.indices), type) ||
-        !is_scale_type(element_type(PyArray_DESCR(array(call.scales)))))
+bool accepts(const QuantizedCall& call, IndexType& type) {
+    CodeType codes;
+    if (!accepts_table(call.data, call, codes) || !is_plain(call.indices) || !index_type(array(call.indices), type))
         return false;
-    if (call.zero_points && !same_type(array(call.zero_points), array(call.data))) return false;
     return !call.out || (is_plain(call.out) && same_type(array(call.out), array(call.scales)) &&
                          PyArray_ISWRITEABLE(array(call.out)));
 }
@@ -89,41 +84,35 @@ bool hold(PyObject* object, Ref& held) {
     return static_cast<bool>(held);
 }
 
-Tensor tensor_of(const Ref& array) {
+Tensor tensor_of(PyArrayObject* array) {
     if (!array) return {};
-    return {true, element_type(PyArray_DESCR(array.array())), PyArray_ITEMSIZE(array.array()), shape_of(array.array())};
+    return {true, element_type(PyArray_DESCR(array)), PyArray_ITEMSIZE(array), shape_of(array)};
 }
 
 // Whether the kernel can write to `out`: it is contiguous and does not overlap any input.
 bool writes_directly(const PreparedQuantized& prepared) {
     PyObject* const out = prepared.call.out;
     if (!out || !PyArray_ISCARRAY(array(out))) return false;
-    for (const Ref* const input : {&prepared.data, &prepared.indices, &prepared.scales, &prepared.zero_points})
+    for (const Ref* const input :
+         {&prepared.data, &prepared.indices, &prepared.table.scales, &prepared.table.zero_points})
         if (*input && overlap(input->array(), array(out))) return false;
     return true;
 }
 
 Outcome check_out(const PreparedQuantized& prepared) {
     const Shape shape = shape_of(array(prepared.call.out));
-    if (shape == prepared.plan.output) return Outcome::done;
-    return raise_problem(prepared.call.op, {"result_shape", {{"out", shape}, {"result", prepared.plan.output}}},
+    if (shape == prepared.plan().output) return Outcome::done;
+    return raise_problem(prepared.call.op, {"result_shape", {{"out", shape}, {"result", prepared.plan().output}}},
                          prepared.dtype());
 }
 
 Outcome prepare(PreparedQuantized& prepared) {
     const QuantizedCall& call = prepared.call;
-    QuantizedOperation operation = call.operation;
-    if (!accepts(call, operation.codes, prepared.index_type)) return Outcome::not_plain;
-    if (PyArray_TYPE(array(call.data)) == NPY_UINT8 && operation.codes.bits != call.bits)
-        return raise_problem(call.op, {"bits", {{"value", call.bits}}}, nullptr);
-    operation.counts_bytes = true;
-    if (!hold(call.data, prepared.data) || !hold(call.indices, prepared.indices) ||
-        !hold(call.scales, prepared.scales) || !hold(call.zero_points, prepared.zero_points))
-        return Outcome::failed;
-    const QuantizedTensors tensors{tensor_of(prepared.data), tensor_of(prepared.indices), tensor_of(prepared.scales),
-                                   tensor_of(prepared.zero_points)};
-    if (const Problem problem = plan_quantized(tensors, operation, prepared.plan))
-        return raise_problem(call.op, problem, prepared.dtype());
+    if (!accepts(call, prepared.index_type)) return Outcome::not_plain;
+    if (!hold(call.data, prepared.data) || !hold(call.indices, prepared.indices)) return Outcome::failed;
+    const Outcome ready =
+        prepare_table(call.op, prepared.data.get(), tensor_of(prepared.indices.array()), call, prepared.table);
+    if (ready != Outcome::done) return ready;
     prepared.writes_out = writes_directly(prepared);
     return call.out ? check_out(prepared) : Outcome::done;
 }
@@ -131,11 +120,11 @@ Outcome prepare(PreparedQuantized& prepared) {
 Outcome raise_bad_index(const PreparedQuantized& prepared) {
     const QuantizedCall& call = prepared.call;
     const bool empty_axis_only = call.operation.rule.mode == Mode::wrap || call.operation.rule.mode == Mode::clip;
-    const Ref numbers = tuple_of(prepared.plan.numbers), others(Py_BuildValue("{sO}", "data", call.data));
+    const Ref numbers = tuple_of(prepared.plan().numbers), others(Py_BuildValue("{sO}", "data", call.data));
     raise_fault("index_fault",
                 numbers && others
                     ? Py_BuildValue("(OsOOiiNNO)", call.op, name(Kernel::gather), numbers.get(), prepared.indices.get(),
-                                    prepared.plan.axis, 0, PyBool_FromLong(call.operation.rule.negative),
+                                    prepared.plan().axis, 0, PyBool_FromLong(call.operation.rule.negative),
                                     PyBool_FromLong(empty_axis_only), others.get())
                     : nullptr);
     return Outcome::failed;
@@ -143,7 +132,7 @@ Outcome raise_bad_index(const PreparedQuantized& prepared) {
 
 Outcome carry_out(const PreparedQuantized& prepared, PyObject*& result) {
     const QuantizedCall& call = prepared.call;
-    const QuantizedPlan& plan = prepared.plan;
+    const QuantizedPlan& plan = prepared.plan();
     Ref out = prepared.writes_out ? borrow(call.out) : new_array(prepared.result_type(), plan.output);
     if (!out) return Outcome::failed;
     const Index index = prepared.index();
@@ -153,7 +142,8 @@ Outcome carry_out(const PreparedQuantized& prepared, PyObject*& result) {
         !run_part(large, true, size_of(prepared.index_type), [&] { good = index.check(plan.count); }))
         return Outcome::failed;
     const auto gather = [&] {
-        good = gather_quantized(plan.table, prepared.memory(), index, plan.count, bytes(out.array()));
+        good = gather_quantized(plan.table, prepared.table.memory(prepared.data.array()), index, plan.count,
+                                bytes(out.array()));
     };
     if (good && !run_part(large, !prepared.writes_out, plan.table.row_bytes(), gather)) return Outcome::failed;
     if (!good) return raise_bad_index(prepared);
@@ -164,10 +154,37 @@ Outcome carry_out(const PreparedQuantized& prepared, PyObject*& result) {
 }
 
 Outcome raise_memory(const PreparedQuantized& prepared) {
-    return raise_memory(prepared.call.op, prepared.plan.output, prepared.dtype(), "", nullptr);
+    return raise_memory(prepared.call.op, prepared.plan().output, prepared.dtype(), "", nullptr);
 }
 
 }  // namespace
+
+QuantizedMemory PreparedTable::memory(PyArrayObject* data) const {
+    return {bytes(data), bytes(scales.array()), zero_points ? bytes(zero_points.array()) : nullptr};
+}
+
+bool accepts_table(PyObject* data, const QuantizedArguments& table, CodeType& codes) {
+    for (PyObject* const object : {data, table.scales, table.zero_points})
+        if (object && (!is_plain(object) || PyArray_ISBYTESWAPPED(array(object)))) return false;
+    return code_type(PyArray_DESCR(array(data)), table.bits, codes) &&
+           is_scale_type(element_type(PyArray_DESCR(array(table.scales)))) &&
+           (!table.zero_points || same_type(array(table.zero_points), array(data)));
+}
+
+Outcome prepare_table(PyObject* op, PyObject* data, const Tensor& indices, const QuantizedArguments& table,
+                      PreparedTable& prepared) {
+    QuantizedOperation operation = table.operation;
+    code_type(PyArray_DESCR(array(data)), table.bits, operation.codes);
+    if (PyArray_TYPE(array(data)) == NPY_UINT8 && operation.codes.bits != table.bits)
+        return raise_problem(op, {"bits", {{"value", table.bits}}}, nullptr);
+    operation.counts_bytes = true;
+    if (!hold(table.scales, prepared.scales) || !hold(table.zero_points, prepared.zero_points)) return Outcome::failed;
+    const QuantizedTensors tensors{tensor_of(array(data)), indices, tensor_of(prepared.scales.array()),
+                                   tensor_of(prepared.zero_points.array())};
+    if (const Problem problem = plan_quantized(tensors, operation, prepared.plan))
+        return raise_problem(op, problem, reinterpret_cast<PyObject*>(PyArray_DESCR(prepared.scales.array())));
+    return Outcome::done;
+}
 
 Outcome run(const QuantizedCall& call, PyObject*& result) {
     const ScopedThreadLimit threads(call.threads);
@@ -189,7 +206,7 @@ Outcome describe_call(const QuantizedCall& call, PyObject*& result) {
     const ScopedThreadLimit threads(call.threads);
     PreparedQuantized prepared(call);
     if (const Outcome ready = prepare(prepared); ready != Outcome::done) return ready;
-    const QuantizedPlan& plan = prepared.plan;
+    const QuantizedPlan& plan = prepared.plan();
     Facts facts;
     facts.add("rows", saturating_multiply(plan.table.outer, plan.count));
     facts.add("width", plan.table.width);
@@ -203,8 +220,8 @@ Outcome describe_call(const QuantizedCall& call, PyObject*& result) {
     };
     add_copy("copies_data", call.data, prepared.data);
     add_copy("copies_indices", call.indices, prepared.indices);
-    add_copy("copies_scales", call.scales, prepared.scales);
-    add_copy("copies_zero_points", call.zero_points, prepared.zero_points);
+    add_copy("copies_scales", call.scales, prepared.table.scales);
+    add_copy("copies_zero_points", call.zero_points, prepared.table.zero_points);
     facts.add("made_apart", call.out && !prepared.writes_out);
     facts.add("copied_bytes", copied);
     add_processor(facts);

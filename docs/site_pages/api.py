@@ -32,7 +32,7 @@ PAGES = (
         "The functions of the package root. [Guarantees](../guarantees.md) says what they promise.",
         functions=(
             *("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd"),
-            *("gather_reduce", "tensor_scatter", "gather_tree"),
+            *("gather_quantized", "gather_reduce", "tensor_scatter", "gather_tree"),
         ),
     ),
     Page(
@@ -64,7 +64,7 @@ PAGES = (
     Page(
         "specification",
         "By the specification",
-        "The functions of `gatherscatter.onnx` and `gatherscatter.openvino` are on the pages of the "
+        "The functions of `gatherscatter.onnx`, `.openvino` and `.microsoft` are on the pages of the "
         "[operators](../ops/index.md).",
         functions=("ops", "op", "versions.find", "spec.call"),
         classes=("OpVersion", "versions.Input", "versions.Attribute"),

@@ -44,6 +44,7 @@ QUESTIONS = (
             Answer("one element per position along an axis", "gather_elements", _EACH),
             Answer("an element or a slice, by coordinates", "gather_nd", _TUPLES),
             Answer("a row; the rows of a group become one row", "gather_reduce", _BAG),
+            Answer("a slice of a table with codes of few bits", "gather_quantized", _ROW),
             Answer("the parent of a beam", "gather_tree", ((0, 1), (1, 2), (2, 2))),
         ),
     ),

@@ -106,7 +106,10 @@ def _page() -> Iterator[str]:
         "It runs on the CPU only, with gradients. [From torch_scatter](coming-from/torch_scatter.md) has examples, "
         "also for PyTorch Geometric."
     )
-    yield "## ONNX and OpenVINO"
-    names = dict.fromkeys((f"{row.domain}.{row.op_type}", row.kernel) for row in ops())
-    lines = [(f"[{name}](ops/{name}.md)", f"`gs.{name}`", f"`gs.{kernel}`") for name, kernel in names]
+    yield "## ONNX, OpenVINO and ONNX Runtime"
+    rows = {f"{row.domain}.{row.op_type}": row for row in ops()}
+    lines = [
+        (f"[{name}](ops/{name}.md)", f"`gs.{row.domain.rpartition('.')[2]}.{row.op_type}`", f"`gs.{row.kernel}`")
+        for name, row in rows.items()
+    ]
     yield markdown_table(("operator", "exactly as the specification says", "array function"), lines)

@@ -11,7 +11,7 @@ import numpy as np
 import gatherscatter
 from gatherscatter.findings import catalog
 from gatherscatter.specs.rows import INDEX_RANGES, REQUIRED
-from gatherscatter.specs.table import OpVersion, ops
+from gatherscatter.specs.table import SPECIFICATIONS, OpVersion, ops
 from gatherscatter.text import markdown_table
 from gatherscatter_conformance import corpus
 from gatherscatter_conformance.case import Case
@@ -21,11 +21,20 @@ from site_pages.markdown import plain, session, slug
 
 Rows = list[OpVersion]
 
-SPECIFICATIONS = {"onnx": "ONNX", "openvino": "OpenVINO"}
-KINDS = {"data": "elements of type T", "indices": "integers", "scalar": "one integer", "axis": "one integer"}
+KINDS = {
+    "data": "elements of type T",
+    "indices": "integers",
+    "scalar": "one integer",
+    "axis": "one integer",
+    "scales": "float32, float16 or bfloat16",
+}
 # The kinds of cases that show an operator best, the best first.
 TELLING = ("example", "ring", "beams", "bags", "plain")
-SEMANTICS = (*(f"2.{n}" for n in range(2, 10)), "2.12")  # sections of docs/specification.md about one kernel each
+SEMANTICS = (
+    *(f"2.{n}" for n in range(2, 10)),
+    "2.12",
+    "2.13",
+)  # sections of docs/specification.md about one kernel each
 # What the letters of these sections stand for.
 LETTERS = {
     "2.2": {
@@ -52,8 +61,15 @@ LETTERS = {
     "2.7": {"I": "the coordinates of an index in `indices`"},
     "2.8": {"n": "the number of a batch entry", "t": "a position in `update` along the axis"},
     "2.12": {"b": "the number of a bag"},
+    "2.13": {
+        "O": "the coordinates on the dimensions before `gather_axis`",
+        "I": "the coordinates of an index in `indices`",
+        "J": "the coordinates on the dimensions behind `gather_axis`",
+        "p": "the coordinates of a number in the table",
+        "q": "the coordinates of its scale and its zero point",
+    },
 }
-TYPES = ("int64", "int32", "float32")
+TYPES = ("int64", "int32", "float32", "uint8")
 
 
 def operators() -> list[Rows]:
@@ -110,7 +126,7 @@ def _page(rows: Rows) -> str:
         f"# {_title(newest)}",
         _summary(newest),
         _semantics(newest),
-        f"`gatherscatter.{newest.domain}.{newest.op_type}` runs the operator exactly as the specification says. "
+        f"`gatherscatter.{_module(newest)}.{newest.op_type}` runs the operator exactly as the specification says. "
         f"The array function `gatherscatter.{newest.kernel}` does the same without the limits of an op version.",
         "## A call",
         *drawing(shown, opset),
@@ -136,6 +152,11 @@ def _page(rows: Rows) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _module(row: OpVersion) -> str:
+    """The package with the functions of its domain."""
+    return row.domain.rpartition(".")[2]
+
+
 def _title(row: OpVersion) -> str:
     return f"{SPECIFICATIONS[row.domain]} {row.op_type}"
 
@@ -151,7 +172,7 @@ def _example(row: OpVersion, opset: dict[str, int]) -> Iterator[str]:
     yield "## The example of the specification" if case.kind == "example" else "## Another call"
     given = [_literal(array) for array in case.inputs if array is not None]
     named = [f"{name}={value!r}" for name, value in (case.attributes | opset).items()]
-    call = f"gs.{row.domain}.{row.op_type}("
+    call = f"gs.{_module(row)}.{row.op_type}("
     arguments = ", ".join([*given, *named])
     if len(call) + len(arguments) > 90:
         arguments = (",\n...     ").join(["\n...     " + given[0], *given[1:], *named])
@@ -208,7 +229,7 @@ def _shapes(rows: Rows) -> Iterator[str]:
     for rule, its in _alike(rows, lambda row: row.shape_rule):
         which = "" if len(its) == len(rows) else f" in version {', '.join(its)}"
         tuples = ". Here `k` is `indices.shape[-1]`" if "+k" in rule else ""
-        first = rows[-1].inputs[0].name
+        first = rows[-1].typing_input.name
         yield f"The result, `{rows[-1].output}`, has the type of `{first}` and{which} the shape `{rule}`{tuples}."
 
 

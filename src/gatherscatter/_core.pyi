@@ -92,6 +92,11 @@ def gather_reduce(
     indptr: ArrayLike | None = None,
     num_segments: int | None = None,
     weights: ArrayLike | None = None,
+    scales: ArrayLike | None = None,
+    zero_points: ArrayLike | None = None,
+    quantize_axis: int = -1,
+    block_size: int = 128,
+    bits: int = 4,
     reduction: str = "add",
     default: ArrayLike = 0,
     accumulate: str = "step",
@@ -274,6 +279,7 @@ def apply_bags(
     embedding_rules: bool,
     out: np.ndarray | None,
     num_threads: int | None,
+    table: tuple[Any, ...] | None = None,
     /,
 ) -> Any: ...
 def describe_bags(
@@ -294,6 +300,7 @@ def describe_bags(
     embedding_rules: bool,
     out: np.ndarray | None,
     num_threads: int | None,
+    table: tuple[Any, ...] | None = None,
     /,
 ) -> Any: ...
 def find_bags(

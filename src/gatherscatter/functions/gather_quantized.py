@@ -95,14 +95,22 @@ def prepare_arguments(
 ) -> QuantizedArguments:
     """Convert the arguments of a call, and check their types. The core checks shapes and values."""
     arguments = convert.Conversions(op)
+    codes, factors, zeros, dtype = as_table(op, arguments, data, scales, zero_points)
+    places = arguments.convert("indices", indices, convert.as_indices)
+    if out is not None:
+        convert.check_out(op, out, np.empty(0, dtype), None)
+    return QuantizedArguments(codes, places, factors, zeros, out, dtype, arguments.made)
+
+
+def as_table(
+    op: str, arguments: convert.Conversions, data: ArrayLike, scales: ArrayLike, zero_points: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.dtype[Any]]:
+    """Convert the arrays of a table, and check their types. Return codes, scales, zero points, and the given type."""
     codes = arguments.convert("data", data, convert.as_array)
     if element_type(codes.dtype) not in CODE_TYPES:
         raise make_error("codes_type", op, type=element_type(codes.dtype), types=", ".join(CODE_TYPES))
-    places = arguments.convert("indices", indices, convert.as_indices)
     factors = arguments.convert("scales", scales, _as_scales)
     dtype = factors.dtype
-    if out is not None:
-        convert.check_out(op, out, factors, None)
     factors = arguments.convert("scales", factors, lambda op, name, value: convert.native(value))
     zeros = None
     if zero_points is not None:
@@ -110,7 +118,7 @@ def prepare_arguments(
         if zeros.dtype != codes.dtype:
             given, wanted = element_type(zeros.dtype), element_type(codes.dtype)
             raise make_error("zero_points_type", op, type=given, data_type=wanted)
-    return QuantizedArguments(codes, places, factors, zeros, out, dtype, arguments.made)
+    return codes, factors, zeros, dtype
 
 
 def _as_scales(op: str, name: str, value: Any) -> np.ndarray:

@@ -22,6 +22,7 @@ from gatherscatter.errors import (
     place_fault,
     reduction_fault,
 )
+from gatherscatter.functions.gather_quantized import as_table
 
 _OP = "gather_reduce"
 
@@ -35,6 +36,11 @@ def gather_reduce(
     indptr: ArrayLike | None = None,
     num_segments: int | None = None,
     weights: ArrayLike | None = None,
+    scales: ArrayLike | None = None,
+    zero_points: ArrayLike | None = None,
+    quantize_axis: int = -1,
+    block_size: int = 128,
+    bits: int = 4,
     reduction: str = "add",
     default: ArrayLike = 0,
     accumulate: str = "step",
@@ -47,11 +53,14 @@ def gather_reduce(
                               "indptr": indptr, "weights": weights, "out": out}  # fmt: skip
     options: dict[str, Any] = {"num_segments": num_segments, "reduction": reduction, "default": default,
                                "accumulate": accumulate, "mode": mode, "num_threads": num_threads}  # fmt: skip
-    if lazy := lazy_function(_OP, arrays):
+    if scales is None and (lazy := lazy_function(_OP, arrays)):
         return lazy(**arrays, **options)  # type: ignore[no-any-return]
+    layout = {"quantize_axis": quantize_axis, "block_size": block_size, "bits": bits}
+    arrays |= {"scales": scales, "zero_points": zero_points}
+    options |= layout
     if converted := to_numpy_arguments(_OP, arrays):
         return converted.to_caller(_core.gather_reduce(**converted.values, **options))  # type: ignore[no-any-return]
-    call = prepare_arguments(_OP, **arrays, reduction=reduction, default=default, accumulate=accumulate)
+    call = prepare_arguments(_OP, **arrays, layout=layout, reduction=reduction, default=default, accumulate=accumulate)
     return call.run(_OP, num_segments, reduction, accumulate, mode, num_threads=num_threads)
 
 
@@ -68,6 +77,7 @@ class BagArguments(NamedTuple):
     out: np.ndarray | None
     dtype: np.dtype[Any]  # of the result; it differs from data's only in byte order
     made: dict[str, int]  # bytes of the arrays that were made from arguments, by argument
+    table: tuple[Any, ...] | None = None  # scales, zero points, quantize_axis, block_size, bits of a quantized table
 
     def run(
         self, op: str, num_segments: int | None, reduction: str, accumulate: str, mode: str, **more: Any
@@ -101,14 +111,16 @@ class BagArguments(NamedTuple):
         """Call the core. ``init`` has the first member of each bag. For ``embedding_rules``, see `find_bags`."""
         arrays = self.data, self.indices, self.offsets, self.segment_ids, self.indptr, num_segments, self.weights, init
         rules = mode, negative, embedding_rules
-        made = function(op, *arrays, reduction, self.default, accumulate, *rules, self._plain_out, num_threads)
+        made = function(op, *arrays, reduction, self.default, accumulate, *rules, self._plain_out, num_threads,
+                        self.table)  # fmt: skip
         assert made is not NotImplemented  # the arrays are native, and their types fit
         return made
 
     @property
     def _plain_out(self) -> np.ndarray | None:
         """``out``, if the core can write to it."""
-        return self.out if type(self.out) is np.ndarray and self.out.dtype == self.data.dtype else None
+        typing: np.ndarray = self.data if self.table is None else self.table[0]
+        return self.out if type(self.out) is np.ndarray and self.out.dtype == typing.dtype else None
 
 
 def prepare_arguments(
@@ -120,6 +132,9 @@ def prepare_arguments(
     segment_ids: ArrayLike | None = None,
     indptr: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    scales: ArrayLike | None = None,
+    zero_points: ArrayLike | None = None,
+    layout: dict[str, int] | None = None,
     reduction: str = "add",
     default: ArrayLike = 0,
     accumulate: str = "step",
@@ -128,11 +143,17 @@ def prepare_arguments(
     """Convert the arguments of a call, and check their types. The core checks shapes and values."""
     check_choices(op, reduction, accumulate)
     arguments = convert.Conversions(op)
-    given = arguments.convert("data", data, convert.as_array)
+    codes: np.ndarray | None = None
+    quantized = None
+    if scales is None:
+        given = arguments.convert("data", data, convert.as_array)
+    else:  # the type of the numbers is that of the scales
+        codes, given, zeros, dtype = as_table(op, arguments, data, scales, zero_points)
+        quantized = (given, zeros, *(layout or {}).values())
     check_type(op, reduction, accumulate, given.dtype)
-    if given.ndim == 0:
+    if (given if codes is None else codes).ndim == 0:
         raise make_error("no_rows", op, input="data")
-    table = arguments.convert("data", given, lambda op, name, value: convert.native(value))
+    table = arguments.convert("data", given, lambda op, name, value: convert.native(value)) if codes is None else given
     places = {"indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr}
     as_places = partial(convert.as_indices, others={"data": given})
     integers = {
@@ -147,18 +168,25 @@ def prepare_arguments(
         raise make_error("default_number", op, value=default)
     if not np.isscalar(default):
         default = arguments.cast("default", default, table)
-    fill = as_default(op, default, table)
+    fill = as_default(op, default, table, checks_row=codes is None)  # the core knows the rows of a quantized table
     return BagArguments(
-        table, **integers, weights=weight, default=fill, out=out, dtype=given.dtype, made=arguments.made
+        table if codes is None else codes,
+        **integers,
+        weights=weight,
+        default=fill,
+        out=out,
+        dtype=given.dtype if codes is None else dtype,
+        made=arguments.made,
+        table=quantized,
     )
 
 
-def as_default(op: str, default: Any, data: np.ndarray) -> Any:
+def as_default(op: str, default: Any, data: np.ndarray, *, checks_row: bool = True) -> Any:
     """The result for a bag without members, in data's type: 0, an element or a row."""
     if type(default) is int and default == 0:  # valid for booleans as well
         return 0
     fill = np.asarray(convert.native(convert.cast(op, "default", default, "data", data)), order="C")
-    if fill.ndim and fill.shape != data.shape[1:]:
+    if checks_row and fill.ndim and fill.shape != data.shape[1:]:
         raise make_error("default_shape", op, shape=fill.shape, row=data.shape[1:])
     return fill
 

@@ -20,12 +20,13 @@ from gatherscatter import _core
 from gatherscatter.arrays import convert, strings
 from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import check_effects, keyword_fault, make_choice_error
-from gatherscatter.functions import gather_reduce
+from gatherscatter.functions import gather_quantized, gather_reduce
 
 Shape = tuple[int, ...]
 
 KERNELS = ("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd")
 _BAGS = "gather_reduce"
+_QUANTIZED = "gather_quantized"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ class Lanes:
     after: Shape
     after_stride: Shape
     slots: Shape
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Indices name ``count`` rows of ``width`` numbers of a quantized table."""
+
+    count: int
+    width: int
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,7 @@ class CallPlan:
     """
 
     function: str
-    movement: Rows | Lanes | BagRows
+    movement: Rows | Lanes | BagRows | TableRows
     threads: int
     split: str
     scratch_bytes: int
@@ -161,7 +170,7 @@ def plan(
     Parameters
     ----------
     function : an array function, or its name: 'gather', 'gather_elements', 'gather_nd', 'scatter_update',
-        'scatter_elements', 'scatter_nd' or 'gather_reduce'
+        'scatter_elements', 'scatter_nd', 'gather_reduce' or 'gather_quantized'
     data, indices, updates, ... : the arguments of the call
 
     Returns
@@ -190,14 +199,19 @@ def plan(
     """
     if callable(function):
         function = getattr(function, "__name__", function)
-    if not isinstance(function, str) or function not in (*KERNELS, _BAGS):
-        raise make_choice_error("plan", "function", function, (*KERNELS, _BAGS))
+    choices = (*KERNELS, _BAGS, _QUANTIZED)
+    if not isinstance(function, str) or function not in choices:
+        raise make_choice_error("plan", "function", function, choices)
+    if function == _QUANTIZED and updates is not None:  # the third argument
+        options, updates = {"scales": updates, **options}, None
     given = options if updates is None else {"updates": updates, **options}
     known = signature(getattr(_core, function)).parameters
     for name in given.keys() - known:
         keyword_fault(function, name, known)
     if function == _BAGS:
         return _plan_bags(data, indices, **given)
+    if function == _QUANTIZED:
+        return _plan_quantized(data, indices, **given)
     return _plan_kernel(function, data, indices, **given)
 
 
@@ -269,6 +283,11 @@ def _plan_bags(
     indptr: ArrayLike | None = None,
     num_segments: int | None = None,
     weights: ArrayLike | None = None,
+    scales: ArrayLike | None = None,
+    zero_points: ArrayLike | None = None,
+    quantize_axis: int = -1,
+    block_size: int = 128,
+    bits: int = 4,
     reduction: str = "add",
     default: ArrayLike = 0,
     accumulate: str = "step",
@@ -277,10 +296,14 @@ def _plan_bags(
     num_threads: int | None = None,
 ) -> CallPlan:
     given: dict[str, Any] = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids,
-                             "indptr": indptr, "weights": weights, "out": out}  # fmt: skip
+                             "indptr": indptr, "weights": weights, "scales": scales,
+                             "zero_points": zero_points, "out": out}  # fmt: skip
     if converted := to_numpy_arguments(_BAGS, given):
         given = converted.values
-    call = gather_reduce.prepare_arguments(_BAGS, **given, reduction=reduction, default=default, accumulate=accumulate)
+    layout = {"quantize_axis": quantize_axis, "block_size": block_size, "bits": bits}
+    call = gather_reduce.prepare_arguments(
+        _BAGS, **given, layout=layout, reduction=reduction, default=default, accumulate=accumulate
+    )
     facts = call.describe(_BAGS, num_segments, reduction, accumulate, mode, num_threads=num_threads)
     made = BagRows(facts["bags"], facts["members"], facts["width"])
     copied = sum(call.made.values()) + facts["copied_bytes"]
@@ -288,10 +311,11 @@ def _plan_bags(
         copied += facts["result_bytes"]
     scratch = copied + facts["scratch_bytes"]
     copies = tuple(name for name in (*given, "default") if name in call.made or facts.get(f"copies_{name}"))
+    taken = "copied" if scales is None else "computed from the codes of the table"
     steps = [
         f"{made.members} members of {made.count} bags name rows of {made.width} elements",
         "the gathered rows are not stored: "
-        + ("a few at a time are copied and combined" if facts["gathers_rows"] else "they are reduced in registers"),
+        + (f"a few at a time are {taken} and combined" if facts["gathers_rows"] else "they are reduced in registers"),
         *_copy_steps(copies),
     ]
     if facts["sorts_members"]:
@@ -311,6 +335,49 @@ def _plan_bags(
         facts["threads"],
         split,
         scratch,
+        copied,
+        copies,
+        facts["instruction_set"],
+        facts["cache_bytes"],
+        (*steps, _SPLITS[split]),
+    )
+
+
+def _plan_quantized(
+    data: ArrayLike,
+    indices: ArrayLike | None,
+    scales: ArrayLike,
+    zero_points: ArrayLike | None = None,
+    *,
+    out: Any = None,
+    **options: Any,
+) -> CallPlan:
+    given: dict[str, Any] = {"data": data, "indices": indices, "scales": scales, "zero_points": zero_points,
+                             "out": out}  # fmt: skip
+    if converted := to_numpy_arguments(_QUANTIZED, given):
+        given = converted.values
+    call = gather_quantized.prepare_arguments(_QUANTIZED, **given)
+    defaults = {"axis": 0, "quantize_axis": -1, "block_size": 128, "bits": 4, "mode": "raise"}
+    facts = call.describe(_QUANTIZED, **defaults | options)
+    made = TableRows(facts["rows"], facts["width"])
+    copied = sum(call.made.values()) + facts["copied_bytes"]
+    apart = facts["made_apart"]
+    if out is not None and not apart and type(out) is not np.ndarray:
+        copied, apart = copied + facts["result_bytes"], True
+    copies = tuple(name for name in given if name in call.made or facts.get(f"copies_{name}"))
+    steps = [
+        f"{made.count} rows of {made.width} numbers are computed from the codes of the table",
+        "the table is not unpacked: each thread computes a few hundred numbers at a time",
+        *_copy_steps(copies),
+        *([_APART] if apart else []),
+    ]
+    split = "tuples" if facts["threads"] > 1 else "nothing"
+    return CallPlan(
+        _QUANTIZED,
+        made,
+        facts["threads"],
+        split,
+        copied,
         copied,
         copies,
         facts["instruction_set"],
