@@ -149,6 +149,30 @@ void bags(const char* what, int64_t bags, int64_t width, Reduction reduction, Ac
     });
 }
 
+// Gathers rows of a table with codes of 4 bits, and reduces bags of them.
+void quantized(const char* what, int64_t width) {
+    const int64_t data_rows = 500, members = 9000, bags = 300;
+    const auto rows = random_indices(members, data_rows, false), ids = random_indices(members, bags, false);
+    std::vector<uint8_t> codes(static_cast<size_t>(data_rows * width / 2));
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint8_t>(i * 37);
+    const std::vector<float> scales(static_cast<size_t>(data_rows * (width / 16)), 0.1f);
+    QuantizedTable table;
+    table.codes = {CodeFormat::unsigned_integer, 4, 2, 8};
+    lay_out(shape({data_rows, width}), 0, 1, 16, shape({data_rows, width / 16}), 0, table);
+    const QuantizedMemory memory{reinterpret_cast<const std::byte*>(codes.data()),
+                                 reinterpret_cast<const std::byte*>(scales.data()), nullptr};
+    check(what, members * width, [&](std::byte* out) {
+        return gather_quantized(table, memory, Index(rows.data(), IndexType::int64, shape({data_rows}), shape({1}), {}),
+                                members, out);
+    });
+    const RowDecoder decoder(table, memory);
+    const Combine combine{DType::float32, 4, Reduction::add, false, Accumulate::step};
+    const GatherReduce call{BagForm::segment_ids, members, bags, data_rows, width, Rule{}, combine};
+    GatherReduceInputs inputs{nullptr, rows.data(), IndexType::int64, ids.data(), IndexType::int64, nullptr};
+    inputs.decoder = &decoder;
+    check(what, bags * width, [&](std::byte* out) { return gather_reduce(call, inputs, out) == BagFault::none; });
+}
+
 void everything() {
     using enum Reduction;
     rows("rows", shape({3000, 40}), 8000, false, add, Accumulate::step);
@@ -166,6 +190,7 @@ void everything() {
     bags("bags", 300, 40, add, Accumulate::step);
     bags("means of bags", 300, 40, mean, Accumulate::wide);
     bags("exact bags", 30, 5, add, Accumulate::exact);
+    quantized("quantized rows", 48);
     for (size_t size = size_t{1} << 20; size < size_t{1} << 23; size *= 2) pool_free(pool_allocate(size));
 }
 

@@ -65,7 +65,8 @@ def extensions() -> list[Any]:
     """
     warn_of_one_cpu()
     frontend = importlib.import_module("openvino.frontend.onnx")
-    operations = [openvino.OpExtension(op_class(row.name)) for row in table.ops()]
+    rows = [row for row in table.ops() if row.domain in ("onnx", "openvino")]
+    operations = [openvino.OpExtension(op_class(row.name)) for row in rows]
     op_types = dict.fromkeys(row.op_type for row in table.ops() if row.domain == "onnx")
     return operations + [frontend.ConversionExtension(name, "", _conversion(name)) for name in op_types]
 

@@ -170,6 +170,7 @@ class ModelDraft(OnnxBuilder):
         kept = {name: value for name, value in self.attributes.items() if defaults.get(name) != value}
         result = self.node(self.op_type, *self.inputs.values(), **kept)
         self.main = self.made[-1]
+        self.main.domain = original.domain
         self.main.name = original.name or result.name
         self.main.attribute.extend(each for each in original.attribute if each.ref_attr_name)
         for step in self._after:

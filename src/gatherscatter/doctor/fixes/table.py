@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gatherscatter.doctor.fixes import indices, scatters
+from gatherscatter.doctor.fixes import indices, quantized_tables, scatters
 from gatherscatter.doctor.fixes.draft import ModelDraft
 
 HALVES = ("float16", "bfloat16")
@@ -142,6 +142,16 @@ REWRITINGS = (
         lambda draft: draft.op_type == "GatherElements",
         indices.pad_gathered,
     ),
+    Rewriting(
+        ("no zero points",),
+        "the zero points of the specification are given",
+        lambda draft: (
+            draft.op_type == "GatherBlockQuantized"
+            and "zero_points" not in draft.inputs
+            and draft.data.element_type in ("uint8", "int4", "uint4")
+        ),
+        quantized_tables.give_zero_points,
+    ),
 )
 
 # The reasons why no rewriting resolves a condition.
@@ -155,6 +165,7 @@ LEFT = {
     "before you run the model",
     "empty indices": "only a run shows whether indices are empty; don't run the model with empty indices",
     "empty axis": "the specification demands an error here, and no operator raises one",
+    "partial block": "a table with other blocks needs another quantization; choose a block_size that divides the axis",
     "always": "no rewriting gives exactly the same results (halves computed in float32 would be rounded differently)",
 }
 NO_ANSWER = "no known rewriting keeps the results the same"
