@@ -88,7 +88,7 @@ def fits(array: np.ndarray) -> bool:
         return bool(((wide == array) | (array != array)).all() and not (small | endless).any())
 
 
-ROWS = [row for row in oracle.ROWS.values() if not row.deprecated]
+ROWS = [row for row in oracle.ROWS.values() if not row.deprecated and row.domain != "com.microsoft"]
 
 
 def check_operation(c: Choices, row: oracle.OracleRow, core: Any) -> None:
