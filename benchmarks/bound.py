@@ -46,7 +46,7 @@ def compute_bound(workload: Workload, limits: Limits) -> Bound:
 def _stream_seconds(workload: Workload, limits: Limits, moved: int) -> float:
     if workload.form != "gather_reduce":
         return limits.stream_seconds(moved)
-    rows = workload.useful_bytes
+    rows = workload.read_bytes
     within = workload.data_bytes if workload.distribution in RANDOM else 0
     return limits.stream_seconds(rows, within) + limits.stream_seconds(moved - rows)
 
@@ -61,9 +61,9 @@ def traffic(workload: Workload) -> int:
         named = {"packed": 0, "offsets": workload.bags, "segments": members}[workload.grouping]
         bags = named * numpy_dtype(workload.index_dtype).itemsize
         weights = members * workload.itemsize if workload.weighted else 0
-        return indices + bags + weights + slots + _output(workload)
+        return indices + bags + weights + workload.read_bytes + _output(workload)
     if workload.is_gather:
-        return indices + min(slots, workload.data_bytes) + slots
+        return indices + min(workload.read_bytes, workload.data_bytes) + slots
     if workload.out:
         return indices + slots + min(slots, workload.data_bytes) * (1 if workload.reduction == "none" else 2)
     return indices + slots + 2 * workload.data_bytes
@@ -84,4 +84,6 @@ def _places(workload: Workload) -> tuple[int, int, int]:
     if workload.form == "tensor_scatter":
         return prod(data[:-2]), workload.window * data[-1] * item, workload.data_bytes
     _, _, dims, width = row_view(workload)
+    if workload.bits:
+        return prod(workload.slots) // width, workload.data_bytes // prod(dims), workload.data_bytes
     return prod(workload.slots) // max(width, 1), width * item, prod(dims) * width * item

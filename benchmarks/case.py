@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.conversions import Arrays, make_equal
 from benchmarks.distributions import DISTRIBUTIONS, ordered
+from benchmarks.quantized import QuantizedTable, draw_table
 from benchmarks.workload import HALVES, LANES, TUPLES, ModelRun, Shape, Workload, numpy_dtype, row_view
 
 _BLOCK = 1 << 20
@@ -39,6 +40,7 @@ class BenchCase:
     bags: np.ndarray | None = None  # offsets or segment ids
     weights: np.ndarray | None = None
     run: ModelRun | None = None
+    table: QuantizedTable | None = None  # whose numbers are data
 
     @property
     def model_run(self) -> ModelRun:
@@ -106,7 +108,11 @@ def build(workload: Workload, seed: int = 0) -> BenchCase:
     if workload.form == "gather_reduce":
         bags = _bags(workload, rng)
         weights = _values(workload.indices, workload, rng, update=True) if workload.weighted else None
-        return BenchCase(workload, _data(workload, rng), indices, None, bags, weights)
+        data, table = _data_or_table(workload, rng)
+        return BenchCase(workload, data, indices, None, bags, weights, table=table)
+    if workload.bits:
+        data, table = _data_or_table(workload, rng)
+        return BenchCase(workload, data, indices, None, table=table)
     arrays = {"data": _data(workload, rng), "indices": indices}
     if updates is not None:
         arrays["updates"] = updates
@@ -143,6 +149,14 @@ def _data(workload: Workload, rng: np.random.Generator) -> np.ndarray:
     if workload.layout == "transposed":
         return _values(shape[::-1], workload, rng).T
     return _values(shape, workload, rng)
+
+
+def _data_or_table(workload: Workload, rng: np.random.Generator) -> tuple[np.ndarray, QuantizedTable | None]:
+    """Return data, or the numbers of a quantized table with the table."""
+    if not workload.bits:
+        return _data(workload, rng), None
+    table = draw_table(workload, rng)
+    return table.dequantize(), table
 
 
 def _values(shape: Shape, workload: Workload, rng: np.random.Generator, update: bool = False) -> np.ndarray:

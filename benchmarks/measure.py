@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.case import BenchCase, build
 from benchmarks.contenders import AGAIN, OURS
-from benchmarks.contenders.contender import Contender, TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall, find_calls
 from benchmarks.contenders.ours import Ours
 from benchmarks.intervals import Interval, paired_ratio
 from benchmarks.reference import ModelReference, Reference, make_reference
@@ -124,7 +124,7 @@ def _choose(contender: Contender, case: BenchCase, reference: Reference | ModelR
     if entry.ours and reference.needs_same_bits:
         accept = reference.same_bits
     try:
-        ways = dict(contender.calls(case))
+        ways = dict(find_calls(contender, case))
     except Exception as error:  # any error that a library raises for unsupported calls
         entry.timing.note = _first_line(error)
         return entry

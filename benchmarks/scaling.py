@@ -37,10 +37,17 @@ def _is_scatter(workload: Workload) -> bool:
 KERNELS = (
     Kernel(
         "gather_rows, rows",
-        lambda w: w.is_gather and _moves_rows(w),
+        lambda w: w.is_gather and not w.bits and _moves_rows(w),
         "Each thread fills a part of the output.",
         "The bandwidth of memory.",
         "The bandwidth of memory. On most machines, 16 cores exhaust it.",
+    ),
+    Kernel(
+        "gather_quantized",
+        lambda w: w.form == "gather" and w.bits > 0,
+        "Each thread fills a part of the output.",
+        "The bandwidth of memory. In the cache, the arithmetic of each thread.",
+        "The bandwidth of memory.",
     ),
     Kernel(
         "gather_rows, elements",

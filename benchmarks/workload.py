@@ -60,6 +60,8 @@ class Workload:
     # How our call gets its arrays, or "" (as they are). The peer converts them first, or makes the simplest other call
     # for the same work; see conversions.py.
     given: str = ""
+    bits: int = 0  # of a code of a block-quantized table; 0: data are no such table
+    block_size: int = 0  # numbers of a row that share a scale
     huge: bool = False
 
     @property
@@ -110,7 +112,17 @@ class Workload:
     @property
     def data_bytes(self) -> int:
         """Bytes of the data."""
-        return prod(self.data) * self.itemsize
+        return self._stored_bytes(prod(self.data))
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of data that a gather reads, if it reads each element as often as it moves or reduces it."""
+        return self._stored_bytes(prod(self.slots))
+
+    def _stored_bytes(self, count: int) -> int:
+        if not self.bits:
+            return count * self.itemsize
+        return count * self.bits // 8 + count // self.block_size * self.itemsize
 
     def at_most(self, size: int) -> Workload:
         """Return the workload with every dimension limited to ``size``, for tests."""

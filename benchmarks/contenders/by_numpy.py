@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.case import BenchCase
 from benchmarks.contenders.contender import TimedCall, make_copying_call, make_in_place_call
+from benchmarks.quantized import QuantizedTable
 from benchmarks.reference import follow_beams
 from benchmarks.workload import LANES, row_view
 from gatherscatter.library_code.by_numpy import UFUNCS
@@ -44,6 +45,12 @@ class NumpyContender:
         if _can_bincount(case):
             calls["bincount"] = TimedCall(lambda: _bincount(case))
         return calls
+
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return a gather of codes that are then dequantized."""
+        if case.workload.form == "gather_reduce":
+            return {}
+        return {"take, dequantize": TimedCall(lambda: table.take(case.indices).dequantize())}
 
 
 def _gathers(case: BenchCase) -> dict[str, TimedCall]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.case import BenchCase
 from benchmarks.contenders.contender import TimedCall
+from benchmarks.quantized import QuantizedTable
 from benchmarks.reference import import_onnxruntime, make_options
 from benchmarks.workload import Workload
 
@@ -64,6 +65,18 @@ class OnnxRuntimeContender:
             return {}
         return {"bound output": self._bind_output(case, session, given)}
 
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return ``session.run`` of a node GatherBlockQuantized."""
+        if case.workload.form != "gather":
+            return {}
+        given = {"data": table.codes, "indices": case.indices, "scales": table.scales, "zeros": table.zero_points}
+        attributes = {"block_size": table.block_size, "bits": table.bits, "gather_axis": 0, "quantize_axis": 1}
+        node = self._onnx.helper.make_node(
+            "GatherBlockQuantized", list(given), ["out"], domain="com.microsoft", **attributes
+        )
+        session = self._open(self._make_model(given, [node], table.scales.dtype, {"com.microsoft": 1, "": 18}))
+        return {"run": TimedCall(lambda: session.run(None, given)[0])}
+
     def _run_model(self, case: BenchCase) -> Mapping[str, TimedCall]:
         if case.workload.entry == "load":
             return {}  # one step is compared with two steps of gatherscatter
@@ -113,10 +126,6 @@ class OnnxRuntimeContender:
         arrays = {"data": case.data, "indices": case.indices[:, np.newaxis] if rows else case.indices}
         if case.updates is not None:
             arrays["updates"] = case.updates
-        inputs = [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in arrays.items()
-        ]
         nodes, names = [], list(arrays)
         good = ("int64", "int32") if op_type in ("Gather", "GatherElements", "ScatterElements") else ("int64",)
         if case.indices.dtype.name not in good:
@@ -125,12 +134,22 @@ class OnnxRuntimeContender:
         if op_type == "TensorScatter":
             names = [names[0], names[2], names[1]]
         nodes.append(helper.make_node("ScatterND" if rows else op_type, names, ["out"], **attributes))
-        element = helper.np_dtype_to_tensor_dtype(case.data.dtype)
-        output = helper.make_tensor_value_info("out", element, None)
+        return self._open(self._make_model(arrays, nodes, case.data.dtype, {"": _OPSETS.get(case.workload.form, 18)}))
+
+    def _make_model(
+        self, arrays: Mapping[str, np.ndarray], nodes: list[Any], dtype: np.dtype, opsets: Mapping[str, int]
+    ) -> bytes:
+        """Return a model that has the arrays as inputs, and an output ``out`` of this type."""
+        helper = self._onnx.helper
+        inputs = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            for name, array in arrays.items()
+        ]
+        output = helper.make_tensor_value_info("out", helper.np_dtype_to_tensor_dtype(dtype), None)
         graph = helper.make_graph(nodes, "one_node", inputs, [output])
-        opset = helper.make_opsetid("", _OPSETS.get(case.workload.form, 18))
-        model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
-        return self._open(model.SerializeToString())
+        imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+        content: bytes = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
+        return content
 
     def _open(self, model: Path | bytes) -> Any:
         return self._ort.InferenceSession(model, make_options(self._threads), providers=["CPUExecutionProvider"])

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.case import BenchCase
 from benchmarks.contenders.contender import TimedCall
+from benchmarks.quantized import QuantizedTable
 from benchmarks.workload import LANES, TUPLES, row_view
 from gatherscatter.library_code.by_pytorch import REDUCTIONS
 
@@ -45,6 +46,18 @@ class TorchContender:
             return {name: TimedCall(run, self._give_back) for name, run in ways.items()}
         new = self._borrow(case.new)
         return {name: self._scatter(case, data, change) for name, change in self._changes(case, indices, new).items()}
+
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return FBGEMM's bags of rows with a scale and a bias each, which PyTorch contains."""
+        names = {4: "embedding_bag_4bit_rowwise_offsets", 8: "embedding_bag_byte_rowwise_offsets"}
+        if case.workload.form != "gather_reduce" or table.scales.shape[-1] > 1 or table.bits not in names:
+            return {}
+        bag = getattr(self._torch.ops.quantized, names[table.bits])
+        rows = self._borrow(_fuse_rows(table))
+        indices, offsets = self._borrow(case.indices), self._borrow(case.grouped.starts)
+        weights = None if case.weights is None else self._borrow(case.weights)
+        options = {"mode": 0, "per_sample_weights": weights, "include_last_offset": True}
+        return {names[table.bits]: TimedCall(lambda: bag(rows, indices, offsets, **options), self._give_back)}
 
     def _scatter(self, case: BenchCase, data: Any, change: Change) -> TimedCall:
         form = self._torch.contiguous_format
@@ -206,6 +219,14 @@ class TorchContender:
             bits: np.ndarray = tensor.view(self._torch.int16).numpy()
             return bits.view(ml_dtypes.bfloat16)
         return np.asarray(tensor.numpy())
+
+
+def _fuse_rows(table: QuantizedTable) -> np.ndarray:
+    """Return FBGEMM's rows: codes, scale and bias. The last two are float16 with codes of 4 bits."""
+    kind = np.dtype(np.float32 if table.bits == 8 else np.float16)
+    bias = -table.scales * (table.zero_points & ((1 << table.bits) - 1))
+    pair = np.concatenate([table.scales, bias], axis=1).astype(kind)
+    return np.concatenate([table.codes, pair.view(np.uint8)], axis=1)
 
 
 def _row_change(axis: int, how: str) -> Callable[[Any, Any, Any], Any] | None:

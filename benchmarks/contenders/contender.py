@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from benchmarks.case import BenchCase
+from benchmarks.quantized import QuantizedTable
 
 
 def _to_array(result: Any) -> np.ndarray:
@@ -45,6 +46,22 @@ class Contender(Protocol):
     def prepare(self) -> None:
         """Prepare a timed call. This is called before each one, while the clock is stopped."""
         ...
+
+
+@runtime_checkable
+class TableContender(Protocol):
+    """A contender that gathers from quantized tables."""
+
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return all fair ways to do the workload from the codes, not from ``case.data``."""
+        ...
+
+
+def find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]:
+    """Return the ways of a contender to do a workload, which can have a quantized table."""
+    if case.table is None:
+        return contender.calls(case)
+    return contender.table_calls(case, case.table) if isinstance(contender, TableContender) else {}
 
 
 def make_in_place_call(case: BenchCase, change: Callable[[np.ndarray], object]) -> TimedCall:

@@ -12,6 +12,7 @@ from benchmarks.case import BenchCase
 from benchmarks.commits import CURRENT, Package
 from benchmarks.contenders.contender import TimedCall, make_in_place_call
 from benchmarks.conversions import make_calls
+from benchmarks.quantized import QuantizedTable
 from benchmarks.reference import keep_all_results, make_options
 from benchmarks.workload import HALVES
 from gatherscatter.lazy_modules import load_place
@@ -62,6 +63,19 @@ class Ours:
         else:
             call = TimedCall(self._gather(case, None))
         return {workload.form: call}
+
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return the function for quantized tables."""
+        self.prepare()
+        gs, indices, options = self._package.gs, case.indices, table.options
+        codes, scales, zeros = table.codes, table.scales, table.zero_points
+        if case.workload.form == "gather":
+            return {
+                "gather_quantized": TimedCall(lambda: gs.gather_quantized(codes, indices, scales, zeros, **options))
+            }
+        others = options | {"scales": scales, "zero_points": zeros, "offsets": case.bags, "weights": case.weights}
+        how = case.workload.reduction
+        return {"gather_reduce": TimedCall(lambda: gs.gather_reduce(codes, indices, reduction=how, **others))}
 
     def _run_model(self, case: BenchCase) -> TimedCall:
         """Return a call of a session, of ``run`` with a file, or of a model that is loaded now."""
@@ -165,6 +179,10 @@ class ConvertFirst(Ours):
         self.prepare()
         return {"convert, then call": TimedCall(make_calls(self._package.gs, case.workload, case.arrays)[1])}
 
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return nothing, because quantized tables are given in one layout."""
+        return {}
+
 
 class TwoSteps(Ours):
     """A gather and a scatter, which gather_reduce does in one pass. In a model they are two nodes."""
@@ -200,6 +218,23 @@ class TwoSteps(Ours):
         options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
         call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
         return {"gather, scatter_update": call}
+
+    def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
+        """Return the functions on arrays, for bags."""
+        if case.workload.form != "gather_reduce":
+            return {}
+        self.prepare()
+        gs, indices, bags, options = self._package.gs, case.indices, case.segment_ids, table.options
+        weights = None if case.weights is None else case.weights.reshape(-1, 1)
+        zeros = np.broadcast_to(np.zeros((), case.data.dtype), case.workload.result)
+        reduce = {"reduction": case.workload.reduction, "include_self": False}
+
+        def run() -> np.ndarray:
+            rows = gs.gather_quantized(table.codes, indices, table.scales, table.zero_points, **options)
+            result: np.ndarray = gs.scatter_update(zeros, bags, rows if weights is None else rows * weights, **reduce)
+            return result
+
+        return {"gather_quantized, scatter_update": TimedCall(run)}
 
 
 def _list_outputs(outputs: dict[str, np.ndarray]) -> list[np.ndarray]:

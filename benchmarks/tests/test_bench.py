@@ -18,7 +18,7 @@ from benchmarks.bound import RANDOM, compute_bound
 from benchmarks.case import BenchCase, build
 from benchmarks.contenders import AGAIN, OURS, PEERS, by_numba, make_contenders
 from benchmarks.contenders.by_numpy import NumpyContender
-from benchmarks.contenders.contender import Contender, TimedCall
+from benchmarks.contenders.contender import Contender, TimedCall, find_calls
 from benchmarks.contenders.ours import Ours
 from benchmarks.distributions import DISTRIBUTIONS
 from benchmarks.limits import Limits
@@ -79,7 +79,7 @@ def test_the_default_set_has_some_of_every_group() -> None:
     quick, default = ({row.id for row in select(among=name)} for name in ("quick", "default"))
     assert {row.group for row in select(among="default")} == {row.group for row in WORKLOADS}
     assert quick < default
-    assert 90 <= len(default) <= 120
+    assert 90 <= len(default) <= 125
     for name in ("quick", "default"):
         assert all(select([pattern]) for pattern in SETS[name])  # every name exists
 
@@ -103,7 +103,7 @@ def test_a_workload_is_consistent(row: Workload) -> None:
 def test_our_result_has_the_bits_of_the_reference(row: Workload) -> None:
     case = build(row)
     reference = Reference(case)
-    (ours,) = Ours(1).calls(case).values()
+    (ours,) = find_calls(Ours(1), case).values()
     assert reference.same_bits(ours.result(ours.run()))
 
 
@@ -116,7 +116,7 @@ def test_a_conversion_before_the_call_gives_the_same_bits(row: Workload) -> None
 def some_of_each() -> list[Workload]:
     """Return a workload for every combination of properties that the adapters depend on."""
     looks = ("form", "dtype", "reduction", "axis", "batch_dims", "out", "layout", "grouping", "weighted", "prepared")
-    rows = [row for row in small() if not row.given]  # other libraries do not take part in those
+    rows = [row for row in small() if not row.given and not row.bits]  # few libraries take part in those
     kinds = {(*(getattr(row, name) for name in looks), row.indices[-1:] > (1,)): row for row in rows}
     return list(kinds.values())
 

@@ -34,6 +34,7 @@ DEFAULT: dict[str, str] = {
     "spatter": "gather-uniform-1 gather-uniform-16 set-uniform-4 add-lulesh-1 gather-amg gather-pennant-pairs",
     "embeddings": "batch zipf-float32 gradient-in-place log-probability",
     "bags": "length-1-cached length-500 width-512 max-cached float16-cached weighted-packed",
+    "quantized": "tokens-16 tokens-4096 bags-8",
     "graphs-fused": "cached arxiv arxiv-weighted-prepared",
     "graphs": "micro-add micro-mean gather-1000 add-10000 arxiv-gather arxiv-mean",
     "caches": "decode-in-place-float32 decode-copy prefill paged",
