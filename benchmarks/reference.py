@@ -102,11 +102,13 @@ class Reference:
             rows *= case.weights.reshape(-1, 1)
         if case.workload.dtype in HALVES:
             rows = rows.astype(np.float32)
-        self.expected = np.zeros(case.workload.result, rows.dtype)
+        self.expected = np.full(case.workload.result, -0.0, rows.dtype)  # a sum of -0.0 and x is x
         if case.workload.reduction in ("min", "max"):
             # Start with any member of each bag. It may count twice.
             self.expected.reshape(-1, self._width)[case.segment_ids] = rows
         self._reduce(case.segment_ids, rows, counted=0)
+        assert self._hits is not None
+        self.expected[self._hits == 0] = 0
         self.expected = self.expected.astype(dtype, copy=False)
 
     def _reduce(self, numbers: np.ndarray, updates: np.ndarray, counted: int) -> None:

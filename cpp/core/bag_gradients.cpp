@@ -24,12 +24,12 @@ constexpr int64_t lanes = 16;
 
 bool in_range(int64_t row, int64_t rows) { return static_cast<uint64_t>(row) < static_cast<uint64_t>(rows); }
 
-// Prefetches the row of the member `row_lookahead` places ahead, if that row is in range.
+// Prefetches the row of a later member, if that row is in range.
 template <class T>
 GS_LOOP void prefetch_next(const T* data, int64_t data_rows, const int64_t* rows, int64_t i, int64_t n, int64_t width) {
-    const int64_t next = read_once(rows[std::min(i + row_lookahead, n - 1)]);
-    if (in_range(next, data_rows))
-        prefetch_row(reinterpret_cast<const std::byte*>(data + next * width), width * static_cast<int64_t>(sizeof(T)));
+    const int64_t size = width * static_cast<int64_t>(sizeof(T));
+    const int64_t next = read_once(rows[std::min(i + row_lookahead(size), n - 1)]);
+    if (in_range(next, data_rows)) prefetch_row(reinterpret_cast<const std::byte*>(data + next * width), size);
 }
 
 // Sums the matching values in n columns from `column` on, over the members [first, end). False: a row is out of range.

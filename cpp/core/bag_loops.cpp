@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "accumulate.hpp"
+#include "code_loops.hpp"
 #include "halves.hpp"
 #include "machine.hpp"
 #include "row_moves.hpp"
@@ -56,61 +57,177 @@ GS_LOOP void round(float* values) {
     }
 }
 
-// The rows of the members of bags, from the first column of a loop on.
-template <class T>
+// n columns of rows in memory, starting at the byte `column` of each row.
+template <class T, int64_t n>
+class PlainColumns {
+  public:
+    using Row = const T*;
+    static constexpr int64_t bytes = n * static_cast<int64_t>(sizeof(T));
+
+    PlainColumns(const BagRows& rows, int64_t column)
+        : data_(rows.data + column), row_size_(rows.size), zeros_(reinterpret_cast<const T*>(rows.zeros)) {}
+
+    GS_LOOP void prefetch(int64_t row) const { prefetch_row(data_ + row * row_size_, bytes); }
+    GS_LOOP Row at(int64_t row) const { return reinterpret_cast<const T*>(data_ + row * row_size_); }
+    GS_LOOP Row none() const { return zeros_; }
+
+    template <int64_t converts, class S>
+    GS_LOOP void load_row(Row row, S* to) const {
+        load<converts, n>(row, to);
+    }
+
+  private:
+    const std::byte* data_;
+    int64_t row_size_;
+    const T* zeros_;
+};
+
+// n columns of the rows of a quantized table.
+template <class T, int64_t n>
+class CodedColumns {
+  public:
+    struct Row {
+        const uint8_t* codes;  // null: all numbers are zero
+        const T* scales;
+        int64_t zero;  // the first zero point
+    };
+    static constexpr int64_t bytes = n;  // at most
+
+    CodedColumns(const BagRows& rows, int64_t column)
+        : rows_(*rows.coded),
+          shift_(std::countr_zero(static_cast<unsigned>(rows_.type.per_byte))),
+          mask_((1 << rows_.type.bits) - 1),
+          first_(column / static_cast<int64_t>(sizeof(T)) >> shift_) {
+        const int64_t number = column / static_cast<int64_t>(sizeof(T));
+        for (int64_t i = 0; i < steps; ++i) block_[i] = (number + i * step) / rows_.block;
+        is_one_block_ = block_[0] == block_[steps - 1];
+    }
+
+    GS_LOOP void prefetch(int64_t row) const {
+        prefetch_row(reinterpret_cast<const std::byte*>(rows_.codes) + row * rows_.row_bytes + first_, n >> shift_);
+        gs::prefetch(at(row).scales + block_[0]);
+        if (rows_.zero_points) gs::prefetch(rows_.zero_points + ((at(row).zero + block_[0]) >> shift_));
+    }
+
+    GS_LOOP Row at(int64_t row) const {
+        return {rows_.codes + row * rows_.row_bytes + first_,
+                reinterpret_cast<const T*>(rows_.scales) + row * rows_.scale_stride, row * rows_.zero_stride};
+    }
+
+    GS_LOOP Row none() const { return {nullptr, nullptr, 0}; }
+
+    // Loads numbers, which have the type T.
+    template <int64_t converts, class S>
+    GS_LOOP void load_row(const Row& row, S* to) const {
+        float values[n];
+        if (row.codes)
+            decode<converts>(row, values);
+        else
+            for (int64_t w = 0; w < n; ++w) values[w] = 0;
+        if constexpr (Half<T>) round<T, converts, n>(values);
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] = static_cast<S>(values[w]);
+    }
+
+  private:
+    static constexpr int64_t step = std::min(n, scaled_at_once), steps = n / step;
+
+    template <int64_t converts>
+    GS_LOOP void decode(const Row& row, float* values) const {
+        if (rows_.values_of_codes)
+            look_up(row.codes, n, rows_.values_of_codes, values);
+        else if (shift_ == 0)
+            convert_integers(row.codes, n, rows_.flip, values);
+        else if (shift_ == 1)
+            convert_packed_integers<2, n>(row.codes, rows_.flip, values);
+        else
+            convert_packed_integers<4, n>(row.codes, rows_.flip, values);
+        if (is_one_block_) {
+            scale_some<n>(values, zero_at(row, block_[0]), scale_at<converts>(row, block_[0]), values);
+        } else {
+            for (int64_t i = 0; i < steps; ++i)
+                scale_some<step>(values + i * step, zero_at(row, block_[i]), scale_at<converts>(row, block_[i]),
+                                 values + i * step);
+        }
+    }
+
+    template <int64_t converts>
+    GS_LOOP float scale_at(const Row& row, int64_t block) const {
+        float scale;
+        load<converts, 1>(row.scales + block, &scale);
+        return scale;
+    }
+
+    GS_LOOP float zero_at(const Row& row, int64_t block) const {
+        const CodeType& type = rows_.type;
+        if (!rows_.zero_points) return static_cast<float>(type.zero + rows_.flip);
+        const int64_t at = row.zero + block;
+        const int code = rows_.zero_points[at >> shift_] >> ((at & (type.per_byte - 1)) * type.bits);
+        return static_cast<float>((code & mask_) ^ rows_.flip);
+    }
+
+    CodedRows rows_;
+    int shift_, mask_;  // bytes = codes >> shift
+    int64_t first_;     // byte of a row
+    int64_t block_[steps];
+    bool is_one_block_;
+};
+
+// The members of bags, with some columns of their rows.
+template <class Columns>
 struct MemberRows {
     const int64_t* rows;
     int64_t last_known;
-    const std::byte* data;
-    int64_t row_size;
     uint64_t row_count;
-    const T* zeros;
+    bool may_skip;
+    Columns columns;
 
-    // Finds the row of member m, and prefetches `size` bytes of a later row. False: the row is out of range.
-    template <int64_t size>
-    GS_LOOP bool find_row(int64_t m, const T*& row) const {
-        constexpr int64_t ahead = std::clamp<int64_t>(4096 / size, 16, 64);
+    // Finds the row of member m, and prefetches a later row. False: the row is out of range.
+    GS_LOOP bool find_row(int64_t m, typename Columns::Row& row) const {
+        constexpr int64_t ahead = row_lookahead(Columns::bytes);
         const auto next = static_cast<uint64_t>(rows[std::min(m + ahead, last_known)]);
-        if (next < row_count) prefetch_row(data + static_cast<int64_t>(next) * row_size, size);
+        if (next < row_count) columns.prefetch(static_cast<int64_t>(next));
         const int64_t number = read_once(rows[m]);
         if (static_cast<uint64_t>(number) < row_count) [[likely]] {
-            row = reinterpret_cast<const T*>(data + number * row_size);
+            row = columns.at(number);
             return true;
         }
-        row = zeros;
-        return number == -1 && zeros;
+        row = columns.none();
+        return number == -1 && may_skip;
     }
 };
 
 // Multiplies n elements by a weight. Products are rounded to the element type.
-template <int64_t converts, int64_t n, class T, class S>
-GS_LOOP void load_weighted(const T* from, T weight, S* to) {
+template <int64_t converts, int64_t n, class T, class S, class Columns>
+GS_LOOP void load_weighted(const Columns& columns, const typename Columns::Row& from, T weight, S* to) {
     if constexpr (Half<T>) {
         float factor;
         load<converts, 1>(&weight, &factor);
-        load<converts, n>(from, to);
+        columns.template load_row<converts>(from, to);
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] *= factor;
         round<T, converts, n>(to);
-    } else {
+    } else if constexpr (std::same_as<typename Columns::Row, const T*>) {
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(from[w], weight));
+    } else {
+        T values[n];
+        columns.template load_row<converts>(from, values);
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(values[w], weight));
     }
 }
 
 // Reduces n columns. n is a constant so that the sums stay in registers.
-template <class T, class A, class Op, bool weighted, int64_t converts, int64_t n>
+template <class T, class A, class Op, bool weighted, bool coded, int64_t converts, int64_t n>
 GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRows& rows, int64_t column,
                             const std::byte* empty, std::byte* out, bool mean) {
     using S = SumType<T, A, Op>;
-    constexpr int64_t size = n * static_cast<int64_t>(sizeof(T));
+    using Columns = std::conditional_t<coded, CodedColumns<T, n>, PlainColumns<T, n>>;
     const Op op;
-    const MemberRows<T> members{bags.rows,
-                                range.known - 1,
-                                rows.data + column,
-                                rows.size,
-                                static_cast<uint64_t>(rows.count),
-                                reinterpret_cast<const T*>(rows.zeros)};
+    const MemberRows<Columns> members{bags.rows, range.known - 1, static_cast<uint64_t>(rows.count),
+                                      rows.zeros != nullptr, Columns(rows, column)};
+    const Columns& columns = members.columns;
     const T* const weights = reinterpret_cast<const T*>(bags.weights);
     S* const sums_of_part = reinterpret_cast<S*>(range.sums);
     for (int64_t b = range.begin; b < range.end; ++b) {
@@ -125,31 +242,31 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
         }
         int64_t m = std::max(start, range.first);
         const int64_t end = std::min(stop, range.last);
-        const T* row;
+        typename Columns::Row row;
         S sums[n];
         if (m > start) {
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = sums_of_part[w];
         } else {
-            if (!members.template find_row<size>(m, row)) return false;
-            if constexpr (rounds_steps<T, A, Op> && !weighted)
+            if (!members.find_row(m, row)) return false;
+            if constexpr (rounds_steps<T, A, Op> && !weighted && !coded)
                 if (stop - start == 1 && !mean) {  // a single member keeps its bits, even those of NaN
-                    std::memcpy(static_cast<void*>(to), row, size);
+                    std::memcpy(static_cast<void*>(to), row, Columns::bytes);
                     continue;
                 }
             if constexpr (weighted)
-                load_weighted<converts, n>(row, weights[m], sums);
+                load_weighted<converts, n>(columns, row, weights[m], sums);
             else
-                load<converts, n>(row, sums);
+                columns.template load_row<converts>(row, sums);
             ++m;
         }
         for (; m < end; ++m) {
-            if (!members.template find_row<size>(m, row)) return false;
+            if (!members.find_row(m, row)) return false;
             S values[n];
             if constexpr (weighted)
-                load_weighted<converts, n>(row, weights[m], values);
+                load_weighted<converts, n>(columns, row, weights[m], values);
             else
-                load<converts, n>(row, values);
+                columns.template load_row<converts>(row, values);
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
             if constexpr (rounds_steps<T, A, Op>) round<T, converts, n>(sums);
@@ -177,12 +294,12 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
 }
 
 // Selects the loop for n columns. Sums of 32 bytes would not fill a vector of 64 bytes.
-template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t n>
+template <class T, class A, class Op, bool weighted, bool coded, InstructionSet set, int64_t n>
 ReduceColumns version_of_loop() {
     constexpr bool avx512 = set == InstructionSet::avx512 && n * int64_t{sizeof(SumType<T, A, Op>)} > 32;
     constexpr InstructionSet used = avx512 ? set : std::min(set, InstructionSet::avx2);
     constexpr int64_t converts = conversions_at_once(used);
-    using Loop = Versions<reduce_columns<T, A, Op, weighted, converts, n>>;
+    using Loop = Versions<reduce_columns<T, A, Op, weighted, coded, converts, n>>;
 #ifdef GS_VERSIONS
     if constexpr (avx512) return Loop::avx512;
     if constexpr (!avx512 && set != InstructionSet::baseline) return Loop::avx2;
@@ -191,18 +308,18 @@ ReduceColumns version_of_loop() {
 }
 
 // The loops whose sums take at most `bytes` of registers.
-template <class T, class A, class Op, bool weighted, InstructionSet set, int64_t bytes>
+template <class T, class A, class Op, bool weighted, bool coded, InstructionSet set, int64_t bytes>
 BagLoops make_loops() {
     constexpr int64_t columns = std::max<int64_t>(bytes / int64_t{sizeof(SumType<T, A, Op>)}, 1);
     BagLoops loops{columns, {}};
     [&]<size_t... i>(std::index_sequence<i...>) {
-        ((loops.loop[i] = version_of_loop<T, A, Op, weighted, set, (columns >> i)>()), ...);
+        ((loops.loop[i] = version_of_loop<T, A, Op, weighted, coded, set, (columns >> i)>()), ...);
     }(std::make_index_sequence<std::bit_width(static_cast<uint64_t>(columns))>{});
     return loops;
 }
 
 // Sums fill half of the registers: eight with AVX2, sixteen with AVX-512 and NEON.
-template <class T, class A, class Op, bool weighted>
+template <class T, class A, class Op, bool weighted, bool coded = false>
 BagLoops loops_of() {
     using S = SumType<T, A, Op>;
     // Compilers do not vectorize sums that have two parts.
@@ -212,16 +329,17 @@ BagLoops loops_of() {
 #ifdef GS_VERSIONS
     if constexpr (in_vectors && has_avx512_loops)
         if (instruction_set == InstructionSet::avx512)
-            return make_loops<T, A, Op, weighted, InstructionSet::avx512, max_sum_bytes>();
+            return make_loops<T, A, Op, weighted, coded, InstructionSet::avx512, max_sum_bytes>();
     if constexpr (in_vectors)
-        if (instruction_set >= InstructionSet::avx2) return make_loops<T, A, Op, weighted, InstructionSet::avx2, 256>();
+        if (instruction_set >= InstructionSet::avx2)
+            return make_loops<T, A, Op, weighted, coded, InstructionSet::avx2, 256>();
 #endif
 #ifdef GS_NEON
     constexpr int64_t vector_bytes = 256;
 #else
     constexpr int64_t vector_bytes = 128;
 #endif
-    return make_loops<T, A, Op, weighted, InstructionSet::baseline, in_vectors ? vector_bytes : 64>();
+    return make_loops<T, A, Op, weighted, coded, InstructionSet::baseline, in_vectors ? vector_bytes : 64>();
 }
 
 // Integers wrap, so the bits of their sums and products do not depend on the sign.
@@ -233,7 +351,16 @@ BagLoops signed_loops() {
 
 }  // namespace
 
-BagLoops bag_loops(const Combine& combine, bool weighted) {
+BagLoops bag_loops(const Combine& combine, bool weighted, bool coded) {
+    if (coded)
+        return visit_combine(
+            combine, BagLoops{}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+                constexpr bool is_number = std::same_as<T, float> || Half<T>;
+                if constexpr (is_number && std::same_as<Op, Add> && !requires(A a) { a.known(); })
+                    return weighted ? loops_of<T, A, Op, true, true>() : loops_of<T, A, Op, false, true>();
+                else
+                    return BagLoops{};
+            });
     return visit_combine(combine, BagLoops{},
                          [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
                              constexpr bool linear = std::same_as<Op, Add> || std::same_as<Op, Mul>;

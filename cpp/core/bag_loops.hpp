@@ -14,6 +14,7 @@ struct BagRows {
     const std::byte* data;
     int64_t count, size;     // the number of rows, and the bytes of each
     const std::byte* zeros;  // the values of member -1 in the columns of a loop, or null
+    const CodedRows* coded;  // of a quantized table, instead of data
 };
 
 // The range of bags and members that one call of a loop reduces.
@@ -38,7 +39,7 @@ struct BagLoops {
 };
 
 // Returns the loops for this processor. There are none for exact sums, for weighted integers, or for weighted members
-// with a reduction other than a sum.
-BagLoops bag_loops(const Combine&, bool weighted);
+// with a reduction other than a sum. For the rows of a quantized table, there are loops for sums.
+BagLoops bag_loops(const Combine&, bool weighted, bool coded);
 
 }  // namespace gs

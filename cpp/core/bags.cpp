@@ -110,13 +110,18 @@ struct Method {
     int workers;
     int64_t at_once;
 
-    Method(const Bags& bags, int64_t width, const Combine& combine, bool decodes)
-        : loops(combine.include_self || decodes ? BagLoops{} : bag_loops(combine, bags.weights != nullptr)) {
+    Method(const Bags& bags, const SourceRows& rows, int64_t width, const Combine& combine)
+        : loops(choose_loops(bags, rows, combine)) {
         const int64_t size = combine.item_size, row_size = saturating_multiply(width, size);
         const int threads = threads_for({bags.members + bags.count, row_size});
         tasks = divide(bags, width, loops.columns > 0 ? column_unit(loops, combine) : 0, threads);
         workers = static_cast<int>(std::min<int64_t>(threads, static_cast<int64_t>(tasks.size())));
         at_once = loops.columns > 0 ? 0 : std::clamp<int64_t>(group_bytes / row_size, 1, block);
+    }
+
+    static BagLoops choose_loops(const Bags& bags, const SourceRows& rows, const Combine& combine) {
+        if (combine.include_self || (rows.decoder && !rows.decoder->coded())) return {};
+        return bag_loops(combine, bags.weights != nullptr, rows.decoder != nullptr);
     }
 
     // Runs f(worker, task) for all tasks. Each worker runs one task after the other. False: a call of f has returned
@@ -242,11 +247,12 @@ bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const 
                  const Combine& combine) {
     if (bags.count == 0 || width == 0) return true;
     const int64_t size = combine.item_size;
-    const Method method(bags, width, combine, rows.decoder != nullptr);
+    const Method method(bags, rows, width, combine);
     if (method.loops.columns > 0) {
         const Scratch zeros(bags.may_skip ? method.loops.columns * size : 0, true);
-        const BagRows in_memory{rows.data, rows.count, width * size, zeros.get()};
-        return reduce_directly(bags, in_memory, method, empty, out, combine);
+        const BagRows source{rows.data, rows.count, width * size, zeros.get(),
+                             rows.decoder ? rows.decoder->coded() : nullptr};
+        return reduce_directly(bags, source, method, empty, out, combine);
     }
     if (!combine.include_self)
         for_pieces(bags.count, {bags.count, width * size}, [&](int64_t begin, int64_t end) {
@@ -259,9 +265,9 @@ bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const 
                                      });
 }
 
-BagRoute route_bags(const Bags& bags, int64_t width, const Combine& combine, bool decodes) {
+BagRoute route_bags(const Bags& bags, const SourceRows& rows, int64_t width, const Combine& combine) {
     if (bags.count == 0 || width == 0) return {};
-    const Method method(bags, width, combine, decodes);
+    const Method method(bags, rows, width, combine);
     BagRoute route;
     route.threads = std::max(method.workers, 1);
     route.gathers_rows = method.loops.columns == 0;

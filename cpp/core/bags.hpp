@@ -41,6 +41,6 @@ struct BagRoute {
     bool gathers_rows = false;     // true: a few rows are gathered or decoded at a time; false: sums stay in registers
     int64_t scratch = 0;           // bytes
 };
-BagRoute route_bags(const Bags&, int64_t width, const Combine&, bool decodes);
+BagRoute route_bags(const Bags&, const SourceRows&, int64_t width, const Combine&);
 
 }  // namespace gs

@@ -24,9 +24,9 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     const std::byte* const updates = u.updates + share.first * size;
     std::byte* const out = u.out + share.first * size;
     int32_t own[max_rows];
-    const int64_t n = pick_own(u, share, own);
+    const int64_t n = pick_own(u, share, own), ahead = row_lookahead(length);
     for (int64_t i = 0; i < n; ++i) {
-        const int64_t next = own[std::min(i + row_lookahead, n - 1)];
+        const int64_t next = own[std::min(i + ahead, n - 1)];
         prefetch_row(updates + next * u.width * size, length);
         prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
         copy_row(out + u.rows.row[own[i]] * u.row_stride * size, updates + own[i] * u.width * size, length);
@@ -67,9 +67,9 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     const Op op = make_op<Op>(combine);
     int32_t own[max_rows];
     const int64_t n = pick_own(u, share, own);
-    const int64_t length = share.last - share.first;
+    const int64_t length = share.last - share.first, ahead = row_lookahead(length * int64_t{sizeof(A)});
     for (int64_t i = 0; i < n; ++i) {
-        const int64_t next = own[std::min(i + row_lookahead, n - 1)];
+        const int64_t next = own[std::min(i + ahead, n - 1)];
         prefetch_row(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
                      length * static_cast<int64_t>(sizeof(T)));
         prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
@@ -263,7 +263,7 @@ GS_LOOP bool combine_group(std::byte* row, const std::byte* all_updates, const M
         return true;
     }
     for (int64_t i = 0; i < members.n; ++i) {
-        prefetch_member(all_updates, members, i + row_lookahead, size);
+        prefetch_member(all_updates, members, i + row_lookahead(size), size);
         const int64_t member = read_once(members.order[i]);
         if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
         const T* __restrict update = updates + member * width;
@@ -295,7 +295,7 @@ GS_LOOP bool extremum_of_group(std::byte* row, int64_t* __restrict found, const 
     T* __restrict best = reinterpret_cast<T*>(row);
     const int64_t size = width * static_cast<int64_t>(sizeof(T));
     for (int64_t i = 0; i < members.n; ++i) {
-        prefetch_member(all_updates, members, i + row_lookahead, size);
+        prefetch_member(all_updates, members, i + row_lookahead(size), size);
         const int64_t member = read_once(members.order[i]);
         if (static_cast<uint64_t>(member) >= static_cast<uint64_t>(members.count)) return false;
         const T* __restrict update = reinterpret_cast<const T*>(all_updates) + member * width;

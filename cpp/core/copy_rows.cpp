@@ -30,10 +30,10 @@ void copy_small(std::byte* out, int64_t out_stride, const Source& source, const 
 template <bool use_prefetch, bool use_stream>
 GS_LOOP void copy_large(std::byte* out, int64_t out_stride, const Source& source, const RowNumbers& numbers,
                         int64_t row_size) {
-    const int64_t *const rows = numbers.row, n = numbers.n;
+    const int64_t *const rows = numbers.row, n = numbers.n, ahead = row_lookahead(row_size);
     for (int64_t i = 0; i < n; ++i) {
         if constexpr (use_prefetch) {
-            const int64_t next = std::min(i + row_lookahead, numbers.known - 1);
+            const int64_t next = std::min(i + ahead, numbers.known - 1);
             prefetch_row(source.data + rows[next] * source.stride + next * source.step, row_size);
         }
         std::byte* const to = out + i * out_stride;

@@ -379,8 +379,8 @@ BagFault gather_reduce(const GatherReduce& given, const GatherReduceInputs& inpu
 BagCosts estimate_costs(const GatherReduce& call, const GatherReduceInputs& inputs, const FoundBags& found,
                         bool has_negative) {
     const auto numbers = [](int64_t count) { return saturating_multiply(count, 8); };
-    BagCosts costs{
-        0, route_bags(bags_of(call, inputs, found, nullptr), call.width, call.combine, inputs.decoder != nullptr)};
+    const SourceRows source{inputs.data, call.data_rows, inputs.decoder};
+    BagCosts costs{0, route_bags(bags_of(call, inputs, found, nullptr), source, call.width, call.combine)};
     int64_t sort = 0, sorted = 0, rows = 0;
     if (!found.is_sorted) {
         sort = sort_scratch(call.members, call.bags, rows_to_sort(call), inputs.weights ? call.combine.item_size : 0);

@@ -56,9 +56,10 @@ struct Gather {
         const bool wide = numbers.n * row_size > wide_bytes;
         // The pieces of the outermost dim can be in descending order, or be the same piece.
         const int64_t last_piece = (layout.pieces[0] - 1) * layout.piece_stride[0],
-                      first_byte = std::min<int64_t>(last_piece, 0), length = std::abs(last_piece) + layout.piece_size;
+                      first_byte = std::min<int64_t>(last_piece, 0), length = std::abs(last_piece) + layout.piece_size,
+                      ahead = row_lookahead(length);
         for (int64_t i = 0; i < numbers.n; ++i) {
-            const int64_t row = numbers.row[i], next = numbers.row[std::min(i + row_lookahead, numbers.known - 1)];
+            const int64_t row = numbers.row[i], next = numbers.row[std::min(i + ahead, numbers.known - 1)];
             prefetch_row(from + next * layout.row_stride + first_byte, length);
             std::byte* const row_out = to + i * row_size;
             if (wide && should_stop_now()) return false;

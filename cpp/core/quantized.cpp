@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
+#include "code_loops.hpp"
 #include "halves.hpp"
 #include "machine.hpp"
 #include "parallel.hpp"
@@ -17,47 +17,8 @@ namespace {
 
 // The number of codes that are unpacked and scaled together. All arrays of a piece stay in the first cache.
 constexpr int64_t piece = tiny ? 32 : 512;
-// About this number of bytes of codes is prefetched.
-constexpr int64_t prefetched_bytes = 4096;
-// Writes the codes of each byte to as many bytes. Compilers do not make vectors of the simple loop.
-template <int per_byte>
-GS_LOOP void unpack(const uint8_t* packed, int64_t bytes, uint8_t* codes) {
-    if constexpr (std::endian::native == std::endian::little) {
-        using Word = std::conditional_t<per_byte == 2, uint16_t, uint32_t>;
-        GS_INDEPENDENT
-        for (int64_t i = 0; i < bytes; ++i) {
-            uint32_t word = packed[i];
-            if constexpr (per_byte == 2) {
-                word = (word | word << 4) & 0x0f0fu;
-            } else {
-                word = (word | word << 12) & 0x000f000fu;
-                word = (word | word << 6) & 0x03030303u;
-            }
-            const auto its_codes = static_cast<Word>(word);
-            std::memcpy(codes + i * per_byte, &its_codes, per_byte);
-        }
-    } else {
-        constexpr int bits = 8 / per_byte, mask = (1 << bits) - 1;
-        for (int64_t i = 0; i < bytes * per_byte; ++i)
-            codes[i] = static_cast<uint8_t>(packed[i / per_byte] >> (i % per_byte * bits) & mask);
-    }
-}
-
-// The values of codes that are integers. `flip` is the sign bit of signed codes, or 0.
-GS_LOOP void convert_integers(const uint8_t* codes, int64_t n, int flip, float* values) {
-    GS_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) values[i] = static_cast<float>((codes[i] ^ flip) - flip);
-}
-
-GS_LOOP void look_up(const uint8_t* codes, int64_t n, const float* values_of_codes, float* values) {
-    for (int64_t i = 0; i < n; ++i) values[i] = values_of_codes[codes[i]];
-}
-
-// The number of values that loops over a block scale at a time.
-constexpr int64_t step = 16;
-
-// Scales values in place or to another array. Blocks of them share a scale and a zero point. The difference of two
-// integers is exact, so a number is rounded once. `zeros`: null if the zero point is always `zero`.
+// Scales values in place or to another array. Blocks of them share a scale and a zero point. `zeros`: null if the zero
+// point is always `zero`.
 GS_LOOP void scale_values(const float* values, int64_t n, int64_t block, const float* scales, const float* zeros,
                           float zero, float* out) {
     if (block == 1 && zeros) {
@@ -70,12 +31,8 @@ GS_LOOP void scale_values(const float* values, int64_t n, int64_t block, const f
         for (int64_t b = 0, i = 0; i < n; ++b) {
             const float its_zero = zeros ? zeros[b] : zero, scale = scales[b];
             const int64_t end = std::min(i + block, n);
-            for (; i + step <= end; i += step) {
-                const float* const some = values + i;
-                float* const to = out + i;
-                GS_INDEPENDENT
-                for (int64_t w = 0; w < step; ++w) to[w] = (some[w] - its_zero) * scale;
-            }
+            for (; i + scaled_at_once <= end; i += scaled_at_once)
+                scale_some<scaled_at_once>(values + i, its_zero, scale, out + i);
             for (; i < end; ++i) out[i] = (values[i] - its_zero) * scale;
         }
     }
@@ -192,7 +149,7 @@ RowDecoder::RowDecoder(const QuantizedTable& table, const QuantizedMemory& memor
       memory_(memory),
       line_(table.behind.rank > 0 ? table.behind.dim[static_cast<size_t>(table.behind.rank - 1)]
                                   : QuantizedTable::Dim{1, 1, 0, 0}),
-      flip_(table.codes.format == CodeFormat::signed_integer ? 1 << (table.codes.bits - 1) : 0),
+      flip_(static_cast<uint8_t>(table.codes.format == CodeFormat::signed_integer ? 1 << (table.codes.bits - 1) : 0)),
       unpack_(table.codes.per_byte == 2   ? version<unpack<2>>()
               : table.codes.per_byte == 4 ? version<unpack<4>>()
                                           : nullptr),
@@ -200,8 +157,21 @@ RowDecoder::RowDecoder(const QuantizedTable& table, const QuantizedMemory& memor
       look_up_(version<look_up>()),
       scale_(version<scale_values>()),
       values_of_codes_(values_of(table.codes.format)),
-      ahead_(std::clamp<int64_t>(prefetched_bytes / table.codes_of_row(), 1, row_lookahead)) {
+      ahead_(row_lookahead(table.codes_of_row())) {
     if (line_.scale_stride == 0) line_.block = std::max<int64_t>(line_.length, 1);  // all have the same scale
+    const bool is_line = table.before.rank == 0 && table.behind.rank <= 1 && table.axis.block == 1;
+    const bool in_steps = line_.block >= line_.length || line_.block % scaled_at_once == 0;
+    if (is_line && in_steps && table.codes.bits * table.codes.per_byte == 8 && line_.length % table.codes.per_byte == 0)
+        coded_ = {reinterpret_cast<const uint8_t*>(memory.data),
+                  memory.scales,
+                  reinterpret_cast<const uint8_t*>(memory.zero_points),
+                  table.codes_of_row(),
+                  table.axis.scale_stride,
+                  table.axis.zero_stride,
+                  line_.block,
+                  table.codes,
+                  flip_,
+                  values_of_codes_};
 }
 
 // Returns the codes [first, first + n), one in each byte.
@@ -256,7 +226,7 @@ void RowDecoder::decode_line(int64_t code, int64_t scale, int64_t zero, std::byt
         if (memory_.zero_points) values_at(memory_.zero_points, zero + first_block, blocks, zeros);
         std::byte* const target = out + done * table_.scale_size;
         scale_(values, n, block, scales_at(scale + first_block, blocks, scales), memory_.zero_points ? zeros : nullptr,
-               static_cast<float>(table_.codes.zero), is_float ? reinterpret_cast<float*>(target) : values);
+               static_cast<float>(table_.codes.zero + flip_), is_float ? reinterpret_cast<float*>(target) : values);
         if (table_.scale_type == DType::float16) narrow(values, reinterpret_cast<float16*>(target), n);
         if (table_.scale_type == DType::bfloat16) narrow(values, reinterpret_cast<bfloat16*>(target), n);
     }

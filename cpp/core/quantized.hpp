@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dtype.hpp"
 #include "index.hpp"
@@ -70,6 +71,19 @@ struct QuantizedMemory {
     const std::byte *data, *scales, *zero_points;  // zero points: null if there are none
 };
 
+// The rows of a table in which each row is a line of codes. Blocks are multiples of scaled_at_once, or whole rows.
+struct CodedRows {
+    const uint8_t* codes;
+    const std::byte* scales;
+    const uint8_t* zero_points;         // null if there are none
+    int64_t row_bytes;                  // of codes
+    int64_t scale_stride, zero_stride;  // from row to row
+    int64_t block;
+    CodeType type;
+    uint8_t flip;                  // the sign bit of signed codes, or 0
+    const float* values_of_codes;  // of floats; null for integers
+};
+
 // Computes rows of numbers.
 class RowDecoder {
   public:
@@ -78,9 +92,12 @@ class RowDecoder {
     // Writes n rows of the part `o` of the table, in the type of the scales. Row -1 gives zeros.
     void decode_rows(int64_t o, const int64_t* rows, int64_t n, std::byte* out) const;
 
+    // The rows for loops that decode some columns at a time. Null: the table has another layout.
+    const CodedRows* coded() const { return coded_ ? &*coded_ : nullptr; }
+
   private:
     using Unpack = void (*)(const uint8_t* packed, int64_t bytes, uint8_t* codes);
-    using Convert = void (*)(const uint8_t* codes, int64_t n, int flip, float* values);
+    using Convert = void (*)(const uint8_t* codes, int64_t n, uint8_t flip, float* values);
     using LookUp = void (*)(const uint8_t* codes, int64_t n, const float* values_of_codes, float* values);
     using Scale = void (*)(const float* values, int64_t n, int64_t block, const float* scales, const float* zeros,
                            float zero, float* out);
@@ -95,13 +112,14 @@ class RowDecoder {
     const QuantizedTable& table_;
     QuantizedMemory memory_;
     QuantizedTable::Dim line_;  // numbers that are computed together: the last dim of a row
-    int flip_;                  // the sign bit of signed codes, or 0
+    uint8_t flip_;              // the sign bit of signed codes, or 0
     Unpack unpack_;
     Convert convert_;
     LookUp look_up_;
     Scale scale_;
     const float* values_of_codes_;  // of floats; null for integers
     int64_t ahead_;                 // how far ahead rows are prefetched
+    std::optional<CodedRows> coded_;
 };
 
 // out[o, c, :] = the numbers of row index(c) of the part o. False: an index is bad, or the call has to stop.

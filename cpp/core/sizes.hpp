@@ -2,6 +2,7 @@
 // few dozen elements fill several blocks and take every path, on all threads. That is for the fuzzer only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,8 +20,11 @@ inline constexpr int64_t block = tiny ? 4 : 256;
 inline constexpr int64_t lookahead = tiny ? 2 : 64;
 // The largest number of tuples that are resolved at a time. Only batches of one owner are larger.
 inline constexpr int64_t max_rows = 2 * block;
-// The prefetch distance of wide rows, in rows.
-inline constexpr int64_t row_lookahead = tiny ? 2 : 8;
+// The prefetch distance of rows: about this number of bytes, in rows of `size` bytes.
+inline constexpr int64_t row_lookahead_bytes = 4096;
+constexpr int64_t row_lookahead(int64_t size) {
+    return tiny ? 2 : std::clamp<int64_t>(row_lookahead_bytes / std::max<int64_t>(size, 1), 16, lookahead);
+}
 // If there are several blocks of indices, at most this number of lines of batch and outer share a block.
 inline constexpr int64_t max_lines = tiny ? 2 : 8;
 // Lines of at most this number of tuples are gathered many at a time.

@@ -136,6 +136,43 @@ def test_the_steps_of_onnx_give_the_same_bits() -> None:
         assert_same(result, steps)
 
 
+@pytest.mark.parametrize("kind", [*INTEGERS[:1], *INTEGERS[2:], *FLOATS])
+def test_random_nodes_have_the_bits_of_onnxruntime(kind: str) -> None:
+    """Indices out of range give zeros there, as with ``mode="fill"``."""
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    generator = np.random.default_rng(len(kind))
+    helper, attributes = onnx.helper, {"axis": "gather_axis"}
+    for number in range(60):
+        call = draw_call(
+            generator, kind, scale_type=("float32", "float16")[number % 2], bad=True, like_onnxruntime=True
+        )
+        inputs = dict(zip(("data", "indices", "scales", "zero_points"), call.inputs, strict=True))
+        tensors = [to_tensor(onnx, name, array) for name, array in inputs.items() if array is not None]
+        node = helper.make_node(
+            "GatherBlockQuantized",
+            [tensor.name for tensor in tensors],
+            ["out"],
+            domain="com.microsoft",
+            **{attributes.get(name, name): value for name, value in call.options.items()},
+        )
+        out = helper.make_tensor_value_info("out", helper.np_dtype_to_tensor_dtype(call.scales.dtype), None)
+        graph = helper.make_graph([node], "one_node", [], [out], tensors)
+        imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+        (theirs,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {})
+        assert_same(run(call, "fill"), theirs)
+
+
+def to_tensor(onnx: Any, name: str, array: np.ndarray) -> Any:
+    """Return a tensor of ONNX. Codes of 4 bits that have a byte each are packed."""
+    element, content = onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array
+    if array.dtype.name in ("int4", "uint4", "float4_e2m1fn"):
+        codes = array.view(np.uint8).reshape(-1) & 15
+        codes = np.append(codes, np.zeros(codes.size % 2, np.uint8))
+        content = codes[::2] | codes[1::2] << 4
+    return onnx.helper.make_tensor(name, element, array.shape, content.tobytes(), raw=True)
+
+
 def test_packed_bytes_and_int4_are_the_same_numbers() -> None:
     """Docs: a byte is code 2i in its low bits and code 2i + 1 in its high bits."""
     codes = np.random.default_rng(13).integers(0, 16, (5, 32), np.uint8)
@@ -286,6 +323,48 @@ def test_bags_have_the_bits_of_two_steps(kind: str, scale_type: str, reduction: 
             out = np.empty_like(wanted)
             gs.gather_reduce(call.data, members, **bags, **options, **table, default=default, out=out, num_threads=3)
             assert_same(out, wanted)
+
+
+@pytest.mark.parametrize("scale_type", SCALES)
+@pytest.mark.parametrize(("kind", "bits"), [("uint8", 8), ("uint8", 4), ("uint8", 2), ("int8", 8), ("float8_e5m2", 8)])
+def test_bags_of_many_widths_and_blocks(kind: str, bits: int, scale_type: str) -> None:
+    """Loops over 256, 128, ..., 1 columns decode rows whose blocks are multiples of 16, or whole rows."""
+    generator = np.random.default_rng([len(kind), bits, SCALES.index(scale_type)])
+    count = 8 // bits
+    for width in (*range(1, 20), 31, 48, 64, 100, 255, 256, 300, 447, 600):
+        for block in (16, 48, 96, 0):
+            data = draw_codes(generator, kind, (9, width))
+            numbers = width * count
+            blocks = 1 if block == 0 else -(-numbers // block)
+            scales = generator.standard_normal((9, blocks)).astype(scale_type)
+            zeros = None if kind in FLOATS else draw_codes(generator, kind, (9, -(-blocks // count)))
+            table = {"scales": scales, "zero_points": zeros, "quantize_axis": 1, "block_size": block, "bits": bits}
+            rows = gs.gather_quantized(data, range(9), **table)
+            members = generator.integers(-10, 10, 40)
+            offsets = [0, 0, 1, 2, 20, 40]
+            weights = generator.standard_normal(40).astype(scale_type) if generator.random() < 0.5 else None
+            options: dict[str, Any] = {"weights": weights, "mode": "fill", "offsets": offsets}
+            options |= {"accumulate": str(generator.choice(["step", "wide"]))}
+            options |= {"reduction": str(generator.choice(["add", "mean"]))}
+            wanted = gs.gather_reduce(rows, members, **options)
+            assert_same(gs.gather_reduce(data, members, **options, **table), wanted)
+
+
+def test_bags_that_threads_divide_by_columns() -> None:
+    generator = np.random.default_rng(21)
+    data = generator.integers(0, 256, (50, 512), np.uint8)
+    table = {"scales": generator.standard_normal((50, 8)).astype(np.float32), "block_size": 64, "bits": 8}
+    members = generator.integers(0, 50, 30_000)
+    wanted = gs.gather_reduce(data, members, offsets=[0, 20, 29_000], num_threads=1, **table)
+    assert_same(gs.gather_reduce(data, members, offsets=[0, 20, 29_000], num_threads=4, **table), wanted)
+    assert gs.plan("gather_reduce", data, members, offsets=[0, 20, 29_000], num_threads=4, **table).threads > 1
+
+
+def test_a_bad_member_of_a_bag_is_named() -> None:
+    data, scales = np.zeros((4, 64), np.uint8), np.ones((4, 2), np.float32)
+    for members in ([[0, 4]], [[-5, 1]]):
+        with pytest.raises(IndexError, match="gather_reduce"):
+            gs.gather_reduce(data, members, scales=scales, block_size=32, bits=8)
 
 
 def test_bags_of_other_layouts() -> None:
