@@ -21,6 +21,7 @@ EXTRAS = {
     "tensorflow": ((), ("tensorflow",)),  # each release is tied to releases of protobuf, numpy and ml_dtypes
     "onnx2torch": ((), ("onnx2torch",)),  # needs torchvision, which is tied to one release of torch
 }
+OTHERS = {"main": ("onnxscript",)}  # for reproducers about PyTorch's exporter
 
 
 def interpreter_of(environment: str) -> Path:
@@ -41,7 +42,7 @@ def make_environments() -> dict[str, Path]:
         subprocess.run([sys.executable, "-m", "venv", "--clear", FOLDER / name], check=True)
         pairs = zip(wheels, extras, strict=True)
         with_extras = [f"{wheel}[{','.join(names)}]" if names else wheel for wheel, names in pairs]
-        subprocess.run([*pip, "install", "--quiet", *with_extras], check=True)
+        subprocess.run([*pip, "install", "--quiet", *with_extras, *OTHERS.get(name, ())], check=True)
         frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout
         finished.write_text(frozen, encoding="utf-8")
     return {name: interpreter_of(name) for name in EXTRAS}

@@ -1,8 +1,11 @@
 """Write embedding.onnx, a table of word vectors with 4 bits per number, and inputs.npz.
 
 ONNX Runtime's quantizer for embeddings makes the model: its Gather becomes GatherBlockQuantized.
+
+    python make.py [FOLDER]
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +13,10 @@ import onnx
 from onnx import helper, numpy_helper
 from onnxruntime.quantization.matmul_nbits_quantizer import DefaultWeightOnlyQuantConfig, MatMulNBitsQuantizer
 
-FOLDER = Path(__file__).parent
 WORDS, WIDTH = 500, 96
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Make the model with floats, and quantize it."""
     generator = np.random.default_rng(2026)
     table = generator.standard_normal((WORDS, WIDTH)).astype(np.float32)
@@ -32,9 +34,9 @@ def main() -> None:
     )
     quantizer = MatMulNBitsQuantizer(model, algo_config=config)
     quantizer.process()
-    onnx.save(quantizer.model.model, FOLDER / "embedding.onnx")
-    np.savez(FOLDER / "inputs.npz", tokens=np.array([[3, 41, 59, 499], [26, 5, 35, -1]]))
+    onnx.save(quantizer.model.model, folder / "embedding.onnx")
+    np.savez(folder / "inputs.npz", tokens=np.array([[3, 41, 59, 499], [26, 5, 35, -1]]))
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

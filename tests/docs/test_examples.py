@@ -52,14 +52,24 @@ def content(path: Path) -> object:
 
 
 def test_all_are_there() -> None:
-    assert MAKERS == ["beam_search", "embedding", "kv_cache", "message_passing", "onnxruntime_cpp"]
-    assert len(COMMANDS) == 11
+    assert MAKERS == [
+        "beam_search",
+        "embedding",
+        "kv_cache",
+        "message_passing",
+        "onnxruntime_cpp",
+        "quantized_embedding",
+    ]
+    assert len(COMMANDS) == 13
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_files_are_what_the_script_makes(name: str, tmp_path: Path) -> None:
     if name != "beam_search":
         pytest.importorskip("onnx")
+    if name == "quantized_embedding":
+        pytest.importorskip("onnxruntime")
+        pytest.importorskip("onnx_ir")  # of its quantizer
     subprocess.run([sys.executable, EXAMPLES / name / "make.py", tmp_path], check=True)
     made = {path.name: content(path) for path in tmp_path.iterdir()}
     written_by_hand = (".py", ".cpp", ".txt", "")

@@ -150,6 +150,9 @@ def small_case(row: oracle.OracleRow, element: str, index: str) -> tuple[list[np
         made = [elements(2, 3), positions([2, 0, 2], 2), elements(2, 3, start=6)], {"axis": 1}
     elif row.kernel == "tensor_scatter":
         made = [elements(2, 3, 2), elements(2, 2, 2, start=5), positions([0, 1], -1)], {}
+    elif row.kernel == "gather_quantized":
+        codes, scales = elements(3, 16).view(np.uint8).reshape(3, -1), np.array([[0.5], [2], [-1]], element)
+        made = [codes[:, :16], positions([[0, 2], [2, 1]], 2), scales], {"block_size": 32}
     elif row.kernel == "gather_reduce":
         table, weights = elements(3, 2), elements(4, start=6)
         line, ids, scalar = positions([0, 2, 2, 1], -1), positions([0, 0, 0, 1], -1), positions([2], -1)[0]
@@ -266,10 +269,11 @@ def test_domain_functions_are_the_same_operators(row):
     if "axis" in row.inputs:
         inputs.append(attributes.pop("axis"))  # a plain int, as users write it
     function = getattr(getattr(gs, row.domain.rpartition(".")[2]), row.op_type)
+    typed = inputs[row.inputs.index("scales") if "scales" in row.inputs else 0]  # has the type of the result
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         result = function(*inputs, **attributes, opset=row.version)
-    oracle.assert_same(result, oracle.call(row.name, *inputs, **attributes), inputs[0])
+    oracle.assert_same(result, oracle.call(row.name, *inputs, **attributes), typed)
 
 
 # Sizes that reach blocks, vector tails and several threads: many single elements, and few wide rows.

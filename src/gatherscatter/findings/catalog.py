@@ -65,6 +65,7 @@ CONDITIONS = {
     "partial block": "the length of the quantized axis is not a multiple of block_size",
     "inner quantized axis": "quantize_axis is not the last axis",
     "equal axes": "gather_axis and quantize_axis are the same axis",
+    "empty table": "data has a dimension of length 0",
     "bfloat16 scales": "scales are bfloat16",
     "one dimension": "data has rank 1",
     "computed table": "data, scales or zero_points are not constants of the model",

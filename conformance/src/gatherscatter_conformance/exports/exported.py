@@ -58,11 +58,11 @@ def folder_name(case: Case) -> str:
     return "test_" + case.id.replace("/", "__")
 
 
-def of_domain(cases: Sequence[Case], domain: str, exported: Exported) -> list[Case]:
-    """Return the cases of one specification. The others are skipped."""
-    chosen = [case for case in cases if case.op.startswith(f"{domain}.")]
+def of_format(cases: Sequence[Case], format: str, exported: Exported) -> list[Case]:
+    """Return the cases whose operators are in models of a format, "onnx" or "openvino". The others are skipped."""
+    chosen = [case for case in cases if case.op.startswith("openvino.") == (format == "openvino")]
     if len(chosen) < len(cases):
-        name, format = ("OpenVINO", "openvino") if domain == "onnx" else ("ONNX", "onnx")
+        name, format = ("OpenVINO", "openvino") if format == "onnx" else ("ONNX", "onnx")
         exported.skipped[f"{name} cases (use --format {format} for them)"] += len(cases) - len(chosen)
     return chosen
 

@@ -21,17 +21,17 @@ from gatherscatter_conformance.exports.exported import (
     Progress,
     describe_case,
     folder_name,
-    of_domain,
-    required,
+    of_format,
 )
 
 OLDEST_OPSET = 7  # the oldest opset that runtimes read; it still has the operators of version 1
+NARROW_OPSET = 23  # with types of 4 bits, for operators of other domains
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
     """Write a folder for each case of an operator of ONNX."""
     exported = Exported()
-    for case in of_domain(cases, "onnx", exported):
+    for case in of_format(cases, "onnx", exported):
         progress(case.id)
         place = folder / ("errors" if case.expected is None else "results") / folder_name(case)
         data = place / "test_data_set_0"
@@ -54,17 +54,21 @@ def model(case: Case) -> onnx.ModelProto:
     names = [one.name if one.name in given else "" for one in row.inputs]
     while names[-1] == "":
         names.pop()
-    node = onnx.helper.make_node(row.op_type, names, [row.output])
+    opsets = [onnx.helper.make_opsetid("", max(row.version, OLDEST_OPSET))]
+    domain = ""
+    if row.domain != "onnx":
+        domain = row.domain
+        opsets = [onnx.helper.make_opsetid("", NARROW_OPSET), onnx.helper.make_opsetid(domain, row.version)]
+    node = onnx.helper.make_node(row.op_type, names, [row.output], domain=domain)
     for name, value in case.attributes.items():
         node.attribute.append(onnx.helper.make_attribute(name, value))
     inputs = [onnx.helper.make_tensor_value_info(name, _type(array), array.shape) for name, array in given.items()]
     shape = case.expected[0].shape if case.expected else None
-    output = onnx.helper.make_tensor_value_info(row.output, _type(required(case.inputs[0])), shape)
-    opset = onnx.helper.make_opsetid("", max(row.version, OLDEST_OPSET))
+    output = onnx.helper.make_tensor_value_info(row.output, _type(given[row.typing_input.name]), shape)
     made: onnx.ModelProto = onnx.helper.make_model(
         onnx.helper.make_graph([node], case.id, inputs, [output]),
-        opset_imports=[opset],
-        ir_version=onnx.helper.find_min_ir_version_for([opset]),
+        opset_imports=opsets,
+        ir_version=onnx.helper.find_min_ir_version_for(opsets, ignore_unknown=True),
         producer_name="gatherscatter",
     )
     return made

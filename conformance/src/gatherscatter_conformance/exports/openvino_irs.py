@@ -18,7 +18,7 @@ from gatherscatter_conformance.exports.exported import (
     UnsupportedCase,
     describe_case,
     folder_name,
-    of_domain,
+    of_format,
 )
 from gatherscatter_conformance.store import to_storable
 
@@ -29,7 +29,7 @@ OPSETS = {"openvino.ScatterNDUpdate-3": 4}
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:
     """Write a folder for each case of an operation of OpenVINO."""
     exported = Exported()
-    for case in of_domain(cases, "openvino", exported):
+    for case in of_format(cases, "openvino", exported):
         progress(case.id)
         try:
             writer = model(case)

@@ -230,7 +230,7 @@ def _describe_case(case: Case, given: dict[str, np.ndarray]) -> dict[str, Any]:
 
 def _make_model_files(case: Case) -> dict[str, bytes]:
     """Return the model files of an export by name; none if the format can't hold it or a package is missing."""
-    if row_of(case).domain == "onnx":
+    if row_of(case).domain != "openvino":
         if find_missing(["onnx"]):
             return {}
         from gatherscatter_conformance.exports import onnx_folders

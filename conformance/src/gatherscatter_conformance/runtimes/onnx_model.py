@@ -43,13 +43,13 @@ def model_source(case: Case, *, domain: str = "") -> str:
     elif domain:
         imports += f', helper.make_opsetid("{domain}", {DOMAIN_VERSION})'
         moved = f', domain="{domain}", opset={row.version}'
+    typed = row.typing_input.name
     return f"""\
 feeds = {{{", ".join(f'"{name}": {name}' for name in fed)}}}
 element = {{name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in feeds.items()}}
 node = helper.make_node("{row.op_type}", {names}, ["output"]{moved}{arguments(case.attributes)})
 inputs = [helper.make_tensor_value_info(name, element[name], array.shape) for name, array in feeds.items()]
-made = helper.np_dtype_to_tensor_dtype({row.typing_input.name}.dtype)
-outputs = [helper.make_tensor_value_info("output", made, None)]
+outputs = [helper.make_tensor_value_info("output", helper.np_dtype_to_tensor_dtype({typed}.dtype), None)]
 graph = helper.make_graph([node], "one_node", inputs, outputs{constants})
 model = helper.make_model(graph, opset_imports=[{imports}], ir_version={ir_version})
 """

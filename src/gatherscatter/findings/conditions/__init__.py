@@ -70,6 +70,7 @@ COUNTED: dict[str, Callable[[NodeValues], Count]] = {
     "partial block": quantized_tables.partial_block,
     "inner quantized axis": quantized_tables.inner_quantized_axis,
     "equal axes": quantized_tables.equal_axes,
+    "empty table": quantized_tables.empty_table,
     "bfloat16 scales": quantized_tables.bfloat16_scales,
     "one dimension": quantized_tables.one_dimension,
     "computed table": quantized_tables.computed_table,

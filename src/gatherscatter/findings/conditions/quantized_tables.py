@@ -31,6 +31,11 @@ def equal_axes(values: NodeValues) -> Count:
     return None if axis is None or along is None else int(axis == along)
 
 
+def empty_table(values: NodeValues) -> Count:
+    shape = values.shapes.get("data")
+    return None if shape is None or None in shape else int(0 in shape)
+
+
 def bfloat16_scales(values: NodeValues) -> Count:
     name = values.types.get("scales")
     return None if name is None else int(name == "bfloat16")
