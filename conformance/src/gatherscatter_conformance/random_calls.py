@@ -454,7 +454,8 @@ def _gather_quantized(c: Choices, t: Traits, bad: bool) -> RandomCall:
     codes = c.raw(math.prod(shape)) if is_bytes else b""
     data = np.frombuffer(codes, np.uint8).reshape(shape) if is_bytes else draw_array(c, t.element, tuple(shape))
     indices = index_array(c, draw_shape(c, 0, 2), lambda p: shape[axis], t.index, True, bad)
-    inputs = [data, indices, draw_array(c, c.pick(("float32", "float16", "bfloat16")), tuple(blocks))]
+    scales = draw_array(c, c.pick(("float32", "float16", "bfloat16")), tuple(blocks))
+    inputs: list[np.ndarray | None] = [data, indices, scales]
     has_zeros = not floats and c.pick((False, True))
     inputs.append(draw_array(c, t.element, (*blocks[:-1], -(-blocks[-1] // per_byte))) if has_zeros else None)
     axes = {"gather_axis": axis - int(c.pick((0, len(shape)))), "quantize_axis": along - int(c.pick((0, len(shape))))}

@@ -73,7 +73,7 @@ def _operator_command(row: OpVersion) -> click.Command:
         row.name,
         callback=call,
         params=[*options, output, theme],
-        help=f"Explain a call of {row.name}. Source: {row.source}.",
+        help=f"Explain a call of {row.name} as specified in {row.source}.",
         short_help=", ".join(one.name for one in row.inputs),
         epilog=f"\b\nExample:\n  gatherscatter explain {_example(row)}",
     )

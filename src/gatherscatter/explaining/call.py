@@ -124,16 +124,19 @@ def _show_numbers(call: ExplainedCall, attributes: dict[str, Any]) -> ExplainedC
     axis = options.pop("gather_axis", 0) if "axis" not in options else options.pop("axis")
     row = replace(call.row, kernel="gather", inputs=call.row.inputs[:2], shape_rule=op("onnx.Gather").shape_rule)
     table = (call.row, call.arrays, options | {"gather_axis": axis})
-    arrays = {name: call.arrays[name] for name in ("data", "indices") if name in call.arrays}
+    arrays: dict[str, np.ndarray] = {name: array for name, array in call.arrays.items() if name in ("data", "indices")}
     if not call.is_clear:
         return replace(call, row=row, arrays=arrays, table=table)
     size = arrays["data"].size * codes_per_byte(element_type(arrays["data"].dtype), options["bits"])
     if size > _MOST_NUMBERS:
         raise make_error("large_table", "explain", size=size, most=_MOST_NUMBERS)
-    given = [call.arrays.get(known.name) for known in call.row.inputs]
-    given[1] = np.arange(arrays["data"].shape[axis])
+    every_row = np.arange(arrays["data"].shape[axis])
     kept = {name: value for name, value in options.items() if name in ("quantize_axis", "block_size", "bits")}
-    arrays["data"] = np.asarray(gs.gather_quantized(*given, axis=axis, **kept))
+    arrays["data"] = np.asarray(
+        gs.gather_quantized(
+            arrays["data"], every_row, call.arrays["scales"], call.arrays.get("zero_points"), axis=axis, **kept
+        )
+    )
     return replace(call, row=row, arrays=arrays, table=table, notes=(*call.notes, _NUMBERS))
 
 

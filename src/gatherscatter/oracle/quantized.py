@@ -115,7 +115,7 @@ def number(code: int, kind: str, bits: int, scale: Any, zero: int | None) -> Any
                 rounded = round_to_format(Fraction(product), name)
                 product = rounded if rounded != 0 else np.copysign(0.0, product)
             elif product == 0:
-                product = np.copysign(0.0, value * factor or exact)
+                product = np.copysign(0.0, value * factor or float(exact))
     return np.asarray(product).astype(dtype)[()]
 
 
@@ -137,5 +137,5 @@ def small_float(code: int, kind: str) -> float:
         if odd == _LAST and mantissa == 2**mantissa_bits - 1:
             return float("nan")
     if exponent == 0:
-        return sign * mantissa * 2.0 ** (1 - bias - mantissa_bits)
-    return sign * (mantissa + 2**mantissa_bits) * 2.0 ** (exponent - bias - mantissa_bits)
+        return float(sign * mantissa * 2.0 ** (1 - bias - mantissa_bits))
+    return float(sign * (mantissa + 2**mantissa_bits) * 2.0 ** (exponent - bias - mantissa_bits))

@@ -118,10 +118,12 @@ class OpenVinoOnnx(Runtime):
         given = fed_inputs(case)
         for array in given.values():
             _type(array)
+        typed = name_inputs(case, case.inputs)[row_of(case).typing_input.name]
+        assert typed is not None  # it is required
         return f"""\
 {built}compiled = core.compile_model(core.read_model(io.BytesIO(model.SerializeToString())), "CPU", {_CONFIG})
 got = compiled([{", ".join(_tensor(name, array) for name, array in given.items())}])[0]
-{_write_numpy_conversion(name_inputs(case, case.inputs)[row_of(case).typing_input.name])}"""
+{_write_numpy_conversion(typed)}"""
 
 
 def _snake(op_type: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,8 +87,7 @@ def _indices(name: str) -> Iterator[CaseDraft]:
     for index in FAR:
         label = str(index).replace("-", "m")
         yield _draft("out of range", f"index {label}", table(name, shape, [1, index]), "M7")
-    zeros = {"zeros": True} if name not in FLOATS else {}
-    yield _draft("out of range", "several", table(name, shape, [[3, 0], [2, -4]], **zeros), "M7")
+    yield _draft("out of range", "several", table(name, shape, [[3, 0], [2, -4]], zeros=name not in FLOATS), "M7")
 
 
 def _shapes(name: str) -> Iterator[CaseDraft]:
@@ -99,11 +98,12 @@ def _shapes(name: str) -> Iterator[CaseDraft]:
     yield _draft("empty", "no indices", table(name, (3, 16), np.zeros((0, 2))), "2.11")
     yield _draft("empty", "no rows", table(name, (0, 16), [0, -1]), "2.11", "M7")
     yield _draft("empty", "no columns", table(name, (3, 0), [2, 0]), "2.11")
-    for label, change in (
+    changes: tuple[tuple[str, Callable[[Any], list[Any]]], ...] = (
         ("scales of rank 1", lambda x: [x[0], x[1], x[2][0]]),
         ("one block too many", lambda x: [x[0], x[1], np.repeat(x[2], 2, axis=1)]),
         ("too few rows of scales", lambda x: [x[0], x[1], x[2][:2]]),
-    ):
+    )
+    for label, change in changes:
         call = table(name, (3, 16), [0])
         yield _draft("shape", label, call._replace(inputs=change(call.inputs)), "M4")
     shared = table(name, (3, 16), [2, 0])

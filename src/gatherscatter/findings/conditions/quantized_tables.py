@@ -13,9 +13,9 @@ def no_zero_points(values: NodeValues) -> Count:
 def partial_block(values: NodeValues) -> Count:
     """Whether the last block along the quantized axis is shorter than the others."""
     axis, shape, block_size = values.quantize_axis, values.shapes.get("data"), values.attributes.get("block_size")
-    if axis is None or shape is None or shape[axis] is None or block_size is None:
+    length = None if axis is None or shape is None else shape[axis]
+    if axis is None or shape is None or length is None or block_size is None:
         return None
-    length = shape[axis]
     if axis == len(shape) - 1:
         length *= codes_per_byte(values.types.get("data"), values.attributes.get("bits", 4))
     return int(block_size > 0 and length % block_size != 0)
