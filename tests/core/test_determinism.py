@@ -176,6 +176,9 @@ def arguments(row: Any, dtype: np.dtype) -> tuple[list[np.ndarray], dict[str, An
         return [values((8, 4, 512, 16), dtype), values((8, 4, 64, 16), dtype), rng.integers(0, 448, 8)], {}
     if row.kernel == "gather_reduce":
         return bag_arguments(row, values((SLOTS, width), dtype), values((n, 1), dtype)[:, 0])
+    if row.kernel == "gather_quantized":
+        codes, scales = rng.integers(0, 256, (SLOTS, 64), np.uint8), values((SLOTS, 4), np.dtype(np.float32))
+        return [codes.view(dtype), rng.integers(0, SLOTS, n), scales], {"block_size": 16, "bits": 8}
     many = values((n, width), dtype)
     data = many if row.kernel == "scatter_elements" else many[:SLOTS]  # indices must not be longer than data
     indices = rng.integers(0, SLOTS, (n, width)).astype(index)
