@@ -159,7 +159,8 @@ RowDecoder::RowDecoder(const QuantizedTable& table, const QuantizedMemory& memor
       values_of_codes_(values_of(table.codes.format)),
       ahead_(row_lookahead(table.codes_of_row())) {
     if (line_.scale_stride == 0) line_.block = std::max<int64_t>(line_.length, 1);  // all have the same scale
-    const bool is_line = table.before.rank == 0 && table.behind.rank <= 1 && table.axis.block == 1;
+    const bool is_line = table.before.rank == 0 && table.behind.rank <= 1 && table.axis.block == 1 &&
+                         line_.scale_stride <= 1 && line_.zero_stride <= 1;
     const bool in_steps = line_.block >= line_.length || line_.block % scaled_at_once == 0;
     if (is_line && in_steps && table.codes.bits * table.codes.per_byte == 8 && line_.length % table.codes.per_byte == 0)
         coded_ = {reinterpret_cast<const uint8_t*>(memory.data),
