@@ -27,7 +27,7 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     const int64_t n = pick_own(u, share, own), ahead = row_lookahead(length);
     for (int64_t i = 0; i < n; ++i) {
         const int64_t next = own[std::min(i + ahead, n - 1)];
-        prefetch_row(updates + next * u.width * size, length);
+        prefetch_lines(updates + next * u.width * size, length);
         prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
         copy_row(out + u.rows.row[own[i]] * u.row_stride * size, updates + own[i] * u.width * size, length);
     }
@@ -70,8 +70,8 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     const int64_t length = share.last - share.first, ahead = row_lookahead(length * int64_t{sizeof(A)});
     for (int64_t i = 0; i < n; ++i) {
         const int64_t next = own[std::min(i + ahead, n - 1)];
-        prefetch_row(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
-                     length * static_cast<int64_t>(sizeof(T)));
+        prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
+                       length * static_cast<int64_t>(sizeof(T)));
         prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
                      length * static_cast<int64_t>(sizeof(A)));
         const int64_t row = u.rows.row[own[i]];

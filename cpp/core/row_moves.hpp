@@ -48,12 +48,15 @@ GS_LOOP void copy_row(std::byte* to, const std::byte* from, int64_t size) {
     }
 }
 
-// Prefetches the first lines of a row. Processors prefetch the others themselves. Few rows begin at a line, so the last
-// byte is usually in one line more.
+// Prefetches the first lines of a row. Processors prefetch the others themselves.
+GS_LOOP void prefetch_lines(const std::byte* row, int64_t size) {
+    for (int64_t byte = 0; byte < std::min<int64_t>(size, 512); byte += line_size) prefetch(row + byte);
+}
+
+// The same for rows at random places. Few rows begin at a line, so the last byte is usually in one line more.
 GS_LOOP void prefetch_row(const std::byte* row, int64_t size) {
-    const int64_t prefetched = std::min<int64_t>(size, 512);
-    for (int64_t byte = 0; byte < prefetched; byte += line_size) prefetch(row + byte);
-    if (prefetched > 16) prefetch(row + prefetched - 1);
+    prefetch_lines(row, size);
+    if (size > 16) prefetch(row + std::min<int64_t>(size, 512) - 1);
 }
 
 // Copies n rows to evenly spaced places. Row -1 gives zeros.
