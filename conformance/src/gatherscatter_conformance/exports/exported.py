@@ -13,6 +13,9 @@ from gatherscatter_conformance.case import Case
 
 Progress = Callable[[str], None]
 
+OLDEST_OPSET = 7  # the oldest opset that runtimes promise to read; it still has the operators of version 1
+NARROW_OPSET = 23  # with types of 4 bits, for operators of other domains
+
 
 @dataclass
 class Exported:

@@ -17,15 +17,14 @@ from gatherscatter.onnx.tensors import from_array
 from gatherscatter.versions import op
 from gatherscatter_conformance.case import Case
 from gatherscatter_conformance.exports.exported import (
+    NARROW_OPSET,
+    OLDEST_OPSET,
     Exported,
     Progress,
     describe_case,
     folder_name,
     of_format,
 )
-
-OLDEST_OPSET = 7  # the oldest opset that runtimes read; it still has the operators of version 1
-NARROW_OPSET = 23  # with types of 4 bits, for operators of other domains
 
 
 def write(folder: Path, cases: Sequence[Case], version: str, progress: Progress) -> Exported:

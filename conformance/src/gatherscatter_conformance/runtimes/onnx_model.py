@@ -6,11 +6,11 @@ import numpy as np
 
 from gatherscatter.versions import DOMAIN_VERSION
 from gatherscatter_conformance.case import Case
+from gatherscatter_conformance.exports.exported import NARROW_OPSET, OLDEST_OPSET
 from gatherscatter_conformance.runtimes.runtime import NotAskedError, arguments, row_of
 
 IMPORTS = "from onnx import helper, numpy_helper"
-NARROW_OPSET, NARROW_IR_VERSION = 23, 12  # with types of 4 bits
-OLDEST_OPSET = 7  # the oldest opset that runtimes promise to read
+NARROW_IR_VERSION = 12  # of NARROW_OPSET
 
 
 def fed_inputs(case: Case) -> dict[str, np.ndarray]:
