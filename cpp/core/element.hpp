@@ -118,8 +118,13 @@ class Int128 {
         return sum;
     }
 
+    uint64_t low() const { return low_; }  // the low 64 bits
+
     // Returns the low 64 bits of floor(*this / divisor), for divisor > 0. A mean always fits in 64 bits.
     uint64_t floor_divide(int64_t divisor) const {
+        const auto small = static_cast<int64_t>(low_);
+        if (high_ == (small < 0 ? ~uint64_t{0} : 0))  // most sums fit in 64 bits, which processors divide
+            return static_cast<uint64_t>(small / divisor - (small % divisor < 0));
         const bool negative = high_ >> 63;
         // floor(x / d) == ~floor(~x / d) for negative x, and ~x is not negative.
         uint64_t high = negative ? ~high_ : high_, low = negative ? ~low_ : low_;

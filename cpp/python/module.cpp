@@ -50,6 +50,8 @@ PyMethodDef functions[] = {
     method("group", group_call, docs::group),
     method("scatter_groups", scatter_groups_call, docs::scatter_groups),
     method("reduce_groups", reduce_groups_call, docs::reduce_groups),
+    method("group_statistic", group_statistic_call, docs::group_statistic),
+    method("sort_groups", sort_groups_call, docs::sort_groups),
     method("find_bags", find_bags_call, docs::find_bags),
     method("sum_matches", sum_matches_call, docs::sum_matches),
     method("dot_rows", dot_rows_call, docs::dot_rows),

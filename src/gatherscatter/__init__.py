@@ -34,6 +34,7 @@ from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.inspect import IndexReport, inspect
 from gatherscatter.functions.plan import CallPlan, plan
 from gatherscatter.functions.prepare import Prepared, prepare
+from gatherscatter.functions.statistics.aggregate import aggregate
 from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.lazy_modules import load, public_names
 from gatherscatter.model_interface import ModelError
@@ -56,6 +57,7 @@ __all__ = [
     "OpValueError",
     "OpVersion",
     "Prepared",
+    "aggregate",
     "at",
     "explain",
     "gather",

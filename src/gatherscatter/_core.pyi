@@ -231,6 +231,17 @@ def reduce_groups(
     num_threads: int | None,
     /,
 ) -> Any: ...
+def group_statistic(
+    statistic: str,
+    values: np.ndarray | None,
+    labels: np.ndarray,
+    groups: int,
+    skip_nan: bool,
+    mode: str,
+    num_threads: int | None,
+    /,
+) -> Any: ...
+def sort_groups(values: np.ndarray, starts: np.ndarray, num_threads: int | None, /) -> Any: ...
 def apply_quantized(
     op: str,
     data: np.ndarray,

@@ -1,0 +1,745 @@
+#include "statistics.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+#include "element.hpp"
+#include "groups.hpp"
+#include "machine.hpp"
+#include "parallel.hpp"
+#include "reduction.hpp"
+#include "scratch.hpp"
+#include "sizes.hpp"
+
+namespace gs {
+namespace {
+
+// ------------------------------------------------------------------------------------------------------- numbers
+
+template <class T>
+concept Whole = Integer<T> || std::same_as<T, boolean>;
+
+template <class T>
+struct WideType {
+    using type = std::conditional_t<Complex<T>, complex128, double>;
+};
+template <Whole T>
+struct WideType<T> {
+    using type = std::conditional_t<std::unsigned_integral<T>, uint64_t, int64_t>;
+};
+// The type in which numbers are added up and multiplied.
+template <class T>
+using Wide = typename WideType<T>::type;
+
+template <class T>
+Wide<T> widen(T x) {
+    if constexpr (Half<T>)
+        return static_cast<double>(static_cast<float>(x));
+    else if constexpr (std::same_as<T, boolean>)
+        return static_cast<bool>(x);
+    else if constexpr (Complex<T>)
+        return {x.real, x.imag};
+    else
+        return static_cast<Wide<T>>(x);
+}
+
+// The opposite, with rounding.
+template <class T>
+T narrow(Wide<T> x) {
+    if constexpr (Half<T>)
+        return T(static_cast<float>(x));
+    else if constexpr (std::same_as<T, complex64>)
+        return {static_cast<float>(x.real), static_cast<float>(x.imag)};
+    else
+        return static_cast<T>(x);
+}
+
+template <class T>
+bool is_nan(T x) {
+    if constexpr (Half<T>)
+        return x.is_nan();
+    else if constexpr (Complex<T>)
+        return x.real != x.real || x.imag != x.imag;
+    else if constexpr (Float<T>)
+        return x != x;
+    else
+        return false;
+}
+
+template <class T>
+bool is_true(T x) {
+    if constexpr (Half<T>)
+        return static_cast<float>(x) != 0;
+    else if constexpr (Complex<T>)
+        return x.real != 0 || x.imag != 0;
+    else
+        return static_cast<bool>(x);
+}
+
+// Complex numbers are ordered by their real parts, and then by their imaginary parts, as in NumPy.
+template <class T>
+bool less(T a, T b) {
+    if constexpr (Half<T>)
+        return !a.is_nan() && !b.is_nan() && a.rank() < b.rank();
+    else if constexpr (Complex<T>)
+        return a.real < b.real || (a.real == b.real && a.imag < b.imag);
+    else if constexpr (std::same_as<T, boolean>)
+        return !static_cast<bool>(a) && static_cast<bool>(b);
+    else
+        return a < b;
+}
+
+// The greatest or least value of a type.
+template <class T, bool greatest>
+T limit() {
+    constexpr float infinity =
+        greatest ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
+    if constexpr (std::same_as<T, boolean>)
+        return boolean(greatest);
+    else if constexpr (Complex<T>)
+        return {infinity, infinity};
+    else if constexpr (Float<T>)
+        return T(infinity);
+    else
+        return greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
+}
+
+// ------------------------------------------------------------------------------------------------------- statistics
+// A statistic has a slot for each group and column. `add` takes the value of the member with number i, and `merge` the
+// slot of later members.
+
+template <class T>
+struct Count {
+    using Slot = int64_t;
+    static Slot start() { return 0; }
+    static void add(Slot& slot, T, int64_t) { ++slot; }
+    static void merge(Slot& slot, Slot later) { slot += later; }
+    static int64_t result(Slot slot) { return slot; }
+};
+
+template <class T>
+struct Sum {
+    using Slot = Wide<T>;
+    static Slot start() { return Slot{}; }
+    static void add(Slot& slot, T x, int64_t) { slot = Add{}(slot, widen(x)); }
+    static void merge(Slot& slot, Slot later) { slot = Add{}(slot, later); }
+    static Slot result(Slot slot) { return slot; }
+};
+
+template <class T>
+struct Product {
+    using Slot = Wide<T>;
+    static Slot start() {
+        if constexpr (Complex<T>)
+            return {1, 0};
+        else
+            return 1;
+    }
+    static void add(Slot& slot, T x, int64_t) { slot = Mul{}(slot, widen(x)); }
+    static void merge(Slot& slot, Slot later) { slot = Mul{}(slot, later); }
+    static Slot result(Slot slot) { return slot; }
+};
+
+template <class T>
+double square(T x) {
+    if constexpr (Complex<T>)
+        return double{x.real} * x.real + double{x.imag} * x.imag;
+    else
+        return static_cast<double>(x) * static_cast<double>(x);
+}
+
+template <class T>
+struct SumOfSquares {
+    using Slot = double;
+    static Slot start() { return 0; }
+    static void add(Slot& slot, T x, int64_t) { slot += square(widen(x)); }
+    static void merge(Slot& slot, Slot later) { slot += later; }
+    static double result(Slot slot) { return slot; }
+};
+
+// Sums of integers for a mean do not overflow.
+template <class T>
+using Total = std::conditional_t<Integer<T> && (sizeof(T) >= 4), Int128, Wide<T>>;
+
+template <class T>
+struct Mean {
+    struct Slot {
+        Total<T> total;
+        int64_t n;
+    };
+    static Slot start() {
+        if constexpr (Complex<T>)
+            return {{0, 0}, 0};
+        else
+            return {Total<T>(Wide<T>{0}), 0};
+    }
+    static void add(Slot& slot, T x, int64_t) {
+        if constexpr (Complex<T>)
+            slot.total = Add{}(slot.total, widen(x));
+        else
+            slot.total = slot.total + Total<T>(widen(x));
+        ++slot.n;
+    }
+    static void merge(Slot& slot, const Slot& later) {
+        if constexpr (Complex<T>)
+            slot.total = Add{}(slot.total, later.total);
+        else
+            slot.total = slot.total + later.total;
+        slot.n += later.n;
+    }
+
+    // The mean of integers is whole + rest / n, with 0 <= rest < n.
+    struct Parts {
+        Wide<T> whole;
+        double rest;
+    };
+    static Parts parts(const Slot& slot) {
+        const int64_t n = slot.n;
+        if constexpr (std::same_as<Total<T>, Int128>) {
+            const uint64_t whole = slot.total.floor_divide(n);
+            return {static_cast<Wide<T>>(whole),
+                    static_cast<double>(slot.total.low() - whole * static_cast<uint64_t>(n))};
+        } else {
+            const auto total = static_cast<int64_t>(slot.total);
+            const int64_t whole = total / n - (total % n < 0);
+            return {static_cast<Wide<T>>(whole), static_cast<double>(total - whole * n)};
+        }
+    }
+    static auto result(const Slot& slot) {
+        const auto n = static_cast<double>(slot.n);
+        if constexpr (Complex<T>) {
+            return complex128{slot.total.real / n, slot.total.imag / n};
+        } else if constexpr (Whole<T>) {
+            if (slot.n == 0) return std::numeric_limits<double>::quiet_NaN();
+            const Parts mean = parts(slot);
+            return static_cast<double>(mean.whole) + mean.rest / n;
+        } else {
+            return slot.total / n;
+        }
+    }
+};
+
+// The sum of the squared distances from the mean. The computed mean has an error, so the distances do not add up to
+// zero. Their sum gives the correction (Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983).
+template <class T>
+struct SquaredDeviations {
+    using Center = Wide<T>;  // the mean; of integers, the largest integer that is not above it
+    using Rest = std::conditional_t<Complex<T>, complex128, double>;
+    struct Slot {
+        Center center;
+        double squares;
+        Rest rest;
+    };
+    static Rest distance(T x, Center center) {
+        const Wide<T> wide = widen(x);
+        if constexpr (Complex<T>)
+            return {wide.real - center.real, wide.imag - center.imag};
+        else if constexpr (Whole<T>)  // exact, and without overflow
+            return wide >= center ? static_cast<double>(static_cast<uint64_t>(wide) - static_cast<uint64_t>(center))
+                                  : -static_cast<double>(static_cast<uint64_t>(center) - static_cast<uint64_t>(wide));
+        else
+            return wide - center;
+    }
+    static Slot start(const typename Mean<T>::Slot& mean) {
+        if constexpr (Whole<T>)
+            return {mean.n == 0 ? Center{0} : Mean<T>::parts(mean).whole, 0, 0};
+        else
+            return {mean.n == 0 ? Center{} : Mean<T>::result(mean), 0, Rest{}};
+    }
+    static void add(Slot& slot, T x, int64_t) {
+        const Rest d = distance(x, slot.center);
+        slot.squares += square(d);
+        slot.rest = Add{}(slot.rest, d);
+    }
+    static void merge(Slot& slot, const Slot& later) {
+        slot.squares += later.squares;
+        slot.rest = Add{}(slot.rest, later.rest);
+    }
+    static double result(const Slot& slot, int64_t n) {
+        if (n < 2) return slot.squares - slot.squares;  // 0, or NaN if a value is not finite
+        const double corrected = slot.squares - square(slot.rest) / static_cast<double>(n);
+        return corrected < 0 ? 0 : corrected;
+    }
+};
+
+template <class T, bool greatest>
+struct Extremum {
+    using Slot = T;
+    static Slot start() { return limit<T, !greatest>(); }
+    static void add(Slot& slot, T x, int64_t) {
+        if constexpr (Complex<T>) {
+            if (!is_nan(slot) && (is_nan(x) || (greatest ? less(slot, x) : less(x, slot)))) slot = x;
+        } else {
+            slot = std::conditional_t<greatest, Max, Min>{}(slot, x);
+        }
+    }
+    static void merge(Slot& slot, Slot later) { add(slot, later, 0); }
+    static T result(Slot slot) { return slot; }
+};
+
+template <class T, bool greatest>
+struct PositionOfExtremum {
+    static constexpr int64_t none = -1, nan = -2;
+    struct Slot {
+        T value;
+        int64_t at;
+    };
+    static Slot start() { return {limit<T, !greatest>(), none}; }
+    static bool beats(T x, T other) { return greatest ? less(other, x) : less(x, other); }
+    static void add(Slot& slot, T x, int64_t i) {
+        if (!beats(x, slot.value) && slot.at >= 0 && !is_nan(x)) [[likely]]
+            return;
+        if (slot.at == nan) return;
+        if (is_nan(x))
+            slot.at = nan;
+        else if (slot.at == none || beats(x, slot.value))
+            slot = {x, i};
+    }
+    static void merge(Slot& slot, const Slot& later) {
+        if (slot.at == nan || later.at == none) return;
+        if (later.at == nan || slot.at == none || beats(later.value, slot.value)) slot = later;
+    }
+    static int64_t result(const Slot& slot) { return std::max(slot.at, none); }
+};
+
+template <class T, bool last>
+struct Position {
+    using Slot = int64_t;
+    static Slot start() { return -1; }
+    static void add(Slot& slot, T, int64_t i) {
+        if (last || slot < 0) slot = i;
+    }
+    static void merge(Slot& slot, Slot later) {
+        if (later >= 0 && (last || slot < 0)) slot = later;
+    }
+    static int64_t result(Slot slot) { return slot; }
+};
+
+template <class T, bool all>
+struct Truth {
+    using Slot = boolean;
+    static Slot start() { return boolean(all); }
+    static void add(Slot& slot, T x, int64_t) { merge(slot, boolean(is_true(x))); }
+    static void merge(Slot& slot, boolean later) { slot = std::conditional_t<all, Min, Max>{}(slot, later); }
+    static boolean result(Slot slot) { return slot; }
+};
+
+// The running statistics have a result after each member.
+template <class S, class T>
+struct Running : S {
+    static constexpr bool running = true;
+    static auto output(const typename S::Slot& slot) {
+        if constexpr (Whole<T>)
+            return slot;
+        else
+            return narrow<T>(slot);
+    }
+};
+
+template <class T, bool greatest>
+struct RunningExtremum : Extremum<T, greatest> {
+    static constexpr bool running = true;
+    static T output(T slot) { return slot; }
+};
+
+template <class S>
+struct SkipNan : S {
+    template <class T>
+    static void add(typename S::Slot& slot, T x, int64_t i) {
+        if (!is_nan(x)) S::add(slot, x, i);
+    }
+};
+
+// Without any number so far, the result is NaN.
+template <class T, bool greatest>
+struct RunningExtremumOfNumbers : RunningExtremum<T, greatest> {
+    static T start() {
+        constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+        if constexpr (Complex<T>)
+            return {nan, nan};
+        else
+            return T(nan);
+    }
+    static void add(T& slot, T x, int64_t i) {
+        if (is_nan(x)) return;
+        if (is_nan(slot))
+            slot = x;
+        else
+            RunningExtremum<T, greatest>::add(slot, x, i);
+    }
+};
+
+template <class S>
+constexpr bool runs = requires { S::running; };
+
+// ------------------------------------------------------------------------------------------------------- walks
+
+struct Range {
+    int64_t first, last;
+    int64_t size() const { return last - first; }
+};
+
+// The members, columns and groups that a task handles.
+struct Share {
+    Range members, columns, groups;
+};
+
+// The values of one part of the outer dims, and what belongs to them.
+template <class T>
+struct Values {
+    const GroupStatistic& call;
+    const T* values;  // null: only labels are read
+    const Index& labels;
+
+    int64_t slots() const { return call.groups * call.columns; }
+};
+
+// Keeps the members of some groups, with their rows and positions. Returns their number.
+inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* position) {
+    int64_t kept = 0;
+    const auto size = static_cast<uint64_t>(groups.size());
+    for (int64_t k = 0; k < n; ++k) {
+        const int64_t r = row[k], p = position[k];
+        row[kept] = r;
+        position[kept] = p;
+        kept += static_cast<uint64_t>(r) - static_cast<uint64_t>(groups.first) < size;
+    }
+    return kept;
+}
+
+// The distance at which slots outside the cache of a core are prefetched, in members.
+constexpr int64_t slot_lookahead = tiny ? 2 : 24;
+
+template <class S, class T, bool prefetches>
+GS_LOOP void add_elements(typename S::Slot* slots, const T* values, const int64_t* row, const int64_t* position,
+                          int64_t n) {
+    for (int64_t k = 0; k < n; ++k) {
+        if (prefetches) prefetch(slots + row[std::min(k + slot_lookahead, n - 1)]);
+        S::add(slots[row[k]], values ? values[position[k]] : T{}, position[k]);
+    }
+}
+
+template <class S, class T>
+GS_LOOP void add_rows(typename S::Slot* slots, const T* values, int64_t stride, int64_t width, const int64_t* row,
+                      const int64_t* position, int64_t n) {
+    for (int64_t k = 0; k < n; ++k) {
+        typename S::Slot* const slot = slots + row[k] * stride;
+        const T* const x = values + position[k] * stride;
+        for (int64_t c = 0; c < width; ++c) S::add(slot[c], x[c], position[k]);
+    }
+}
+
+// Adds the members of a share to their slots. Running statistics write their results. False: a label is bad, or the
+// call has to stop.
+template <class S, class T, class R>
+bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slots, R* out) {
+    const GroupStatistic& call = all.call;
+    const int64_t columns = call.columns;
+    const bool filters = share.groups.size() < call.groups || all.labels.may_skip();
+    const bool far = all.slots() * static_cast<int64_t>(sizeof(typename S::Slot)) > core_cache_bytes;
+    int64_t row[block], position[block];
+    for (int64_t i = share.members.first; i < share.members.last; i += block) {
+        int64_t n = std::min(block, share.members.last - i);
+        if (!all.labels.resolve(i, n, row)) return false;
+        for (int64_t k = 0; k < n; ++k) position[k] = i + k;
+        if (filters) n = keep_members(share.groups, n, row, position);
+        if constexpr (runs<S>) {
+            for (int64_t k = 0; k < n; ++k)
+                for (int64_t c = share.columns.first; c < share.columns.last; ++c) {
+                    typename S::Slot& slot = slots[row[k] * columns + c];
+                    const int64_t at = position[k] * columns + c;
+                    S::add(slot, all.values[at], position[k]);
+                    out[at] = S::output(slot);
+                }
+        } else if (columns == 1) {
+            (far ? add_elements<S, T, true> : add_elements<S, T, false>)(slots, all.values, row, position, n);
+        } else {
+            constexpr auto loop = add_rows<S, T>;
+            float_version<loop>()(slots + share.columns.first, all.values + share.columns.first, columns,
+                                  share.columns.size(), row, position, n);
+        }
+    }
+    return true;
+}
+
+// The number of parts of the members. It depends on the shape only.
+int64_t count_parts(const GroupStatistic& call) {
+    constexpr int64_t most = 8, min_members = tiny ? 2 : 1 << 14;
+    const int64_t slots = std::max<int64_t>(call.groups * call.columns, 1);
+    if (is_running(call.statistic)) return 1;
+    return std::clamp<int64_t>(call.members / std::max<int64_t>(8 * slots, min_members), 1, most);
+}
+
+// Threads share columns if each gets at least this number of them.
+constexpr int64_t min_columns = tiny ? 2 : 16;
+
+// Computes the slots of a part of the outer dims. `spare`: the slots of further parts.
+template <class S, class T, class R, class Start>
+bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot* slots, typename S::Slot* spare,
+                R* out) {
+    const GroupStatistic& call = all.call;
+    const int64_t parts = count_parts(call), count = all.slots();
+    const Share whole{{0, call.members}, {0, call.columns}, {0, call.groups}};
+    std::atomic<bool> good = true;
+    const auto clear = [&](typename S::Slot* target, Range range) {
+        for (int64_t s = range.first; s < range.last; ++s) target[s] = start(s);
+    };
+    const auto add = [&](const Share& share, typename S::Slot* target) {
+        if (good && !add_members<S>(all, share, target, out)) good = false;
+    };
+    const auto bound = [](int64_t n, int64_t i, int64_t of) { return n / of * i + std::min(n % of, i); };
+    if (parts > 1) {
+        const auto run = [&](int64_t p, typename S::Slot* target) {
+            clear(target, {0, count});
+            Share share = whole;
+            share.members = {bound(call.members, p, parts), bound(call.members, p + 1, parts)};
+            add(share, target);
+        };
+        const auto merge = [&](typename S::Slot* later, Range range) {
+            for (int64_t s = range.first; s < range.last; ++s) S::merge(slots[s], later[s]);
+        };
+        if (threads == 1) {
+            run(0, slots);
+            for (int64_t p = 1; p < parts && good; ++p) {
+                run(p, spare);
+                merge(spare, {0, count});
+            }
+            return good;
+        }
+        run_tasks(static_cast<int>(parts), threads, [&](int p) { run(p, p == 0 ? slots : spare + (p - 1) * count); });
+        for_parts(count, threads_for({count * parts, 16}), [&](int64_t first, int64_t last) {
+            for (int64_t p = 1; p < parts; ++p) merge(spare + (p - 1) * count, {first, last});
+        });
+        return good;
+    }
+    if (threads == 1) {
+        clear(slots, {0, count});
+        add(whole, slots);
+        return good;
+    }
+    for_parts(count, threads, [&](int64_t first, int64_t last) { clear(slots, {first, last}); });
+    const int64_t units = call.columns / min_columns;
+    const bool by_columns = units >= threads;
+    run_tasks(threads, threads, [&](int i) {
+        Share share = whole;
+        if (by_columns)
+            share.columns = {bound(units, i, threads) * min_columns,
+                             i + 1 == threads ? call.columns : bound(units, i + 1, threads) * min_columns};
+        else
+            share.groups = {bound(call.groups, i, threads), bound(call.groups, i + 1, threads)};
+        add(share, slots);
+    });
+    return good;
+}
+
+// Calls f(o, lane, threads) for the parts of the outer dims. Lanes run at the same time, each with its own memory.
+template <class F>
+bool each_outer(const GroupStatistic& call, int lanes, int threads, F f) {
+    std::atomic<bool> good = true;
+    if (lanes == 1) {
+        for (int64_t o = 0; o < call.outer; ++o)
+            if (!f(o, 0, threads)) return false;
+        return true;
+    }
+    run_tasks(lanes, lanes, [&](int lane) {
+        for (int64_t o = call.outer * lane / lanes; o < call.outer * (lane + 1) / lanes && good; ++o)
+            if (!f(o, lane, 1)) good = false;
+    });
+    return good;
+}
+
+// How a call is divided, and the memory for its slots.
+struct Division {
+    int threads, lanes;
+    int64_t count, spares;  // slots of a lane, and further ones
+
+    Division(const GroupStatistic& call, int64_t value_size)
+        : threads(threads_for({call.outer * call.members * call.columns, value_size + 16})),
+          lanes(threads > 1 && call.outer >= threads ? threads : 1),
+          count(call.groups * call.columns) {
+        const int64_t parts = count_parts(call);
+        spares = parts == 1 ? 0 : lanes == 1 && threads > 1 ? parts - 1 : 1;
+    }
+    template <class Slot>
+    int64_t bytes_of_slots(int64_t arrays) const {
+        return saturating_multiply(saturating_multiply(lanes * arrays, count), sizeof(Slot));
+    }
+};
+
+template <class S, class T>
+bool reduce(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
+    using Slot = typename S::Slot;
+    const Division division(call, sizeof(T));
+    const auto start = [](int64_t) { return S::start(); };
+    const auto at = [&](int64_t o) {
+        return Values<T>{call, values ? values + o * call.members * call.columns : nullptr, labels};
+    };
+    if constexpr (runs<S>) {
+        using R = decltype(S::output(std::declval<Slot>()));
+        const Scratch memory(division.bytes_of_slots<Slot>(1), false);
+        return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
+            auto* const slots = reinterpret_cast<Slot*>(memory.get()) + lane * division.count;
+            return fill_slots<S>(at(o), threads, start, slots, slots,
+                                 reinterpret_cast<R*>(out) + o * call.members * call.columns);
+        });
+    } else {
+        using R = decltype(S::result(std::declval<Slot>()));
+        constexpr bool direct = std::same_as<R, Slot>;  // slots are results
+        const int64_t own = direct ? 0 : 1;
+        const Scratch memory(division.bytes_of_slots<Slot>(own + division.spares), false);
+        return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
+            Slot* const lent = reinterpret_cast<Slot*>(memory.get()) + lane * (own + division.spares) * division.count;
+            R* const results = reinterpret_cast<R*>(out) + o * division.count;
+            Slot* slots = lent;
+            if constexpr (direct) slots = results;
+            if (!fill_slots<S>(at(o), threads, start, slots, lent + own * division.count, results)) return false;
+            if constexpr (!direct) {
+                for_parts(division.count, threads, [&](int64_t first, int64_t last) {
+                    for (int64_t s = first; s < last; ++s) {
+                        results[s] = S::result(slots[s]);
+                        if constexpr (requires { slots[s].n; }) counts[o * division.count + s] = slots[s].n;
+                    }
+                });
+            }
+            return true;
+        });
+    }
+}
+
+// Two walks: the means, and the distances from them.
+template <class T, template <class> class Rule>
+bool reduce_deviations(const GroupStatistic& call, const T* values, const Index& labels, double* out, int64_t* counts) {
+    using Means = Rule<Mean<T>>;
+    using Deviations = Rule<SquaredDeviations<T>>;
+    using Mean = typename Means::Slot;
+    using Slot = typename Deviations::Slot;
+    const Division division(call, sizeof(T));
+    const Scratch means(division.bytes_of_slots<Mean>(1 + division.spares), false);
+    const Scratch memory(division.bytes_of_slots<Slot>(1 + division.spares), false);
+    return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
+        const Values<T> all{call, values + o * call.members * call.columns, labels};
+        const int64_t count = division.count, first_slot = lane * (1 + division.spares) * count;
+        Mean* const mean = reinterpret_cast<Mean*>(means.get()) + first_slot;
+        Slot* const slots = reinterpret_cast<Slot*>(memory.get()) + first_slot;
+        double* const results = out + o * count;
+        const auto start = [&](int64_t s) { return Deviations::start(mean[s]); };
+        if (!fill_slots<Means>(
+                all, threads, [](int64_t) { return Means::start(); }, mean, mean + count, results) ||
+            !fill_slots<Deviations>(all, threads, start, slots, slots + count, results))
+            return false;
+        for_parts(count, threads, [&](int64_t first, int64_t last) {
+            for (int64_t s = first; s < last; ++s) {
+                counts[o * count + s] = mean[s].n;
+                results[s] = Deviations::result(slots[s], mean[s].n);
+            }
+        });
+        return true;
+    });
+}
+
+template <class S>
+using KeepAll = S;
+
+// Calls f with the type of a statistic of numbers of type T.
+template <class T, template <class> class Rule>
+bool reduce_values(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
+    const auto run = [&]<class S>(std::type_identity<S>) { return reduce<S>(call, values, labels, out, counts); };
+    constexpr bool skips = !std::same_as<Rule<Count<T>>, Count<T>>;
+    using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
+    using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
+    switch (call.statistic) {
+        case Statistic::count: return run(std::type_identity<Rule<Count<T>>>{});
+        case Statistic::sum: return run(std::type_identity<Rule<Sum<T>>>{});
+        case Statistic::prod: return run(std::type_identity<Rule<Product<T>>>{});
+        case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});
+        case Statistic::mean: return run(std::type_identity<Rule<Mean<T>>>{});
+        case Statistic::squared_deviations:
+            return reduce_deviations<T, Rule>(call, values, labels, reinterpret_cast<double*>(out), counts);
+        case Statistic::min: return run(std::type_identity<Rule<Extremum<T, false>>>{});
+        case Statistic::max: return run(std::type_identity<Rule<Extremum<T, true>>>{});
+        case Statistic::argmin: return run(std::type_identity<Rule<PositionOfExtremum<T, false>>>{});
+        case Statistic::argmax: return run(std::type_identity<Rule<PositionOfExtremum<T, true>>>{});
+        case Statistic::first: return run(std::type_identity<Rule<Position<T, false>>>{});
+        case Statistic::last: return run(std::type_identity<Rule<Position<T, true>>>{});
+        case Statistic::any: return run(std::type_identity<Rule<Truth<T, false>>>{});
+        case Statistic::all: return run(std::type_identity<Rule<Truth<T, true>>>{});
+        case Statistic::cumsum: return run(std::type_identity<Rule<Running<Sum<T>, T>>>{});
+        case Statistic::cumprod: return run(std::type_identity<Rule<Running<Product<T>, T>>>{});
+        case Statistic::cummin: return run(std::type_identity<Least>{});
+        case Statistic::cummax: return run(std::type_identity<Greatest>{});
+    }
+    return false;
+}
+
+// The order of NumPy's sort. Numbers without NaN come first, then those with an imaginary NaN, and then the others.
+template <class T>
+bool sorts_before(T a, T b) {
+    if constexpr (Complex<T>) {
+        if (sorts_before(a.real, b.real)) return !is_nan(a.imag) || is_nan(b.imag) || is_nan(b.real);
+        if (sorts_before(b.real, a.real)) return is_nan(b.imag) && !is_nan(a.imag) && !is_nan(a.real);
+        return sorts_before(a.imag, b.imag);
+    } else {
+        return less(a, b) || (!is_nan(a) && is_nan(b));
+    }
+}
+
+}  // namespace
+
+DType result_type(Statistic statistic, DType values) {
+    const bool whole = values < DType::float16, complex = values >= DType::complex64;
+    const DType wide = complex                                             ? DType::complex128
+                       : !whole                                            ? DType::float64
+                       : values >= DType::uint8 && values <= DType::uint64 ? DType::uint64
+                                                                           : DType::int64;
+    if (values == DType::opaque) return DType::opaque;
+    switch (statistic) {
+        case Statistic::sum:
+        case Statistic::prod: return wide;
+        case Statistic::cumsum:
+        case Statistic::cumprod: return whole ? wide : values;
+        case Statistic::sum_of_squares:
+        case Statistic::squared_deviations: return DType::float64;
+        case Statistic::mean: return complex ? DType::complex128 : DType::float64;
+        case Statistic::min:
+        case Statistic::max:
+        case Statistic::cummin:
+        case Statistic::cummax: return values;
+        case Statistic::any:
+        case Statistic::all: return DType::boolean;
+        default: return DType::int64;
+    }
+}
+
+bool compute_statistic(const GroupStatistic& call, const std::byte* values, const Index& labels, std::byte* out,
+                       int64_t* counts) {
+    if (reads_labels_only(call.statistic, call.skip_nan)) {
+        using T = uint8_t;
+        const T* const none = nullptr;
+        if (call.statistic == Statistic::count) return reduce<Count<T>>(call, none, labels, out, counts);
+        if (call.statistic == Statistic::first) return reduce<Position<T, false>>(call, none, labels, out, counts);
+        return reduce<Position<T, true>>(call, none, labels, out, counts);
+    }
+    return visit(call.dtype, false, [&]<class T>(std::type_identity<T>) {
+        const auto* const typed = reinterpret_cast<const T*>(values);
+        if constexpr (Float<T> || Complex<T>)
+            if (call.skip_nan) return reduce_values<T, SkipNan>(call, typed, labels, out, counts);
+        return reduce_values<T, KeepAll>(call, typed, labels, out, counts);
+    });
+}
+
+bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType dtype, std::byte* values) {
+    return visit(dtype, false, [&]<class T>(std::type_identity<T>) {
+        T* const typed = reinterpret_cast<T*>(values);
+        constexpr int64_t cost = 128;  // a sort takes about as long as moving this number of bytes for each value
+        return each_range(starts, groups, count, cost, [&](int64_t, int64_t first, int64_t next) {
+            std::sort(typed + first, typed + next, sorts_before<T>);
+            return true;
+        });
+    });
+}
+
+}  // namespace gs

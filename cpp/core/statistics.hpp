@@ -1,0 +1,75 @@
+// Statistics of groups. Each member has a label, the number of its group. Labels are shared by all columns, and members
+// of a group are in the order of their positions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "dtype.hpp"
+#include "index.hpp"
+
+namespace gs {
+
+enum class Statistic : uint8_t {
+    count,
+    sum,
+    prod,
+    sum_of_squares,  // of the magnitudes of complex numbers
+    mean,
+    squared_deviations,  // their sum: the variance times the number of members
+    min,
+    max,
+    argmin,  // positions of members; -1: there is none, or the group has a NaN
+    argmax,
+    first,  // positions of members; -1: there is none
+    last,
+    any,
+    all,
+    cumsum,  // the running statistics have a result for each member
+    cumprod,
+    cummin,
+    cummax,
+};
+inline constexpr const char* statistic_names[] = {
+    "count", "sum", "prod",   "sum_of_squares", "mean",   "squared_deviations",
+    "min",   "max", "argmin", "argmax",         "first",  "last",
+    "any",   "all", "cumsum", "cumprod",        "cummin", "cummax"};
+static_assert(std::size(statistic_names) == static_cast<size_t>(Statistic::cummax) + 1);
+
+inline bool is_running(Statistic statistic) { return statistic >= Statistic::cumsum; }
+// Whether only labels are read. The result then has one column.
+inline bool reads_labels_only(Statistic statistic, bool skip_nan) {
+    return !skip_nan &&
+           (statistic == Statistic::count || statistic == Statistic::first || statistic == Statistic::last);
+}
+// Whether the number of members is a second result.
+inline bool has_counts(Statistic statistic) {
+    return statistic == Statistic::mean || statistic == Statistic::squared_deviations;
+}
+
+struct GroupStatistic {
+    Statistic statistic;
+    DType dtype;    // of the values
+    bool skip_nan;  // values that are NaN do not count
+    int64_t outer, members, columns, groups;
+
+    int64_t results() const { return is_running(statistic) ? members : groups; }  // in a column
+};
+
+// The type of the results. Sums and products of integers have 64 bits. Those of floats are float64, but running ones
+// have the type of the values. Opaque: values of this type have no such statistic.
+DType result_type(Statistic, DType values);
+
+// values[o, i, c] belongs to group labels[i]; out[o, g, c] is the result of group g, and out[o, i, c] that of member i.
+// Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads: members are
+// divided into up to eight parts, whose number follows from the shape, and the sums of the parts are added in their
+// order. False: a label is bad, or the call has to stop. The results are then undefined.
+[[nodiscard]] bool compute_statistic(const GroupStatistic&, const std::byte* values, const Index& labels,
+                                     std::byte* out, int64_t* counts);
+
+// Sorts the values of each group, which are values[starts[g]], ..., values[starts[g + 1] - 1]. NaN comes last, as in
+// NumPy. False: the starts do not ascend from 0 to `count`, or the call has to stop.
+[[nodiscard]] bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType, std::byte* values);
+
+}  // namespace gs

@@ -1,0 +1,110 @@
+// Statistics of groups on NumPy arrays.
+#include <new>
+
+#include "call.hpp"
+#include "float_mode.hpp"
+#include "numpy_arrays.hpp"
+#include "signals.hpp"
+#include "statistics.hpp"
+
+namespace gs {
+namespace {
+
+int type_number(DType dtype, PyArrayObject* values) {
+    switch (dtype) {
+        case DType::boolean: return NPY_BOOL;
+        case DType::int64: return NPY_INT64;
+        case DType::uint64: return NPY_UINT64;
+        case DType::float64: return NPY_FLOAT64;
+        case DType::complex128: return NPY_COMPLEX128;
+        default: return PyArray_TYPE(values);
+    }
+}
+
+// Returns a new array with elements of the type, or of the type of the values.
+Ref new_results(DType dtype, PyArrayObject* values, const Shape& shape) {
+    if (values && element_type(PyArray_DESCR(values)) == dtype) return new_array(PyArray_DESCR(values), shape);
+    const Ref descr(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype, values))));
+    return descr ? new_array(reinterpret_cast<PyArray_Descr*>(descr.get()), shape) : Ref();
+}
+
+}  // namespace
+
+// group_statistic(statistic, values, labels, groups, skip_nan, mode, num_threads)
+PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 7)
+        return refuse("group_statistic() wants a statistic, values, labels, groups, skip_nan, a mode and num_threads");
+    PyObject *const given = arguments[1], *const labels = arguments[2];
+    const int statistic = find_name(arguments[0], statistic_names), mode = find_name(arguments[5], mode_names);
+    const int64_t groups = PyLong_AsLongLong(arguments[3]);
+    if (groups == -1 && PyErr_Occurred()) return nullptr;
+    IndexType type{};
+    if (statistic < 0 || mode < 0 || groups < 0 || !PyBool_Check(arguments[4]) || !is_packed(labels, 1) ||
+        !index_type(array(labels), type))
+        return refuse("group_statistic() wants the name of a statistic, one label for each member, and a mode");
+    const bool skip_nan = arguments[4] == Py_True;
+    const Ref op(PyUnicode_FromString("aggregate"));
+    int threads = 0;
+    if (!op || !read_threads(op.get(), arguments[6], threads)) return nullptr;
+    GroupStatistic call{
+        static_cast<Statistic>(statistic), DType::uint8, skip_nan, 1, PyArray_SIZE(array(labels)), 1, groups};
+    PyArrayObject* values = nullptr;
+    if (!reads_labels_only(call.statistic, skip_nan)) {
+        if (!is_packed(given, 3) || PyArray_DIM(array(given), 1) != call.members || PyArray_ISBYTESWAPPED(array(given)))
+            return refuse("group_statistic() wants contiguous native values of shape (outer, members, columns)");
+        values = array(given);
+        call.dtype = element_type(PyArray_DESCR(values));
+        call.outer = PyArray_DIM(values, 0);
+        call.columns = PyArray_DIM(values, 2);
+    }
+    const DType result = result_type(call.statistic, call.dtype);
+    if (result == DType::opaque) Py_RETURN_NOTIMPLEMENTED;
+    const Shape shape({call.outer, call.results(), call.columns});
+    if (saturating_multiply(count_elements(shape), 16) == INT64_MAX) return PyErr_NoMemory();
+    Ref out = new_results(result, values, shape);
+    Ref counts = out && has_counts(call.statistic) ? new_results(DType::int64, nullptr, shape) : borrow(Py_None);
+    if (!out || !counts) return nullptr;
+    const Index index(PyArray_DATA(array(labels)), type, Shape{groups}, Shape{1}, {static_cast<Mode>(mode), false});
+    const ScopedThreadLimit limit(threads);
+    const ScopedDenormals denormals;
+    bool good = false;
+    try {
+        const int64_t bytes_per_member = call.outer * call.columns * 8;
+        const bool large = saturating_multiply(call.members, bytes_per_member) > gil_release_bytes ||
+                           PyArray_NBYTES(out.array()) > gil_release_bytes;
+        const auto compute = [&] {
+            good = compute_statistic(
+                call, values ? bytes(values) : nullptr, index, bytes(out.array()),
+                has_counts(call.statistic) ? static_cast<int64_t*>(PyArray_DATA(counts.array())) : nullptr);
+        };
+        if (!run_part(large, true, bytes_per_member, compute)) return nullptr;
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+    if (!good) Py_RETURN_NONE;
+    return Py_BuildValue("(NN)", out.release(), counts.release());
+}
+
+// sort_groups(values, starts, num_threads)
+PyObject* sort_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    if (n != 3 || !is_packed(arguments[0], 1) || !PyArray_ISCARRAY(array(arguments[0])) || !is_numbers(arguments[1]) ||
+        PyArray_SIZE(array(arguments[1])) == 0)
+        return refuse("sort_groups() wants contiguous values, the starts of groups and num_threads");
+    PyArrayObject* const values = array(arguments[0]);
+    const DType dtype = element_type(PyArray_DESCR(values));
+    if (dtype == DType::opaque) Py_RETURN_NOTIMPLEMENTED;
+    const Ref op(PyUnicode_FromString("aggregate"));
+    int threads = 0;
+    if (!op || !read_threads(op.get(), arguments[2], threads)) return nullptr;
+    const ScopedThreadLimit limit(threads);
+    const int64_t groups = PyArray_SIZE(array(arguments[1])) - 1;
+    bool good = false;
+    const auto sort = [&] {
+        good = sort_groups(numbers(arguments[1]), groups, PyArray_SIZE(values), dtype, bytes(values));
+    };
+    if (!run_part(PyArray_NBYTES(values) > gil_release_bytes, true, 8, sort)) return nullptr;
+    if (!good) return refuse("sort_groups() wants starts that ascend");
+    Py_RETURN_NONE;
+}
+
+}  // namespace gs

@@ -1,0 +1,1 @@
+"""Statistics of groups: `aggregate` and its parts."""

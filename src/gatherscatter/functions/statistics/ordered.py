@@ -1,0 +1,153 @@
+"""Statistics that need the values of each group side by side: in their order, or sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gatherscatter import _core
+from gatherscatter.errors import make_error
+from gatherscatter.functions.gather_reduce import resolve_in_range
+from gatherscatter.functions.statistics.layout import LABELS, Layout
+from gatherscatter.functions.statistics.names import is_float
+from gatherscatter.functions.statistics.reductions import Aggregation
+
+METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+class GroupedValues:
+    """The values of a call, group after group.
+
+    Attributes
+    ----------
+    starts : the position where each group begins, and at the end the number of values
+    order : the member that each value belongs to
+    values : the values in this order
+    """
+
+    def __init__(self, call: Aggregation, layout: Layout, skips: bool = False) -> None:
+        line = layout.values.reshape(-1)
+        self.members: np.ndarray | None = None
+        labels = resolve_in_range(call.op, LABELS, layout.labels, layout.groups, "groups")
+        if skips:
+            self.members = np.flatnonzero(~np.isnan(line))
+            labels, line = labels[self.members], line[self.members]
+        self.starts, self.order = _core.group(labels, layout.groups)
+        self.values = np.take(line, self.order)
+        self._labels, self._line = labels, line
+
+    @property
+    def counts(self) -> np.ndarray:
+        return np.diff(self.starts)
+
+    def sort(self, num_threads: int | None) -> None:
+        """Sort the values of each group. NaN comes last."""
+        if _core.sort_groups(self.values, self.starts, num_threads) is NotImplemented:  # text, times and others
+            by_value = np.argsort(self._line, kind="stable")
+            order = _core.group(self._labels[by_value], len(self.starts) - 1)[1]
+            self.values = self._line[by_value[order]]
+
+
+def _sorted_line(call: Aggregation) -> GroupedValues:
+    grouped = GroupedValues(call, call.layout.as_line(), call.skips)
+    grouped.sort(call.num_threads)
+    return grouped
+
+
+def _sort(call: Aggregation) -> np.ndarray:
+    grouped = _sorted_line(call)
+    values = grouped.values
+    if call.options["reverse"]:
+        values = values[_reverse_positions(grouped)]
+    made = np.empty_like(values)
+    made[grouped.order] = values
+    return call.results(call.layout.from_line(made, of_members=True), None)
+
+
+def _reverse_positions(grouped: GroupedValues) -> np.ndarray:
+    """The positions of the values of each group in descending order. NaN stays last."""
+    values, counts = grouped.values, grouped.counts
+    group = np.repeat(np.arange(len(counts)), counts)
+    nan = np.isnan(values) if is_float(values.dtype) else np.zeros(len(values), bool)
+    numbers = counts - np.bincount(group, nan, len(counts)).astype(np.int64)
+    at = np.arange(len(values))
+    place = at - grouped.starts[:-1][group]
+    return np.where(nan, at, grouped.starts[:-1][group] + numbers[group] - 1 - place)
+
+
+def _quantile(call: Aggregation) -> np.ndarray:
+    """Quantiles by the rules of `numpy.quantile`. A group with a NaN has none."""
+    values = call.layout.values
+    if values.dtype.kind not in "biufc" and not is_float(values.dtype):
+        raise make_error("values_type", call.op, func=str(call.function), type=values.dtype)
+    q, method = call.options.get("q", 0.5), call.options.get("method", "linear")
+    grouped = _sorted_line(call)
+    counts = grouped.counts
+    full = counts > 0
+    first, last = grouped.starts[:-1][full], grouped.starts[1:][full] - 1
+    place = q * (counts[full] - 1)
+    # Halfway between two values, the nearest is the one with the even position.
+    low, high = np.floor(place), np.ceil(place)
+    if method == "nearest":
+        low = high = np.round(place)
+    elif method == "lower":
+        high = low
+    elif method == "higher":
+        low = high
+    dtype = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    below, above = (grouped.values[first + at.astype(np.int64)].astype(dtype) for at in (low, high))
+    share = np.where(low == high, 0.0, 0.5 if method == "midpoint" else place - low)
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = np.where(share == 0, below, below + (above - below) * share)
+    if is_float(values.dtype):
+        found[np.isnan(grouped.values[last])] = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
+    made = np.zeros(len(counts), dtype)
+    made[full] = found
+    return call.results(call.layout.from_line(made), call.layout.from_line(~full))
+
+
+def _count_distinct(call: Aggregation) -> np.ndarray:
+    """The number of distinct values. All NaN count as one."""
+    grouped = _sorted_line(call)
+    values, starts = grouped.values, grouped.starts
+    differs = np.ones(len(values), bool)
+    if len(values):
+        np.not_equal(values[1:], values[:-1], out=differs[1:])
+        if is_float(values.dtype):
+            nan = np.isnan(values)
+            differs[1:] &= ~(nan[1:] & nan[:-1])
+        differs[starts[:-1][grouped.counts > 0]] = True
+    total = np.concatenate(([0], np.cumsum(differs)))
+    made = total[starts[1:]] - total[starts[:-1]]
+    return call.results(call.layout.from_line(made), call.layout.from_line(grouped.counts == 0))
+
+
+def _collect(call: Aggregation) -> np.ndarray:
+    """An array of the values of each group."""
+    grouped = GroupedValues(call, call.layout.as_line())
+    made = np.empty(len(grouped.starts) - 1, object)
+    for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
+        made[g] = grouped.values[first:last] if first < last or np.size(call.fill) == 0 else call.fill
+    return call.layout.from_line(made)
+
+
+ORDERED: dict[str, Callable[[Aggregation], np.ndarray]] = {
+    "sort": _sort,
+    "median": _quantile,
+    "quantile": _quantile,
+    "percentile": _quantile,
+    "nunique": _count_distinct,
+    "array": _collect,
+}
+
+
+def apply_function(call: Aggregation, function: Callable[..., Any]) -> np.ndarray:
+    """Call a function of Python with the values of each group that has some."""
+    grouped = GroupedValues(call, call.layout.as_line())
+    made = np.full(len(grouped.starts) - 1, call.fill, call.dtype)
+    for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
+        if first < last:
+            made[g] = function(grouped.values[first:last])
+    return call.layout.from_line(made)

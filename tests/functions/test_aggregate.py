@@ -1,0 +1,350 @@
+"""`gatherscatter.aggregate` against definitions in fractions, for all functions, types, layouts and thread counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gatherscatter as gs
+from gatherscatter import _core
+from gatherscatter.functions.statistics.names import FUNCTIONS, NAMES, RUNNING
+from tests.support import statistics as judge
+
+REDUCING = [name for name in FUNCTIONS if isinstance(name, str) and FUNCTIONS[name].name not in RUNNING]
+REDUCING = [name for name in REDUCING if name.removeprefix("nan") in NAMES and "array" not in name]
+CHECKED = [name for name in REDUCING if "skew" not in name and "kurt" not in name]
+CUMULATIVE = [f"{nan}{name}" for name in RUNNING if name != "sort" for nan in ("", "nan")]
+TYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
+
+
+def fill_of(name: str, dtype: np.dtype[Any]) -> Any:
+    plain = name.removeprefix("nan")
+    if plain in ("sum", "sumofsquares", "len", "nunique", "trapezoid"):
+        return 0
+    if plain in ("any", "all", "anynan", "allnan"):
+        return False
+    return {"prod": 1, "argmin": -1, "argmax": -1}.get(plain, math.nan if dtype.kind in "fc" else 0)
+
+
+def check(name: str, labels: np.ndarray, values: np.ndarray, groups: int, **options: Any) -> None:
+    """Compare the results of one call on a line of values with the judge's."""
+    with np.errstate(all="ignore"):
+        found = gs.aggregate(labels, values, name, size=groups, **options)
+    assert found.shape == (groups,)
+    share = {"q": options["q"] / 100} if "percentile" in name and options else {}
+    scale = [0.0] * groups
+    for g, members in enumerate(judge.groups_of(labels.tolist(), groups)):
+        each = [values[i] for i in members]
+        wanted = judge.statistic(name, each, members, **(options | share))
+        result = found[g]
+        if wanted is judge.EMPTY:
+            fill = fill_of(name, found.dtype)
+            assert judge.is_nan(result) if judge.is_nan(fill) else result == fill, (name, g, result)
+            continue
+        numbers = [abs(judge.exact(x)) for x in each if math.isfinite(float(x))]
+        scale[g] = float(sum(numbers, Fraction(0)))
+        if "var" in name or "std" in name or "squares" in name:
+            continue  # below: the tolerance is that of squares
+        if "prod" in name:
+            scale[g] = float(min(abs(wanted), Fraction(2) ** 1000)) if isinstance(wanted, Fraction) else 0
+        good = judge.close(result, wanted, scale[g], len(each) + 4, found.dtype)
+        assert good, (name, values.dtype, g, result, wanted)
+    if "var" in name or "std" in name or "squares" in name:
+        check_squares(name, labels, values, found, groups, **options)
+
+
+def check_squares(
+    name: str, labels: np.ndarray, values: np.ndarray, found: np.ndarray, groups: int, **options: Any
+) -> None:
+    for g, members in enumerate(judge.groups_of(labels.tolist(), groups)):
+        each = [values[i] for i in members]
+        wanted = judge.statistic(name, each, members, **options)
+        if wanted is judge.EMPTY or wanted is None:
+            continue
+        result = found[g]
+        if not isinstance(wanted, Fraction | int) or not math.isfinite(float(result)):
+            assert judge.is_nan(result) or math.isinf(result)
+            if isinstance(wanted, Fraction | int):  # the squares are too large for the type
+                assert wanted > Fraction(float(np.finfo(found.dtype).max)) / 2**12, (name, result, wanted)
+            continue
+        if "std" in name:
+            result = judge.exact(result) ** 2
+            eps = Fraction(float(np.finfo(found.dtype).eps)) * 3
+            floor = Fraction(float(np.finfo(found.dtype).smallest_subnormal)) ** 2 * 4
+            assert abs(result - wanted) <= wanted * (eps + Fraction(len(each) + 8, 2**52)) + floor, (name, g)
+        else:
+            assert judge.close(result, wanted, float(wanted), 4 * len(each) + 8, found.dtype), (name, g, result, wanted)
+
+
+def draw(rng: np.random.Generator, dtype: str, n: int, special: bool) -> np.ndarray:
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return rng.random(n) < 0.5
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        wide = rng.integers(limits.min, limits.max, n, kind, endpoint=True)
+        return np.where(rng.random(n) < 0.5, wide, rng.integers(0, 5, n).astype(kind))
+    values = (rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4)).astype(kind)
+    if special:
+        for value in (np.nan, np.inf, -np.inf, 0.0, -0.0):
+            values[rng.random(n) < 0.06] = value
+    return values
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", CHECKED)
+def test_results_are_those_of_fractions(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(CHECKED.index(name) * 100 + TYPES.index(dtype))
+    for round_, special in itertools.product(range(3), (False, True)):
+        groups = int(rng.integers(1, 9))
+        labels = rng.integers(0, groups, int(rng.integers(0, 60)))
+        labels[labels == 2] = 0
+        options: dict[str, Any] = {"ddof": round_} if name.removeprefix("nan") in ("var", "std") else {}
+        if name.removeprefix("nan") in ("quantile", "percentile"):
+            most = 100 if "percentile" in name else 1
+            options = {"q": [0.25, 1 / 3, 0.9][round_] * most, "method": ["linear", "nearest", "midpoint"][round_]}
+            if most == 100:
+                options["q"] = [25.0, 50.0, 75.0][round_]
+        check(name, labels, draw(rng, dtype, labels.size, special), groups, **options)
+
+
+@pytest.mark.parametrize("name", CUMULATIVE)
+@pytest.mark.parametrize("dtype", ["int16", "uint64", "float32", "float64"])
+def test_running_results_are_those_of_fractions(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(7)
+    for special in (False, True):
+        labels = rng.integers(0, 5, 40)
+        values = draw(rng, dtype, 40, special)
+        with np.errstate(all="ignore"):
+            found = gs.aggregate(labels, values, name, size=6)
+        assert found.shape == values.shape
+        for members in judge.groups_of(labels.tolist(), 6):
+            each = [values[i] for i in members]
+            for i, wanted in zip(members, judge.running(name, each), strict=True):
+                size = float(sum((abs(judge.exact(x)) for x in each if math.isfinite(float(x))), Fraction(0)))
+                if "prod" in name and isinstance(wanted, Fraction):
+                    size = float(min(abs(wanted), Fraction(2) ** 1000))
+                assert judge.close(found[i], wanted, size, len(each) + 4, found.dtype), (name, i, found[i], wanted)
+
+
+@pytest.mark.parametrize("name", [*CHECKED, *CUMULATIVE, "skew", "nankurt"])
+@pytest.mark.parametrize("shape", [(200_000, 1, 50), (200_000, 1, 60_000), (3000, 70, 40), (900, 6, 11)])
+def test_the_number_of_threads_changes_no_bit(name: str, shape: tuple[int, int, int]) -> None:
+    members, columns, groups = shape
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal((members, columns)).astype(np.float32)
+    values[rng.random(values.shape) < 0.01] = np.nan
+    labels = rng.integers(0, groups, members)
+    results = [gs.aggregate(labels, values, name, axis=0, size=groups, num_threads=n) for n in (1, 2, 3)]
+    for other in results[1:]:
+        assert other.tobytes() == results[0].tobytes()
+
+
+@pytest.mark.parametrize("name", [*CHECKED, *CUMULATIVE, "sort", "skew", "kurt", "nanskew"])
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_an_axis_is_grouped_line_by_line(name: str, axis: int) -> None:
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((4, 5, 6))
+    a[rng.random(a.shape) < 0.2] = np.nan
+    length = a.shape[axis]
+    labels = rng.integers(0, 3, length)
+    found = gs.aggregate(labels, a, name, axis=axis, size=4)
+    lines = np.moveaxis(a, axis, -1)
+    wanted = [gs.aggregate(labels, np.ascontiguousarray(line), name, size=4) for line in lines.reshape(-1, length)]
+    np.testing.assert_allclose(np.moveaxis(found, axis, -1).reshape(-1, len(wanted[0])), wanted, rtol=1e-12)
+    # labels that differ from line to line
+    many = rng.integers(0, 3, a.shape)
+    found = gs.aggregate(many, a, name, axis=axis, size=4)
+    rows = zip(np.moveaxis(many, axis, -1).reshape(-1, length), lines.reshape(-1, length), strict=True)
+    wanted = [gs.aggregate(row, np.ascontiguousarray(line), name, size=4) for row, line in rows]
+    np.testing.assert_allclose(np.moveaxis(found, axis, -1).reshape(-1, len(wanted[0])), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_labels_of_several_dimensions_name_places(order: str) -> None:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, [[3], [4], [5]], (3, 50))
+    a = rng.standard_normal(50)
+    wanted = np.zeros((3, 4, 5))
+    np.add.at(wanted, tuple(labels), a)
+    found = gs.aggregate(labels, a, order=order, size=(3, 4, 5))
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    assert found.flags.f_contiguous if order == "F" else found.flags.c_contiguous
+    firsts = gs.aggregate(labels, a, "argmin", order=order, size=(3, 4, 5))
+    assert all(firsts[tuple(labels[:, i])] == i or a[firsts[tuple(labels[:, i])]] <= a[i] for i in range(50))
+
+
+def test_integers_do_not_overflow_into_wrong_means_and_variances() -> None:
+    big = 2**63 - 1
+    values = np.array([big, big, big - 2, -big, -big], np.int64)
+    assert gs.aggregate([0, 0, 0, 1, 1], values, "mean").tolist() == [float(big), -float(big)]
+    assert gs.aggregate([0, 0, 0, 1, 1], values, "var").tolist() == pytest.approx([8 / 9, 0.0])
+    spread = np.array([big, -big - 1], np.int64)
+    assert gs.aggregate([0, 0], spread, "std") == pytest.approx((2**64 - 1) / 2)
+    unsigned = np.array([2**64 - 1, 2**64 - 3, 0], np.uint64)
+    assert gs.aggregate([0, 0, 1], unsigned, "var").tolist() == [1.0, 0.0]
+    small = np.full(100_000, 127, np.int8)
+    assert gs.aggregate(np.zeros(100_000, int), small, "mean").tolist() == [127.0]
+
+
+def test_a_variance_is_right_far_from_zero() -> None:
+    values = 1e9 + np.array([0.0, 1.0, 2.0, 3.0])
+    assert gs.aggregate([0] * 4, values, "var").tolist() == [1.25]
+    values = np.concatenate(([1e9], np.random.default_rng(0).standard_normal(9999)))
+    wanted = judge.statistic("var", values.tolist(), range(10000))
+    assert abs(float(gs.aggregate(np.zeros(10000, int), values, "var")[0]) / float(wanted) - 1) < 1e-13
+
+
+def test_text_times_and_objects() -> None:
+    labels = [1, 0, 1, 3]
+    text = np.array(["b", "a", "c", "b"])
+    assert gs.aggregate(labels, text, "first", fill_value="-").tolist() == ["a", "b", "-", "b"]
+    assert gs.aggregate(labels, text, "len").tolist() == [1, 2, 0, 1]
+    assert gs.aggregate(labels, text, "nunique").tolist() == [1, 2, 0, 1]
+    assert [each.tolist() for each in gs.aggregate(labels, text, "array")] == [["a"], ["b", "c"], [], ["b"]]
+    times = np.array(["2026-01-03", "2026-01-01", "2026-01-02", "2026-01-05"], "datetime64[D]")
+    assert gs.aggregate([0, 0, 0, 1], times, "sort").tolist() == sorted(times[:3].tolist()) + times[3:].tolist()
+    assert str(gs.aggregate(labels, times, "last", size=4)[1]) == "2026-01-02"
+    with pytest.raises(gs.OpTypeError, match="'sum' is not defined for values of type <U1"):
+        gs.aggregate(labels, text)
+
+
+def test_a_function_of_python_gets_each_group_in_order() -> None:
+    seen = []
+
+    def first(group: np.ndarray) -> Any:
+        seen.append(group.tolist())
+        return group[0]
+
+    found = gs.aggregate([2, 0, 2], [1.0, 2.0, 3.0], first, size=4)
+    assert seen == [[2.0], [1.0, 3.0]]
+    np.testing.assert_array_equal(found, [2.0, np.nan, 1.0, np.nan])
+    assert gs.aggregate([0, 1, 0], np.array([1, 2, 3]), np.ptp, dtype=int, fill_value=-1, size=3).tolist() == [2, 0, -1]
+    with pytest.raises(gs.OpValueError, match="reverse has no effect"):
+        gs.aggregate([0], [1.0], np.ptp, reverse=True)
+
+
+WRONG: dict[str, tuple[Any, type[Exception], str]] = {
+    "negative": (
+        lambda: gs.aggregate([0, -1], [1, 2]),
+        IndexError,
+        r"group_idx\[1\] = -1 is out of range for 1 groups",
+    ),
+    "too large": (lambda: gs.aggregate([0, 5], [1, 2], size=3), IndexError, r"group_idx\[1\] = 5 .* for 3 groups"),
+    "too large, sorted": (lambda: gs.aggregate([0, 5], [1, 2], "median", size=3), IndexError, r"group_idx\[1\] = 5"),
+    "too large, lines": (
+        lambda: gs.aggregate([[0, 5]], [[1, 2]], axis=1, size=3),
+        IndexError,
+        r"group_idx\[0, 1\] = 5",
+    ),
+    "places": (lambda: gs.aggregate([[0, 1], [0, 9]], [1, 2], size=(2, 2)), IndexError, r"group_idx\[1\] = 9"),
+    "floats": (lambda: gs.aggregate([0.5], [1]), TypeError, "group_idx must be integers"),
+    "length": (lambda: gs.aggregate([0, 1], [1, 2, 3]), ValueError, r"group_idx of shape \(2,\) does not fit"),
+    "no axis": (lambda: gs.aggregate([0, 1], [[1], [2]]), ValueError, "give the axis"),
+    "axis": (lambda: gs.aggregate([0, 1], [[1], [2]], axis=2), ValueError, "axis"),
+    "axis length": (lambda: gs.aggregate([0, 1], [[1, 2, 3]], axis=1), ValueError, "does not fit"),
+    "function": (lambda: gs.aggregate([0], [1], "meen"), ValueError, "func must be one of .*mean"),
+    "option": (lambda: gs.aggregate([0], [1], "mean", ddof=1), ValueError, "ddof has no effect with func='mean'"),
+    "q": (lambda: gs.aggregate([0], [1], "quantile", q=50), ValueError, r"q must be in \[0, 1\], not 50"),
+    "method": (
+        lambda: gs.aggregate([0], [1], "quantile", method="cubic"),
+        ValueError,
+        "method must be one of 'linear'",
+    ),
+    "fill": (lambda: gs.aggregate([1], [1], "min", fill_value=0.5), ValueError, "fill_value 0.5 is not a value of"),
+    "fill nan": (lambda: gs.aggregate([1], [1], "min", fill_value=np.nan), ValueError, "fill_value nan is not a value"),
+    "fill bool": (lambda: gs.aggregate([1], [1], "any", fill_value=7), ValueError, "fill_value 7 is not a value"),
+    "fill none": (lambda: gs.aggregate([1], [1], fill_value=None), TypeError, "fill_value must be a value"),
+    "type": (lambda: gs.aggregate([0], [1j], "mean", dtype=float), TypeError, "has no result of type float64"),
+    "complex skew": (lambda: gs.aggregate([0], [1j], "skew"), TypeError, "'skew' is not defined for values of type"),
+    "number": (lambda: gs.aggregate([0], 1.0, "mean"), ValueError, "a is a single number"),
+    "size": (lambda: gs.aggregate([0], [1], size=-1), ValueError, "size must be at least 0"),
+    "size type": (lambda: gs.aggregate([0], [1], size=cast(Any, 2.0)), TypeError, "size must be an integer"),
+    "sizes": (lambda: gs.aggregate([[0], [0]], [1], size=3), ValueError, "must list 2 numbers"),
+    "order": (lambda: gs.aggregate([0], [1], order="A"), ValueError, "order must be one of 'C', 'F'"),
+    "keyword": (
+        lambda: gs.aggregate([0], [1], **cast(Any, {"functon": "sum"})),
+        TypeError,
+        "unexpected keyword argument 'functon'",
+    ),
+    "threads": (lambda: gs.aggregate([0], [1], num_threads=0), ValueError, "num_threads"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_mistakes(mistake: str) -> None:
+    call, kind, text = WRONG[mistake]
+    with pytest.raises(kind, match=text) as caught:
+        call()
+    assert isinstance(caught.value, gs.OpError)
+
+
+def test_calls_without_labels_values_or_groups() -> None:
+    none = np.zeros(0, int)
+    assert gs.aggregate(none, np.zeros(0)).shape == (0,)
+    for name in [*CHECKED, "sort", "cumsum", "array"]:
+        found = gs.aggregate(none, np.zeros(0), name, size=3)
+        assert found.shape == ((0,) if name in ("sort", "cumsum") else (3,)), name
+    assert gs.aggregate(none, np.zeros((4, 0)), "mean", axis=1, size=2).shape == (4, 2)
+    assert gs.aggregate([0, 1], np.zeros((2, 0)), "mean", axis=0).shape == (2, 0)
+    assert gs.aggregate([0, 1], np.zeros((2, 0)), "median", axis=0).shape == (2, 0)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_random_calls(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(CHECKED))
+    dtype = data.draw(st.sampled_from(TYPES))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    groups = data.draw(st.integers(1, 12))
+    labels = rng.integers(0, groups, data.draw(st.integers(0, 200))).astype(
+        data.draw(st.sampled_from(["i1", "u4", "i8"]))
+    )
+    options: dict[str, Any] = {}
+    if name.removeprefix("nan") in ("var", "std"):
+        options["ddof"] = data.draw(st.integers(0, 3))
+    check(name, labels, draw(rng, dtype, labels.size, data.draw(st.booleans())), groups, **options)
+
+
+def test_the_core_refuses_what_it_cannot_read() -> None:
+    values, labels = np.zeros((1, 3, 1)), np.zeros(3, np.int64)
+    good: tuple[Any, ...] = ("sum", values, labels, 1, False, "raise", None)
+    for place, wrong in [
+        (0, "no"),
+        (1, values[0]),
+        (1, values[:, :2]),
+        (2, labels.astype(float)),
+        (3, -1),
+        (4, 1),
+        (5, "x"),
+    ]:
+        arguments = [*good]
+        arguments[place] = wrong
+        with pytest.raises(TypeError, match=r"group_statistic\(\) wants"):
+            _core.group_statistic(*arguments)
+    assert _core.group_statistic("sum", values.astype("U1"), labels, 1, False, "raise", None) is NotImplemented
+    assert _core.group_statistic("sum", values, labels + 1, 1, False, "raise", None) is None
+    skipped = _core.group_statistic("count", None, np.array([0, -1, 5, 0]), 2, False, "skip", None)[0]
+    assert skipped.ravel().tolist() == [2, 0]
+    with pytest.raises(TypeError, match=r"sort_groups\(\) wants"):
+        _core.sort_groups(np.zeros(3), np.array([0, 5]), None)
