@@ -122,6 +122,15 @@ struct Count {
 };
 
 template <class T>
+struct Occupied {
+    using Slot = boolean;
+    static Slot start() { return boolean(false); }
+    static void add(Slot& slot, T, int64_t) { slot = boolean(true); }
+    static void merge(Slot& slot, Slot later) { slot = Max{}(slot, later); }
+    static Slot result(Slot slot) { return slot; }
+};
+
+template <class T>
 struct Sum {
     using Slot = Wide<T>;
     static Slot start() { return Slot{}; }
@@ -244,6 +253,7 @@ struct SquaredDeviations {
         else
             return wide - center;
     }
+    static Slot without_members(const Slot& slot) { return {slot.center, 0, Rest{}}; }
     static Slot start(const typename Mean<T>::Slot& mean) {
         if constexpr (Whole<T>)
             return {mean.n == 0 ? Center{0} : Mean<T>::parts(mean).whole, 0, 0};
@@ -277,8 +287,45 @@ struct Extremum {
             slot = std::conditional_t<greatest, Max, Min>{}(slot, x);
         }
     }
-    static void merge(Slot& slot, Slot later) { add(slot, later, 0); }
-    static T result(Slot slot) { return slot; }
+};
+
+// The value of a statistic, and whether there is any member. Groups without members get the fill value.
+template <class T, class Derived>
+struct OrFill {
+    struct Slot {
+        T value;
+        bool occupied;
+    };
+    static void merge(Slot& slot, const Slot& later) {
+        if (later.occupied) Derived::add(slot, later.value, 0);
+    }
+    static T result(const Slot& slot, T fill) { return slot.occupied ? slot.value : fill; }
+};
+
+template <class T, bool greatest>
+struct ExtremumOrFill : OrFill<T, ExtremumOrFill<T, greatest>> {
+    using Slot = typename OrFill<T, ExtremumOrFill>::Slot;
+    static Slot start() { return {limit<T, !greatest>(), false}; }
+    static void add(Slot& slot, T x, int64_t i) {
+        Extremum<T, greatest>::add(slot.value, x, i);
+        slot.occupied = true;
+    }
+};
+
+template <class T>
+struct First : OrFill<T, First<T>> {
+    using Slot = typename OrFill<T, First>::Slot;
+    static Slot start() { return {T{}, false}; }
+    static void add(Slot& slot, T x, int64_t) {
+        if (!slot.occupied) slot = {x, true};
+    }
+};
+
+template <class T>
+struct Last : OrFill<T, Last<T>> {
+    using Slot = typename OrFill<T, Last>::Slot;
+    static Slot start() { return {T{}, false}; }
+    static void add(Slot& slot, T x, int64_t) { slot = {x, true}; }
 };
 
 template <class T, bool greatest>
@@ -321,11 +368,17 @@ struct Position {
 
 template <class T, bool all>
 struct Truth {
-    using Slot = boolean;
-    static Slot start() { return boolean(all); }
-    static void add(Slot& slot, T x, int64_t) { merge(slot, boolean(is_true(x))); }
-    static void merge(Slot& slot, boolean later) { slot = std::conditional_t<all, Min, Max>{}(slot, later); }
-    static boolean result(Slot slot) { return slot; }
+    struct Slot {
+        boolean value, occupied;
+    };
+    static Slot start() { return {boolean(all), boolean(false)}; }
+    static void add(Slot& slot, T x, int64_t) {
+        slot = {std::conditional_t<all, Min, Max>{}(slot.value, boolean(is_true(x))), boolean(true)};
+    }
+    static void merge(Slot& slot, Slot later) {
+        slot = {std::conditional_t<all, Min, Max>{}(slot.value, later.value), Max{}(slot.occupied, later.occupied)};
+    }
+    static boolean result(Slot slot, boolean fill) { return bool(slot.occupied) ? slot.value : fill; }
 };
 
 // The running statistics have a result after each member.
@@ -394,9 +447,115 @@ struct Values {
     const GroupStatistic& call;
     const T* values;  // null: only labels are read
     const Index& labels;
+    bool ascending;  // labels ascend
 
     int64_t slots() const { return call.groups * call.columns; }
+    T operator[](int64_t i) const { return values ? values[i] : T{}; }
 };
+
+// The distance at which slots outside the cache of a core are prefetched, in members.
+constexpr int64_t slot_lookahead = tiny ? 2 : 24;
+
+// A slot of the same group, without members.
+template <class S>
+typename S::Slot without_members(const typename S::Slot& slot) {
+    if constexpr (requires { S::without_members(slot); })
+        return S::without_members(slot);
+    else
+        return S::start();
+}
+
+// Adds a member. Running statistics also write its result.
+template <class S, class T, class R>
+GS_LOOP void add_member(const Values<T>& all, typename S::Slot& slot, int64_t i, R* out) {
+    S::add(slot, all[i], i);
+    if constexpr (runs<S>) out[i] = S::output(slot);
+}
+
+// Adds a block of members of one group. Four slots hide the latency of an addition. Each has consecutive members,
+// because the order matters to some statistics.
+template <class S, class T, class R>
+void add_run(const Values<T>& all, typename S::Slot& slot, int64_t first, R* out) {
+    constexpr int64_t parts = 4, size = block / parts;
+    typename S::Slot part[parts];
+    if constexpr (runs<S>) {
+        typename S::Slot current = slot;
+        for (int64_t k = 0; k < block; ++k) add_member<S>(all, current, first + k, out);
+        slot = current;
+    } else {
+        for (typename S::Slot& each : part) each = without_members<S>(slot);
+        for (int64_t k = 0; k < size; ++k)
+            for (int64_t p = 0; p < parts; ++p) add_member<S>(all, part[p], first + p * size + k, out);
+        for (const typename S::Slot& each : part) S::merge(slot, each);
+    }
+}
+
+// The types for which there are faster loops. All others take the way of `add_blocks`.
+template <class S, class T>
+constexpr bool has_direct_loops = std::same_as<T, double> || std::same_as<T, float> || std::same_as<T, int64_t> ||
+                                  std::same_as<T, int32_t> || std::same_as<S, Count<T>> || std::same_as<S, Occupied<T>>;
+
+// Adds the members of a share, if there is one column. Labels are read once. False: a label is bad, or the call has to
+// stop.
+template <class S, class T, class R, class L>
+bool add_by_label(const Values<T>& all, const L* labels, const Share& share, typename S::Slot* slots, R* out) {
+    const auto groups = static_cast<uint64_t>(all.call.groups), own = static_cast<uint64_t>(share.groups.size());
+    const auto first_group = static_cast<uint64_t>(share.groups.first);
+    const bool far = all.slots() * static_cast<int64_t>(sizeof(typename S::Slot)) > core_cache_bytes;
+    const auto label_at = [labels](int64_t i) { return static_cast<uint64_t>(int64_t{read_once(labels[i])}); };
+    uint64_t row[block];
+    int64_t position[block];
+    int64_t next;
+    for (int64_t i = share.members.first; i < share.members.last; i = next) {
+        next = std::min(i + block - i % block, share.members.last);  // the same blocks for any number of threads
+        if (should_stop()) return false;
+        const L label = read_once(labels[i]);
+        const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
+        if (next - i == block && labels[next - 1] == label &&
+            std::all_of(labels + i, labels + next, [label](L other) { return other == label; })) {
+            const auto g = static_cast<uint64_t>(int64_t{label});
+            if (g >= groups) return false;
+            if (g - first_group < own) add_run<S>(all, slots[g], i, out);
+        } else if (own < groups) {
+            int64_t kept = 0;
+            for (int64_t k = i; k < next; ++k) {
+                const uint64_t g = label_at(k);
+                if (g >= groups) [[unlikely]]
+                    return false;
+                row[kept] = g;
+                position[kept] = k;
+                kept += g - first_group < own;
+            }
+            for (int64_t k = 0; k < kept; ++k) {
+                if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
+                add_member<S>(all, slots[row[k]], position[k], out);
+            }
+        } else if (next - i >= min_run_elements && repeats(i + (next - i) / 3) && repeats(i + (next - i) / 2)) {
+            // The slot of a run of members stays in registers.
+            for (int64_t k = i; k < next;) {
+                const uint64_t g = label_at(k);
+                if (g >= groups) [[unlikely]]
+                    return false;
+                typename S::Slot slot = slots[g];
+                do add_member<S>(all, slot, k, out);
+                while (++k < next && label_at(k) == g);
+                slots[g] = slot;
+            }
+        } else {
+            const int64_t last_ahead = far ? share.members.last - slot_lookahead : 0;
+            for (int64_t k = i; k < next; ++k) {
+                if (k < last_ahead)
+                    prefetch_ahead(reinterpret_cast<const std::byte*>(slots),
+                                   int64_t{labels[k + slot_lookahead]} * int64_t{sizeof(typename S::Slot)});
+                const uint64_t g = label_at(k);
+                if (g >= groups) [[unlikely]]
+                    return false;
+                add_member<S>(all, slots[g], k, out);
+            }
+        }
+    }
+    return true;
+}
 
 // Keeps the members of some groups, with their rows and positions. Returns their number.
 inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* position) {
@@ -411,18 +570,6 @@ inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* posi
     return kept;
 }
 
-// The distance at which slots outside the cache of a core are prefetched, in members.
-constexpr int64_t slot_lookahead = tiny ? 2 : 24;
-
-template <class S, class T, bool prefetches>
-GS_LOOP void add_elements(typename S::Slot* slots, const T* values, const int64_t* row, const int64_t* position,
-                          int64_t n) {
-    for (int64_t k = 0; k < n; ++k) {
-        if (prefetches) prefetch(slots + row[std::min(k + slot_lookahead, n - 1)]);
-        S::add(slots[row[k]], values ? values[position[k]] : T{}, position[k]);
-    }
-}
-
 template <class S, class T>
 GS_LOOP void add_rows(typename S::Slot* slots, const T* values, int64_t stride, int64_t width, const int64_t* row,
                       const int64_t* position, int64_t n) {
@@ -433,14 +580,12 @@ GS_LOOP void add_rows(typename S::Slot* slots, const T* values, int64_t stride, 
     }
 }
 
-// Adds the members of a share to their slots. Running statistics write their results. False: a label is bad, or the
-// call has to stop.
+// The same for all types, for several columns, and for labels that can be skipped.
 template <class S, class T, class R>
-bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slots, R* out) {
+bool add_blocks(const Values<T>& all, const Share& share, typename S::Slot* slots, R* out) {
     const GroupStatistic& call = all.call;
     const int64_t columns = call.columns;
     const bool filters = share.groups.size() < call.groups || all.labels.may_skip();
-    const bool far = all.slots() * static_cast<int64_t>(sizeof(typename S::Slot)) > core_cache_bytes;
     int64_t row[block], position[block];
     for (int64_t i = share.members.first; i < share.members.last; i += block) {
         int64_t n = std::min(block, share.members.last - i);
@@ -456,7 +601,7 @@ bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slo
                     out[at] = S::output(slot);
                 }
         } else if (columns == 1) {
-            (far ? add_elements<S, T, true> : add_elements<S, T, false>)(slots, all.values, row, position, n);
+            for (int64_t k = 0; k < n; ++k) S::add(slots[row[k]], all[position[k]], position[k]);
         } else {
             constexpr auto loop = add_rows<S, T>;
             float_version<loop>()(slots + share.columns.first, all.values + share.columns.first, columns,
@@ -466,12 +611,54 @@ bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slo
     return true;
 }
 
-// The number of parts of the members. It depends on the shape only.
-int64_t count_parts(const GroupStatistic& call) {
+// Adds the members of a share to their slots. Running statistics write their results. False: a label is bad, or the
+// call has to stop.
+template <class S, class T, class R>
+bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slots, R* out) {
+    if constexpr (has_direct_loops<S, T>) {
+        const std::byte* const labels = all.labels.at(0);
+        if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int64)
+            return add_by_label<S>(all, reinterpret_cast<const int64_t*>(labels), share, slots, out);
+        if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int32)
+            return add_by_label<S>(all, reinterpret_cast<const int32_t*>(labels), share, slots, out);
+    }
+    return add_blocks<S>(all, share, slots, out);
+}
+
+// Whether labels ascend, at some samples and then everywhere.
+template <class L>
+bool ascend(const L* labels, int64_t count, int threads) {
+    constexpr int64_t samples = 32;
+    if (count < samples) return false;
+    for (int64_t s = 0; s + 1 < samples; ++s)
+        if (labels[count / samples * s] > labels[count / samples * (s + 1)]) return false;
+    std::atomic<bool> good = true;
+    for_parts(count - 1, threads, [&](int64_t first, int64_t last) {
+        constexpr int64_t at_once = 1 << 14;
+        for (int64_t i = first; i < last && good; i += at_once) {
+            int64_t descents = 0;
+            for (int64_t k = i; k < std::min(i + at_once, last); ++k) descents += labels[k] > labels[k + 1];
+            if (descents) good = false;
+        }
+    });
+    return good;
+}
+
+// The first member that belongs to a share of the ascending labels. All members of a group are in one share.
+int64_t first_of_share(const Index& labels, int64_t members, int64_t i, int64_t shares) {
+    if (i == 0 || i == shares) return i == 0 ? 0 : members;
+    return visit_index_type(labels.type(), [&]<class L>(L) {
+        const L* const typed = reinterpret_cast<const L*>(labels.at(0));
+        return int64_t{std::lower_bound(typed, typed + members, typed[members / shares * i]) - typed};
+    });
+}
+
+// The number of parts of the members. It depends on the shape, and on whether labels ascend.
+int64_t count_parts(const GroupStatistic& call, bool ascending, int64_t slot_size) {
     constexpr int64_t most = 8, min_members = tiny ? 2 : 1 << 14;
-    const int64_t slots = std::max<int64_t>(call.groups * call.columns, 1);
-    if (is_running(call.statistic)) return 1;
-    return std::clamp<int64_t>(call.members / std::max<int64_t>(8 * slots, min_members), 1, most);
+    const int64_t slots = std::max<int64_t>(saturating_multiply(call.groups, call.columns), 1);
+    if (is_running(call.statistic) || ascending) return 1;
+    return std::clamp<int64_t>(call.members / std::max(saturating_multiply(slots, slot_size), min_members), 1, most);
 }
 
 // Threads share columns if each gets at least this number of them.
@@ -482,7 +669,7 @@ template <class S, class T, class R, class Start>
 bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot* slots, typename S::Slot* spare,
                 R* out) {
     const GroupStatistic& call = all.call;
-    const int64_t parts = count_parts(call), count = all.slots();
+    const int64_t parts = count_parts(call, all.ascending, sizeof(typename S::Slot)), count = all.slots();
     const Share whole{{0, call.members}, {0, call.columns}, {0, call.groups}};
     std::atomic<bool> good = true;
     const auto clear = [&](typename S::Slot* target, Range range) {
@@ -492,29 +679,32 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
         if (good && !add_members<S>(all, share, target, out)) good = false;
     };
     const auto bound = [](int64_t n, int64_t i, int64_t of) { return n / of * i + std::min(n % of, i); };
-    if (parts > 1) {
-        const auto run = [&](int64_t p, typename S::Slot* target) {
-            clear(target, {0, count});
-            Share share = whole;
-            share.members = {bound(call.members, p, parts), bound(call.members, p + 1, parts)};
-            add(share, target);
-        };
-        const auto merge = [&](typename S::Slot* later, Range range) {
-            for (int64_t s = range.first; s < range.last; ++s) S::merge(slots[s], later[s]);
-        };
-        if (threads == 1) {
-            run(0, slots);
-            for (int64_t p = 1; p < parts && good; ++p) {
-                run(p, spare);
-                merge(spare, {0, count});
+    if constexpr (!runs<S>) {
+        if (parts > 1) {
+            const auto run = [&](int64_t p, typename S::Slot* target) {
+                clear(target, {0, count});
+                Share share = whole;
+                share.members = {bound(call.members, p, parts), bound(call.members, p + 1, parts)};
+                add(share, target);
+            };
+            const auto merge = [&](typename S::Slot* later, Range range) {
+                for (int64_t s = range.first; s < range.last; ++s) S::merge(slots[s], later[s]);
+            };
+            if (threads == 1) {
+                run(0, slots);
+                for (int64_t p = 1; p < parts && good; ++p) {
+                    run(p, spare);
+                    merge(spare, {0, count});
+                }
+                return good;
             }
+            run_tasks(static_cast<int>(parts), threads,
+                      [&](int p) { run(p, p == 0 ? slots : spare + (p - 1) * count); });
+            for_parts(count, threads_for({count * parts, 16}), [&](int64_t first, int64_t last) {
+                for (int64_t p = 1; p < parts; ++p) merge(spare + (p - 1) * count, {first, last});
+            });
             return good;
         }
-        run_tasks(static_cast<int>(parts), threads, [&](int p) { run(p, p == 0 ? slots : spare + (p - 1) * count); });
-        for_parts(count, threads_for({count * parts, 16}), [&](int64_t first, int64_t last) {
-            for (int64_t p = 1; p < parts; ++p) merge(spare + (p - 1) * count, {first, last});
-        });
-        return good;
     }
     if (threads == 1) {
         clear(slots, {0, count});
@@ -529,6 +719,9 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
         if (by_columns)
             share.columns = {bound(units, i, threads) * min_columns,
                              i + 1 == threads ? call.columns : bound(units, i + 1, threads) * min_columns};
+        else if (all.ascending)
+            share.members = {first_of_share(all.labels, call.members, i, threads),
+                             first_of_share(all.labels, call.members, i + 1, threads)};
         else
             share.groups = {bound(call.groups, i, threads), bound(call.groups, i + 1, threads)};
         add(share, slots);
@@ -555,13 +748,17 @@ bool each_outer(const GroupStatistic& call, int lanes, int threads, F f) {
 // How a call is divided, and the memory for its slots.
 struct Division {
     int threads, lanes;
+    bool ascending;
     int64_t count, spares;  // slots of a lane, and further ones
 
-    Division(const GroupStatistic& call, int64_t value_size)
+    Division(const GroupStatistic& call, const Index& labels, int64_t value_size, int64_t slot_size)
         : threads(threads_for({call.outer * call.members * call.columns, value_size + 16})),
           lanes(threads > 1 && call.outer >= threads ? threads : 1),
+          ascending(visit_index_type(
+              labels.type(),
+              [&]<class L>(L) { return ascend(reinterpret_cast<const L*>(labels.at(0)), call.members, threads); })),
           count(call.groups * call.columns) {
-        const int64_t parts = count_parts(call);
+        const int64_t parts = count_parts(call, ascending, slot_size);
         spares = parts == 1 ? 0 : lanes == 1 && threads > 1 ? parts - 1 : 1;
     }
     template <class Slot>
@@ -570,13 +767,21 @@ struct Division {
     }
 };
 
+template <class S>
+auto result_of(const typename S::Slot& slot, const std::byte* fill) {
+    if constexpr (requires { S::result(slot); })
+        return S::result(slot);
+    else
+        return S::result(slot, *reinterpret_cast<const decltype(slot.value)*>(fill));
+}
+
 template <class S, class T>
 bool reduce(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
     using Slot = typename S::Slot;
-    const Division division(call, sizeof(T));
+    const Division division(call, labels, sizeof(T), sizeof(Slot));
     const auto start = [](int64_t) { return S::start(); };
     const auto at = [&](int64_t o) {
-        return Values<T>{call, values ? values + o * call.members * call.columns : nullptr, labels};
+        return Values<T>{call, values ? values + o * call.members * call.columns : nullptr, labels, division.ascending};
     };
     if constexpr (runs<S>) {
         using R = decltype(S::output(std::declval<Slot>()));
@@ -587,7 +792,7 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
                                  reinterpret_cast<R*>(out) + o * call.members * call.columns);
         });
     } else {
-        using R = decltype(S::result(std::declval<Slot>()));
+        using R = decltype(result_of<S>(std::declval<Slot>(), nullptr));
         constexpr bool direct = std::same_as<R, Slot>;  // slots are results
         const int64_t own = direct ? 0 : 1;
         const Scratch memory(division.bytes_of_slots<Slot>(own + division.spares), false);
@@ -600,7 +805,7 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
             if constexpr (!direct) {
                 for_parts(division.count, threads, [&](int64_t first, int64_t last) {
                     for (int64_t s = first; s < last; ++s) {
-                        results[s] = S::result(slots[s]);
+                        results[s] = result_of<S>(slots[s], call.fill);
                         if constexpr (requires { slots[s].n; }) counts[o * division.count + s] = slots[s].n;
                     }
                 });
@@ -617,11 +822,11 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
     using Deviations = Rule<SquaredDeviations<T>>;
     using Mean = typename Means::Slot;
     using Slot = typename Deviations::Slot;
-    const Division division(call, sizeof(T));
+    const Division division(call, labels, sizeof(T), std::min(sizeof(Mean), sizeof(Slot)));
     const Scratch means(division.bytes_of_slots<Mean>(1 + division.spares), false);
     const Scratch memory(division.bytes_of_slots<Slot>(1 + division.spares), false);
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
-        const Values<T> all{call, values + o * call.members * call.columns, labels};
+        const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
         const int64_t count = division.count, first_slot = lane * (1 + division.spares) * count;
         Mean* const mean = reinterpret_cast<Mean*>(means.get()) + first_slot;
         Slot* const slots = reinterpret_cast<Slot*>(memory.get()) + first_slot;
@@ -653,18 +858,21 @@ bool reduce_values(const GroupStatistic& call, const T* values, const Index& lab
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
     switch (call.statistic) {
         case Statistic::count: return run(std::type_identity<Rule<Count<T>>>{});
+        case Statistic::occupied: return run(std::type_identity<Rule<Occupied<T>>>{});
         case Statistic::sum: return run(std::type_identity<Rule<Sum<T>>>{});
         case Statistic::prod: return run(std::type_identity<Rule<Product<T>>>{});
         case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});
         case Statistic::mean: return run(std::type_identity<Rule<Mean<T>>>{});
         case Statistic::squared_deviations:
             return reduce_deviations<T, Rule>(call, values, labels, reinterpret_cast<double*>(out), counts);
-        case Statistic::min: return run(std::type_identity<Rule<Extremum<T, false>>>{});
-        case Statistic::max: return run(std::type_identity<Rule<Extremum<T, true>>>{});
+        case Statistic::min: return run(std::type_identity<Rule<ExtremumOrFill<T, false>>>{});
+        case Statistic::max: return run(std::type_identity<Rule<ExtremumOrFill<T, true>>>{});
         case Statistic::argmin: return run(std::type_identity<Rule<PositionOfExtremum<T, false>>>{});
         case Statistic::argmax: return run(std::type_identity<Rule<PositionOfExtremum<T, true>>>{});
-        case Statistic::first: return run(std::type_identity<Rule<Position<T, false>>>{});
-        case Statistic::last: return run(std::type_identity<Rule<Position<T, true>>>{});
+        case Statistic::first: return run(std::type_identity<Rule<First<T>>>{});
+        case Statistic::last: return run(std::type_identity<Rule<Last<T>>>{});
+        case Statistic::first_position: return run(std::type_identity<Position<T, false>>{});
+        case Statistic::last_position: return run(std::type_identity<Position<T, true>>{});
         case Statistic::any: return run(std::type_identity<Rule<Truth<T, false>>>{});
         case Statistic::all: return run(std::type_identity<Rule<Truth<T, true>>>{});
         case Statistic::cumsum: return run(std::type_identity<Rule<Running<Sum<T>, T>>>{});
@@ -687,6 +895,18 @@ bool sorts_before(T a, T b) {
     }
 }
 
+// The greatest label as an unsigned number. Negative labels are the greatest.
+template <class L>
+GS_LOOP uint64_t greatest_of(const L* labels, int64_t n) {
+    using U = std::make_unsigned_t<L>;
+    U greatest = 0;
+    for (int64_t k = 0; k < n; ++k) greatest = std::max(greatest, static_cast<U>(labels[k]));
+    if constexpr (std::is_signed_v<L>)
+        return static_cast<uint64_t>(int64_t{static_cast<L>(greatest)});
+    else
+        return greatest;
+}
+
 }  // namespace
 
 DType result_type(Statistic statistic, DType values) {
@@ -706,8 +926,11 @@ DType result_type(Statistic statistic, DType values) {
         case Statistic::mean: return complex ? DType::complex128 : DType::float64;
         case Statistic::min:
         case Statistic::max:
+        case Statistic::first:
+        case Statistic::last:
         case Statistic::cummin:
         case Statistic::cummax: return values;
+        case Statistic::occupied:
         case Statistic::any:
         case Statistic::all: return DType::boolean;
         default: return DType::int64;
@@ -720,7 +943,9 @@ bool compute_statistic(const GroupStatistic& call, const std::byte* values, cons
         using T = uint8_t;
         const T* const none = nullptr;
         if (call.statistic == Statistic::count) return reduce<Count<T>>(call, none, labels, out, counts);
-        if (call.statistic == Statistic::first) return reduce<Position<T, false>>(call, none, labels, out, counts);
+        if (call.statistic == Statistic::occupied) return reduce<Occupied<T>>(call, none, labels, out, counts);
+        if (call.statistic == Statistic::first_position)
+            return reduce<Position<T, false>>(call, none, labels, out, counts);
         return reduce<Position<T, true>>(call, none, labels, out, counts);
     }
     return visit(call.dtype, false, [&]<class T>(std::type_identity<T>) {
@@ -731,14 +956,45 @@ bool compute_statistic(const GroupStatistic& call, const std::byte* values, cons
     });
 }
 
-bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType dtype, std::byte* values) {
+bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType dtype, std::byte* values,
+                 const int64_t* ranks) {
     return visit(dtype, false, [&]<class T>(std::type_identity<T>) {
         T* const typed = reinterpret_cast<T*>(values);
-        constexpr int64_t cost = 128;  // a sort takes about as long as moving this number of bytes for each value
-        return each_range(starts, groups, count, cost, [&](int64_t, int64_t first, int64_t next) {
-            std::sort(typed + first, typed + next, sorts_before<T>);
+        const int64_t cost = ranks ? 32 : 128;  // about as many bytes could be moved in the time for one value
+        return each_range(starts, groups, count, cost, [&](int64_t g, int64_t first, int64_t next) {
+            T* const begin = typed + first;
+            T* end = typed + next;
+            // Comparisons are faster if they need not test for NaN.
+            constexpr bool has_nan = Float<T> || Complex<T>;
+            if constexpr (has_nan) end = std::partition(begin, end, [](T x) { return !is_nan(x); });
+            if (!ranks) {
+                std::sort(begin, end, less<T>);
+                if constexpr (has_nan) std::sort(end, typed + next, sorts_before<T>);
+                return true;
+            }
+            const int64_t rank = ranks[g];
+            if (rank >= next - first) return false;
+            if (rank < 0 || rank >= end - begin) return true;
+            std::nth_element(begin, begin + rank, end, less<T>);
+            if (rank + 1 < end - begin)
+                std::iter_swap(begin + rank + 1, std::min_element(begin + rank + 1, end, less<T>));
             return true;
         });
+    });
+}
+
+int64_t find_greatest_label(const void* labels, IndexType type, int64_t count) {
+    return visit_index_type(type, [&]<class L>(L) {
+        constexpr auto loop = greatest_of<L>;
+        constexpr int64_t most_tasks = 64;
+        uint64_t greatest[most_tasks];
+        const int tasks = static_cast<int>(
+            std::min<int64_t>({threads_for({count, int64_t{sizeof(L)}}), most_tasks, std::max<int64_t>(count, 1)}));
+        run_tasks(tasks, tasks, [&](int i) {
+            const int64_t first = count / tasks * i, last = i + 1 == tasks ? count : count / tasks * (i + 1);
+            greatest[i] = version<loop>()(static_cast<const L*>(labels) + first, last - first);
+        });
+        return static_cast<int64_t>(*std::max_element(greatest, greatest + tasks));
     });
 }
 

@@ -13,6 +13,7 @@ namespace gs {
 
 enum class Statistic : uint8_t {
     count,
+    occupied,  // whether the group has members
     sum,
     prod,
     sum_of_squares,  // of the magnitudes of complex numbers
@@ -22,8 +23,10 @@ enum class Statistic : uint8_t {
     max,
     argmin,  // positions of members; -1: there is none, or the group has a NaN
     argmax,
-    first,  // positions of members; -1: there is none
+    first,
     last,
+    first_position,  // of members; -1: there is none
+    last_position,
     any,
     all,
     cumsum,  // the running statistics have a result for each member
@@ -32,16 +35,23 @@ enum class Statistic : uint8_t {
     cummax,
 };
 inline constexpr const char* statistic_names[] = {
-    "count", "sum", "prod",   "sum_of_squares", "mean",   "squared_deviations",
-    "min",   "max", "argmin", "argmax",         "first",  "last",
-    "any",   "all", "cumsum", "cumprod",        "cummin", "cummax"};
+    "count",         "occupied", "sum",    "prod",   "sum_of_squares", "mean",   "squared_deviations",
+    "min",           "max",      "argmin", "argmax", "first",          "last",   "first_position",
+    "last_position", "any",      "all",    "cumsum", "cumprod",        "cummin", "cummax"};
 static_assert(std::size(statistic_names) == static_cast<size_t>(Statistic::cummax) + 1);
 
 inline bool is_running(Statistic statistic) { return statistic >= Statistic::cumsum; }
 // Whether only labels are read. The result then has one column.
 inline bool reads_labels_only(Statistic statistic, bool skip_nan) {
-    return !skip_nan &&
-           (statistic == Statistic::count || statistic == Statistic::first || statistic == Statistic::last);
+    using enum Statistic;
+    return statistic == first_position || statistic == last_position ||
+           (!skip_nan && (statistic == count || statistic == occupied));
+}
+// Whether groups without members have the result that the caller gives.
+inline bool has_fill(Statistic statistic) {
+    using enum Statistic;
+    return statistic == min || statistic == max || statistic == first || statistic == last || statistic == any ||
+           statistic == all;
 }
 // Whether the number of members is a second result.
 inline bool has_counts(Statistic statistic) {
@@ -53,6 +63,7 @@ struct GroupStatistic {
     DType dtype;    // of the values
     bool skip_nan;  // values that are NaN do not count
     int64_t outer, members, columns, groups;
+    const std::byte* fill = nullptr;  // a result, if the statistic has one
 
     int64_t results() const { return is_running(statistic) ? members : groups; }  // in a column
 };
@@ -62,14 +73,21 @@ struct GroupStatistic {
 DType result_type(Statistic, DType values);
 
 // values[o, i, c] belongs to group labels[i]; out[o, g, c] is the result of group g, and out[o, i, c] that of member i.
-// Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads: members are
-// divided into up to eight parts, whose number follows from the shape, and the sums of the parts are added in their
-// order. False: a label is bad, or the call has to stop. The results are then undefined.
+// Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads. If labels do
+// not ascend, members are divided into up to eight parts, whose number follows from the shape, and the sums of the
+// parts are added in their order. In the same way, a block of members of one group is divided into four. False: a label
+// is bad, or the call has to stop. The results are then undefined.
 [[nodiscard]] bool compute_statistic(const GroupStatistic&, const std::byte* values, const Index& labels,
                                      std::byte* out, int64_t* counts);
 
 // Sorts the values of each group, which are values[starts[g]], ..., values[starts[g + 1] - 1]. NaN comes last, as in
-// NumPy. False: the starts do not ascend from 0 to `count`, or the call has to stop.
-[[nodiscard]] bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType, std::byte* values);
+// NumPy. With `ranks`, only the values with the ranks ranks[g] and ranks[g] + 1 of each group get to their places, and
+// NaN to the last ones; a group with rank -1 is not changed. False: the starts do not ascend from 0 to `count`, a rank
+// is too large, or the call has to stop.
+[[nodiscard]] bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType, std::byte* values,
+                               const int64_t* ranks);
+
+// Returns the greatest label. If a label is negative or does not fit, the result is negative.
+int64_t find_greatest_label(const void* labels, IndexType, int64_t count);
 
 }  // namespace gs

@@ -135,7 +135,7 @@ using Function = PyObject*(PyObject* module, PyObject* const* arguments, Py_ssiz
 Function plan_call, supports_call, group_call, scatter_groups_call, reduce_groups_call, find_bags_call,
     sum_matches_call, dot_rows_call, resolve_indices_call, copied_call, cast_call, tensor_array_call,
     set_tensor_types_call, apply_to_tensors_call, apply_bags_to_tensors_call, gather_tree_call, find_bad_indices_call,
-    find_index_hint_call, group_statistic_call, sort_groups_call;
+    find_index_hint_call, group_statistic_call, sort_groups_call, find_greatest_label_call;
 PyMethodDef* array_functions();  // also apply and its relatives
 
 // Makes the entry of a function for a list of methods.

@@ -520,15 +520,20 @@ inline constexpr const char* reduce_groups =
     "give pairs of values and numbers of updates. NotImplemented if elements do not support the reduction.";
 
 inline constexpr const char* group_statistic =
-    "group_statistic($module, statistic, values, labels, groups, skip_nan, mode, num_threads, /)\n--\n\n"
+    "group_statistic($module, statistic, values, labels, groups, skip_nan, mode, fill, num_threads, /)\n--\n\n"
     "A statistic of the values of each group. Values have the shape (outer, members, columns); labels are the groups "
     "of "
     "the\nmembers. The result is a pair: the statistics, and the numbers of members or None. It is None if a label is "
     "bad, and\nNotImplemented if values of this type have no such statistic.";
 
 inline constexpr const char* sort_groups =
-    "sort_groups($module, values, starts, num_threads, /)\n--\n\n"
-    "Sort the values of each group in place. NotImplemented if values of this type can't be sorted here.";
+    "sort_groups($module, values, starts, ranks, num_threads, /)\n--\n\n"
+    "Sort the values of each group in place. With ranks, only the values with the rank of each group and the next one "
+    "get\nto their places, and NaN to the last ones. NotImplemented if values of this type can't be sorted here.";
+
+inline constexpr const char* find_greatest_label =
+    "find_greatest_label($module, labels, /)\n--\n\n"
+    "The greatest label. It is negative if a label is negative or does not fit, or if there is none.";
 
 inline constexpr const char* describe_bags =
     "describe_bags($module, op, data, indices, offsets, segment_ids, indptr, num_segments, weights, init, reduction, "

@@ -52,6 +52,7 @@ PyMethodDef functions[] = {
     method("reduce_groups", reduce_groups_call, docs::reduce_groups),
     method("group_statistic", group_statistic_call, docs::group_statistic),
     method("sort_groups", sort_groups_call, docs::sort_groups),
+    method("find_greatest_label", find_greatest_label_call, docs::find_greatest_label),
     method("find_bags", find_bags_call, docs::find_bags),
     method("sum_matches", sum_matches_call, docs::sum_matches),
     method("dot_rows", dot_rows_call, docs::dot_rows),

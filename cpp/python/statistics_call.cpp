@@ -30,10 +30,11 @@ Ref new_results(DType dtype, PyArrayObject* values, const Shape& shape) {
 
 }  // namespace
 
-// group_statistic(statistic, values, labels, groups, skip_nan, mode, num_threads)
+// group_statistic(statistic, values, labels, groups, skip_nan, mode, fill, num_threads)
 PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 7)
-        return refuse("group_statistic() wants a statistic, values, labels, groups, skip_nan, a mode and num_threads");
+    if (n != 8)
+        return refuse(
+            "group_statistic() wants a statistic, values, labels, groups, skip_nan, mode, fill and num_threads");
     PyObject *const given = arguments[1], *const labels = arguments[2];
     const int statistic = find_name(arguments[0], statistic_names), mode = find_name(arguments[5], mode_names);
     const int64_t groups = PyLong_AsLongLong(arguments[3]);
@@ -45,7 +46,7 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     const bool skip_nan = arguments[4] == Py_True;
     const Ref op(PyUnicode_FromString("aggregate"));
     int threads = 0;
-    if (!op || !read_threads(op.get(), arguments[6], threads)) return nullptr;
+    if (!op || !read_threads(op.get(), arguments[7], threads)) return nullptr;
     GroupStatistic call{
         static_cast<Statistic>(statistic), DType::uint8, skip_nan, 1, PyArray_SIZE(array(labels)), 1, groups};
     PyArrayObject* values = nullptr;
@@ -59,6 +60,12 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     }
     const DType result = result_type(call.statistic, call.dtype);
     if (result == DType::opaque) Py_RETURN_NOTIMPLEMENTED;
+    if (has_fill(call.statistic)) {
+        PyObject* const fill = arguments[6];
+        if (!is_packed(fill, 0) || element_type(PyArray_DESCR(array(fill))) != result)
+            return refuse("group_statistic() wants a fill value of the type of the results");
+        call.fill = bytes(array(fill));
+    }
     const Shape shape({call.outer, call.results(), call.columns});
     if (saturating_multiply(count_elements(shape), 16) == INT64_MAX) return PyErr_NoMemory();
     Ref out = new_results(result, values, shape);
@@ -85,26 +92,44 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     return Py_BuildValue("(NN)", out.release(), counts.release());
 }
 
-// sort_groups(values, starts, num_threads)
+// sort_groups(values, starts, ranks, num_threads)
 PyObject* sort_groups_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
-    if (n != 3 || !is_packed(arguments[0], 1) || !PyArray_ISCARRAY(array(arguments[0])) || !is_numbers(arguments[1]) ||
+    if (n != 4 || !is_packed(arguments[0], 1) || !PyArray_ISCARRAY(array(arguments[0])) || !is_numbers(arguments[1]) ||
         PyArray_SIZE(array(arguments[1])) == 0)
-        return refuse("sort_groups() wants contiguous values, the starts of groups and num_threads");
+        return refuse("sort_groups() wants contiguous values, the starts of groups, ranks and num_threads");
+    const int64_t groups = PyArray_SIZE(array(arguments[1])) - 1;
+    const bool ranked = arguments[2] != Py_None;
+    if (ranked && (!is_numbers(arguments[2]) || PyArray_SIZE(array(arguments[2])) != groups))
+        return refuse("sort_groups() wants a rank for each group");
     PyArrayObject* const values = array(arguments[0]);
     const DType dtype = element_type(PyArray_DESCR(values));
     if (dtype == DType::opaque) Py_RETURN_NOTIMPLEMENTED;
     const Ref op(PyUnicode_FromString("aggregate"));
     int threads = 0;
-    if (!op || !read_threads(op.get(), arguments[2], threads)) return nullptr;
+    if (!op || !read_threads(op.get(), arguments[3], threads)) return nullptr;
     const ScopedThreadLimit limit(threads);
-    const int64_t groups = PyArray_SIZE(array(arguments[1])) - 1;
     bool good = false;
     const auto sort = [&] {
-        good = sort_groups(numbers(arguments[1]), groups, PyArray_SIZE(values), dtype, bytes(values));
+        good = sort_groups(numbers(arguments[1]), groups, PyArray_SIZE(values), dtype, bytes(values),
+                           ranked ? numbers(arguments[2]) : nullptr);
     };
     if (!run_part(PyArray_NBYTES(values) > gil_release_bytes, true, 8, sort)) return nullptr;
-    if (!good) return refuse("sort_groups() wants starts that ascend");
+    if (!good) return refuse("sort_groups() wants starts that ascend, and ranks below the lengths of groups");
     Py_RETURN_NONE;
+}
+
+// find_greatest_label(labels)
+PyObject* find_greatest_label_call(PyObject*, PyObject* const* arguments, Py_ssize_t n) {
+    IndexType type{};
+    if (n != 1 || !is_packed(arguments[0], 1) || !index_type(array(arguments[0]), type))
+        return refuse("find_greatest_label() wants a line of integers");
+    int64_t greatest = -1;
+    PyArrayObject* const labels = array(arguments[0]);
+    const auto find = [&] {
+        if (PyArray_SIZE(labels) > 0) greatest = find_greatest_label(PyArray_DATA(labels), type, PyArray_SIZE(labels));
+    };
+    if (!run_part(PyArray_NBYTES(labels) > gil_release_bytes, false, 8, find)) return nullptr;
+    return PyLong_FromLongLong(greatest);
 }
 
 }  // namespace gs

@@ -238,10 +238,14 @@ def group_statistic(
     groups: int,
     skip_nan: bool,
     mode: str,
+    fill: np.ndarray | None,
     num_threads: int | None,
     /,
 ) -> Any: ...
-def sort_groups(values: np.ndarray, starts: np.ndarray, num_threads: int | None, /) -> Any: ...
+def sort_groups(
+    values: np.ndarray, starts: np.ndarray, ranks: np.ndarray | None, num_threads: int | None, /
+) -> Any: ...
+def find_greatest_label(labels: np.ndarray, /) -> int: ...
 def apply_quantized(
     op: str,
     data: np.ndarray,

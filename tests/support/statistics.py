@@ -142,7 +142,7 @@ def close(found: Any, wanted: Any, scale: float, steps: int, dtype: np.dtype[Any
     """Whether a number is the exact one, up to ``steps`` roundings of numbers of the size of ``scale``."""
     if wanted is None:
         return True
-    if isinstance(wanted, float) and not math.isfinite(wanted):
+    if isinstance(wanted, float | np.floating) and not math.isfinite(wanted):
         return is_nan(found) if is_nan(wanted) else bool(float(found) == wanted)
     if dtype.kind in "biu":
         return bool(int(found) == int(wanted) % 2**64 or (int(found) - int(wanted)) % 2**64 == 0)

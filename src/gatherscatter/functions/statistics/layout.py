@@ -13,7 +13,7 @@ from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, integer_fault, make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
-from gatherscatter.pieces import extremes, make_contiguous
+from gatherscatter.pieces import make_contiguous
 
 LABELS, VALUES = "group_idx", "a"
 
@@ -140,9 +140,9 @@ def _size_of(op: str, labels: np.ndarray, size: Any, values: np.ndarray) -> int:
     if size is None:
         if labels.size == 0:
             return 0
-        low, high = extremes(labels.reshape(-1))
-        if low < 0:
-            resolve_in_range(op, LABELS, labels, high + 1, "groups")
+        high = _core.find_greatest_label(make_contiguous(labels).reshape(-1))
+        if high < 0 or high == 2**63 - 1:
+            resolve_in_range(op, LABELS, labels, max(int(labels.max(initial=0)) + 1, 0) % 2**63, "groups")
         check_size(op, (high + 1,), np.dtype(np.int64), LABELS, labels, "size", labels.nbytes + values.nbytes)
         return int(high) + 1
     return _read_size(op, size)

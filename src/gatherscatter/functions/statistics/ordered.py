@@ -42,16 +42,20 @@ class GroupedValues:
     def counts(self) -> np.ndarray:
         return np.diff(self.starts)
 
-    def sort(self, num_threads: int | None) -> None:
-        """Sort the values of each group. NaN comes last."""
-        if _core.sort_groups(self.values, self.starts, num_threads) is NotImplemented:  # text, times and others
+    def sort(self, num_threads: int | None, ranks: np.ndarray | None = None) -> None:
+        """Sort the values of each group. NaN comes last. With ``ranks``, only values of these and the next ranks."""
+        if _core.sort_groups(self.values, self.starts, ranks, num_threads) is NotImplemented:  # text, times and others
             by_value = np.argsort(self._line, kind="stable")
             order = _core.group(self._labels[by_value], len(self.starts) - 1)[1]
             self.values = self._line[by_value[order]]
 
 
+def _group_line(call: Aggregation) -> GroupedValues:
+    return GroupedValues(call, call.layout.as_line(), call.skips)
+
+
 def _sorted_line(call: Aggregation) -> GroupedValues:
-    grouped = GroupedValues(call, call.layout.as_line(), call.skips)
+    grouped = _group_line(call)
     grouped.sort(call.num_threads)
     return grouped
 
@@ -83,7 +87,7 @@ def _quantile(call: Aggregation) -> np.ndarray:
     if values.dtype.kind not in "biufc" and not is_float(values.dtype):
         raise make_error("values_type", call.op, func=str(call.function), type=values.dtype)
     q, method = call.options.get("q", 0.5), call.options.get("method", "linear")
-    grouped = _sorted_line(call)
+    grouped = _group_line(call)
     counts = grouped.counts
     full = counts > 0
     first, last = grouped.starts[:-1][full], grouped.starts[1:][full] - 1
@@ -96,6 +100,9 @@ def _quantile(call: Aggregation) -> np.ndarray:
         high = low
     elif method == "higher":
         low = high
+    ranks = np.full(len(counts), -1)
+    ranks[full] = low
+    grouped.sort(call.num_threads, ranks)
     dtype = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
     below, above = (grouped.values[first + at.astype(np.int64)].astype(dtype) for at in (low, high))
     share = np.where(low == high, 0.0, 0.5 if method == "midpoint" else place - low)

@@ -41,20 +41,26 @@ class Aggregation:
         self.skips = function.skip_nan and layout.values.ndim > 0 and is_float(layout.values.dtype)
 
     def statistic(
-        self, name: str, values: np.ndarray | None = None, *, skips: bool | None = None
+        self, name: str, values: np.ndarray | None = None, *, fill: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A statistic of the core, and the numbers of members for those that have them."""
+        """A statistic of the core, and the numbers of members for those that have them.
+
+        ``fill`` is the result of an empty group, for statistics that have no natural one.
+        """
         values = self.layout.values if values is None else values
-        skips = self.skips if skips is None else skips
-        made = _core.group_statistic(
-            name, values, self.layout.labels, self.layout.groups, skips, "raise", self.num_threads
-        )
+        labels, groups = self.layout.labels, self.layout.groups
+        made = _core.group_statistic(name, values, labels, groups, self.skips, "raise", fill, self.num_threads)
         if made is None:
-            resolve_in_range(self.op, LABELS, self.layout.labels, self.layout.groups, "groups")
+            resolve_in_range(self.op, LABELS, labels, groups, "groups")
             raise make_error("changed_indices", self.op)
         if made is NotImplemented:
             raise make_error("values_type", self.op, func=str(self.function), type=values.dtype)
         return made  # type: ignore[no-any-return]
+
+    @property
+    def empty(self) -> np.ndarray:
+        """The groups without members."""
+        return ~self.statistic("occupied")[0]
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -85,7 +91,7 @@ def _product(call: Aggregation) -> np.ndarray:
 
 def _with_neutral(call: Aggregation, computed: np.ndarray, neutral: Any) -> np.ndarray:
     """Results of a statistic whose value for empty groups is known."""
-    return call.results(computed, None if call.is_fill(neutral) else call.counts == 0)
+    return call.results(computed, None if call.is_fill(neutral) else call.empty)
 
 
 def _sum_of_squares(call: Aggregation) -> np.ndarray:
@@ -168,22 +174,12 @@ def _kurtosis(call: Aggregation) -> np.ndarray:
     return _moment(call, 4, finish)
 
 
-def _extremum(call: Aggregation) -> np.ndarray:
-    found = call.statistic(call.function.name)[0]
-    neutral = _neutral_extremum(found.dtype, call.function.name == "min")
-    is_neutral = found == neutral
-    if not is_neutral.any():
-        return call.results(found, None)
-    return call.results(found, is_neutral & (call.counts == 0))
-
-
-def _neutral_extremum(dtype: np.dtype[Any], greatest: bool) -> Any:
-    if dtype.kind == "b":
-        return greatest
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).max if greatest else np.iinfo(dtype).min
-    infinity = np.inf if greatest else -np.inf
-    return complex(infinity, infinity) if dtype.kind == "c" else np.asarray(infinity).astype(dtype)
+def _with_fill(call: Aggregation) -> np.ndarray:
+    """A statistic that the core computes with the fill value, if it is a value of the core's results."""
+    dtype = np.dtype(bool) if call.function.name in ("any", "all") else call.layout.values.dtype
+    if call.dtype == dtype:
+        return call.statistic(call.function.name, fill=np.asarray(call.fill, dtype))[0]
+    return call.results(call.statistic(call.function.name, fill=np.zeros((), dtype))[0], call.empty)
 
 
 def _position_of_extremum(call: Aggregation) -> np.ndarray:
@@ -193,28 +189,29 @@ def _position_of_extremum(call: Aggregation) -> np.ndarray:
 
 def _end(call: Aggregation) -> np.ndarray:
     """The first or last value of each group."""
-    values = call.layout.values
-    found = call.statistic(call.function.name)[0]
-    missing = found < 0
+    values, name = call.layout.values, call.function.name
+    in_core = values.dtype.kind in "biufc" or is_float(values.dtype)
+    if in_core and (values.shape[2] == 1 or call.skips):
+        return _with_fill(call)
+    # The rows of the first members are gathered. Position -1 gives zeros.
+    found = call.statistic(f"{name}_position")[0].reshape(-1)
+    missing = (found < 0).reshape(1, -1, 1)
     if values.shape[1] == 0:
-        return call.results(np.zeros((values.shape[0], call.layout.groups, values.shape[2]), values.dtype), missing)
-    places = np.maximum(found, 0)
-    if places.shape[2] == values.shape[2] and places.shape[0] == values.shape[0]:
-        taken = np.take_along_axis(values, places, axis=1)
+        taken = np.zeros((values.shape[0], len(found), values.shape[2]), values.dtype)
+    elif in_core:
+        taken = _core.apply(call.op, "gather", values, found, None, 1, 0, "none", True, "step", "fill", False, None,
+                            call.num_threads)  # fmt: skip
     else:
-        taken = np.take(values, places.reshape(-1), axis=1)
+        taken = np.take(values, np.maximum(found, 0), axis=1)
     return call.results(taken, missing if missing.any() else None)
-
-
-def _truth(call: Aggregation) -> np.ndarray:
-    return _with_neutral(call, call.statistic(call.function.name)[0], call.function.name == "all")
 
 
 def _nan_truth(call: Aggregation) -> np.ndarray:
     name = call.function.name.removesuffix("nan")
     values = call.layout.values
     nan = np.isnan(values) if is_float(values.dtype) else np.zeros(values.shape, bool)
-    return _with_neutral(call, call.statistic(name, nan)[0], name == "all")
+    made = call.statistic(name, nan, fill=np.asarray(bool(call.fill)))[0]
+    return call.results(made, None)
 
 
 def _trapezoid(call: Aggregation) -> np.ndarray:
@@ -224,9 +221,7 @@ def _trapezoid(call: Aggregation) -> np.ndarray:
     few = np.broadcast_to(call.counts < 2, sums.shape)
     with np.errstate(invalid="ignore", over="ignore"):
         for end in ("first", "last"):
-            places = np.broadcast_to(np.maximum(call.statistic(end)[0], 0), sums.shape)
-            if values.shape[1]:
-                sums -= np.take_along_axis(wide, places, axis=1) * 0.5
+            sums -= call.statistic(end, wide, fill=np.zeros((), wide.dtype))[0] * 0.5
         sums *= call.options["dx"]
     sums[few] = 0
     return _with_neutral(call, sums, 0)
@@ -246,14 +241,14 @@ REDUCTIONS: dict[str, Callable[[Aggregation], np.ndarray]] = {
     "std": _variance,
     "skew": _skewness,
     "kurt": _kurtosis,
-    "min": _extremum,
-    "max": _extremum,
+    "min": _with_fill,
+    "max": _with_fill,
     "argmin": _position_of_extremum,
     "argmax": _position_of_extremum,
     "first": _end,
     "last": _end,
-    "any": _truth,
-    "all": _truth,
+    "any": _with_fill,
+    "all": _with_fill,
     "anynan": _nan_truth,
     "allnan": _nan_truth,
     "trapezoid": _trapezoid,
