@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -243,3 +243,36 @@ def test_what_shapes_and_indices_may_be() -> None:
             edges.rows[0] = 1
     whole = gs.prepare(np.zeros((3, 0), int), (5, 2))
     assert whole.sum(np.ones((3, 5, 2))).tolist() == np.full((5, 2), 3.0).tolist()
+
+
+@pytest.mark.parametrize("skipna", [False, True])
+@pytest.mark.parametrize("dtype", ["?", "i2", "u8", "f2", "f4", "f8", "c8"])
+def test_reduce_computes_the_statistics_of_aggregate(dtype: str, skipna: bool) -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 7, 80)
+    updates = (rng.standard_normal((80, 3)) * 4).astype(dtype)
+    if skipna and updates.dtype.kind in "fc":
+        updates[rng.random(updates.shape) < 0.3] = np.nan
+    names = ("var", "std", "first", "last", "any", "all")
+    if skipna and dtype[0] in "fc":
+        names += ("mean", "min", "max", "sum", "mul", "count", "argmax")
+    found = gs.prepare(rows, 8).reduce(updates, names, skipna=skipna, ddof=1)
+    for name, result in zip(names, found, strict=True):
+        func = {"mul": "prod", "count": "len"}.get(name, name)
+        wanted = gs.aggregate(rows, updates, f"nan{func}" if skipna else func, axis=0, size=8, **ONE_LESS.get(name, {}))
+        np.testing.assert_array_equal(result[:7], wanted[:7], err_msg=name)
+        assert result.dtype == wanted.dtype
+        assert (result[7] == {"all": 1, "mul": 1, "argmax": 80}.get(name, 0)).all() or name in ("var", "std")
+
+
+ONE_LESS: dict[str, dict[str, Any]] = {"var": {"ddof": 1}, "std": {"ddof": 1}}
+
+
+def test_reduce_takes_the_words_of_other_functions() -> None:
+    groups, values = gs.prepare([0, 0, 1], 2), np.array([2.0, 3.0, 4.0])
+    for one, other in [("add", "sum"), ("prod", "mul"), ("len", "count")]:
+        assert groups.reduce(values, one)[0].tolist() == groups.reduce(values, other)[0].tolist()
+    with pytest.raises(ValueError, match="reductions has 'sum' twice"):
+        groups.reduce(values, ("add", "sum"))
+    with pytest.raises(TypeError, match="ddof must be an integer"):
+        groups.reduce(values, "var", ddof=cast(Any, 0.5))

@@ -18,12 +18,13 @@ from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
     check_effects,
+    integer_fault,
     make_error,
     name_memory_error,
     with_call_errors,
 )
 from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
-from gatherscatter.functions.group_reductions import counts_of, reduce_by_group
+from gatherscatter.functions.group_reductions import StatisticRule, counts_of, read_names, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence
@@ -291,25 +292,40 @@ class Prepared:
 
     @partial(with_call_errors, op="Prepared.reduce")
     def reduce(
-        self, updates: ArrayLike, reductions: str | Sequence[str], *, num_threads: int | None = None
+        self,
+        updates: ArrayLike,
+        reductions: str | Sequence[str],
+        *,
+        skipna: bool = False,
+        ddof: int = 0,
+        num_threads: int | None = None,
     ) -> tuple[np.ndarray, ...]:
-        """Apply several reductions to the updates for each place, in one pass over the updates.
+        """Apply several reductions to the updates for each place.
 
         Parameters
         ----------
         updates : array of numbers with the shape of the result of `gather`
-        reductions : one or several of 'sum', 'mul', 'mean', 'min', 'max', 'count', 'argmin', 'argmax'
-            Sums and products are computed step by step in the order of the updates, as in `scatter`. 'argmin' and
-            'argmax' give the number of the least or greatest update, in row-major order of the indices. Of equal
-            updates it is the first. NaN counts as the least and as the greatest of all.
+        reductions : one or several names
+            'sum', 'mul', 'mean', 'min', 'max', 'count', 'argmin' and 'argmax' are computed together, in one pass over
+            the updates. 'var', 'std', 'first', 'last', 'any' and 'all' are computed one by one, as `aggregate` does.
+            'add', 'prod' and 'len' are other words for 'sum', 'mul' and 'count'. Sums and products are computed step
+            by step in the order of the updates, as in `scatter`. 'argmin' and 'argmax' give the number of the least
+            or greatest update, in row-major order of the indices. Of equal updates it is the first. NaN counts as the
+            least and as the greatest of all.
+        skipna : bool
+            Skip updates that are NaN. 'count' then has the shape of the other results. Sums are computed in float64.
+        ddof : int
+            For 'var' and 'std': the sum of squared deviations is divided by the number of updates minus ``ddof``. A
+            place with no more updates than ``ddof`` gets NaN.
         num_threads : see `gatherscatter.scatter_nd`
 
         Returns
         -------
         tuple of arrays, in the order of the names, shape ``updates.shape[:axis] + dims + ...``
-            They have updates' type, except 'count', 'argmin' and 'argmax', which are int64. 'count' has the shape
-            ``dims``. A place without updates gets 1 from 'mul', the number of all updates from 'argmin' and 'argmax',
-            and 0 from the others.
+            They have updates' type, except 'count', 'argmin' and 'argmax', which are int64, and 'any' and 'all', which
+            are bool. 'var' and 'std' of integers are float64. 'count' has the shape ``dims``. A place without updates
+            gets 1 from 'mul', True from 'all', the number of all updates from 'argmin' and 'argmax', and 0 from the
+            others.
 
         Raises
         ------
@@ -320,20 +336,41 @@ class Prepared:
         >>> sums, best = gs.prepare([0, 2, 2], 3).reduce(np.array([5.0, 4.0, 7.0]), ("sum", "argmax"))
         >>> sums, best
         (array([ 5.,  0., 11.]), array([0, 3, 2]))
+
+        The distance from the mean of each group, as ``transform`` of pandas computes it:
+
+        >>> groups, values = gs.prepare([0, 2, 2], 3), np.array([5.0, 4.0, 7.0])
+        >>> mean, spread = groups.reduce(values, ("mean", "std"))
+        >>> values - groups.gather(mean)
+        array([ 0. , -1.5,  1.5])
         """
         if type(updates) is not np.ndarray and (converted := to_numpy_arguments(_OP, {"updates": updates})):
-            results = self.reduce(**converted.values, reductions=reductions, num_threads=num_threads)
+            results = self.reduce(
+                **converted.values, reductions=reductions, skipna=skipna, ddof=ddof, num_threads=num_threads
+            )
             return tuple(map(converted.to_caller, results))
-        names = tuple(reductions) if isinstance(reductions, list | tuple) else (reductions,)
+        given: Any = reductions if isinstance(reductions, list | tuple) else (reductions,)
+        names = read_names(_OP, given)
+        if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer):
+            integer_fault(_OP, "ddof", ddof)
         new = convert.native(self._check_updates(updates))
         first = np.moveaxis(new, range(self.axis, self.axis + self.rows.ndim), range(self.rows.ndim))
         flat = make_contiguous(first).reshape(self.rows.size, *first.shape[self.rows.ndim :])
-        made = reduce_by_group(_OP, flat, self._groups, names, num_threads)
+        made = reduce_by_group(
+            _OP,
+            flat,
+            self.rows.reshape(-1),
+            lambda: self._groups,
+            self.size,
+            names,
+            StatisticRule(bool(skipna), int(ddof)),
+            num_threads,
+        )
         shape = self.dims + first.shape[self.rows.ndim :]
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
         return tuple(
             convert_dtype(self.counts, self.counts.dtype)
-            if name == "count"
+            if name == "count" and not skipna
             else np.moveaxis(made[name].reshape(shape), *axes)
             for name in names
         )

@@ -69,7 +69,8 @@ class Aggregation:
 
     def results(self, computed: np.ndarray, empty: np.ndarray | None) -> np.ndarray:
         """Results in their type. ``empty``: the groups that get the fill value. None: no group does."""
-        made = computed if computed.dtype == self.dtype else convert_dtype(computed, self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum can be too large for the type
+            made = computed if computed.dtype == self.dtype else convert_dtype(computed, self.dtype)
         if empty is not None:
             if not made.flags.writeable or not made.flags.owndata:
                 made = made.copy()

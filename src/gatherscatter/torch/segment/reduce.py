@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gatherscatter.errors import OpValueError, make_choice_error
-from gatherscatter.functions.group_reductions import REDUCTIONS
+from gatherscatter.functions.group_reductions import ONE_PASS
 from gatherscatter.functions.prepare import prepare_indices
 from gatherscatter.torch import functions
 from gatherscatter.torch.gradients import divide_by_counts
@@ -22,7 +22,7 @@ _EXTREMA = ("min", "max")
 
 def check_names(names: Sequence[str]) -> None:
     """Raise ValueError or TypeError unless all names are reductions of one pass."""
-    known = [name for name in REDUCTIONS if name != "mul"]  # its gradient takes more than one pass
+    known = [name for name in ONE_PASS if name != "mul"]  # its gradient takes more than one pass
     if not names:
         raise OpValueError(f"{_OP}: reduce is empty; give at least one name", op=_OP, input="reduce")
     for name in names:
