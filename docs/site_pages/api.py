@@ -32,7 +32,7 @@ PAGES = (
         "The functions of the package root. [Guarantees](../guarantees.md) says what they promise.",
         functions=(
             *("gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd"),
-            *("gather_quantized", "gather_reduce", "tensor_scatter", "gather_tree"),
+            *("gather_quantized", "gather_reduce", "aggregate", "tensor_scatter", "gather_tree"),
         ),
     ),
     Page(

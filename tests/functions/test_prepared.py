@@ -253,7 +253,7 @@ def test_reduce_computes_the_statistics_of_aggregate(dtype: str, skipna: bool) -
     updates = (rng.standard_normal((80, 3)) * 4).astype(dtype)
     if skipna and updates.dtype.kind in "fc":
         updates[rng.random(updates.shape) < 0.3] = np.nan
-    names = ("var", "std", "first", "last", "any", "all")
+    names: tuple[str, ...] = ("var", "std", "first", "last", "any", "all")
     if skipna and dtype[0] in "fc":
         names += ("mean", "min", "max", "sum", "mul", "count", "argmax")
     found = gs.prepare(rows, 8).reduce(updates, names, skipna=skipna, ddof=1)

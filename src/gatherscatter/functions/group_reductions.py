@@ -108,7 +108,7 @@ def _compute_statistic(
         dtype = np.dtype(np.float64)
     elif name.startswith("arg") or name == "count":
         dtype = np.dtype(np.int64)
-    shaped = found.reshape(size, *updates.shape[1:])
+    shaped: np.ndarray = found.reshape(size, *updates.shape[1:])
     if shaped.dtype == dtype:
         return shaped
     with np.errstate(over="ignore"):  # a sum can be too large for the type of updates

@@ -157,7 +157,8 @@ def _natural_dtype(name: str, values: np.dtype[Any]) -> np.dtype[Any]:
         return np.dtype(np.uint64 if values.kind == "u" else np.int64) if whole else values
     if whole:
         return np.dtype(np.float64)
-    return np.finfo(values).dtype if name in _REAL and values.kind == "c" else values
+    real: np.dtype[Any] = np.finfo(values).dtype if name in _REAL and values.kind == "c" else values
+    return real
 
 
 def choose_fill(op: str, function: Function, fill_value: Any, dtype: np.dtype[Any], default: Any) -> Any:
