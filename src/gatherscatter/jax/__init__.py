@@ -24,8 +24,10 @@ from gatherscatter.jax.functions import (
     scatter_nd,
     scatter_update,
 )
+from gatherscatter.jax.statistics import aggregate
 
 __all__ = [
+    "aggregate",
     "gather",
     "gather_elements",
     "gather_nd",

@@ -28,9 +28,11 @@ from gatherscatter.functions.gather_tree import gather_tree
 from gatherscatter.functions.tensor_scatter import tensor_scatter
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.embedding_bag import EmbeddingBag
+from gatherscatter.torch.statistics import aggregate
 
 __all__ = [
     "EmbeddingBag",
+    "aggregate",
     "gather",
     "gather_elements",
     "gather_nd",

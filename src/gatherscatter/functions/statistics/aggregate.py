@@ -13,18 +13,10 @@ from gatherscatter.arrays.interop import to_numpy_arguments
 from gatherscatter.errors import make_choice_error, make_error, with_call_errors
 from gatherscatter.functions.statistics import names, ordered
 from gatherscatter.functions.statistics.layout import Layout, lay_out
-from gatherscatter.functions.statistics.names import Function
+from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
 from gatherscatter.functions.statistics.reductions import REDUCTIONS, Aggregation
 
 _OP = "aggregate"
-
-
-class _DefaultFill:
-    def __repr__(self) -> str:
-        return "<that of func>"
-
-
-_DEFAULT = _DefaultFill()
 
 
 @with_call_errors
@@ -33,7 +25,7 @@ def aggregate(
     a: ArrayLike,
     func: str | Callable[..., Any] = "sum",
     size: int | Sequence[int] | None = None,
-    fill_value: Any = _DEFAULT,
+    fill_value: Any = DEFAULT_FILL,
     order: str = "C",
     dtype: DTypeLike | None = None,
     axis: int | None = None,
@@ -153,7 +145,7 @@ def aggregate(
         values = layout.values
     _check_type(function, values.dtype)
     result_type = names.result_dtype(_OP, function, values.dtype, dtype)
-    fill = names.choose_fill(_OP, function, fill_value, result_type, _DEFAULT)
+    fill = names.choose_fill(_OP, function, fill_value, result_type)
     call = Aggregation(_OP, function, layout, result_type, fill, chosen, num_threads)
     compute = REDUCTIONS.get(function.name) or ordered.ORDERED[function.name]
     made = compute(call)
@@ -169,8 +161,8 @@ def _apply(
         raise make_error("single_number", _OP, func=getattr(function, "__name__", repr(function)))
     result_type = np.dtype(np.float64 if dtype is None else dtype)
     stand_in = Function("first", False)  # its default is NaN, or 0 for types without NaN
-    default_type = layout.values.dtype if dtype is None and fill_value is _DEFAULT else result_type
-    fill = names.choose_fill(_OP, stand_in, fill_value, default_type, _DEFAULT)
+    default_type = layout.values.dtype if dtype is None and fill_value is DEFAULT_FILL else result_type
+    fill = names.choose_fill(_OP, stand_in, fill_value, default_type)
     call = Aggregation(_OP, stand_in, layout, result_type, fill, {}, num_threads)
     return layout.shape_groups(ordered.apply_function(call, function))
 

@@ -83,6 +83,14 @@ OF_ANY_TYPE = ("first", "last", "len", "array", "sort", "nunique")
 OF_NUMBERS = ("sum", "prod", "len")  # for a single number as `a`
 
 
+class _DefaultFill:
+    def __repr__(self) -> str:
+        return "<that of func>"
+
+
+DEFAULT_FILL = _DefaultFill()
+
+
 class Function(NamedTuple):
     """A function of the list, and whether it skips NaN."""
 
@@ -161,9 +169,15 @@ def _natural_dtype(name: str, values: np.dtype[Any]) -> np.dtype[Any]:
     return real
 
 
-def choose_fill(op: str, function: Function, fill_value: Any, dtype: np.dtype[Any], default: Any) -> Any:
+def default_fill(name: str, has_nan: bool) -> Any:
+    """The result of an empty group that has one number, if the caller does not give it."""
+    fill = _FILLS[name]
+    return 0 if fill != fill and not has_nan else fill
+
+
+def choose_fill(op: str, function: Function, fill_value: Any, dtype: np.dtype[Any]) -> Any:
     """The result of an empty group, in the type of the results."""
-    if fill_value is default:
+    if fill_value is DEFAULT_FILL:
         fill = _FILLS[function.name]
         if fill is None:
             return np.empty(0, dtype if function.name == "sort" else None)

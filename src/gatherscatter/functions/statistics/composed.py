@@ -1,0 +1,201 @@
+"""`aggregate` for PyTorch and JAX, made of their gathers and reductions of this package. So it has gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gatherscatter.errors import make_choice_error, make_error
+from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function, default_fill, find_function
+
+NAMES = ("sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "any", "all", "argmin", "argmax", "len")
+
+
+class Framework(NamedTuple):
+    """What the statistics need of a framework.
+
+    Attributes
+    ----------
+    module : torch or jax.numpy
+    functions : the module with `gather`, `gather_elements` and `gather_reduce`
+    cast : (array, type) -> array
+    is_float : array -> whether its type has NaN
+    float_type, int_type : the types of means and of sums of integers
+    count_groups : labels -> one more than the largest
+    """
+
+    module: Any
+    functions: Any
+    cast: Callable[[Any, Any], Any]
+    is_float: Callable[[Any], bool]
+    float_type: Any
+    int_type: Any
+    count_groups: Callable[[Any], int]
+
+
+class _Groups:
+    """The values of a call with the grouped axis first, and the statistics from which others are made."""
+
+    def __init__(self, framework: Framework, labels: Any, values: Any, size: int, skips: bool) -> None:
+        self.framework, self.labels, self.size = framework, labels, size
+        self.values = values
+        self.valid = ~framework.module.isnan(values) if skips else None
+
+    def reduce(self, values: Any, reduction: str = "add") -> Any:
+        return self.framework.functions.gather_reduce(
+            values, segment_ids=self.labels, num_segments=self.size, reduction=reduction
+        )
+
+    def spread(self, results: Any) -> Any:
+        """The result of its group beside each value."""
+        return self.framework.functions.gather(results, self.labels, 0)
+
+    def keep(self, values: Any, other: Any) -> Any:
+        """Values, with others in the place of those that are skipped."""
+        where = self.framework.module.where
+        return values if self.valid is None else where(self.valid, values, where(self.valid, values * 0, other))
+
+    def counts(self) -> Any:
+        """The number of values in each group and column."""
+        valid = self.framework.module.ones_like(self.values, dtype=bool) if self.valid is None else self.valid
+        return self.reduce(self.framework.cast(valid, self.framework.int_type))
+
+    def positions(self) -> Any:
+        """The position of each value along the axis."""
+        module = self.framework.module
+        line = module.arange(self.values.shape[0]).reshape(-1, *(1,) * (self.values.ndim - 1))
+        return line + module.zeros_like(self.values, dtype=line.dtype)
+
+
+def aggregate(
+    op: str,
+    framework: Framework,
+    labels: Any,
+    values: Any,
+    func: Any,
+    size: int | None,
+    fill_value: Any,
+    axis: int,
+    ddof: int | None,
+) -> Any:
+    """The statistic ``func`` of the values of each group along an axis."""
+    function = find_function(op, func)
+    if not isinstance(function, Function) or function.name not in NAMES:
+        raise make_choice_error(op, "func", func if isinstance(func, str) else repr(func), NAMES, "")
+    if ddof is not None and function.name not in ("var", "std"):
+        raise make_error("func_option", op, input="ddof", func=str(function))
+    if values.ndim == 0 or not -values.ndim <= axis < values.ndim:
+        raise make_error("aggregate_axis", op, axis=axis, shape=tuple(values.shape))
+    if labels.ndim != 1 or labels.shape[0] != values.shape[axis]:
+        raise make_error("labels_shape", op, labels=tuple(labels.shape), shape=tuple(values.shape))
+    module = framework.module
+    front = module.moveaxis(values, axis, 0)
+    count = framework.count_groups(labels) if size is None else size
+    groups = _Groups(framework, labels, front, count, function.skip_nan and framework.is_float(values))
+    made, empty = _STATISTICS[function.name](groups, function.name, ddof or 0)
+    fill = fill_value
+    if fill_value is DEFAULT_FILL:
+        fill = default_fill(function.name, framework.is_float(made))
+    if empty is not None:
+        made = module.where(empty, module.zeros_like(made) + module.asarray(fill, dtype=made.dtype), made)
+    return module.moveaxis(made, 0, axis)
+
+
+def _as_float(groups: _Groups) -> Any:
+    framework = groups.framework
+    return groups.values if framework.is_float(groups.values) else framework.cast(groups.values, framework.float_type)
+
+
+def _sum(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    values, framework = groups.values, groups.framework
+    if not framework.is_float(values):
+        values = framework.cast(values, framework.int_type)
+    neutral = 1 if name == "prod" else 0
+    return groups.reduce(groups.keep(values, neutral), "mul" if name == "prod" else "add"), groups.counts() == 0
+
+
+def _length(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    counts = groups.counts()
+    return counts, counts == 0
+
+
+def _find_mean(groups: _Groups, values: Any, counts: Any) -> Any:
+    divisors = groups.framework.module.where(counts == 0, counts + 1, counts)
+    return groups.reduce(groups.keep(values, 0)) / groups.framework.cast(divisors, values.dtype)
+
+
+def _mean(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    counts = groups.counts()
+    return _find_mean(groups, _as_float(groups), counts), counts == 0
+
+
+def _variance(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    values, counts, module = _as_float(groups), groups.counts(), groups.framework.module
+    deviations = groups.keep(values - groups.spread(_find_mean(groups, values, counts)), 0)
+    few = counts <= ddof
+    degrees = module.where(few, module.ones_like(counts), counts - ddof)
+    found = groups.reduce((deviations * deviations.conj()).real if "complex" in str(values.dtype) else deviations**2)
+    found = found / groups.framework.cast(degrees, found.dtype)
+    if name == "std":  # the gradient of a group without spread is 0
+        flat = found == 0
+        found = module.where(flat, found, module.sqrt(module.where(flat, module.ones_like(found), found)))
+    return found, few
+
+
+def _extremum(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    infinity = float("inf") if name == "min" else -float("inf")
+    return groups.reduce(groups.keep(groups.values, infinity), name), groups.counts() == 0
+
+
+def _find_positions(groups: _Groups, chosen: Any, last: bool) -> tuple[Any, Any]:
+    """The first or last of the chosen positions in each group, and where there is none."""
+    module = groups.framework.module
+    positions = groups.positions()
+    none = module.full_like(positions, -1 if last else groups.values.shape[0])
+    if chosen is not None:
+        positions = module.where(chosen, positions, none)
+    found = groups.reduce(positions, "max" if last else "min")
+    occupied = groups.reduce(groups.framework.cast(module.ones_like(positions), positions.dtype), "add") > 0
+    return found, ~occupied | (found == none[:1])
+
+
+def _end(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    module = groups.framework.module
+    found, missing = _find_positions(groups, groups.valid, name == "last")
+    places = module.where(missing, module.zeros_like(found), found)
+    return groups.framework.functions.gather_elements(groups.values, places, 0), missing
+
+
+def _position_of_extremum(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    best = _extremum(groups, name.removeprefix("arg"), ddof)[0]
+    hit = groups.values == groups.spread(best)
+    if groups.valid is not None:
+        hit = hit & groups.valid
+    found, missing = _find_positions(groups, hit, False)
+    return groups.framework.cast(found, groups.framework.int_type), missing
+
+
+def _truth(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
+    true = groups.values != 0
+    if groups.valid is not None:
+        true = true & groups.valid if name == "any" else true | ~groups.valid
+    numbers = groups.framework.cast(true, groups.framework.int_type)
+    return groups.reduce(numbers, "max" if name == "any" else "min") != 0, groups.counts() == 0
+
+
+_STATISTICS: dict[str, Callable[[_Groups, str, int], tuple[Any, Any]]] = {
+    "sum": _sum,
+    "prod": _sum,
+    "len": _length,
+    "mean": _mean,
+    "var": _variance,
+    "std": _variance,
+    "min": _extremum,
+    "max": _extremum,
+    "first": _end,
+    "last": _end,
+    "any": _truth,
+    "all": _truth,
+    "argmin": _position_of_extremum,
+    "argmax": _position_of_extremum,
+}

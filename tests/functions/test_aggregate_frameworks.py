@@ -1,0 +1,114 @@
+"""`aggregate` for PyTorch and JAX: the results of `gatherscatter.aggregate`, gradients, compiled code and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+from gatherscatter.functions.statistics.composed import NAMES
+
+ALL = [f"{nan}{name}" for name in NAMES for nan in ("", "nan")]
+DIFFERENTIABLE = [name for name in ALL if name.removeprefix("nan") in NAMES[:9]]
+
+
+def sample(nan: bool) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 4, 30)
+    labels[labels == 1] = 0
+    values = rng.standard_normal((30, 3))
+    if nan:
+        values[rng.random(values.shape) < 0.3] = np.nan
+        values[labels == 3, 0] = np.nan
+    return labels, values
+
+
+@pytest.fixture(params=["torch", "jax"])
+def framework(request: pytest.FixtureRequest) -> Any:
+    if request.param == "torch":
+        torch = pytest.importorskip("torch")
+        return torch.tensor, pytest.importorskip("gatherscatter.torch").aggregate
+    jax = pytest.importorskip("jax")
+    return jax.numpy.asarray, pytest.importorskip("gatherscatter.jax").aggregate
+
+
+@pytest.mark.parametrize("nan", [False, True])
+@pytest.mark.parametrize("name", ALL)
+def test_results_are_those_for_numpy(framework: Any, name: str, nan: bool) -> None:
+    make, aggregate = framework
+    labels, values = sample(nan)
+    values = values.astype(np.float32)
+    for axis in (0, 1):
+        given = values if axis == 0 else values.T.copy()
+        wanted = gs.aggregate(labels, given, name, axis=axis, size=6)
+        found = np.asarray(aggregate(make(labels), make(given), name, 6, axis=axis))
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
+    options: dict[str, Any] = {"ddof": 1} if name.removeprefix("nan") in ("var", "std") else {}
+    found = np.asarray(aggregate(make(labels), make(values), name, fill_value=1, **options))
+    np.testing.assert_allclose(found, gs.aggregate(labels, values, name, axis=0, fill_value=1, **options), rtol=2e-5,
+                               atol=1e-6)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_integers(framework: Any, name: str) -> None:
+    make, aggregate = framework
+    labels, _ = sample(False)
+    values = np.random.default_rng(0).integers(-2, 3, 30).astype(np.int32)
+    found = np.asarray(aggregate(make(labels), make(values), name, 5))
+    np.testing.assert_allclose(found, gs.aggregate(labels, values, name, size=5), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_of_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    gst = pytest.importorskip("gatherscatter.torch")
+    labels, values = sample(name.startswith("nan"))
+    options: dict[str, Any] = {"ddof": 1, "fill_value": 0} if "var" in name or "std" in name else {"fill_value": 0}
+    index, numbers = torch.tensor(labels), torch.tensor(values)
+    valid = ~torch.isnan(numbers)
+
+    def call(kept: Any) -> Any:
+        return gst.aggregate(index, numbers.masked_scatter(valid, kept), name, 6, **options)
+
+    kept = numbers[valid].clone().requires_grad_()
+    torch.autograd.gradcheck(call, (kept,))
+    if "std" not in name and "prod" not in name:
+        torch.autograd.gradgradcheck(call, (kept,))
+    assert not torch.isnan(torch.autograd.grad(call(kept).sum(), kept)[0]).any()
+
+
+def test_a_group_without_spread_has_a_gradient() -> None:
+    torch = pytest.importorskip("torch")
+    gst = pytest.importorskip("gatherscatter.torch")
+    a = torch.ones(3, requires_grad=True)
+    gst.aggregate(torch.tensor([0, 0, 1]), a, "std").sum().backward()
+    assert a.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["mean", "nanstd", "first", "argmax", "nanprod"])
+def test_compiled_code(name: str) -> None:
+    jax = pytest.importorskip("jax")
+    gsj = pytest.importorskip("gatherscatter.jax")
+    labels, values = sample(True)
+    compiled = jax.jit(lambda labels, values: gsj.aggregate(labels, values, name, 6))
+    found = np.asarray(compiled(labels, values.astype(np.float32)))
+    np.testing.assert_allclose(found, gs.aggregate(labels, values, name, axis=0, size=6), rtol=2e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="size is missing"):
+        jax.jit(lambda labels, values: gsj.aggregate(labels, values, name))(labels, values)
+
+
+def test_errors(framework: Any) -> None:
+    make, aggregate = framework
+    labels, values = make(np.array([0, 1])), make(np.array([1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"func must be one of 'sum', .* not 'median'"):
+        aggregate(labels, values, "median")
+    with pytest.raises(ValueError, match="ddof has no effect"):
+        aggregate(labels, values, "mean", ddof=1)
+    with pytest.raises(ValueError, match="does not fit"):
+        aggregate(labels, make(np.zeros(3)))
+    with pytest.raises(ValueError, match="axis 1 is out of range"):
+        aggregate(labels, values, axis=1)
+    with pytest.raises(IndexError, match="5"):
+        aggregate(make(np.array([0, 5])), values, "mean", 2)
