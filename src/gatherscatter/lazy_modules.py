@@ -24,6 +24,7 @@ MODULES: dict[str, dict[str, str]] = {
     },
     # Array functions and op versions for lazy arrays.
     "gatherscatter.arrays.interop": {
+        "aggregate": "gatherscatter.dask:aggregate",
         "gather": "gatherscatter.dask:gather",
         "gather_elements": "gatherscatter.dask:gather_elements",
         "gather_nd": "gatherscatter.dask:gather_nd",

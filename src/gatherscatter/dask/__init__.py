@@ -19,9 +19,11 @@ from gatherscatter.dask.bags import gather_reduce
 from gatherscatter.dask.caches import tensor_scatter
 from gatherscatter.dask.call import checked_call
 from gatherscatter.dask.graphs import build
+from gatherscatter.dask.statistics import aggregate
 from gatherscatter.errors import check_effects, with_call_errors
 
 __all__ = [
+    "aggregate",
     "gather",
     "gather_elements",
     "gather_nd",

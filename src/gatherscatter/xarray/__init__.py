@@ -14,6 +14,7 @@ import numpy as np
 
 from gatherscatter.errors import OpError, OpTypeError, OpValueError, flag_fault
 from gatherscatter.extras import require
+from gatherscatter.functions.statistics.names import DEFAULT_FILL
 from gatherscatter.lazy_modules import load, public_names
 
 with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", install="gatherscatter[xarray]"):
@@ -21,8 +22,9 @@ with require("xarray", text="gatherscatter.xarray needs the 'xarray' extra", ins
 
 from gatherscatter.xarray.places import NamedPlaces, add_coordinates, check_labels
 from gatherscatter.xarray.positions import Lookup, Positions, find_positions, read_indices
+from gatherscatter.xarray.statistics import aggregate_dataset
 
-__all__ = ["gather", "scatter"]
+__all__ = ["aggregate", "gather", "scatter"]
 
 Data = TypeVar("Data", xr.DataArray, xr.Dataset)
 
@@ -188,6 +190,61 @@ def scatter(
                 error.add_note(f"in the variable {name!r}")
             raise
     return _as_given(dataset.assign(written), data)
+
+
+def aggregate(
+    data: Data,
+    by: Any,
+    func: str = "mean",
+    *,
+    skipna: bool | None = None,
+    fill_value: Any = DEFAULT_FILL,
+    **options: Any,
+) -> Data:
+    """Compute a statistic of the values with the same label, as ``data.groupby(by)`` does.
+
+    Parameters
+    ----------
+    data : DataArray or Dataset, in memory or of Dask
+    by : name of a coordinate or variable, DataArray with a name, or a list of these
+        The labels: numbers, text or times along some dimensions of ``data``. Places without a label (NaN, NaT, None)
+        belong to no group. With several, each combination of labels is a group. Lazy labels are computed.
+    func : str
+        A function of `gatherscatter.aggregate` that has a number for each group: 'sum', 'mean', 'var', 'std', 'min',
+        'max', 'first', 'last', 'any', 'all', 'count', 'median', ... For arrays of Dask, see
+        `gatherscatter.dask.aggregate`.
+    skipna : bool, optional
+        Whether to skip NaN. By default, floats skip it, except for 'any' and 'all'.
+    fill_value : number, optional
+        The result of a combination of labels without values; see `gatherscatter.aggregate`.
+    **options : ``ddof``, ``q``, ``method``, ``dx``, ``num_threads``; see `gatherscatter.aggregate`
+
+    Returns
+    -------
+    DataArray or Dataset, as ``data``
+        The dimensions of the labels are replaced by dimensions with the names of ``by`` and sorted labels. A DataArray
+        has the groups where their dimension was, if there is one. A Dataset has them first. Names, attributes, and
+        coordinates of other dimensions remain.
+
+    Raises
+    ------
+    ValueError
+        ``by`` does not exist, has no name, or does not fit ``data``; or a function or an option is not valid.
+    TypeError
+        A function is not defined for the type of a variable, or ``data`` is neither a DataArray nor a Dataset.
+
+    Source: ``xarray.DataArray.groupby``.
+
+    >>> import numpy as np, xarray as xr, gatherscatter as gs
+    >>> month = ("day", ["Mar", "Mar", "Apr", "Apr"])
+    >>> rain = xr.DataArray([1.0, 2.0, 5.0, np.nan], dims="day", coords={"month": month})
+    >>> found = gs.xarray.aggregate(rain, "month", "mean")
+    >>> found.values, found.month.values.tolist()
+    (array([5. , 1.5]), ['Apr', 'Mar'])
+    """
+    dataset = _as_dataset("xarray.aggregate", data)
+    keeps_place = isinstance(data, xr.DataArray)
+    return _as_given(aggregate_dataset(dataset, by, func, skipna, fill_value, keeps_place, options), data)
 
 
 def _scatter_variable(

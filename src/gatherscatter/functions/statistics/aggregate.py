@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from gatherscatter.arrays.convert import element_type
-from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
 from gatherscatter.errors import make_choice_error, make_error, with_call_errors
 from gatherscatter.functions.statistics import names, ordered
 from gatherscatter.functions.statistics.layout import Layout, lay_out
@@ -123,8 +123,11 @@ def aggregate(
     """
     given = {"group_idx": group_idx, "a": a}
     options: dict[str, Any]
+    options = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse, "num_threads": num_threads}
+    if lazy := lazy_function(_OP, given):
+        chosen = {name: value for name, value in options.items() if value is not None}
+        return lazy(group_idx, a, func, size, fill_value, order, dtype, axis, **chosen)  # type: ignore[no-any-return]
     if converted := to_numpy_arguments(_OP, given):
-        options = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse, "num_threads": num_threads}
         result = aggregate(
             **converted.values, func=func, size=size, fill_value=fill_value, order=order, dtype=dtype, axis=axis,
             **options,

@@ -1,0 +1,141 @@
+"""Statistics of groups that have labels, for xarray."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from gatherscatter.errors import OpValueError, flag_fault, make_choice_error
+from gatherscatter.functions.statistics import names
+from gatherscatter.functions.statistics.aggregate import aggregate as aggregate_arrays
+from gatherscatter.functions.statistics.names import Function
+
+_OP = "xarray.aggregate"
+
+
+class Grouping:
+    """Groups of labels, as numbers.
+
+    Attributes
+    ----------
+    dims, sizes : the dimensions of the labels, and their sizes
+    codes : the number of the group of each place, in the order of ``dims``; groups without a label have the last one
+    names : the names of the dimensions of the result
+    labels : the labels of the groups along each of them
+    """
+
+    def __init__(self, data: xr.Dataset, by: Any) -> None:
+        given = [self._read(data, each) for each in (by if isinstance(by, list | tuple) else [by])]
+        if not given:
+            raise OpValueError(f"{_OP}: by is empty; give the name of a coordinate, or a DataArray", op=_OP, input="by")
+        self.dims: tuple[Hashable, ...] = tuple(dict.fromkeys(dim for array in given for dim in array.dims))
+        self.sizes: dict[Hashable, int] = {dim: size for array in given for dim, size in array.sizes.items()}
+        sizes = self.sizes
+        for dim, size in sizes.items():
+            if data.sizes.get(dim) != size:
+                text = f"{_OP}: by has the dimension {dim!r} of size {size}, which data has not"
+                raise OpValueError(text, op=_OP, input="by")
+        self.names: tuple[Hashable, ...] = tuple(array.name for array in given)
+        self.labels: list[Any] = []
+        numbers: Any = 0
+        missing = np.zeros(tuple(sizes[dim] for dim in self.dims), bool)
+        for array in given:
+            variable: Any = array.variable
+            spread = variable.set_dims({dim: sizes[dim] for dim in self.dims}).transpose(*self.dims).values
+            codes, labels = pd.factorize(spread.reshape(-1), sort=True)
+            numbers = numbers * len(labels) + codes
+            missing |= (codes < 0).reshape(missing.shape)
+            self.labels.append(labels)
+        self.count = int(np.prod([len(labels) for labels in self.labels]))
+        self.codes = np.where(missing.reshape(-1), self.count, numbers)
+
+    def _read(self, data: xr.Dataset, by: Any) -> xr.DataArray:
+        if isinstance(by, xr.DataArray):
+            if by.name is None:
+                text = f"{_OP}: by has no name for the dimension of the groups; use by.rename('...')"
+                raise OpValueError(text, op=_OP, input="by")
+            found = by
+        elif isinstance(by, Hashable) and by in data.variables:
+            found = data[by]
+        elif isinstance(by, Hashable) and by in data.dims:
+            found = xr.DataArray(np.arange(data.sizes[by]), dims=[by], name=by)
+        else:
+            known = ", ".join(map(repr, data.coords))
+            raise OpValueError(f"{_OP}: data has no coordinate {by!r} (it has {known or 'none'})", op=_OP, input="by")
+        return found.compute()  # labels are sorted
+
+
+def aggregate_dataset(
+    data: xr.Dataset,
+    by: Any,
+    func: Any,
+    skipna: bool | None,
+    fill_value: Any,
+    keeps_place: bool,
+    options: dict[str, Any],
+) -> xr.Dataset:
+    """A statistic of every variable. ``keeps_place``: the groups are where their dimension was, as in a DataArray."""
+    function = names.find_function(_OP, func)
+    if not isinstance(function, Function) or function.name in (*names.RUNNING, "array", "argmin", "argmax"):
+        known = [name for name in names.NAMES if name not in (*names.RUNNING, "array", "argmin", "argmax")]
+        raise make_choice_error(_OP, "func", func if isinstance(func, str) else repr(func), known)
+    if skipna is not None and not isinstance(skipna, bool | np.bool):
+        flag_fault(_OP, "skipna", skipna)
+    groups = Grouping(data, by)
+    found = {
+        name: _aggregate_variable(array.variable, groups, function, skipna, fill_value, keeps_place, options)
+        for name, array in data.data_vars.items()
+    }
+    coords = {
+        name: coord
+        for name, coord in data.coords.items()
+        if not {*coord.dims} & {*groups.dims} and name not in groups.names
+    }
+    if groups.dims == groups.names and len(groups.labels[0]) == len(groups.codes):
+        # Each place along the dimension is a group, so its coordinates remain.
+        order = {groups.names[0]: np.argsort(groups.codes)}
+        coords |= {
+            name: coord.isel(order, missing_dims="ignore")
+            for name, coord in data.coords.items()
+            if name not in groups.names
+        }
+    made = xr.Dataset(found, coords=coords, attrs=data.attrs)
+    labels = {}
+    for name, values in zip(groups.names, groups.labels, strict=True):
+        attrs = data[name].attrs if name in data.variables else {}
+        labels[name] = xr.Variable(name, values, attrs)
+    return made.assign_coords(labels)
+
+
+def _aggregate_variable(
+    variable: xr.Variable,
+    groups: Grouping,
+    function: Function,
+    skipna: bool | None,
+    fill_value: Any,
+    keeps_place: bool,
+    options: dict[str, Any],
+) -> xr.Variable:
+    rest = tuple(dim for dim in variable.dims if dim not in groups.dims)
+    untyped: Any = variable
+    # A variable is repeated along the dimensions that it lacks.
+    untyped = untyped.set_dims({**{dim: variable.sizes[dim] for dim in rest}, **groups.sizes})
+    values = untyped.transpose(*rest, *groups.dims).data
+    flat = values.reshape(*(variable.sizes[dim] for dim in rest), len(groups.codes))
+    floats = names.is_float(flat.dtype)
+    skips = floats if skipna is None and function.name not in ("any", "all") else bool(skipna) and floats
+    name = f"nan{function.name}" if skips or function.skip_nan else function.name
+    made = aggregate_arrays(groups.codes, flat, name, groups.count + 1, fill_value, axis=-1, **options)
+    shape = (*made.shape[:-1], *map(len, groups.labels))
+    dims = (*rest, *groups.names)
+    result = xr.Variable(dims, made[..., : groups.count].reshape(shape), variable.attrs)
+    if not keeps_place:
+        return result.transpose(*groups.names, *rest)
+    if len(groups.dims) == 1 and len(groups.names) == 1 and groups.dims[0] in variable.dims:
+        order = [groups.names[0] if dim in groups.dims else dim for dim in variable.dims]
+        return result.transpose(*order)
+    return result

@@ -1,0 +1,76 @@
+"""`gatherscatter.aggregate` for Dask: results of a call in memory, for any chunks, and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+da = pytest.importorskip("dask.array")
+
+FUNCTIONS = ["sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "any", "all", "len"]
+
+
+def sample(dtype: str, nan: bool) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 5, 50)
+    labels[labels == 2] = 4
+    values = (rng.standard_normal((4, 50, 3)) * 5).astype(dtype)
+    if nan and values.dtype.kind in "fc":
+        values[rng.random(values.shape) < 0.3] = np.nan
+    return labels, values
+
+
+@pytest.mark.parametrize(
+    ("dtype", "chunks"),
+    [
+        ("float64", (4, 50, 3)),
+        ("float64", (4, 4, 3)),
+        ("float64", (1, (20, 0, 30), 3)),
+        ("float32", (2, 17, 2)),
+        ("int16", (2, 17, 3)),
+        ("bool", (4, 25, 2)),
+        ("complex64", (4, 17, 3)),
+    ],
+)
+@pytest.mark.parametrize("nan", ["", "nan"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_those_in_memory(name: str, nan: str, dtype: str, chunks: Any) -> None:
+    labels, values = sample(dtype, bool(nan))
+    lazy = da.from_array(values, chunks)
+    for given in (labels, da.from_array(labels, 11)):
+        found = gs.aggregate(given, lazy, f"{nan}{name}", size=7, axis=1)
+        wanted = gs.aggregate(labels, values, f"{nan}{name}", size=7, axis=1)
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        computed = found.compute(scheduler="synchronous")
+        assert computed.dtype == wanted.dtype
+        np.testing.assert_allclose(computed, wanted, rtol=1e-4 if dtype in ("float32", "complex64") else 1e-12)
+    other = gs.aggregate(labels, lazy, f"{nan}{name}", axis=-2, fill_value=1)
+    wanted = gs.aggregate(labels, values, f"{nan}{name}", axis=1, fill_value=1)
+    np.testing.assert_allclose(other.compute(scheduler="synchronous"), wanted, rtol=1e-4)
+
+
+def test_a_variance_over_chunks_is_right_far_from_zero() -> None:
+    values = 1e9 + np.random.default_rng(0).standard_normal(10_000)
+    labels = np.arange(10_000) % 3
+    found = gs.aggregate(labels, da.from_array(values, 137), "var", ddof=1).compute()
+    np.testing.assert_allclose(found, gs.aggregate(labels, values, "var", ddof=1), rtol=1e-11)
+
+
+def test_errors() -> None:
+    a = da.ones(4, chunks=2)
+    with pytest.raises(IndexError, match=r"group_idx\[3\] = 9 is out of range for 2 groups"):
+        gs.aggregate([0, 1, 0, 9], a, size=2)
+    with pytest.raises(ValueError, match="size is missing; it is required for lazy labels"):
+        gs.aggregate(da.zeros(4, int, chunks=2), a)
+    with pytest.raises(ValueError, match=r"func must be one of 'sum', .* not 'median'"):
+        gs.aggregate([0, 1, 0, 1], a, "median")
+    with pytest.raises(ValueError, match="does not fit"):
+        gs.aggregate([0, 1, 0], a)
+    with pytest.raises(IndexError, match="group_idx"):
+        gs.aggregate(da.from_array([0, 1, 0, 9], chunks=2), a, size=2).compute()
+    with pytest.raises(ValueError, match="give the axis"):
+        gs.aggregate([0, 1], da.ones((2, 2)))

@@ -1,0 +1,96 @@
+"""`gatherscatter.xarray.aggregate` against ``groupby`` of xarray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gatherscatter as gs
+
+xr = pytest.importorskip("xarray")
+FUNCTIONS = ["sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "any", "all", "count", "median"]
+
+
+def sample(dtype: str, nan: bool) -> Any:
+    rng = np.random.default_rng(1)
+    values = (rng.standard_normal((3, 12, 2)) * 9).astype(dtype)
+    if nan:
+        values[rng.random(values.shape) < 0.3] = np.nan
+    return xr.DataArray(
+        values,
+        dims=("y", "t", "x"),
+        coords={
+            "t": np.arange("2026-01", "2027-01", dtype="datetime64[M]").astype("datetime64[ns]"),
+            "season": ("t", list("aabbbcccaaab"), {"long_name": "season"}),
+            "zone": (("y", "x"), [[1.0, 2.0], [2.0, np.nan], [1.0, 1.0]]),
+            "height": ("y", [10, 20, 30]),
+            "scalar": 7,
+        },
+        name="rain",
+        attrs={"units": "mm"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lazy"), [("float64", False), ("float64", True), ("float32", False), ("int32", False)]
+)
+@pytest.mark.parametrize("by", ["season", "zone", "t.quarter", "t"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_is_groupby(name: str, by: str, dtype: str, lazy: bool) -> None:
+    data = sample(dtype, dtype[0] == "f")
+    labels = data.t.dt.quarter if by == "t.quarter" else by
+    if lazy:
+        pytest.importorskip("dask")
+    if lazy and name in ("median", "prod"):
+        pytest.skip("median needs all values; products of chunks are rounded in another order")
+    given = data.chunk({"t": 5, "y": 2}) if lazy else data
+    with xr.set_options(use_flox=False, keep_attrs=True):
+        grouped = data.groupby(labels)
+        wanted = getattr(grouped, name)()
+    found = gs.xarray.aggregate(given, labels, name)
+    assert (found.chunks is not None) == lazy
+    if name in ("any", "all"):
+        assert found.dtype == bool
+    found = found.compute()
+    assert found.dims == wanted.dims
+    xr.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == "float32" else 1e-12)
+    assert found.attrs == wanted.attrs
+    assert found.name == wanted.name
+    assert {*found.coords} == {*wanted.coords}
+
+
+def test_a_dataset_and_several_labels() -> None:
+    data = sample("float64", True)
+    dataset = xr.Dataset(
+        {"rain": data, "level": ("t", np.arange(12.0)), "site": ("y", [1.0, 2.0, 3.0])}, attrs={"a": 1}
+    )
+    with xr.set_options(use_flox=False, keep_attrs=True):
+        wanted = dataset.groupby("season").mean()
+    found = gs.xarray.aggregate(dataset, "season", "mean")
+    xr.testing.assert_allclose(found, wanted)
+    assert found.attrs == {"a": 1}
+    both = gs.xarray.aggregate(data, ["season", data.t.dt.quarter], "max", fill_value=-1)
+    assert both.dims == ("y", "x", "season", "quarter")
+    assert both.sel(season="c", quarter=1).values.tolist() == [[-1.0, -1.0]] * 3
+    wanted = data.isel(t=[5]).max("t")  # the only month of season c in the second quarter
+    np.testing.assert_array_equal(both.sel(season="c", quarter=2), np.where(np.isnan(wanted), -1, wanted))
+
+
+def test_errors() -> None:
+    data = sample("float64", False)
+    with pytest.raises(ValueError, match="data has no coordinate 'month'"):
+        gs.xarray.aggregate(data, "month")
+    with pytest.raises(ValueError, match="by has no name"):
+        gs.xarray.aggregate(data, xr.DataArray([1, 2, 1], dims="y"))
+    with pytest.raises(ValueError, match="of size 4, which data has not"):
+        gs.xarray.aggregate(data, xr.DataArray([1, 2, 1, 1], dims="y", name="g"))
+    with pytest.raises(ValueError, match="func must be one of"):
+        gs.xarray.aggregate(data, "season", "cumsum")
+    with pytest.raises(TypeError, match="skipna"):
+        gs.xarray.aggregate(data, "season", skipna="yes")
+    with pytest.raises(TypeError, match="data must be a DataArray"):
+        gs.xarray.aggregate(data.values, "season")
+    with pytest.raises(ValueError, match="by is empty"):
+        gs.xarray.aggregate(data, [])
