@@ -42,8 +42,7 @@ def _call(row: OpVersion, picture: str, example: Example, opset: dict[str, int],
     if explained.result is not None:
         yield session(code, explained.result, before)
     yield "[Explain](../explain.md) draws any small call."
-    if row.kernel != "gather_quantized":  # the playground does not have this operator
-        yield playground_link(_state(row, example))
+    yield playground_link(_state(row, example))
 
 
 def _state(row: OpVersion, example: Example) -> str:

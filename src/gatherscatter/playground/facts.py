@@ -8,11 +8,12 @@ import ml_dtypes
 import numpy as np
 
 from gatherscatter.arrays.casts import dtype_of
+from gatherscatter.choices import SCALE_TYPES
 from gatherscatter.errors import OpTypeError
 from gatherscatter.sentences import read_sentences
 from gatherscatter.specs import calls
 from gatherscatter.specs.rows import INDEX_RANGES, INTEGERS, Attribute
-from gatherscatter.specs.table import TABLE, OpVersion
+from gatherscatter.specs.table import SPECIFICATIONS, TABLE, OpVersion
 
 
 def facts() -> dict[str, Any]:
@@ -21,12 +22,13 @@ def facts() -> dict[str, Any]:
     >>> facts()["types"]["int8"]
     {'dtype': 'int8', 'extension': False, 'family': 'integer', 'bits': 8, 'signed': True}
     """
-    rows = [row for row in TABLE if row.kernel != "gather_quantized"]  # the page can't compute quantized tables
-    names = list(dict.fromkeys(name for row in rows for name in row.element_types))
+    names = list(dict.fromkeys(name for row in TABLE for name in (*row.element_types, *SCALE_TYPES)))
     return {
-        "ops": [_op(row) for row in rows],
+        "ops": [_op(row) for row in TABLE],
+        "domains": SPECIFICATIONS,
         "types": {name: _type(name) for name in names},
         "index_types": INTEGERS,
+        "scale_types": SCALE_TYPES,
         "index_ranges": INDEX_RANGES,
         "reductions": calls.GENERIC_REDUCTIONS,
         "sentences": read_sentences(),

@@ -14,7 +14,7 @@ from gatherscatter.playground.facts import facts
 # In the order in which they need each other.
 SCRIPTS = (
     *("dom.js", "svg.js", "clipboard.js", "tensors.js", "types.js", "literals.js", "arithmetic.js", "hints.js"),
-    *("faults.js", "checks.js", "kernels.js", "bags.js", "call.js", "state.js", "grids.js", "marks.js"),
+    *("faults.js", "checks.js", "kernels.js", "bags.js", "quantized.js", "call.js", "state.js", "grids.js", "marks.js"),
     *(
         "sentences.js",
         "cells.js",

@@ -20,11 +20,16 @@ function arrowsOf(plan, blocks, step, focus) {
 function linksOf(plan, { at = [], moves }, blocks, all) {
   if (plan.row.kernel === "gather_tree") return treeLinks(moves);
   const real = moves.filter(([from]) => from !== null);
-  const named = plan.updates ? moves.map(([, to]) => to) : real.map(([from]) => from);
+  const named = distinct(plan.updates ? moves.map(([, to]) => to) : real.map(([from]) => from));
   const links = [];
   if (at.length && named.length) links.push([["indices", at], ["data", isCompact(blocks.get("data").grid, named) ? named : named.slice(0, 1)]]);
   if (plan.updates) links.push(...pairs(blocks, "updates", "data", real, all));
   return [...links, ...pairs(blocks, "data", "output", plan.updates ? moves.map(([, to]) => [to, to]) : real, all)];
+}
+
+// Several codes of a byte move from one element.
+function distinct(flats) {
+  return [...new Set(flats)];
 }
 
 // The parent of each step names the token of the step before, which goes to the output.
@@ -38,7 +43,7 @@ function treeLinks(moves) {
 // Between what arrows are drawn: whole slices where they are compact, else elements.
 function pairs(blocks, source, target, moves, all) {
   if (!moves.length) return [];
-  const [from, to] = [moves.map(([at]) => at), moves.map(([, at]) => at)];
+  const [from, to] = [distinct(moves.map(([at]) => at)), moves.map(([, at]) => at)];
   if (isCompact(blocks.get(source).grid, from) && isCompact(blocks.get(target).grid, to)) return [[[source, from], [target, to]]];
   const drawn = all && moves.length <= MOST_ARROWS ? moves : moves.slice(0, 1);
   return drawn.map(([a, b]) => [[source, [a]], [target, [b]]]);

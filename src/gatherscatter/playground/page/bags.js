@@ -2,14 +2,6 @@
 // each bag without members. `read` has the elements of other inputs that a group reads, by name and flat position. A
 // move has the member's weight behind its two positions.
 
-// The inputs by what they are for, and by name those that the picture shows `beside` them. Segment ids stand for the
-// indices of an operator that has none: they name rows of the output.
-function bagRoles(row, [data, indices, ...others]) {
-  const rest = row.inputs.slice(2).map(({ name, kind }, i) => ({ name, kind, tensor: others[i] }));
-  const beside = rest.filter(({ kind, tensor }) => tensor && kind !== "scalar").map(({ name, tensor }) => [name, tensor]);
-  return { data, indices, beside: Object.fromEntries(beside), updates: undefined };
-}
-
 function planBags({ row, tensors, data, values, reduction }) {
   const { name: op } = row;
   const given = Object.fromEntries(row.inputs.map(({ name }, i) => [name, tensors[i]]));

@@ -5,13 +5,14 @@ function evaluate({ row, tensors, attributes }) {
   const valuesOf = checkedAttributes(row, attributes);
   checkTypes(row, tensors);
   const values = valuesOf();
-  const { type } = tensors[0];
-  const given = { ...roles(row, tensors), row, tensors, values, fill: zeroOf(type), warning: deprecation(row) };
+  const { type } = typingTensor(row, tensors);
+  const given = { ...roles(row, tensors), row, tensors, values, type, fill: zeroOf(type), warning: deprecation(row) };
   if (row.kernel === "gather_tree") return { ...given, ...planTree(given) };
   if (row.kernel === "tensor_scatter") {
     const call = { ...given, axis: values.axis, mode: values.mode };
     return { ...call, ...planCache(call) };
   }
+  if (row.kernel === "gather_quantized") return { ...given, ...planQuantized(given) };
   const reducing = { ...given, reduction: checkedReduction(row, values, type), wide: row.wide.includes(type) };
   if (row.kernel === "gather_reduce") return { ...reducing, ...planBags(reducing) };
   const call = {
@@ -24,16 +25,30 @@ function evaluate({ row, tensors, attributes }) {
   return { ...call, ...KERNELS[row.kernel](call) };
 }
 
+// The input that has the type of the result.
+function typingTensor(row, tensors) {
+  const scales = row.inputs.findIndex(({ kind }) => kind === "scales");
+  return tensors[Math.max(scales, 0)];
+}
+
 // The inputs by their roles. Versions have different names for them.
 function roles(row, tensors) {
   if (row.kernel === "gather_tree") return { data: tensors[0], indices: tensors[1], updates: undefined };
-  if (row.kernel === "gather_reduce") return bagRoles(row, tensors);
+  if (["gather_reduce", "gather_quantized"].includes(row.kernel)) return rolesBeside(row, tensors);
   const [first, ...others] = row.inputs.map((input, i) => ({ ...input, tensor: tensors[i] }));
   return {
     data: first.tensor,
     indices: others.find(({ kind }) => kind === "indices").tensor,
     updates: others.find(({ kind }) => kind === "data")?.tensor,
   };
+}
+
+// The inputs by what they are for, and by name those that the picture shows `beside` them. Segment ids stand for the
+// indices of an operator that has none: they name rows of the output.
+function rolesBeside(row, [data, indices, ...others]) {
+  const rest = row.inputs.slice(2).map(({ name, kind }, i) => ({ name, kind, tensor: others[i] }));
+  const beside = rest.filter(({ kind, tensor }) => tensor && kind !== "scalar").map(({ name, tensor }) => [name, tensor]);
+  return { data, indices, beside: Object.fromEntries(beside), updates: undefined };
 }
 
 function deprecation(row) {
@@ -73,7 +88,7 @@ const FINISH = {
 // The result, or what it is after the first groups only: what no group has reached is what it was, or not there yet.
 function resultOf(plan, groups = plan.groups.length) {
   const moves = plan.groups.slice(0, groups).flatMap((group) => group.moves);
-  const { type } = plan.data;
+  const { type } = plan;
   if (plan.updates) return { type, shape: plan.data.shape, values: reduced(plan, moves, [...plan.data.values]) };
   const values = reduced(plan, moves, new Array(countOf(plan.slots)).fill(plan.fill));
   const finish = FINISH[plan.row.finish];
@@ -91,9 +106,10 @@ function reduced(plan, moves, values) {
   return values;
 }
 
-// What a move brings to its place: an element, times its weight if it has one.
-function elementMoved({ data, updates, fill }, [from, , factor]) {
+// What a move brings to its place: an element, times its weight if it has one, or the number of a code.
+function elementMoved({ blocks, data, updates, fill }, [from, , factor]) {
   if (from === null) return fill;
+  if (blocks) return factor;
   const element = (updates ?? data).values[from];
   return factor === undefined ? element : combined("mul", data.type, element, factor);
 }

@@ -92,17 +92,17 @@ function checkTypes(row, tensors) {
   row.inputs.forEach(({ name, kind, optional }, i) => {
     const at = { op: row.name, input: name };
     if (!tensors[i] && !optional) throw faultOf("missing_input", at);
-    if (tensors[i] && kind !== "data" && !isIndexType(tensors[i].type))
+    if (tensors[i] && !isNumeric(kind) && !isIndexType(tensors[i].type))
       throw faultOf("not_integers", { ...at, type: dtypeOf(tensors[i].type) + adviseIntegers(name, tensors[i]) });
   });
   const given = new Map(row.inputs.map(({ name }, i) => [name, tensors[i]]));
   row.inputs.forEach(({ name, kind }, i) => {
     if (!tensors[i] || kind === "axis") return;
     const { type } = tensors[i];
-    const allowed = kind === "data" ? row.element_types : row.index_types;
+    const allowed = typesOf(row, kind);
     const at = { op: row.name, input: name, type: dtypeOf(type) };
     if (!allowed.includes(type)) {
-      const converted = kind !== "data" && allowed.includes("int64");
+      const converted = !isNumeric(kind) && allowed.includes("int64");
       const advice = converted ? phrase("parts", "convert_indices", { input: name, kernel: row.kernel }) : "";
       throw faultOf("refused_type", { ...at, allowed: allowed.join(", "), advice });
     }
@@ -110,6 +110,16 @@ function checkTypes(row, tensors) {
     const leader = given.get(first);
     if (leader && type !== leader.type) throw faultOf("mixed_types", { ...at, first, first_type: dtypeOf(leader.type) });
   });
+}
+
+// Whether an input of a kind holds numbers of a table, not indices or other integers.
+function isNumeric(kind) {
+  return kind === "data" || kind === "scales";
+}
+
+// The types that a version accepts for an input of a kind.
+function typesOf(row, kind) {
+  return { data: row.element_types, scales: table.scale_types, axis: table.index_types }[kind] ?? row.index_types;
 }
 
 // The input whose type all inputs of a kind have, where the version has it.

@@ -35,10 +35,11 @@ function presence(input, tensor) {
 }
 
 // An input that was left out, with values that mean the same: a weight of 1 for each index, a position of 0 for each
-// entry of the first input, and scalars that leave the result as it is.
+// entry of the first input, and zero points and scalars that leave the result as it is.
 function initialTensor({ name, kind }) {
   const row = ops.get(state.op);
   const [first, indices] = [row.inputs[0].name, "indices"].map((other) => state.inputs.get(other));
+  if (name === "zero_points") return neutralZeroPoints(first, state.inputs.get("scales"), view.plan?.values.bits ?? 4);
   const type = kind === "data" ? first.type : (indices?.type ?? row.index_types[0]);
   const shape = { data: indices?.shape, indices: [first.shape[0] ?? 1], scalar: [] }[kind];
   const scalars = { default_index: -1n, num_segments: BigInt(view.plan?.slots[0] ?? 0) };
@@ -47,7 +48,7 @@ function initialTensor({ name, kind }) {
 }
 
 function typeChoice(row, { name, kind }, tensor) {
-  const own = kind === "data" ? row.element_types : kind === "axis" ? table.index_types : row.index_types;
+  const own = typesOf(row, kind);
   const others = Object.keys(table.types).filter((type) => !own.includes(type));
   const option = (type) => h("option", { value: type, selected: type === tensor.type }, type);
   const choose = (event) => change(() => retype(row, name, event.target.value));
@@ -86,7 +87,7 @@ function reshape(name, shape) {
   const count = countOf(shape);
   if (count > LARGEST) throw new Mistake(`${count} elements are too many; this page takes ${LARGEST} at most`);
   const { kind } = ops.get(state.op).inputs.find((input) => input.name === name);
-  const added = (i) => (kind === "data" ? counted(type, i) : zeroOf(type));
+  const added = (i) => (isNumeric(kind) ? counted(type, i) : zeroOf(type));
   state.inputs.set(name, { type, shape, values: Array.from({ length: count }, (_, i) => (i < values.length ? values[i] : added(i))) });
 }
 

@@ -11,12 +11,13 @@ function marksOf(plan, step) {
   const marks = Object.fromEntries([...inputs, "output"].map((role) => [role, new Map()]));
   const touch = (name, flat, group) => {
     if (!marks[name].has(flat)) marks[name].set(flat, { groups: [] });
-    marks[name].get(flat).groups.push(group);
+    const { groups } = marks[name].get(flat);
+    if (groups.at(-1) !== group) groups.push(group); // a group reads a byte once, whatever number of codes is in it
   };
   const source = plan.updates ? "updates" : "data";
   const isReduced = (plan.reduction ?? "none") !== "none";
   done.forEach((group, number) => {
-    for (const flat of new Set(group.at)) touch("indices", flat, number);
+    for (const flat of group.at) touch("indices", flat, number);
     for (const [name, flat] of group.read ?? []) if (marks[name]) touch(name, flat, number);
     for (const [from, to] of group.moves) {
       if (from !== null) touch(source, from, number);

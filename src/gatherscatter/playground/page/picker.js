@@ -22,7 +22,7 @@ function fillOperators() {
   const families = new Map(table.ops.map((row) => [familyName(row), row]));
   const group = (domain, label) => h("optgroup", { label },
     [...families].filter(([, row]) => row.domain === domain).map(([name, row]) => h("option", { value: name }, row.op_type)));
-  byId("operator").append(group("onnx", "ONNX"), group("openvino", "OpenVINO"));
+  byId("operator").append(...Object.entries(table.domains).map(([domain, label]) => group(domain, label)));
   byId("operator").addEventListener("change", (event) => take(firstExample(families.get(event.target.value))));
   byId("version").addEventListener("change", (event) => {
     const row = relatives(ops.get(state.op)).find(({ version }) => String(version) === event.target.value);

@@ -107,7 +107,7 @@ function place(column, x, y, blocks, width) {
 const LONGEST_WORD = 9;
 
 function blockOf(role, tensor, name, maxWidth) {
-  const texts = tensor.values.map((element) => cellText(tensor.type, element));
+  const texts = tensor.texts ?? tensor.values.map((element) => cellText(tensor.type, element));
   const letters = Math.max(2, ...texts.map((text) => text.length));
   const grid = gridOf(tensor.shape, Math.max(36, Math.ceil(letters * LETTER + 16)), maxWidth);
   const title = `${name} ${tupleText(tensor.shape)}`;

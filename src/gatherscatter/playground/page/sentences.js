@@ -56,17 +56,23 @@ function outputPlace(plan, inSlots) {
 
 function gatherPart(plan, { inData, inSlots, position, moves }) {
   const target = placeText(plan.row.output, outputPlace(plan, inSlots));
-  if (position.includes(null)) return phrase("steps", "filled", { target, value: wordText(plan.data.type, plan.fill) });
+  if (position.includes(null)) return phrase("steps", "filled", { target, value: wordText(plan.type, plan.fill) });
   return phrase("steps", "gathered", { source: sourceText(plan, inData, moves), target });
 }
 
-// "data[1, 0] = 7", or with a weight "emb_table[1, :] × 0.5".
+// "data[1, 0] = 7", with a weight "emb_table[1, :] × 0.5", or of a quantized table "(data[1, :] - 8) × scales[1, :]".
 function sourceText(plan, inData, moves) {
-  const { type } = plan.data;
   const [name, factor] = [nameOf(plan, "data"), moves[0]?.[2]];
   if (factor === undefined) return partText(name, inData, plan.data);
-  const product = moves.length === 1 ? ` = ${wordText(type, elementMoved(plan, moves[0]))}` : "";
-  return `${placeText(name, inData)} ${SIGNS.mul} ${bracketed(wordText(type, factor))}${product}`;
+  const product = moves.length === 1 ? ` = ${wordText(plan.type, elementMoved(plan, moves[0]))}` : "";
+  const factors = plan.blocks ? numberFactors(plan, inData) : [placeText(name, inData), bracketed(wordText(plan.type, factor))];
+  return `${factors.join(` ${SIGNS.mul} `)}${product}`;
+}
+
+function numberFactors({ blocks, beside: { scales, zero_points: zeros } }, inData) {
+  const text = (name, tensor) => placeText(name, blockPlace(blocks, tensor, inData));
+  const [code, zero] = [placeText("data", inData), zeros ? text("zero_points", zeros) : blocks.zero];
+  return [zero ? `(${code} - ${zero})` : code, text("scales", scales)];
 }
 
 const SIGNS = { add: "+", sub: "-", mul: "×" };
@@ -126,17 +132,19 @@ function treeSentence({ tensors: [steps] }, { entry, beam, moves }) {
   return phrase("steps", "beam", { entry, beam, path: path.join(phrase("steps", "then")) });
 }
 
-// The rule of the table, its terms replaced by numbers.
+// The rule of the table, its terms replaced by numbers. The meaning of a term can stand behind a rule.
 function shapeSentence(plan, shape) {
-  const names = { axis: plan.axes[0], batch_dims: plan.batchDims, k: plan.axes.length };
-  const given = new Map(plan.row.inputs.map(({ name }, i) => [name, plan.tensors[i]]));
+  const names = { axis: plan.axes[0], gather_axis: plan.axes[0], batch_dims: plan.batchDims, k: plan.axes.length };
+  const shapes = new Map(plan.row.inputs.map(({ name }, i) => [`${name}.shape`, plan.tensors[i]?.shape]));
+  shapes.set("table", plan.numbers);
+  const [rule, meaning = ""] = plan.row.shape_rule.split(/(?=, where )/);
   const number = (term) => term.split("+").reduce((sum, word) => sum + Number(names[word.trim()] ?? word), 0);
-  const filled = plan.row.shape_rule.replace(/(\w+)\.shape(?:\[([^:\]]*):([^\]]*)\])?/g, (_, name, from, to) => {
+  const filled = rule.replace(/(\w+\.shape|table)(?:\[([^:\]]*):([^\]]*)\])?/g, (_, name, from, to) => {
     const bound = (text) => (text ? number(text) : undefined);
-    return tupleText(given.get(name).shape.slice(bound(from) ?? 0, bound(to)));
+    return tupleText(shapes.get(name).slice(bound(from) ?? 0, bound(to)));
   });
   const counted = filled.replace(/^\(num_segments.*?,\)/, tupleText(shape.slice(0, 1)));
   const known = new Set([...counted.matchAll(/\(.*?\)/g)]).size;
   const result = known === 1 && counted === tupleText(shape) ? "" : ` = ${tupleText(shape)}`;
-  return `${plan.row.output}.shape = ${plan.row.shape_rule} = ${counted}${result}`;
+  return `${plan.row.output}.shape = ${rule} = ${counted}${result}${meaning}`;
 }
