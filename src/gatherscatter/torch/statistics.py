@@ -62,7 +62,7 @@ def aggregate(
     >>> a = torch.tensor([1.0, 3.0, 5.0], requires_grad=True)
     >>> spread = gst.aggregate(torch.tensor([0, 0, 1]), a, "var", 2)
     >>> spread
-    tensor([1., 0.], grad_fn=<WhereBackward0>)
+    tensor([1., 0.], grad_fn=<PermuteBackward0>)
     >>> spread.sum().backward()
     >>> a.grad
     tensor([-1.,  1.,  0.])

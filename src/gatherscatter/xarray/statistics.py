@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import xarray as xr
 
 from gatherscatter.errors import OpValueError, flag_fault, make_choice_error
