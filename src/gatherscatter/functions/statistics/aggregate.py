@@ -12,7 +12,7 @@ from gatherscatter.arrays.convert import element_type
 from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
 from gatherscatter.errors import make_choice_error, make_error, with_call_errors
 from gatherscatter.functions.statistics import names, ordered
-from gatherscatter.functions.statistics.layout import Layout, lay_out
+from gatherscatter.functions.statistics.layout import LabelLayout, lay_out
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
 from gatherscatter.functions.statistics.reductions import REDUCTIONS, Aggregation
 
@@ -157,7 +157,7 @@ def aggregate(
 
 
 def _apply(
-    function: Callable[..., Any], layout: Layout, fill_value: Any, dtype: DTypeLike | None, num_threads: int | None
+    function: Callable[..., Any], layout: LabelLayout, fill_value: Any, dtype: DTypeLike | None, num_threads: int | None
 ) -> np.ndarray:
     """A function of Python. Its results are float64, unless a type is given."""
     if layout.values.ndim == 0:
@@ -191,7 +191,7 @@ def _read_options(function: Function, name: str, given: dict[str, Any]) -> dict[
     return chosen
 
 
-def _spread_number(function: Function, layout: Layout) -> Layout:
+def _spread_number(function: Function, layout: LabelLayout) -> LabelLayout:
     """A single number as the value of all members."""
     if function.name not in names.OF_NUMBERS or function.skip_nan:
         raise make_error("single_number", _OP, func=str(function))

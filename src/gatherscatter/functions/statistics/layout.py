@@ -18,7 +18,7 @@ from gatherscatter.pieces import make_contiguous
 LABELS, VALUES = "group_idx", "a"
 
 
-class Layout(NamedTuple):
+class LabelLayout(NamedTuple):
     """Labels and values, and how results get the shape that the caller expects.
 
     Attributes
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
             return positions
         return np.where(positions < 0, positions, positions % max(self.length, 1))
 
-    def as_line(self) -> Layout:
+    def as_line(self) -> LabelLayout:
         """The same call with values of shape (1, members, 1)."""
         outer, members, columns = self.values.shape
         rows = outer * columns
@@ -78,7 +78,7 @@ class Layout(NamedTuple):
         return results.reshape(outer, columns, members if of_members else self.groups).transpose(0, 2, 1)
 
 
-def lay_out(op: str, group_idx: ArrayLike, a: ArrayLike, size: Any, order: str, axis: int | None) -> Layout:
+def lay_out(op: str, group_idx: ArrayLike, a: ArrayLike, size: Any, order: str, axis: int | None) -> LabelLayout:
     """Convert and check the arrays of a call. The core checks labels of one dimension, unless they decide the size."""
     labels = convert.as_indices(op, LABELS, group_idx)
     values = convert.native(convert.as_array(op, VALUES, a))
@@ -100,10 +100,10 @@ def lay_out(op: str, group_idx: ArrayLike, a: ArrayLike, size: Any, order: str, 
         raise make_error("labels_shape", op, labels=np.shape(group_idx), shape=values.shape)
     line = make_contiguous(values).reshape(1, len(values), 1) if values.ndim else values
     numbered = order if len(shape) > 1 else "C"
-    return Layout(make_contiguous(labels), line, math.prod(shape), shape, (labels.size,), order=numbered)
+    return LabelLayout(make_contiguous(labels), line, math.prod(shape), shape, (labels.size,), order=numbered)
 
 
-def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, axis: int) -> Layout:
+def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, axis: int) -> LabelLayout:
     if size is not None and np.ndim(size):
         raise make_error("axis_size", op, value=size)
     length = values.shape[axis]
@@ -112,7 +112,7 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
             raise make_error("labels_shape", op, labels=labels.shape, shape=values.shape)
         groups = _size_of(op, labels, size, values)
         outer, columns = math.prod(values.shape[:axis]), math.prod(values.shape[axis + 1 :])
-        return Layout(
+        return LabelLayout(
             make_contiguous(labels),
             make_contiguous(values).reshape(outer, length, columns),
             groups,
@@ -132,7 +132,7 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
     first = np.arange(len(spread), dtype=np.int64)[:, np.newaxis] * groups
     line = make_contiguous(np.moveaxis(values, axis, -1)).reshape(1, values.size, 1)
     shape = (*values.shape[:axis], groups, *values.shape[axis + 1 :])
-    return Layout((spread + first).reshape(-1), line, len(spread) * groups, shape, values.shape, axis, length)
+    return LabelLayout((spread + first).reshape(-1), line, len(spread) * groups, shape, values.shape, axis, length)
 
 
 def _size_of(op: str, labels: np.ndarray, size: Any, values: np.ndarray) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
-from gatherscatter.functions.statistics.layout import LABELS, Layout
+from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.names import is_float
 from gatherscatter.functions.statistics.reductions import Aggregation
 
@@ -27,7 +27,7 @@ class GroupedValues:
     values : the values in this order
     """
 
-    def __init__(self, call: Aggregation, layout: Layout, skips: bool = False) -> None:
+    def __init__(self, call: Aggregation, layout: LabelLayout, skips: bool = False) -> None:
         line = layout.values.reshape(-1)
         self.members: np.ndarray | None = None
         labels = resolve_in_range(call.op, LABELS, layout.labels, layout.groups, "groups")

@@ -11,7 +11,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
-from gatherscatter.functions.statistics.layout import LABELS, Layout
+from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
 from gatherscatter.functions.statistics.names import Function, is_float
 from gatherscatter.pieces import convert_dtype
 
@@ -30,7 +30,7 @@ class Aggregation:
         self,
         op: str,
         function: Function,
-        layout: Layout,
+        layout: LabelLayout,
         dtype: np.dtype[Any],
         fill: Any,
         options: dict[str, Any],
