@@ -62,6 +62,8 @@ def traffic(workload: Workload) -> int:
         bags = named * numpy_dtype(workload.index_dtype).itemsize
         weights = members * workload.itemsize if workload.weighted else 0
         return indices + bags + weights + workload.read_bytes + _output(workload)
+    if workload.is_statistic:
+        return indices + slots + _output(workload)
     if workload.is_gather:
         return indices + min(workload.read_bytes, workload.data_bytes) + slots
     if workload.out:

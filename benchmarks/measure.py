@@ -22,7 +22,7 @@ from benchmarks.contenders import AGAIN, OURS
 from benchmarks.contenders.contender import Contender, TimedCall, find_calls
 from benchmarks.contenders.ours import Ours
 from benchmarks.intervals import Interval, paired_ratio
-from benchmarks.reference import ModelReference, Reference, make_reference
+from benchmarks.reference import ModelReference, Reference, StatisticReference, make_reference
 from benchmarks.workload import Workload
 from benchmarks.workloads import make_model_run
 
@@ -117,11 +117,13 @@ def compare(timing: Timing, *ours: Timing) -> Interval | None:
     return paired_ratio(timing.samples, [statistics.geometric_mean(times) for times in own])
 
 
-def _choose(contender: Contender, case: BenchCase, reference: Reference | ModelReference, slow: float) -> _Entry:
+def _choose(
+    contender: Contender, case: BenchCase, reference: Reference | ModelReference | StatisticReference, slow: float
+) -> _Entry:
     """Return the fastest correct way of a contender. Ways that take longer than ``slow`` have fewer runs."""
     entry = _Entry(contender, Timing(contender.name, "refused"))
     accept: Callable[[Any], bool] = reference.accepts
-    if entry.ours and reference.needs_same_bits:
+    if entry.ours and reference.needs_same_bits and not isinstance(reference, StatisticReference):
         accept = reference.same_bits
     try:
         ways = dict(find_calls(contender, case))

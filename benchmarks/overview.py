@@ -22,6 +22,7 @@ _REASONS = {
     "does all additions and checks the indices.",
     "Rows, gathered and reduced": "Gathered rows are not stored. The members of a bag are reduced in their order. "
     "One thread groups the segment ids in each call, or `prepare` groups them once.",
+    "Statistics of groups": "Labels are checked in the loop that adds. The variance reads values twice.",
     "Quantized tables": "Only the gathered rows are dequantized. A bag decodes a row and adds it.",
     "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
 }
@@ -103,6 +104,8 @@ def _leaders(results: Results, rows: Sequence[Row]) -> str:
 def _kind(workload: Workload) -> str:
     if workload.form == "gather_tree" or workload.useful_bytes < _SMALL:
         return "Small calls"
+    if workload.is_statistic:
+        return "Statistics of groups"
     if workload.bits:
         return "Quantized tables"
     if workload.form == "gather_reduce":

@@ -12,6 +12,7 @@ import numpy as np
 
 import gatherscatter as gs
 from benchmarks.case import BenchCase
+from benchmarks.statistics import compute_statistic
 from benchmarks.workload import HALVES, LANES, TUPLES, row_view
 from gatherscatter.library_code.by_numpy import UFUNCS
 
@@ -164,6 +165,24 @@ class Reference:
         return True
 
 
+class StatisticReference:
+    """The expected statistics, computed in float64. Groups without members are not compared."""
+
+    needs_same_bits = False
+    difference = ""
+
+    def __init__(self, case: BenchCase) -> None:
+        self.expected = compute_statistic(case)
+        self._relative = 1e-4 if case.workload.dtype == "float32" else 1e-9
+
+    def accepts(self, result: np.ndarray) -> bool:
+        """Return whether all results of groups with members are close to the expected ones."""
+        if result.shape != self.expected.shape:
+            return False
+        there = ~np.isnan(self.expected)
+        return bool(np.allclose(result[there], self.expected[there], rtol=self._relative, atol=self._relative))
+
+
 def import_onnxruntime() -> Any:
     """Return the module, without its telemetry, whose thread can crash the process (onnxruntime#32173)."""
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -228,8 +247,10 @@ class ModelReference:
         return [(one.shape, one.dtype) for one in outputs] == [(one.shape, one.dtype) for one in self._expected]
 
 
-def make_reference(case: BenchCase) -> Reference | ModelReference:
-    """Return the reference of an operator or of a model."""
+def make_reference(case: BenchCase) -> Reference | ModelReference | StatisticReference:
+    """Return the reference of an operator, of a statistic or of a model."""
+    if case.workload.is_statistic:
+        return StatisticReference(case)
     return ModelReference(case) if case.workload.is_model else Reference(case)
 
 

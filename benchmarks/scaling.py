@@ -31,7 +31,7 @@ def _moves_rows(workload: Workload) -> bool:
 
 
 def _is_scatter(workload: Workload) -> bool:
-    return not workload.is_gather and workload.form not in LANES
+    return not workload.is_gather and workload.form not in LANES and not workload.is_statistic
 
 
 KERNELS = (
@@ -48,6 +48,13 @@ KERNELS = (
         "Each thread fills a part of the output.",
         "The bandwidth of memory. In the cache, the arithmetic of each thread.",
         "The bandwidth of memory.",
+    ),
+    Kernel(
+        "aggregate",
+        lambda w: w.is_statistic,
+        "Each thread handles consecutive members, groups or columns.",
+        "The bandwidth of memory. With millions of groups, each thread reads all labels.",
+        "The same.",
     ),
     Kernel(
         "gather_rows, elements",

@@ -65,6 +65,11 @@ class Workload:
     huge: bool = False
 
     @property
+    def is_statistic(self) -> bool:
+        """Whether it computes a statistic of groups: ``reduction`` of the updates with the same index."""
+        return self.form == "aggregate"
+
+    @property
     def is_model(self) -> bool:
         """Whether it runs a model. Every other workload is a call of one operator."""
         return self.form == "model"

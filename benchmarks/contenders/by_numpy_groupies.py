@@ -51,6 +51,18 @@ class NumpyGroupiesContender:
             return {"aggregate, Numba": replace(self._make_call(case, self._groupies.aggregate_nb), compiles=True)}
         return {"aggregate, NumPy": self._make_call(case, self._groupies.aggregate_np)}
 
+    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return the function of the same name, with Numba and with NumPy."""
+        axis = 0 if case.new.ndim > 1 else None
+
+        def make(aggregate: Any) -> TimedCall:
+            options: dict[str, Any] = {"func": case.workload.reduction, "size": case.workload.data[0], "axis": axis}
+            return TimedCall(lambda: aggregate(case.indices, case.new, **options), compiles=True)
+
+        engines = {"Numba": "aggregate_nb", "NumPy": "aggregate_np"}
+        known = {name: getattr(self._groupies, each, None) for name, each in engines.items()}
+        return {f"aggregate, {name}": make(aggregate) for name, aggregate in known.items() if aggregate is not None}
+
     def _make_call(self, case: BenchCase, aggregate: Any) -> TimedCall:
         name, neutral, join = _FUNCTIONS[case.workload.reduction]
         data, new, tuples = case.data, case.new, case.workload.form == "scatter_nd"

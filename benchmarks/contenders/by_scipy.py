@@ -60,6 +60,16 @@ class SciPyContender:
             return {"matrix.T @ updates": TimedCall(lambda: self._mean(case, data, new).reshape(case.data.shape))}
         return {}
 
+    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return the function of `scipy.ndimage` for labels."""
+        names = {"sum": "sum_labels", "mean": "mean", "std": "standard_deviation", "max": "maximum", "median": "median"}
+        name = names.get(case.workload.reduction)
+        if name is None or case.new.ndim > 1:
+            return {}
+        function = getattr(import_module("scipy.ndimage"), name)
+        groups = np.arange(case.workload.data[0])
+        return {f"ndimage.{name}": TimedCall(lambda: function(case.new, case.indices, groups))}
+
     def _reductions(self, case: BenchCase) -> dict[str, TimedCall]:
         workload, data = case.workload, case.data
         if workload.reduction not in ("add", "mean") or workload.dtype in HALVES:

@@ -57,8 +57,22 @@ class TableContender(Protocol):
         ...
 
 
+@runtime_checkable
+class StatisticContender(Protocol):
+    """A contender that computes statistics of groups."""
+
+    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return all fair ways to compute the statistic ``reduction`` of ``case.new``, by the labels ``case.indices``.
+
+        Results of groups have the shape of data. Groups without members can have any result.
+        """
+        ...
+
+
 def find_calls(contender: Contender, case: BenchCase) -> Mapping[str, TimedCall]:
-    """Return the ways of a contender to do a workload, which can have a quantized table."""
+    """Return the ways of a contender to do a workload."""
+    if case.workload.is_statistic:
+        return contender.statistic_calls(case) if isinstance(contender, StatisticContender) else {}
     if case.table is None:
         return contender.calls(case)
     return contender.table_calls(case, case.table) if isinstance(contender, TableContender) else {}

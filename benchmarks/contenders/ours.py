@@ -64,6 +64,16 @@ class Ours:
             call = TimedCall(self._gather(case, None))
         return {workload.form: call}
 
+    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return `aggregate`."""
+        self.prepare()
+        gs, workload = self._package.gs, case.workload
+        if not hasattr(gs, "aggregate"):
+            return {}
+        axis = 0 if case.new.ndim > 1 else None
+        labels, values, groups = case.indices, case.new, workload.data[0]
+        return {"aggregate": TimedCall(lambda: gs.aggregate(labels, values, workload.reduction, groups, axis=axis))}
+
     def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
         """Return the function for quantized tables."""
         self.prepare()

@@ -99,7 +99,7 @@ def test_a_workload_is_consistent(row: Workload) -> None:
     assert case.data.tobytes() == again.data.tobytes()
 
 
-@pytest.mark.parametrize("row", small(), ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in small() if not row.is_statistic], ids=lambda row: row.id)
 def test_our_result_has_the_bits_of_the_reference(row: Workload) -> None:
     case = build(row)
     reference = Reference(case)

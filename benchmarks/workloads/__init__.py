@@ -22,6 +22,7 @@ from benchmarks.workloads import (
     sets,
     sizes,
     spatter,
+    statistics,
     tiny,
 )
 
@@ -33,6 +34,7 @@ WORKLOADS: tuple[Workload, ...] = (
     *applications.ROWS,
     *bags.ROWS,
     *quantized.ROWS,
+    *statistics.ROWS,
     *science.ROWS,
     *tiny.ROWS,
     *conversions.ROWS,
