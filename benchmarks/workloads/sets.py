@@ -35,7 +35,7 @@ DEFAULT: dict[str, str] = {
     "embeddings": "batch zipf-float32 gradient-in-place log-probability",
     "bags": "length-1-cached length-500 width-512 max-cached float16-cached weighted-packed",
     "quantized": "tokens-16 tokens-4096 bags-8",
-    "statistics": "mean-100000 std-1000 max-3000000 nanmean-100000 mean-rows",
+    "statistics": "std-1000 nanmean-100000",
     "graphs-fused": "cached arxiv arxiv-weighted-prepared",
     "graphs": "micro-add micro-mean gather-1000 add-10000 arxiv-gather arxiv-mean",
     "caches": "decode-in-place-float32 decode-copy prefill paged",

@@ -321,11 +321,14 @@ struct First : OrFill<T, First<T>> {
     }
 };
 
+// The slots begin with the fill value, and cannot be merged.
 template <class T>
-struct Last : OrFill<T, Last<T>> {
-    using Slot = typename OrFill<T, Last>::Slot;
-    static Slot start() { return {T{}, false}; }
-    static void add(Slot& slot, T x, int64_t) { slot = {x, true}; }
+struct Last {
+    using Slot = T;
+    static constexpr bool in_order = true;
+    static Slot start(const std::byte* fill) { return *reinterpret_cast<const T*>(fill); }
+    static void add(Slot& slot, T x, int64_t) { slot = x; }
+    static T result(Slot slot) { return slot; }
 };
 
 template <class T, bool greatest>
@@ -384,7 +387,7 @@ struct Truth {
 // The running statistics have a result after each member.
 template <class S, class T>
 struct Running : S {
-    static constexpr bool running = true;
+    static constexpr bool running = true, in_order = true;
     static auto output(const typename S::Slot& slot) {
         if constexpr (Whole<T>)
             return slot;
@@ -395,7 +398,7 @@ struct Running : S {
 
 template <class T, bool greatest>
 struct RunningExtremum : Extremum<T, greatest> {
-    static constexpr bool running = true;
+    static constexpr bool running = true, in_order = true;
     static T output(T slot) { return slot; }
 };
 
@@ -428,6 +431,10 @@ struct RunningExtremumOfNumbers : RunningExtremum<T, greatest> {
 
 template <class S>
 constexpr bool runs = requires { S::running; };
+
+// Whether one slot takes all members of a group, in their order.
+template <class S>
+constexpr bool is_in_order = requires { S::in_order; };
 
 // ------------------------------------------------------------------------------------------------------- walks
 
@@ -477,12 +484,12 @@ GS_LOOP void add_member(const Values<T>& all, typename S::Slot& slot, int64_t i,
 template <class S, class T, class R>
 void add_run(const Values<T>& all, typename S::Slot& slot, int64_t first, R* out) {
     constexpr int64_t parts = 4, size = block / parts;
-    typename S::Slot part[parts];
-    if constexpr (runs<S>) {
+    if constexpr (is_in_order<S>) {
         typename S::Slot current = slot;
         for (int64_t k = 0; k < block; ++k) add_member<S>(all, current, first + k, out);
         slot = current;
     } else {
+        typename S::Slot part[parts];
         for (typename S::Slot& each : part) each = without_members<S>(slot);
         for (int64_t k = 0; k < size; ++k)
             for (int64_t p = 0; p < parts; ++p) add_member<S>(all, part[p], first + p * size + k, out);
@@ -657,7 +664,7 @@ int64_t first_of_share(const Index& labels, int64_t members, int64_t i, int64_t 
 int64_t count_parts(const GroupStatistic& call, bool ascending, int64_t slot_size) {
     constexpr int64_t most = 8, min_members = tiny ? 2 : 1 << 14;
     const int64_t slots = std::max<int64_t>(saturating_multiply(call.groups, call.columns), 1);
-    if (is_running(call.statistic) || ascending) return 1;
+    if (is_running(call.statistic) || call.statistic == Statistic::last || ascending) return 1;
     return std::clamp<int64_t>(call.members / std::max(saturating_multiply(slots, slot_size), min_members), 1, most);
 }
 
@@ -679,7 +686,7 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
         if (good && !add_members<S>(all, share, target, out)) good = false;
     };
     const auto bound = [](int64_t n, int64_t i, int64_t of) { return n / of * i + std::min(n % of, i); };
-    if constexpr (!runs<S>) {
+    if constexpr (!is_in_order<S>) {
         if (parts > 1) {
             const auto run = [&](int64_t p, typename S::Slot* target) {
                 clear(target, {0, count});
@@ -779,7 +786,12 @@ template <class S, class T>
 bool reduce(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
     using Slot = typename S::Slot;
     const Division division(call, labels, sizeof(T), sizeof(Slot));
-    const auto start = [](int64_t) { return S::start(); };
+    const auto start = [&](int64_t) {
+        if constexpr (requires { S::start(call.fill); })
+            return S::start(call.fill);
+        else
+            return S::start();
+    };
     const auto at = [&](int64_t o) {
         return Values<T>{call, values ? values + o * call.members * call.columns : nullptr, labels, division.ascending};
     };
