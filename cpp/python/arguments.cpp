@@ -313,6 +313,9 @@ PyObject* array_function(PyObject*, PyObject* const* arguments, Py_ssize_t posit
     return result;
 }
 
+// The statistics of bags, which a function in Python computes.
+constexpr const char* bag_statistics[] = {"var", "std", "first", "last", "any", "all", "argmin", "argmax", "count"};
+
 constexpr const char* gather_reduce_name = "gather_reduce";
 PyObject* gather_reduce_op;  // as str
 
@@ -321,6 +324,9 @@ PyObject* gather_reduce_function(PyObject*, PyObject* const* arguments, Py_ssize
     if (!bind(gather_reduce_name, bag_signature, arguments, positional, keywords, values)) return nullptr;
     BagCall call;
     call.op = gather_reduce_op;
+    if (values[reduction] && find_name(values[reduction], bag_statistics) >= 0)
+        return call_python(call.op, "gatherscatter.functions.gather_reduce", "gather_statistic", arguments, positional,
+                           keywords);
     if (!read_bags(call, values)) return nullptr;
     PyObject* result = nullptr;
     Outcome outcome = call.inputs[0] ? run(call, result) : Outcome::not_plain;

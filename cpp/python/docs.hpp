@@ -282,7 +282,9 @@ weights : array of data's type, the shape of indices, optional
 scales, zero_points, quantize_axis, block_size, bits : optional
     With ``scales``, ``data`` is a block-quantized table, as in `gather_quantized`. Its rows are computed a few at a
     time. "data" then means the numbers of the table everywhere on this page, and their type is that of ``scales``.
-reduction : {'add', 'mul', 'min', 'max', 'mean'}
+reduction : {'add', 'mul', 'min', 'max', 'mean'}, or a statistic
+    The statistics are 'var', 'std', 'first', 'last', 'any', 'all', 'argmin', 'argmax' and 'count', as in
+    `Prepared.reduce`. They gather the rows first, and take neither weights nor quantized tables.
 default : scalar of data's type, or array of shape data.shape[1:]
     The result for a bag without members. ``default=data[i]`` has the effect of ``default_index=i`` in OpenVINO.
 accumulate : {'step', 'wide', 'exact'}

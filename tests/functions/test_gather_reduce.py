@@ -391,3 +391,53 @@ def test_propagate_is_a_sparse_product() -> None:
         gs.prepare([0, 1], 3).propagate(x)
     with pytest.raises(OpValueError, match="reduction must be one of"):
         edges.propagate(x, reduction="sum")
+
+
+STATISTICS = ("var", "std", "first", "last", "any", "all", "argmin", "argmax", "count")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "?", "c16"])
+@pytest.mark.parametrize("form", ["packed", "offsets", "segments", "indptr", "rows"])
+@pytest.mark.parametrize("name", STATISTICS)
+def test_statistics_of_bags(name: str, form: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    data = (rng.standard_normal((9, 3)) * 5).astype(dtype)
+    indices = rng.integers(-9, 9, (5, 4))
+    flat = indices.ravel()
+    rows, labels = data[flat], np.repeat(np.arange(5), 4)
+    bags: dict[str, Any] = {}
+    if form == "packed":
+        flat = indices
+    elif form == "offsets":
+        bags, labels = {"offsets": [0, 3, 3, 20]}, np.repeat([0, 1, 2, 3], [3, 0, 17, 0])
+    elif form == "indptr":
+        bags, labels = {"indptr": [0, 3, 3, 20]}, np.repeat([0, 1, 2], [3, 0, 17])
+    else:
+        labels = rng.permutation(labels)
+        bags = {"segment_ids": labels, "num_segments": 7}
+        if form == "rows":
+            data, flat = rows, None
+    found = gs.gather_reduce(data, flat, reduction=name, **bags)
+    count = {"offsets": 4, "indptr": 3, "packed": 5}.get(form, 7)
+    wanted = gs.aggregate(labels, rows, "len" if name == "count" else name, axis=0, size=count)
+    sizes = np.bincount(labels, minlength=count)
+    wanted = wanted[:, 0] if name == "count" else wanted
+    np.testing.assert_array_equal(found[sizes > 0], wanted[sizes > 0])
+    assert (found[sizes == 0] == 0).all()
+    if name not in ("any", "all"):
+        other = gs.gather_reduce(data, flat, reduction=name, default=7, num_threads=1, **bags)
+        assert (other[sizes == 0] == 7).all()
+    out = np.empty_like(found)
+    assert gs.gather_reduce(data, flat, reduction=name, out=out, **bags) is out
+    assert out.tobytes() == found.tobytes()
+
+
+def test_mistakes_with_statistics_of_bags() -> None:
+    with pytest.raises(ValueError, match="weights has no effect with reduction 'std'"):
+        gs.gather_reduce(np.ones((3, 2)), [[0, 1]], weights=[[1.0, 2.0]], reduction="std")
+    with pytest.raises(IndexError, match=r"indices\[1\] = 5 is out of range"):
+        gs.gather_reduce(np.ones((3, 2)), [0, 5], offsets=[0], reduction="first")
+    with pytest.raises(IndexError, match="segment_ids"):
+        gs.gather_reduce(np.ones((3, 2)), segment_ids=[0, 5, 0], num_segments=2, reduction="var")
+    with pytest.raises(TypeError, match="reduction any is not defined for updates of type"):
+        gs.gather_reduce(np.array([["a"]]), [[0]], reduction="any")

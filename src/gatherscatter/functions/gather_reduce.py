@@ -23,6 +23,8 @@ from gatherscatter.errors import (
     reduction_fault,
 )
 from gatherscatter.functions.gather_quantized import as_table
+from gatherscatter.functions.group_reductions import compute_statistic
+from gatherscatter.pieces import make_contiguous
 
 _OP = "gather_reduce"
 
@@ -62,6 +64,59 @@ def gather_reduce(
         return converted.to_caller(_core.gather_reduce(**converted.values, **options))  # type: ignore[no-any-return]
     call = prepare_arguments(_OP, **arrays, layout=layout, reduction=reduction, default=default, accumulate=accumulate)
     return call.run(_OP, num_segments, reduction, accumulate, mode, num_threads=num_threads)
+
+
+def gather_statistic(
+    data: ArrayLike,
+    indices: ArrayLike | None = None,
+    *,
+    offsets: ArrayLike | None = None,
+    segment_ids: ArrayLike | None = None,
+    indptr: ArrayLike | None = None,
+    num_segments: int | None = None,
+    reduction: str,
+    default: ArrayLike = 0,
+    mode: str = "raise",
+    out: np.ndarray | None = None,
+    num_threads: int | None = None,
+    **others: Any,
+) -> np.ndarray:
+    """`gatherscatter.gather_reduce` with a statistic that is none of the reductions. Rows are gathered first."""
+    for name, value in others.items():
+        if value is not None and (name, value) != ("accumulate", "step"):
+            raise make_error("no_effect", _OP, input=name, reduction=reduction)
+    given = {"data": data, "indices": indices, "offsets": offsets, "segment_ids": segment_ids, "indptr": indptr,
+             "out": out}  # fmt: skip
+    options: dict[str, Any] = {"num_segments": num_segments, "reduction": reduction, "default": default, "mode": mode,
+                               "num_threads": num_threads}  # fmt: skip
+    if lazy_function(_OP, given):
+        raise make_choice_error(_OP, "reduction", reduction, BAG_REDUCTIONS, "")
+    if converted := to_numpy_arguments(_OP, given):
+        return converted.to_caller(gather_statistic(**converted.values, **options))  # type: ignore[no-any-return]
+    rows = convert.native(convert.as_array(_OP, "data", data))
+    if rows.ndim == 0:
+        raise make_error("no_rows", _OP, input="data")
+    members = rows.shape[:1]
+    if indices is not None:
+        places = convert.as_indices(_OP, "indices", indices, others={"data": rows})
+        members = places.shape
+        rows = _core.apply(_OP, "gather", rows, make_contiguous(places).reshape(-1), None, 0, 0, "none", True, "step",
+                           mode, True, None, num_threads)  # fmt: skip
+    bags = find_bags(_OP, members, has_indices=indices is not None, offsets=offsets, segment_ids=segment_ids,
+                     indptr=indptr, num_segments=num_segments)  # fmt: skip
+    count = len(bags.starts) - 1
+    sizes = np.diff(bags.starts)
+    labels = np.repeat(np.arange(count), sizes)
+    if bags.order is not None:
+        ordered, labels = labels, np.empty_like(labels)
+        labels[bags.order] = ordered
+    if reduction == "count":
+        made = sizes.copy()
+    else:
+        made = compute_statistic(_OP, make_contiguous(rows), labels, count, reduction, False, 0, num_threads)
+    made[sizes == 0] = as_default(_OP, default, made)
+    result = made.reshape(*bags.shape, *made.shape[1:])
+    return result if out is None else convert.copy_into(_OP, out, result)
 
 
 class BagArguments(NamedTuple):

@@ -68,11 +68,11 @@ def reduce_by_group(
     results = _reduce_together(op, updates, find_groups(), together, num_threads) if together else {}
     for name in names:
         if name not in together:
-            results[name] = _compute_statistic(op, updates, rows, size, name, skips, rule.ddof, num_threads)
+            results[name] = compute_statistic(op, updates, rows, size, name, skips, rule.ddof, num_threads)
     return results
 
 
-def _compute_statistic(
+def compute_statistic(
     op: str,
     updates: np.ndarray,
     rows: np.ndarray,
@@ -82,6 +82,7 @@ def _compute_statistic(
     ddof: int,
     num_threads: int | None,
 ) -> np.ndarray:
+    """A statistic of rows, with a row for each group. ``updates`` are native and contiguous, and ``rows`` in range."""
     core_name = {"var": "squared_deviations", "std": "squared_deviations", "mul": "prod"}.get(name, name)
     dtype = np.dtype(bool) if name in ("any", "all") else updates.dtype
     empty = np.asarray(_STATISTICS.get(name, 0), dtype)
