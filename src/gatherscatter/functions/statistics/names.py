@@ -142,7 +142,7 @@ def result_dtype(op: str, function: Function, values: np.dtype[Any], given: Any)
     natural = _natural_dtype(name, values)
     if given is None:
         return natural
-    dtype = np.dtype(given)
+    dtype: np.dtype[Any] = np.dtype(given)
     loses_imaginary = natural.kind == "c" and dtype.kind != "c"
     not_whole = name in ("len", "nunique") and dtype.kind not in "iu"
     not_numbers = dtype.kind == "b" and name not in _BOOL and natural.kind != "b"
