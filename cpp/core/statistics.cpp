@@ -502,66 +502,24 @@ template <class S, class T>
 constexpr bool has_direct_loops = std::same_as<T, double> || std::same_as<T, float> || std::same_as<T, int64_t> ||
                                   std::same_as<T, int32_t> || std::same_as<S, Count<T>> || std::same_as<S, Occupied<T>>;
 
-// Adds the members of a share, if there is one column. Labels are read once. False: a label is bad, or the call has to
-// stop.
-template <class S, class T, class R, class L>
-bool add_by_label(const Values<T>& all, const L* labels, const Share& share, typename S::Slot* slots, R* out) {
-    const auto groups = static_cast<uint64_t>(all.call.groups), own = static_cast<uint64_t>(share.groups.size());
-    const auto first_group = static_cast<uint64_t>(share.groups.first);
-    const bool far = all.slots() * static_cast<int64_t>(sizeof(typename S::Slot)) > core_cache_bytes;
-    const auto label_at = [labels](int64_t i) { return static_cast<uint64_t>(int64_t{read_once(labels[i])}); };
-    uint64_t row[block];
-    int64_t position[block];
-    int64_t next;
-    for (int64_t i = share.members.first; i < share.members.last; i = next) {
-        next = std::min(i + block - i % block, share.members.last);  // the same blocks for any number of threads
-        if (should_stop()) return false;
-        const L label = read_once(labels[i]);
-        const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
-        if (next - i == block && labels[next - 1] == label &&
-            std::all_of(labels + i, labels + next, [label](L other) { return other == label; })) {
-            const auto g = static_cast<uint64_t>(int64_t{label});
-            if (g >= groups) return false;
-            if (g - first_group < own) add_run<S>(all, slots[g], i, out);
-        } else if (own < groups) {
-            int64_t kept = 0;
-            for (int64_t k = i; k < next; ++k) {
-                const uint64_t g = label_at(k);
-                if (g >= groups) [[unlikely]]
-                    return false;
-                row[kept] = g;
-                position[kept] = k;
-                kept += g - first_group < own;
-            }
-            for (int64_t k = 0; k < kept; ++k) {
-                if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
-                add_member<S>(all, slots[row[k]], position[k], out);
-            }
-        } else if (next - i >= min_run_elements && repeats(i + (next - i) / 3) && repeats(i + (next - i) / 2)) {
-            // The slot of a run of members stays in registers.
-            for (int64_t k = i; k < next;) {
-                const uint64_t g = label_at(k);
-                if (g >= groups) [[unlikely]]
-                    return false;
-                typename S::Slot slot = slots[g];
-                do add_member<S>(all, slot, k, out);
-                while (++k < next && label_at(k) == g);
-                slots[g] = slot;
-            }
-        } else {
-            const int64_t last_ahead = far ? share.members.last - slot_lookahead : 0;
-            for (int64_t k = i; k < next; ++k) {
-                if (k < last_ahead)
-                    prefetch_ahead(reinterpret_cast<const std::byte*>(slots),
-                                   int64_t{labels[k + slot_lookahead]} * int64_t{sizeof(typename S::Slot)});
-                const uint64_t g = label_at(k);
-                if (g >= groups) [[unlikely]]
-                    return false;
-                add_member<S>(all, slots[g], k, out);
-            }
-        }
+// What is known of a block of labels: the greatest one, as an unsigned number, and whether they are all equal.
+struct LabelBlock {
+    uint64_t greatest;
+    bool are_equal;
+};
+
+// Copies labels, which other threads may change, and examines the copy.
+template <class L>
+GS_LOOP LabelBlock copy_labels(const L* labels, int64_t n, int64_t* copy) {
+    for (int64_t k = 0; k < n; ++k) copy[k] = static_cast<int64_t>(labels[k]);
+    const int64_t* const kept = read_copy(copy);
+    uint64_t greatest = 0;
+    int64_t differences = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        greatest = std::max(greatest, static_cast<uint64_t>(kept[k]));
+        differences |= kept[k] ^ kept[0];
     }
-    return true;
+    return {greatest, differences == 0};
 }
 
 // Keeps the members of some groups, with their rows and positions. Returns their number.
@@ -575,6 +533,55 @@ inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* posi
         kept += static_cast<uint64_t>(r) - static_cast<uint64_t>(groups.first) < size;
     }
     return kept;
+}
+
+// Adds the members of a share, if there is one column. False: a label is bad, or the call has to stop.
+template <class S, class T, class R, class L>
+bool add_by_label(const Values<T>& all, const L* labels, const Share& share, typename S::Slot* slots, R* out) {
+    using Slot = typename S::Slot;
+    constexpr auto loop = copy_labels<L>;
+    const auto copy = version<loop>();
+    const bool filters = share.groups.size() < all.call.groups;
+    const bool far = all.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
+    const Values<T> values = all;
+    int64_t row[block], position[block];
+    int64_t next;
+    for (int64_t i = share.members.first; i < share.members.last; i = next) {
+        next = std::min(i + block - i % block, share.members.last);  // the same blocks for any number of threads
+        const int64_t n = next - i;
+        const LabelBlock known = copy(labels + i, n, row);
+        if (should_stop() || known.greatest >= static_cast<uint64_t>(values.call.groups)) return false;
+        const auto repeats = [&row](int64_t k) { return row[k] == row[k + 1]; };
+        const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
+        if (n == block && known.are_equal) {
+            if (row[0] >= share.groups.first && row[0] < share.groups.last) add_run<S>(values, slots[row[0]], i, out);
+        } else if (filters) {
+            for (int64_t k = 0; k < n; ++k) position[k] = i + k;
+            const int64_t kept = keep_members(share.groups, n, row, position);
+            for (int64_t k = 0; k < kept; ++k) {
+                if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
+                add_member<S>(values, slots[row[k]], position[k], out);
+            }
+        } else if (has_runs) {
+            // The slot of a run of members stays in registers.
+            for (int64_t k = 0; k < n;) {
+                const int64_t r = row[k];
+                Slot slot = slots[r];
+                do add_member<S>(values, slot, i + k, out);
+                while (++k < n && row[k] == r);
+                slots[r] = slot;
+            }
+        } else if (far) {
+            for (int64_t k = 0; k < n; ++k) {
+                prefetch(slots + row[std::min(k + slot_lookahead, n - 1)]);
+                add_member<S>(values, slots[row[k]], i + k, out);
+            }
+        } else {
+            GS_UNROLL
+            for (int64_t k = 0; k < n; ++k) add_member<S>(values, slots[row[k]], i + k, out);
+        }
+    }
+    return true;
 }
 
 template <class S, class T>
@@ -632,6 +639,13 @@ bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slo
     return add_blocks<S>(all, share, slots, out);
 }
 
+template <class L>
+GS_LOOP int64_t count_descents(const L* labels, int64_t n) {
+    int64_t descents = 0;
+    for (int64_t k = 0; k < n; ++k) descents += labels[k] > labels[k + 1];
+    return descents;
+}
+
 // Whether labels ascend, at some samples and then everywhere.
 template <class L>
 bool ascend(const L* labels, int64_t count, int threads) {
@@ -640,12 +654,11 @@ bool ascend(const L* labels, int64_t count, int threads) {
     for (int64_t s = 0; s + 1 < samples; ++s)
         if (labels[count / samples * s] > labels[count / samples * (s + 1)]) return false;
     std::atomic<bool> good = true;
+    constexpr auto loop = count_descents<L>;
     for_parts(count - 1, threads, [&](int64_t first, int64_t last) {
         constexpr int64_t at_once = 1 << 14;
         for (int64_t i = first; i < last && good; i += at_once) {
-            int64_t descents = 0;
-            for (int64_t k = i; k < std::min(i + at_once, last); ++k) descents += labels[k] > labels[k + 1];
-            if (descents) good = false;
+            if (version<loop>()(labels + i, std::min(at_once, last - i)) > 0) good = false;
         }
     });
     return good;
