@@ -8,9 +8,9 @@
 namespace gs {
 namespace {
 
-constexpr const char* kernel_choices[] = {"gather",           "gather_elements", "gather_nd",    "scatter_update",
-                                          "scatter_elements", "scatter_nd",      "gather_reduce"};
-static_assert(std::size(kernel_choices) == GATHERSCATTER_GATHER_REDUCE + 1);
+constexpr const char* kernel_choices[] = {"gather",           "gather_elements", "gather_nd",     "scatter_update",
+                                          "scatter_elements", "scatter_nd",      "gather_reduce", "gather_quantized"};
+static_assert(std::size(kernel_choices) == GATHERSCATTER_GATHER_QUANTIZED + 1);
 static_assert(std::equal(kernel_names, kernel_names + kernel_count, kernel_choices, std::equal_to<std::string_view>()));
 
 // Converts an enumerator of the interface to one of the core, which has the same number. Returns null, or an error if
@@ -36,7 +36,7 @@ static_assert(GATHERSCATTER_SCATTER_ND == static_cast<int>(Kernel::scatter_nd));
 
 const char* name_of(const gatherscatter_operation& operation) {
     if (operation.name) return operation.name;
-    const bool is_known = operation.kernel >= 0 && operation.kernel <= GATHERSCATTER_GATHER_REDUCE;
+    const bool is_known = operation.kernel >= 0 && operation.kernel <= GATHERSCATTER_GATHER_QUANTIZED;
     return is_known ? kernel_choices[operation.kernel] : "gatherscatter";
 }
 
@@ -74,11 +74,11 @@ gatherscatter_status* check_effects(const char* op, const Operation& operation) 
 
 // Refuses options that a kernel does not have.
 gatherscatter_status* check_options(const char* op, int kernel, const gatherscatter_operation& given) {
-    const bool bags = kernel == GATHERSCATTER_GATHER_REDUCE,
+    const bool bags = kernel == GATHERSCATTER_GATHER_REDUCE, quantized = kernel == GATHERSCATTER_GATHER_QUANTIZED,
                nd = kernel == GATHERSCATTER_GATHER_ND || kernel == GATHERSCATTER_SCATTER_ND;
     const bool batches =
         kernel == GATHERSCATTER_GATHER || kernel == GATHERSCATTER_GATHER_ND || kernel == GATHERSCATTER_SCATTER_UPDATE;
-    const bool scatters = !bags && is_scatter(static_cast<Kernel>(kernel));
+    const bool scatters = !bags && !quantized && is_scatter(static_cast<Kernel>(kernel));
     const struct {
         const char* name;
         bool is_known;
@@ -87,7 +87,11 @@ gatherscatter_status* check_options(const char* op, int kernel, const gatherscat
                    {"batch_dims", batches, given.batch_dims, 0},
                    {"reduction", scatters || bags, given.reduction, GATHERSCATTER_NONE},
                    {"include_self", scatters, given.include_self != 0, 1},
-                   {"num_segments", bags, given.num_segments, -1}};
+                   {"num_segments", bags, given.num_segments, -1},
+                   {"quantize_axis", quantized, given.quantize_axis, -1},
+                   {"block_size", quantized, given.block_size, 128},
+                   {"bits", quantized, given.bits, 4},
+                   {"packed", quantized, given.packed != 0, 1}};
     for (const auto& option : options)
         if (!option.is_known && option.value != option.unused)
             return make_status("unused_option", op, {{"input", option.name}, {"value", option.unused}});
@@ -101,8 +105,9 @@ gatherscatter_status* read_operation(const char* op, const gatherscatter_operati
     if (!status) status = read_choice(op, "reduction", given.reduction, reduction_names, operation.reduction);
     if (!status) status = read_choice(op, "accumulate", given.accumulate, accumulate_names, operation.accumulate);
     if (!status) status = check_options(op, kernel, given);
-    // For messages about indices, gather and reduce counts as a gather.
-    operation.kernel = kernel == GATHERSCATTER_GATHER_REDUCE ? Kernel::gather : static_cast<Kernel>(kernel);
+    // For messages about indices, these two count as a gather.
+    const bool gathers = kernel == GATHERSCATTER_GATHER_REDUCE || kernel == GATHERSCATTER_GATHER_QUANTIZED;
+    operation.kernel = gathers ? Kernel::gather : static_cast<Kernel>(kernel);
     operation.axis = kernel == GATHERSCATTER_GATHER_REDUCE ? 0 : given.axis;
     operation.batch_dims = given.batch_dims;
     operation.rule.negative = given.negative != 0;

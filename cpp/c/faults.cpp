@@ -123,6 +123,19 @@ gatherscatter_status* shape_fault(const char* op, const Operation& operation, co
                         {"advice", advice}});
 }
 
+gatherscatter_status* problem_fault(const char* op, Problem problem, DType type) {
+    const auto find = [&](std::string_view name) -> const Shape* {
+        const auto at = std::ranges::find(problem.values, name, [](const auto& known) { return known.first; });
+        return at == problem.values.end() ? nullptr : std::get_if<Shape>(&at->second);
+    };
+    if (const Shape* result = find("of"))
+        problem.values.push_back({"shapes", Value(*result).text + " of " + name(type)});
+    else if (const Shape* data = find("data"), *indices = find("indices"); data && indices)
+        problem.values.push_back(
+            {"shapes", format_sentence("parts.gather_shapes", {{"data", *data}, {"indices", *indices}})});
+    return make_status(problem, op);
+}
+
 gatherscatter_status* index_fault(const char* op, const Operation& operation, const Shape& data, const Shape& indices,
                                   const void* values, IndexType type) {
     const bool tuples = operation.kernel == Kernel::gather_nd || operation.kernel == Kernel::scatter_nd;

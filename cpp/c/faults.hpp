@@ -17,6 +17,9 @@ struct CallShapes {
 // Returns the error for a fault. `fault` is the planner's name for it, or "updates_shape".
 gatherscatter_status* shape_fault(const char* op, const Operation&, const char* fault, const CallShapes&);
 
+// Returns the error for a problem of a front end. `result` is the element type of the result.
+gatherscatter_status* problem_fault(const char* op, Problem, DType result);
+
 // Returns the error for indices that are out of range, after a kernel has found one.
 gatherscatter_status* index_fault(const char* op, const Operation&, const Shape& data, const Shape& indices,
                                   const void* values, IndexType);

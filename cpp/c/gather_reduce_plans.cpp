@@ -1,25 +1,9 @@
 // Plans of gather and reduce.
-#include <algorithm>
-
 #include "faults.hpp"
 #include "plans.hpp"
 
 namespace gs {
 namespace {
-
-// Writes the values of a problem that depend on several tensors.
-Problem with_shapes(Problem problem, const Tensor& data) {
-    const auto find = [&](std::string_view name) -> const Shape* {
-        const auto at = std::ranges::find(problem.values, name, [](const auto& known) { return known.first; });
-        return at == problem.values.end() ? nullptr : std::get_if<Shape>(&at->second);
-    };
-    if (const Shape* result = find("of"))
-        problem.values.push_back({"shapes", Value(*result).text + " of " + name(data.dtype)});
-    else if (const Shape* table = find("data"))
-        problem.values.push_back(
-            {"shapes", format_sentence("parts.gather_shapes", {{"data", *table}, {"indices", *find("indices")}})});
-    return problem;
-}
 
 // Sets the types of the indices and of the places of bags.
 gatherscatter_status* check_types(gatherscatter_plan& plan) {
@@ -88,7 +72,7 @@ gatherscatter_status* plan_gather_reduce(gatherscatter_plan& plan, int64_t num_s
     if (gatherscatter_status* status = check_types(plan)) return status;
     const std::optional<int64_t> count = num_segments == -1 ? std::nullopt : std::optional(num_segments);
     if (const Problem problem = plan_bags(plan.inputs, plan.operation, count, plan.bags))
-        return make_status(with_shapes(problem, plan.inputs[BagInput::data]), op);
+        return problem_fault(op, problem, plan.inputs[BagInput::data].dtype);
     if (plan.bags.call.bags == unknown_bags) return make_status("num_segments_needed", op, {});
     plan.output = plan.bags.output;
     return nullptr;

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
-#include <iterator>
 #include <memory>
+#include <span>
 
 #include "faults.hpp"
 #include "float_mode.hpp"
@@ -16,25 +17,45 @@ using namespace gs;
 
 namespace {
 
-constexpr const char* kernel_inputs[] = {"data", "indices", "updates"};
+// The inputs of an operation.
+struct Signature {
+    std::span<const char* const> inputs;
+    size_t least;  // inputs behind these are optional
+};
 
-// The largest and the smallest number of inputs of an operation.
-size_t most_inputs(const gatherscatter_plan& plan) {
-    return plan.reduces_bags ? bag_input_count : is_scatter(plan.operation.kernel) ? 3 : 2;
+Signature signature_of(const gatherscatter_plan& plan) {
+    static constexpr const char *kernel_inputs[] = {"data", "indices", "updates"},
+                                *table_inputs[] = {"data", "indices", "scales", "zero_points"};
+    const size_t count = is_scatter(plan.operation.kernel) ? 3 : 2;
+    switch (plan.kind) {
+        case PlanKind::gather_reduce: return {bag_input_names, 2};
+        case PlanKind::gather_quantized: return {table_inputs, 3};
+        default: return {std::span(kernel_inputs).first(count), count};
+    }
 }
-size_t least_inputs(const gatherscatter_plan& plan) { return plan.reduces_bags ? 2 : most_inputs(plan); }
+size_t most_inputs(const gatherscatter_plan& plan) { return signature_of(plan).inputs.size(); }
+
+PlanKind kind_of(int32_t kernel) {
+    switch (kernel) {
+        case GATHERSCATTER_GATHER_REDUCE: return PlanKind::gather_reduce;
+        case GATHERSCATTER_GATHER_QUANTIZED: return PlanKind::gather_quantized;
+        default: return PlanKind::kernel;
+    }
+}
 
 gatherscatter_status* read_inputs(gatherscatter_plan& plan, const gatherscatter_tensor* inputs, size_t count) {
     const char* const op = plan.name.c_str();
-    const size_t most = most_inputs(plan);
+    const size_t most = most_inputs(plan), least = signature_of(plan).least;
     if (count > most) return make_status("input_count", op, {{"count", count}, {"most", most}});
     if (count > 0 && !inputs) return make_status("null", op, {{"input", "inputs"}});
     for (size_t i = 0; i < most; ++i) {
         const char* const input = input_name(plan, i);
-        if (i < count)
-            if (gatherscatter_status* status = read_tensor(op, input, inputs[i], plan.inputs[i])) return status;
-        if (i < least_inputs(plan) && !plan.inputs[i].present)
-            return make_status("missing_input", op, {{"input", input}});
+        if (i < count) {
+            const bool holds_codes = plan.kind == PlanKind::gather_quantized && (i == 0 || i == 3);
+            const gatherscatter_tensor given = holds_codes ? as_bytes(inputs[i]) : inputs[i];
+            if (gatherscatter_status* status = read_tensor(op, input, given, plan.inputs[i])) return status;
+        }
+        if (i < least && !plan.inputs[i].present) return make_status("missing_input", op, {{"input", input}});
     }
     return nullptr;
 }
@@ -61,10 +82,14 @@ gatherscatter_status* plan_kernel(gatherscatter_plan& plan) {
 // Checks everything that can be checked without the memory of the tensors, and makes the plan.
 gatherscatter_status* prepare(gatherscatter_plan& plan, const gatherscatter_operation& given,
                               const gatherscatter_tensor* inputs, size_t count) {
-    plan.reduces_bags = given.kernel == GATHERSCATTER_GATHER_REDUCE;
+    plan.kind = kind_of(given.kernel);
     if (gatherscatter_status* status = read_operation(plan.name.c_str(), given, plan.operation)) return status;
     if (gatherscatter_status* status = read_inputs(plan, inputs, count)) return status;
-    return plan.reduces_bags ? plan_gather_reduce(plan, given.num_segments) : plan_kernel(plan);
+    switch (plan.kind) {
+        case PlanKind::gather_reduce: return plan_gather_reduce(plan, given.num_segments);
+        case PlanKind::gather_quantized: return plan_gather_quantized(plan, given, inputs);
+        default: return plan_kernel(plan);
+    }
 }
 
 // Runs tasks on the threads of a host. Up to `count` threads each take one task after another.
@@ -111,22 +136,25 @@ gatherscatter_operation default_operation(int32_t kernel) {
             reduction,
             1,
             GATHERSCATTER_STEP,
-            -1};
+            -1,
+            -1,
+            128,
+            4,
+            1};
 }
 
-// Reads a struct of any version up to this one. Fields that it lacks keep their defaults. The structs of version 1 are
-// the shortest. Later versions must compare with the size of those.
+// Reads a struct of version 1 of the interface, which has `first_size` bytes, or of this one. Fields that it lacks keep
+// their defaults.
 template <class T>
-gatherscatter_status* read_struct(const char* op, const char* name, const T& given, T& whole) {
-    constexpr size_t least = sizeof(T), most = sizeof(T);
-    if (given.struct_size < least || given.struct_size > most)
-        return make_status("struct_size", op, {{"input", name}, {"value", given.struct_size}, {"size", most}});
+gatherscatter_status* read_struct(const char* op, const char* name, const T& given, size_t first_size, T& whole) {
+    if (given.struct_size != first_size && given.struct_size != sizeof(T))
+        return make_status("struct_size", op, {{"input", name}, {"value", given.struct_size}, {"size", sizeof(T)}});
     std::memcpy(&whole, &given, given.struct_size);
     return nullptr;
 }
 
 gatherscatter_status* read_threads(const char* op, const gatherscatter_threads& given, gatherscatter_threads& threads) {
-    if (gatherscatter_status* status = read_struct(op, "threads", given, threads)) return status;
+    if (gatherscatter_status* status = read_struct(op, "threads", given, sizeof given, threads)) return status;
     if (threads.count < 0) return make_status("threads", op, {{"input", "threads.count"}, {"value", threads.count}});
     return nullptr;
 }
@@ -134,14 +162,16 @@ gatherscatter_status* read_threads(const char* op, const gatherscatter_threads& 
 gatherscatter_status* run_plan(const gatherscatter_plan& plan, const void* const* inputs, void* output) {
     const ScopedDenormals denormals;
     auto* const out = static_cast<std::byte*>(output);
-    return plan.reduces_bags ? run_gather_reduce(plan, inputs, out) : run_kernel(plan, inputs, out);
+    switch (plan.kind) {
+        case PlanKind::gather_reduce: return run_gather_reduce(plan, inputs, out);
+        case PlanKind::gather_quantized: return run_gather_quantized(plan, inputs, out);
+        default: return run_kernel(plan, inputs, out);
+    }
 }
 
 }  // namespace
 
-const char* gs::input_name(const gatherscatter_plan& plan, size_t i) {
-    return plan.reduces_bags ? bag_input_names[i] : kernel_inputs[i];
-}
+const char* gs::input_name(const gatherscatter_plan& plan, size_t i) { return signature_of(plan).inputs[i]; }
 
 uint32_t gatherscatter_c_version(void) { return GATHERSCATTER_C_VERSION; }
 
@@ -159,7 +189,9 @@ gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* o
     try {
         if (!operation) return make_status("null", "gatherscatter", {{"input", "operation"}});
         gatherscatter_operation whole = default_operation(GATHERSCATTER_GATHER);
-        if (gatherscatter_status* status = read_struct("gatherscatter", "operation", *operation, whole)) return status;
+        constexpr size_t first_size = offsetof(gatherscatter_operation, quantize_axis);
+        if (gatherscatter_status* status = read_struct("gatherscatter", "operation", *operation, first_size, whole))
+            return status;
         const char* const op = name_of(whole);
         if (!plan) return make_status("null", op, {{"input", "plan"}});
         auto made = std::make_unique_for_overwrite<gatherscatter_plan>();

@@ -162,7 +162,10 @@ RowDecoder::RowDecoder(const QuantizedTable& table, const QuantizedMemory& memor
     const bool is_line = table.before.rank == 0 && table.behind.rank <= 1 && table.axis.block == 1 &&
                          line_.scale_stride <= 1 && line_.zero_stride <= 1;
     const bool in_steps = line_.block >= line_.length || line_.block % scaled_at_once == 0;
-    if (is_line && in_steps && table.codes.bits * table.codes.per_byte == 8 && line_.length % table.codes.per_byte == 0)
+    const int per_byte = table.codes.per_byte;
+    const bool in_bytes = table.codes.bits * per_byte == 8 && line_.length % per_byte == 0,
+               has_loop = per_byte == 1 || !table.codes.is_float();
+    if (is_line && in_steps && in_bytes && has_loop)
         coded_ = {reinterpret_cast<const uint8_t*>(memory.data),
                   memory.scales,
                   reinterpret_cast<const uint8_t*>(memory.zero_points),
@@ -237,7 +240,7 @@ GS_LOOP void RowDecoder::prefetch(int64_t o, int64_t row) const {
     const int64_t codes = table_.codes_of_row(), blocks = line_.length / line_.block;
     Offsets start = offsets_of(table_.before, o);
     start.add(table_.axis, row);
-    prefetch_row(memory_.data + (o * table_.axis.length + row) * codes, codes);
+    prefetch_row(memory_.data + (o * table_.axis.length + row) * table_.width / table_.codes.per_byte, codes);
     prefetch_row(memory_.scales + start.scale * table_.scale_size, blocks * table_.scale_size);
     if (memory_.zero_points)
         prefetch_row(memory_.zero_points + start.zero / table_.codes.per_byte, blocks / table_.codes.per_byte);

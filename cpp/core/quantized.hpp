@@ -33,6 +33,25 @@ struct CodeType {
     bool is_float() const { return format >= CodeFormat::float4_e2m1fn; }
 };
 
+// The element types of codes except bytes, with one code in each byte.
+struct NamedCodes {
+    const char* name;
+    CodeType type;
+};
+inline constexpr NamedCodes code_types[] = {
+    {"int4", {CodeFormat::signed_integer, 4}},         {"uint4", {CodeFormat::unsigned_integer, 4}},
+    {"float8_e4m3fn", {CodeFormat::float8_e4m3fn}},    {"float8_e4m3fnuz", {CodeFormat::float8_e4m3fnuz}},
+    {"float8_e5m2", {CodeFormat::float8_e5m2}},        {"float8_e5m2fnuz", {CodeFormat::float8_e5m2fnuz}},
+    {"float4_e2m1fn", {CodeFormat::float4_e2m1fn, 4}},
+};
+
+// Returns how bytes of uint8 hold codes of 2, 4 or 8 bits. No other number of bits is possible.
+inline std::optional<CodeType> codes_in_bytes(int64_t bits) {
+    if (bits != 2 && bits != 4 && bits != 8) return std::nullopt;
+    const int size = static_cast<int>(bits);
+    return CodeType{CodeFormat::unsigned_integer, size, 8 / size, 1 << (size - 1)};
+}
+
 // Scales have float, float16 or bfloat16, which is also the type of the numbers.
 inline bool is_scale_type(DType dtype) {
     return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16;
@@ -63,7 +82,8 @@ struct QuantizedTable {
 };
 
 // Describes a table. `data` has the dims of data in codes. Scales and zero points have one element for each block, or
-// length 1 along other axes for all. `zero_row`: the codes of zero points along the last axis, with padding.
+// length 1 along other axes for all. `zero_row`: the codes of zero points along the last axis, with padding. Rows of
+// codes can begin within a byte.
 void lay_out(const Shape& data, int axis, int quantize_axis, int64_t block_size, const Shape& scales, int64_t zero_row,
              QuantizedTable&);
 

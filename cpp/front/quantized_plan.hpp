@@ -9,7 +9,9 @@ namespace gs {
 
 struct QuantizedOperation {
     CodeType codes;
-    bool counts_bytes = false;  // the last dims of data and zero points count bytes, not codes
+    // Whether the last dims of data and zero points count bytes, each row of which begins with a new byte. Otherwise
+    // they count codes, and if a byte has several, rows follow each other without padding.
+    bool counts_bytes = false;
     int64_t axis = 0, quantize_axis = -1;
     int64_t block_size = 128;  // 0: the whole axis is one block
     Rule rule;

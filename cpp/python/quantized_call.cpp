@@ -34,30 +34,18 @@ struct PreparedQuantized {
 // Finds how a type stores codes. ml_dtypes registers its types with NumPy, and stores one element in a byte. False: the
 // elements are not codes.
 bool code_type(PyArray_Descr* descr, int64_t bits, CodeType& type) {
-    using enum CodeFormat;
     if (descr->type_num == NPY_UINT8) {
-        if (bits != 2 && bits != 4 && bits != 8) return true;  // refused later
-        const int size = static_cast<int>(bits);
-        type = {unsigned_integer, size, 8 / size, 1 << (size - 1)};
+        type = codes_in_bytes(bits).value_or(type);  // other numbers of bits are refused later
         return true;
     }
     if (descr->type_num == NPY_INT8) {
-        type = {signed_integer, 8, 1, 0};
+        type = {CodeFormat::signed_integer};
         return true;
     }
     if (!PyTypeNum_ISUSERDEF(descr->type_num) || PyDataType_ELSIZE(descr) != 1) return false;
-    static constexpr struct {
-        const char* name;
-        CodeType type;
-    } known[] = {
-        {"int4", {signed_integer, 4}},          {"uint4", {unsigned_integer, 4}},
-        {"float4_e2m1fn", {float4_e2m1fn, 4}},  {"float8_e4m3fn", {float8_e4m3fn}},
-        {"float8_e4m3fnuz", {float8_e4m3fnuz}}, {"float8_e5m2", {float8_e5m2}},
-        {"float8_e5m2fnuz", {float8_e5m2fnuz}},
-    };
     const char* const dot = std::strrchr(descr->typeobj->tp_name, '.');
     const char* const name = dot ? dot + 1 : descr->typeobj->tp_name;
-    for (const auto& each : known)
+    for (const NamedCodes& each : code_types)
         if (std::strcmp(each.name, name) == 0) {
             type = each.type;
             return true;

@@ -24,7 +24,7 @@ from gatherscatter_conformance import random_calls
 from gatherscatter_conformance.random_calls import RandomCall
 from gatherscatter_conformance.random_source import ByteChoices
 from tests.support import c_interface as c
-from tests.support import judge
+from tests.support import judge, quantized
 from tests.support.paths import EXAMPLES
 
 F32, I64 = np.float32, np.int64
@@ -133,6 +133,35 @@ def test_a_first_row_of_each_bag_gives_the_bits_of_two_nodes(reduction: str, dty
     check_same(in_place, expected)
 
 
+@pytest.mark.parametrize("packed", [0, 1])
+@pytest.mark.parametrize("scale_type", quantized.SCALES)
+@pytest.mark.parametrize("kind", [*quantized.INTEGERS, *quantized.FLOATS])
+def test_random_quantized_tables_are_those_of_python(kind: str, scale_type: str, packed: int) -> None:
+    rng = np.random.default_rng([packed, *kind.encode()])
+    raised = 0
+    for i in range(CALLS // 5):
+        call = quantized.draw_call(rng, kind, scale_type=scale_type, bad=True)
+        inputs = [contiguous(array) for array in call.inputs]
+        options = {**call.options, "mode": ("raise", "wrap", "clip", "fill")[i % 4]}
+        expected = judge.outcome(gs.gather_quantized, *inputs, **options)
+        given = inputs if i % 2 else inputs[: 3 if inputs[3] is None else 4]
+        check_same(judge.outcome(c.call, "gather_quantized", *given, **options, packed=packed), expected)
+        raised += isinstance(expected, Exception)
+    assert raised, "some indices are bad"
+
+
+def test_rows_of_packed_codes_can_begin_within_a_byte() -> None:
+    rng = np.random.default_rng(11)
+    codes, zeros = (quantized.draw_codes(rng, "uint4", shape) for shape in ((70, 41), (70, 3)))
+    scales, rows = rng.normal(size=(70, 3)).astype(F32), rng.integers(-70, 70, 5000)
+    expected = gs.gather_quantized(codes, rows, scales, zeros, block_size=16)
+    check_same(c.call("gather_quantized", codes, rows, scales, zeros, block_size=16), expected)
+    for axis in (0, 1):
+        numbers = np.array([40, -41, 0])
+        expected = gs.gather_quantized(codes, numbers, scales, block_size=16, axis=axis)
+        check_same(c.call("gather_quantized", codes, numbers, scales, block_size=16, axis=axis), expected)
+
+
 def test_a_plan_runs_again_with_other_values() -> None:
     data, plan = np.arange(12, dtype=F32).reshape(3, 4), c.Plan("gather", np.empty((3, 4), F32), np.empty(2, I64))
     for indices in ([0, 1], [2, -1]):
@@ -152,6 +181,7 @@ def test_opaque_elements_of_any_size_are_moved() -> None:
 # ------------------------------------------------------------------------------------------- sentences of errors
 
 M2, B23 = np.zeros((2, 3), F32), np.zeros((2, 3, 4), F32)
+U8, F21 = np.zeros((2, 2), np.uint8), np.zeros((2, 1), F32)  # a quantized table and its scales
 
 
 def ints(*values: Any, dtype: Any = I64) -> np.ndarray:
@@ -220,6 +250,34 @@ def without_values(error: Any) -> Exception:
 def test_sentences_are_those_of_python(kernel: str, arrays: Sequence[np.ndarray], options: dict[str, Any]) -> None:
     expected = without_values(judge.outcome(getattr(gs, kernel), *arrays, **options))
     check_same(judge.outcome(c.call, kernel, *arrays, **options), expected)
+
+
+TABLE_FAULTS: list[tuple[Any, dict[str, Any]]] = [
+    ((M2, [0], M2), {}),
+    ((U8, [0], F21.astype(np.float64)), {}),
+    ((U8, [0], F21, U8.astype(np.int8)), {}),
+    ((U8.astype("float8_e5m2"), [0], F21, U8.astype("float8_e5m2")), {}),
+    ((U8, [0.5], F21), {}),
+    ((U8, [0], F21), {"axis": 2}),
+    ((U8, [0], F21), {"quantize_axis": -3}),
+    ((U8, [0], F21), {"block_size": -1}),
+    ((U8, [0], F21), {"bits": 3}),
+    ((U8, [0], F21), {"axis": 1}),
+    ((U8, [0], F21), {"block_size": 2}),
+    ((U8, [0], F21, U8), {}),
+    ((U8[0, 0], [0], F21), {}),
+    ((U8.reshape((2, 2) + (1,) * 60), np.zeros((1,) * 6, I64), F21), {}),
+    ((U8, [2], F21), {}),
+    ((U8, [0, -3], F21), {}),
+    ((U8[:0], [0], F21[:0]), {"mode": "wrap"}),
+]
+
+
+@pytest.mark.parametrize(("arrays", "options"), TABLE_FAULTS)
+def test_sentences_about_tables_are_those_of_python(arrays: Any, options: dict[str, Any]) -> None:
+    given = [np.asarray(array) for array in arrays]
+    expected = without_values(judge.outcome(gs.gather_quantized, *given, **options))
+    check_same(judge.outcome(c.call, "gather_quantized", *given, **options), expected)
 
 
 def test_negative_indices_can_be_out_of_range() -> None:
@@ -309,7 +367,7 @@ def tensor(*shape: int, dtype: int = 12, rank: int | None = None, item_size: int
 
 HOSTILE: list[tuple[Any, list[c.Tensor], str]] = [
     ({"struct_size": 0}, [], "gatherscatter: operation.struct_size is 0, but must be "),
-    ({"kernel": 7}, [], r"gatherscatter: kernel must be one of 0 \(gather\), .*, 6 \(gather_reduce\), not 7"),
+    ({"kernel": 8}, [], r"gatherscatter: kernel must be one of 0 \(gather\), .*, 7 \(gather_quantized\), not 8"),
     ({"kernel": -1}, [], "kernel must be one of .*, not -1"),
     ({"mode": 4}, [], "gather: mode must be one of .*, not 4"),
     ({"reduction": -5}, [], "reduction must be one of .*, not -5"),
@@ -324,6 +382,29 @@ HOSTILE: list[tuple[Any, list[c.Tensor], str]] = [
     ({"kernel": 5, "axis": 1}, [], "scatter_nd has no option axis; leave it at 0"),
     ({"kernel": 5, "num_segments": 1}, [], "scatter_nd has no option num_segments; leave it at -1"),
     ({"kernel": 6, "axis": 1, "reduction": 1}, [], "gather_reduce has no option axis; leave it at 0"),
+    ({"kernel": 0, "quantize_axis": 0}, [], "gather has no option quantize_axis; leave it at -1"),
+    ({"kernel": 3, "block_size": 0}, [], "scatter_update has no option block_size; leave it at 128"),
+    ({"kernel": 6, "bits": 0}, [], "gather_reduce has no option bits; leave it at 4"),
+    ({"kernel": 5, "packed": 0}, [], "scatter_nd has no option packed; leave it at 1"),
+    ({"kernel": 7, "batch_dims": 1}, [], "gather_quantized has no option batch_dims; leave it at 0"),
+    ({"kernel": 7, "reduction": 1}, [], "gather_quantized has no option reduction; leave it at 0"),
+    ({"kernel": 7, "accumulate": 1}, [], "gather_quantized: accumulate has no effect with reduction 'none'"),
+    ({"kernel": 7, "num_segments": 0}, [], "gather_quantized has no option num_segments; leave it at -1"),
+    ({"kernel": 7}, [tensor(2, 2, dtype=16), tensor(1, dtype=5)], "gather_quantized: the input scales is missing"),
+    ({"kernel": 7}, [tensor(2)] * 5, "gather_quantized: got 5 inputs, but at most 4 are allowed"),
+    ({"kernel": 7}, [tensor(2, dtype=23)] * 3, r"data must be one of 0 \(opaque\), .*, not 23"),
+    ({"kernel": 7}, [tensor(2, dtype=-1)] * 3, r"data must be one of 0 \(opaque\), .*, not -1"),
+    ({"kernel": 7}, [tensor(2, dtype=16), tensor(2, dtype=16), tensor(2)], "indices must be one of .*, not 16"),
+    (
+        {"kernel": 7},
+        [tensor(2**40, 2**22, dtype=16), tensor(1, dtype=5), tensor(2**40, 2**15)],
+        r"the size of the result overflows 64 bits \(\(1, 4194304\) of float32\)",
+    ),
+    (
+        {"kernel": 7, "bits": 2},
+        [tensor(2, 2**61, dtype=6), tensor(1, dtype=5), tensor(2, 1)],
+        "the size of the result overflows 64 bits",
+    ),
     ({}, [], "gather: the input data is missing"),
     ({}, [tensor(3), tensor(0, rank=-1)], "the input indices is missing"),
     ({}, [tensor(3)] * 3, "got 3 inputs, but at most 2 are allowed"),
@@ -559,6 +640,21 @@ def test_nothing_else_is_found_from_outside() -> None:
     names = {line.split()[-1] for line in lines}
     assert {name for name in names if not name.startswith("gatherscatter_")} <= {"RegisterCustomOps"}
     assert "gatherscatter_plan_run" in names
+
+
+def test_programs_of_version_1_are_served() -> None:
+    operation = c.Operation()
+    ctypes.memset(ctypes.byref(operation), 0x55, ctypes.sizeof(operation))
+    c.load().gatherscatter_operation_init(ctypes.byref(operation), c.FIRST_OPERATION_SIZE, 0)
+    assert set(bytes(operation)[c.FIRST_OPERATION_SIZE :]) == {0x55}, "no more bytes are written"
+    create(byref(operation), (c.Tensor * 2)(tensor(3), tensor(2, dtype=5)), 2)  # and no more are read
+    operation.kernel = 7  # the new fields have their defaults
+    tensors = [tensor(3, 256, dtype=17), tensor(2, dtype=5), tensor(3, 2)]
+    create(byref(operation), (c.Tensor * 3)(*tensors), 3)
+    for size in (c.FIRST_OPERATION_SIZE - 1, c.FIRST_OPERATION_SIZE + 4, ctypes.sizeof(operation) + 8):
+        operation.struct_size = size
+        with pytest.raises(ValueError, match=f"operation.struct_size is {size}, but must be "):
+            create(byref(operation), (c.Tensor * 3)(*tensors), 3)
 
 
 def test_operations_of_programs_with_shorter_structs_are_written_within_them() -> None:

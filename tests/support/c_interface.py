@@ -25,10 +25,15 @@ from gatherscatter.native_library import library_path
 
 KERNELS = (
     "gather", "gather_elements", "gather_nd", "scatter_update", "scatter_elements", "scatter_nd", "gather_reduce",
+    "gather_quantized",
 )  # fmt: skip
 TYPES = (
     "opaque", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
     "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+FIRST_CODES = len(TYPES)
+CODES = (
+    "int4", "uint4", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn",
 )  # fmt: skip
 ENUMS = {
     "reduction": ("none", "add", "sub", "mul", "min", "max", "mean"),
@@ -56,7 +61,14 @@ class Operation(Structure):
         ("include_self", c_int32),
         ("accumulate", c_int32),
         ("num_segments", c_int64),
+        ("quantize_axis", c_int64),
+        ("block_size", c_int64),
+        ("bits", c_int64),
+        ("packed", c_int32),
     ]
+
+
+FIRST_OPERATION_SIZE = Operation.quantize_axis.offset  # of version 1
 
 
 TASK = ctypes.CFUNCTYPE(None, c_void_p, c_size_t)
@@ -105,11 +117,13 @@ def check(status: int | None) -> None:
     raise ERRORS[code](message)
 
 
-def describe(array: np.ndarray | None) -> Tensor:
-    """Describe an array as a tensor. None is absent."""
+def describe(array: np.ndarray | None, codes: bool = False) -> Tensor:
+    """Describe an array as a tensor. None is absent. ``codes``: the elements of a quantized table have their type."""
     if array is None:
         return Tensor(0, -1, None, 0)
     known = TYPES.index(array.dtype.name) if array.dtype.name in TYPES else 0
+    if codes and array.dtype.name in CODES:
+        known = FIRST_CODES + CODES.index(array.dtype.name)
     return Tensor(known, array.ndim, (c_int64 * array.ndim)(*array.shape), array.itemsize)
 
 
@@ -117,7 +131,7 @@ def make_operation(kernel: str | int, **options: Any) -> Operation:
     number = KERNELS.index(kernel) if isinstance(kernel, str) else kernel
     if HOST:
         reduction = ENUMS["reduction"].index("add" if kernel == "gather_reduce" else "none")
-        operation = Operation(sizeof(Operation), number, None, 0, 0, 0, 1, reduction, 1, 0, -1)
+        operation = Operation(sizeof(Operation), number, None, 0, 0, 0, 1, reduction, 1, 0, -1, -1, 128, 4, 1)
     else:
         operation = Operation()
         load().gatherscatter_operation_init(byref(operation), sizeof(operation), number)
@@ -134,7 +148,8 @@ class Plan:
     def __init__(self, kernel: str, *arrays: np.ndarray | None, **options: Any) -> None:
         self.address = c_void_p()
         operation = make_operation(kernel, **options)
-        tensors = (Tensor * len(arrays))(*map(describe, arrays))
+        self.kernel, self.packed = kernel, kernel == "gather_quantized" and bool(operation.packed)
+        tensors = (Tensor * len(arrays))(*(describe(array, kernel == "gather_quantized") for array in arrays))
         check(load().gatherscatter_plan_create(byref(operation), tensors, len(arrays), byref(self.address)))
         rank = c_int32()
         shape = load().gatherscatter_plan_shape(self.address, byref(rank))
@@ -143,9 +158,9 @@ class Plan:
     def run(
         self, *arrays: np.ndarray | None, out: np.ndarray | None = None, threads: Threads | None = None
     ) -> np.ndarray:
-        inputs = (c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
-        assert arrays[0] is not None
-        result = np.empty(self.shape, arrays[0].dtype) if out is None else out
+        stored = [pack(array) if self.packed else array for array in arrays]
+        inputs = (c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in stored))
+        result = np.empty(self.shape, result_type(self.kernel, arrays)) if out is None else out
         where = None if threads is None else byref(threads)
         check(load().gatherscatter_plan_run(self.address, inputs, result.ctypes.data, where))
         return result
@@ -166,6 +181,20 @@ def call(
     if HOST and threads is None:
         return call_host(make_operation(kernel, **options), arrays, out)
     return Plan(kernel, *arrays, **options).run(*arrays, out=out, threads=threads)
+
+
+def pack(array: np.ndarray | None) -> np.ndarray | None:
+    """Store two elements of 4 bits in each byte, as ONNX does. Other arrays do not change."""
+    if array is None or array.dtype.name not in ("int4", "uint4", "float4_e2m1fn"):
+        return array
+    codes = np.append(array.reshape(-1).view(np.uint8), np.uint8(0))[: -(-array.size // 2) * 2] & 15
+    return np.asarray(codes[::2] | codes[1::2] << 4)
+
+
+def result_type(kernel: str, arrays: Sequence[np.ndarray | None]) -> np.dtype[Any]:
+    first = arrays[2 if kernel == "gather_quantized" else 0]
+    assert first is not None
+    return first.dtype
 
 
 def limit_threads(count: int) -> Threads:
@@ -195,7 +224,6 @@ def host() -> subprocess.Popen[bytes]:
 
 def call_host(operation: Operation, arrays: Sequence[np.ndarray | None], out: np.ndarray | None) -> np.ndarray:
     """Run a call in the other process. It runs with several kinds of threads there."""
-    assert arrays[0] is not None
     sent, received = host().stdin, host().stdout
     assert sent
     assert received
@@ -212,12 +240,17 @@ def call_host(operation: Operation, arrays: Sequence[np.ndarray | None], out: np
         return int(struct.unpack("<q", content)[0])
 
     name, operation.name = operation.name, None
-    send(out is not None, arrays[0].itemsize, bytes(operation), name or b"", len(arrays))
+    kernel = KERNELS[operation.kernel] if operation.kernel in range(len(KERNELS)) else ""
+    has_codes = kernel == "gather_quantized"
+    dtype = result_type(kernel, arrays)
+    send(out is not None, dtype.itemsize, bytes(operation), name or b"", len(arrays))
     for array in arrays:
-        tensor = describe(array)
+        tensor = describe(array, has_codes)
         send(tensor.type, tensor.rank, tensor.item_size)
         if array is not None:
-            send(*array.shape, array.tobytes())
+            stored = pack(array) if has_codes and operation.packed else array
+            assert stored is not None
+            send(*array.shape, stored.tobytes())
     sent.flush()
     code, message = number(), received.read(number()).decode()
     shape = [number() for _ in range(number())]
@@ -226,4 +259,4 @@ def call_host(operation: Operation, arrays: Sequence[np.ndarray | None], out: np
         out[...] = np.frombuffer(content, out.dtype).reshape(out.shape)
     if code:
         raise ERRORS[code](message)
-    return np.frombuffer(content, arrays[0].dtype).reshape(shape).copy() if out is None else out
+    return np.frombuffer(content, dtype).reshape(shape).copy() if out is None else out

@@ -1,4 +1,5 @@
-/* The C interface of gatherscatter: gathers, scatters, and gather-and-reduce on contiguous tensors.
+/* The C interface of gatherscatter: gathers, scatters, gather-and-reduce, and gathers from quantized tables, on
+ * contiguous tensors.
  *
  * A call has two steps. `gatherscatter_plan_create` checks types, shapes and attributes, and computes the shape of the
  * output. `gatherscatter_plan_run` checks the indices and computes the output. A plan can be run any number of times.
@@ -32,7 +33,7 @@ extern "C" {
 #define GATHERSCATTER_FUNCTION __attribute__((visibility("default")))
 #endif
 
-#define GATHERSCATTER_C_VERSION 1
+#define GATHERSCATTER_C_VERSION 2
 
 /* Returns the version of this interface that the library implements. */
 GATHERSCATTER_FUNCTION uint32_t gatherscatter_c_version(void);
@@ -77,7 +78,16 @@ typedef enum gatherscatter_type {
     GATHERSCATTER_FLOAT32 = 12,
     GATHERSCATTER_FLOAT64 = 13,
     GATHERSCATTER_COMPLEX64 = 14,
-    GATHERSCATTER_COMPLEX128 = 15
+    GATHERSCATTER_COMPLEX128 = 15,
+    /* Since version 2. Codes of quantized tables, for data and zero_points of gather_quantized only. For other kernels,
+     * elements of 8 bits are opaque. */
+    GATHERSCATTER_INT4 = 16,
+    GATHERSCATTER_UINT4 = 17,
+    GATHERSCATTER_FLOAT8_E4M3FN = 18,
+    GATHERSCATTER_FLOAT8_E4M3FNUZ = 19,
+    GATHERSCATTER_FLOAT8_E5M2 = 20,
+    GATHERSCATTER_FLOAT8_E5M2FNUZ = 21,
+    GATHERSCATTER_FLOAT4_E2M1FN = 22
 } gatherscatter_type;
 
 /* Describes a tensor, without its memory. Tensors are contiguous, row-major, and aligned for their element type. */
@@ -100,7 +110,17 @@ typedef enum gatherscatter_kernel {
      * `offsets`, `segment_ids`, `indptr`, or `indices` with at least two dimensions. In the last case, the last
      * dimension of `indices` lists the members of a bag. `indptr` has the start of each bag, then the number of
      * members, as in a CSR matrix. `offsets` has only the starts. */
-    GATHERSCATTER_GATHER_REDUCE = 6
+    GATHERSCATTER_GATHER_REDUCE = 6,
+    /* Since version 2: data, indices, scales, [zero_points]. Rows of a table whose numbers are stored as codes:
+     * number = (code - zero point) * scale. `data` holds codes: GATHERSCATTER_UINT8, GATHERSCATTER_INT8, or one of the
+     * types for codes. `zero_points` has the type of data. Without zero_points, integers have the zero point 0, or
+     * 2^(bits-1) for GATHERSCATTER_UINT8. Floats do not have zero_points. `scales` has float32, float16 or bfloat16,
+     * which is also the type of the output. Its shape is that of the table, with one element for each block along
+     * `quantize_axis`; along other axes, a size can also be 1. `zero_points` has the same shape.
+     * In memory, a byte of GATHERSCATTER_UINT8 holds 8 / `bits` codes, the first one in the lowest bits. The last sizes
+     * of data and zero_points count bytes. For all other types, sizes count codes, and `packed` says how a byte holds
+     * codes of 4 bits. */
+    GATHERSCATTER_GATHER_QUANTIZED = 7
 } gatherscatter_kernel;
 
 typedef enum gatherscatter_reduction {
@@ -153,6 +173,17 @@ typedef struct gatherscatter_operation {
     int32_t accumulate;
     /* The number of bags of gather_reduce, for `segment_ids` without `init`. Default: -1, for not given. */
     int64_t num_segments;
+    /* Since version 2. The following fields are for gather_quantized only.
+     * The axis along which blocks of numbers share a scale. Negative values count from the end. Default: -1. */
+    int64_t quantize_axis;
+    /* The length of a block. 0: the whole axis is one block. Default: 128. */
+    int64_t block_size;
+    /* The bits of a code in data of GATHERSCATTER_UINT8: 2, 4 or 8. Default: 4. */
+    int64_t bits;
+    /* For types of 4 bits: 1: a byte holds two codes, the first one in the lower half. Rows follow each other without
+     * padding, as in tensors of ONNX. A tensor takes half as many bytes as it has codes, rounded up. 0: the lower half
+     * of each byte holds one code. Default: 1. */
+    int32_t packed;
 } gatherscatter_operation;
 
 /* Sets all fields of an operation. Pass sizeof(gatherscatter_operation) as `struct_size`. The function writes at most
@@ -167,13 +198,14 @@ typedef struct gatherscatter_plan gatherscatter_plan;
 /* Checks a call and creates its plan. `inputs` points to `count` tensors in the order of the kernel. Optional inputs at
  * the end can be omitted. On success, *plan is the new plan. On failure, it is NULL.
  *
- * Indices, offsets, segment ids and indptr can have any integer type. All other inputs must have the type of data. */
+ * Indices, offsets, segment ids and indptr can have any integer type. All other inputs must have the type of data,
+ * except scales. */
 GATHERSCATTER_FUNCTION gatherscatter_status* gatherscatter_plan_create(const gatherscatter_operation* operation,
                                                                        const gatherscatter_tensor* inputs, size_t count,
                                                                        gatherscatter_plan** plan);
 
 /* Returns the shape of the output and stores its rank in *rank. The shape is valid until the plan is released. The
- * output has the type of data. */
+ * output has the type of data, or that of scales. */
 GATHERSCATTER_FUNCTION const int64_t* gatherscatter_plan_shape(const gatherscatter_plan* plan, int32_t* rank);
 
 /* Frees a plan. NULL is allowed. No thread may be running the plan. */
