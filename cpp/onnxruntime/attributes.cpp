@@ -26,6 +26,9 @@ class Reader {
         operation.accumulate = read_word(AttributeName::accumulate, accumulates, "step");
         operation.num_segments = read_int(AttributeName::num_segments, -1);
         if (operation.num_segments < -1) refuse("num_segments", {{"value", operation.num_segments}});
+        operation.quantize_axis = read_int(AttributeName::quantize_axis, operation.quantize_axis);
+        operation.block_size = read_int(AttributeName::block_size, operation.block_size);
+        operation.bits = read_int(AttributeName::bits, operation.bits);
         attributes_.keeps_dims = read_flag(AttributeName::keepdims, false);
         read_reduction();
         read_mode();

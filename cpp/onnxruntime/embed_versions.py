@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+INPUT_KINDS = {"data": "data", "indices": "integers", "integers": "integers", "scales": "scales"}
 KERNELS = {"tensor_scatter": "scatter_update"}  # kernels with another name in the C interface
 
 
@@ -24,8 +25,7 @@ def main(package: Path, target: Path) -> None:
     for own in rows.OWN_ROWS:
         name = own.op_type
         inputs = ", ".join(
-            f'{{"{one.name}", {_flag(one.kind in ("indices", "integers"))}, {_flag(one.optional)}}}'
-            for one in own.inputs
+            f'{{"{one.name}", InputKind::{INPUT_KINDS[one.kind]}, {_flag(one.optional)}}}' for one in own.inputs
         )
         lines.append(f"constexpr InputInfo {name}_inputs[] = {{{inputs}}};")
         versions = [row for row in rows.ROWS if (row.domain, row.op_type) == ("onnx", name)]
@@ -48,8 +48,7 @@ def _version(lines: list[str], row: object, number: int) -> str:
     """Return a version, and add the list of its reductions."""
     from gatherscatter.specs import rows
 
-    if row.element_types != rows.ONNX_24[: len(row.element_types)]:
-        raise ValueError(f"the types of {row.op_type}-{row.version} are not the first ones of ONNX_24")
+    element_types = sum(1 << rows.ONNX_24.index(name) for name in row.element_types)
     reductions = "{}"
     for one in row.attributes:
         if one.name == "reduction":
@@ -59,7 +58,7 @@ def _version(lines: list[str], row: object, number: int) -> str:
     attributes = ", ".join(one.name for one in row.attributes)
     names = {("int64",): "int64", ("int32", "int64"): "int32_and_int64", rows.INTEGERS: "integers"}
     index_types = names[row.index_types]
-    return f"{{{number}, {len(row.element_types)}, IndexTypes::{index_types}, {{{attributes}}}, {reductions}}}"
+    return f"{{{number}, {element_types}u, IndexTypes::{index_types}, {{{attributes}}}, {reductions}}}"
 
 
 def _flag(value: bool) -> str:

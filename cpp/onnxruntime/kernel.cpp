@@ -90,11 +90,13 @@ struct Kernel::Call {
 
     void check_type(const InputInfo& input, const Tensor& tensor) const {
         const ElementInfo& type = *tensor.type;
-        if (input.holds_indices) return check_index_type(input, type);
-        const auto allowed = std::span(element_types).first(attributes.version->element_count);
-        if (&type >= allowed.data() + allowed.size()) {
+        if (input.kind == InputKind::integers) return check_index_type(input, type);
+        if (input.kind == InputKind::scales) return;  // ONNX Runtime has selected the operator by this type
+        const unsigned allowed = attributes.version->element_types;
+        if (!(type.bit() & allowed)) {
             std::string listed;
-            for (const ElementInfo& known : allowed) add_to_list(listed, known.name);
+            for (const ElementInfo& known : element_types)
+                if (known.bit() & allowed) add_to_list(listed, known.name);
             refuse("refused_type", {{"input", input.name}, {"type", type.name}, {"allowed", listed}});
         }
         if (&type != inputs[0].type)
@@ -121,6 +123,7 @@ struct Kernel::Call {
     // Returns the name of the corresponding array function, for messages.
     const char* array_function() const {
         if (op.is_tensor_scatter()) return "tensor_scatter";
+        if (op.is_quantized()) return "gather_quantized";
         return op.kernel == GATHERSCATTER_GATHER_REDUCE ? "gather_reduce"
                                                         : gs::name(static_cast<gs::Kernel>(op.kernel));
     }
@@ -128,7 +131,8 @@ struct Kernel::Call {
     PlanPointer make_plan(const gatherscatter_operation& what, const Operands& operands) const {
         std::array<gatherscatter_tensor, most_inputs> tensors;
         for (size_t i = 0; i < tensors.size(); ++i) tensors[i] = operands[i].tensor;
-        const size_t count = what.kernel == GATHERSCATTER_GATHER_REDUCE    ? 6
+        const size_t count = what.kernel == GATHERSCATTER_GATHER_QUANTIZED ? 4
+                             : what.kernel == GATHERSCATTER_GATHER_REDUCE  ? 6
                              : what.kernel >= GATHERSCATTER_SCATTER_UPDATE ? 3
                                                                            : 2;
         gatherscatter_plan* plan = nullptr;
@@ -176,6 +180,7 @@ struct Kernel::Call {
         if (op.kernel == GATHERSCATTER_GATHER_REDUCE) count_segments();
         Operands operands;
         for (size_t i = 0; i < inputs.size(); ++i) operands[i] = inputs[i];
+        if (op.is_quantized()) return run_table(operands);
         run_operands(operands);
     }
 
@@ -184,8 +189,18 @@ struct Kernel::Call {
         const ElementInfo& type = *inputs[0].type;
         if (type.bits == 0) return op.is_scatter() ? scatter_strings(operands) : gather_strings(operands);
         if (type.bits == 4) return run_packed(operands);
+        run_plan(operands);
+    }
+
+    void run_plan(const Operands& operands) const {
         const PlanPointer plan = make_plan(operation, operands);
         run(plan.get(), operands, address_of(host, make_output(plan.get())));
+    }
+
+    // The kernel reads packed codes.
+    void run_table(Operands& operands) const {
+        for (Operand* const codes : {&operands[0], &operands[3]}) codes->tensor.type = inputs[0].type->codes;
+        run_plan(operands);
     }
 
     // Without num_segments and init, the largest id determines the number of bags.

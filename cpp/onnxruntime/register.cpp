@@ -12,15 +12,19 @@
 namespace gs::ort {
 namespace {
 
-// An operator for one type of data. ONNX Runtime combines the operators with the same name into one. Declaring data of
-// any type would not work: the output would get the type of the last input, and versions before 1.22 would refuse the
-// operator.
+// An operator for one type of data and of its output. ONNX Runtime combines the operators with the same name into one.
+// Declaring data of any type would not work: the output would get the type of the last input, and versions before 1.22
+// would refuse the operator.
 struct TypedOperator : CustomOp {
     Host host;
     const Operator& op;
-    ElementType type;
+    ElementType type, output_type;
 
-    TypedOperator(const Host&, const Operator&, ElementType, int minor);
+    TypedOperator(const Host&, const Operator&, ElementType, ElementType output, int minor);
+
+    ElementType input_type(size_t i) const {
+        return i == 0 ? type : op.inputs[i].kind == InputKind::scales ? output_type : undefined;
+    }
 };
 
 const TypedOperator& typed(const CustomOp* op) { return *static_cast<const TypedOperator*>(op); }
@@ -44,14 +48,14 @@ size_t list_in_place(int** inputs, int** outputs) {
     return 1;
 }
 
-TypedOperator::TypedOperator(const Host& api, const Operator& facts, ElementType element_type, int minor)
-    : CustomOp{}, host(api), op(facts), type(element_type) {
+TypedOperator::TypedOperator(const Host& api, const Operator& facts, ElementType data, ElementType output, int minor)
+    : CustomOp{}, host(api), op(facts), type(data), output_type(output) {
     version = api_version;
     GetName = [](const CustomOp* self) { return typed(self).op.name; };
     GetExecutionProviderType = [](const CustomOp*) -> const char* { return nullptr; };
-    GetInputType = [](const CustomOp* self, size_t i) { return i == 0 ? typed(self).type : undefined; };
+    GetInputType = [](const CustomOp* self, size_t i) { return typed(self).input_type(i); };
     GetInputTypeCount = [](const CustomOp* self) { return typed(self).op.inputs.size(); };
-    GetOutputType = [](const CustomOp* self, size_t) { return typed(self).type; };
+    GetOutputType = [](const CustomOp* self, size_t) { return typed(self).output_type; };
     GetOutputTypeCount = [](const CustomOp*) -> size_t { return 1; };
     KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
     GetInputCharacteristic = [](const CustomOp* self, size_t i) {
@@ -84,12 +88,19 @@ struct Library {
     Library(const Api* functions, int minor) : api(functions) {
         const Host host(*api);
         host.check(api->CreateCustomOpDomain("gatherscatter", &domain));
+        const auto add = [&](const Operator& op, ElementType data, ElementType output) {
+            operators.push_back(std::make_unique<TypedOperator>(host, op, data, output, minor));
+            host.check(api->CustomOpDomain_Add(domain, operators.back().get()));
+        };
         for (const Operator& op : ort::operators())
-            for (const ElementInfo& type : element_types)
-                if (type.first_minor > 0 && type.first_minor <= minor) {
-                    operators.push_back(std::make_unique<TypedOperator>(host, op, type.type, minor));
-                    host.check(api->CustomOpDomain_Add(domain, operators.back().get()));
-                }
+            for (const ElementInfo& type : element_types) {
+                const bool has_type = type.first_minor > 0 && type.first_minor <= minor;
+                if (!has_type || !(op.own.element_types & type.bit())) continue;
+                if (op.is_quantized())
+                    for (const ElementType scales : {float32, float16, bfloat16}) add(op, type.type, scales);
+                else
+                    add(op, type.type, type.type);
+            }
     }
 };
 

@@ -29,20 +29,32 @@ class Inference {
         const Dims indices = read(1);
         if (indices.empty()) return std::nullopt;
         switch (op_.kernel) {
+            case GATHERSCATTER_GATHER_QUANTIZED: return infer_axis(in_numbers(data), indices);
             case GATHERSCATTER_GATHER: return infer_axis(data, indices);
             case GATHERSCATTER_GATHER_ND: return infer_nd(data, indices);
             default: return indices;
         }
     }
 
-    // Returns the type of the data.
-    ElementType type() const {
+    // Returns the type of the output.
+    ElementType type() const { return type_of(op_.is_quantized() ? 2 : 0); }
+
+  private:
+    ElementType type_of(size_t input) const {
         ElementType type = undefined;
-        if (TensorInfo* const info = find(0)) host_.check(host_->GetTensorElementType(info, &type));
+        if (TensorInfo* const info = find(input)) host_.check(host_->GetTensorElementType(info, &type));
         return type;
     }
 
-  private:
+    // Returns the dims of a table, of which bytes hold several codes.
+    Dims in_numbers(Dims data) const {
+        const int64_t bits = read_int("bits", 4);
+        if (type_of(0) != uint8 || (bits != 2 && bits != 4)) return data;
+        const int64_t bytes = data.back().size;
+        data.back() = {bytes < 0 || bytes > INT64_MAX / 8 ? -1 : bytes * (8 / bits), ""};
+        return data;
+    }
+
     // Returns the type and shape of an input, owned by the context; null if the input is absent.
     TensorInfo* find(size_t input) const {
         TensorInfo* info = nullptr;

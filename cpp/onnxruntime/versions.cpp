@@ -12,7 +12,7 @@ using enum AttributeName;
 // Made by embed_versions.py from src/gatherscatter/specs/rows.py.
 #include "versions.inc"
 
-// Versions name their types by a number of element_types, so the two lists have the same order.
+// Versions name their types by their positions in element_types, so the two lists have the same order.
 static_assert(std::ranges::equal(
     type_names, element_types, {}, [](const char* name) { return std::string_view(name); },
     [](const ElementInfo& info) { return std::string_view(info.name); }));

@@ -16,12 +16,16 @@ namespace gs::ort {
 struct ElementInfo {
     ElementType type;
     const char* name;
-    gatherscatter_type core;  // GATHERSCATTER_OPAQUE: elements that are only moved
-    int bits;                 // 0: strings
-    int first_minor;          // the first ONNX Runtime 1.x whose custom operators support the type; 0: none
+    gatherscatter_type core;          // GATHERSCATTER_OPAQUE: elements that are only moved
+    int bits;                         // 0: strings
+    int first_minor;                  // the first ONNX Runtime 1.x whose custom operators support the type; 0: none
+    gatherscatter_type codes = core;  // in quantized tables
+
+    // Returns the bit of the type in sets of types.
+    unsigned bit() const;
 };
 
-// All element types, in the order in which messages list them. Each version supports the first `element_count` of them.
+// All element types, in the order in which messages list them.
 inline constexpr ElementInfo element_types[] = {
     {boolean, "bool", GATHERSCATTER_BOOL, 8, 17},
     {int8, "int8", GATHERSCATTER_INT8, 8, 17},
@@ -39,15 +43,17 @@ inline constexpr ElementInfo element_types[] = {
     {complex128, "complex128", GATHERSCATTER_COMPLEX128, 128, 0},
     {string, "string", GATHERSCATTER_OPAQUE, 0, 17},
     {bfloat16, "bfloat16", GATHERSCATTER_BFLOAT16, 16, 17},
-    {float8_e4m3fn, "float8_e4m3fn", GATHERSCATTER_OPAQUE, 8, 17},
-    {float8_e4m3fnuz, "float8_e4m3fnuz", GATHERSCATTER_OPAQUE, 8, 17},
-    {float8_e5m2, "float8_e5m2", GATHERSCATTER_OPAQUE, 8, 17},
-    {float8_e5m2fnuz, "float8_e5m2fnuz", GATHERSCATTER_OPAQUE, 8, 17},
+    {float8_e4m3fn, "float8_e4m3fn", GATHERSCATTER_OPAQUE, 8, 17, GATHERSCATTER_FLOAT8_E4M3FN},
+    {float8_e4m3fnuz, "float8_e4m3fnuz", GATHERSCATTER_OPAQUE, 8, 17, GATHERSCATTER_FLOAT8_E4M3FNUZ},
+    {float8_e5m2, "float8_e5m2", GATHERSCATTER_OPAQUE, 8, 17, GATHERSCATTER_FLOAT8_E5M2},
+    {float8_e5m2fnuz, "float8_e5m2fnuz", GATHERSCATTER_OPAQUE, 8, 17, GATHERSCATTER_FLOAT8_E5M2FNUZ},
     {undefined, "float8_e8m0fnu", GATHERSCATTER_OPAQUE, 8, 0},  // ONNX Runtime does not have tensors of this type
-    {float4_e2m1fn, "float4_e2m1fn", GATHERSCATTER_OPAQUE, 4, 24},
-    {int4, "int4", GATHERSCATTER_OPAQUE, 4, 20},
-    {uint4, "uint4", GATHERSCATTER_OPAQUE, 4, 20},
+    {float4_e2m1fn, "float4_e2m1fn", GATHERSCATTER_OPAQUE, 4, 24, GATHERSCATTER_FLOAT4_E2M1FN},
+    {int4, "int4", GATHERSCATTER_OPAQUE, 4, 20, GATHERSCATTER_INT4},
+    {uint4, "uint4", GATHERSCATTER_OPAQUE, 4, 20, GATHERSCATTER_UINT4},
 };
+
+inline unsigned ElementInfo::bit() const { return 1u << (this - element_types); }
 
 // Returns null for an unknown type.
 const ElementInfo* find_element_type(ElementType);
@@ -63,9 +69,13 @@ enum class AttributeName : uint8_t {
     mode,
     num_segments,
     keepdims,
+    quantize_axis,
+    block_size,
+    bits,
 };
-inline constexpr const char* attribute_names[] = {"axis",       "batch_dims", "reduction",    "include_self",
-                                                  "accumulate", "mode",       "num_segments", "keepdims"};
+inline constexpr const char* attribute_names[] = {"axis",          "batch_dims", "reduction",    "include_self",
+                                                  "accumulate",    "mode",       "num_segments", "keepdims",
+                                                  "quantize_axis", "block_size", "bits"};
 
 class AttributeSet {
   public:
@@ -79,16 +89,22 @@ class AttributeSet {
 };
 
 struct Version {
-    int number;            // 0: an operator that only this package defines
-    size_t element_count;  // the number of element_types that it supports
+    int number;              // 0: an operator that only this package defines
+    unsigned element_types;  // those that it supports, as a set of bits
     IndexTypes index_types;
     AttributeSet attributes;
     std::span<const char* const> reductions;
 };
 
+enum class InputKind : uint8_t {
+    data,      // elements of the type of the first input
+    integers,  // indices and the like
+    scales,    // elements of the type of the output
+};
+
 struct InputInfo {
     const char* name;
-    bool holds_indices;  // otherwise, its elements have the type of the first input
+    InputKind kind;
     bool is_optional = false;
 };
 
@@ -103,6 +119,7 @@ struct Operator {
 
     bool is_tensor_scatter() const { return modes.size() == 2; }
     bool is_scatter() const { return kernel >= GATHERSCATTER_SCATTER_UPDATE && kernel <= GATHERSCATTER_SCATTER_ND; }
+    bool is_quantized() const { return kernel == GATHERSCATTER_GATHER_QUANTIZED; }
     bool has_optional_inputs() const { return inputs.back().is_optional; }
     // Returns the newest version that is not above an opset; null if the operator is newer.
     const Version* find(int64_t opset) const;

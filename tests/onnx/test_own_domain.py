@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes  # noqa: F401  (bfloat16)
@@ -20,6 +21,7 @@ from gatherscatter.onnx.scopes import infer_model
 from gatherscatter.onnx.tensors import ExternalData
 from gatherscatter.specs import own_operators
 from gatherscatter.specs.own_operators import OWN_OPERATORS
+from tests.support import quantized
 from tests.support.onnx_graphs import function, graph, model, node
 
 OURS = {"gatherscatter": 1}
@@ -33,7 +35,7 @@ def one_node(op_type: str, arrays: dict[str, Any], **attributes: Any) -> onnx.Mo
     made = model(
         [node(op_type, names, "out", domain="gatherscatter", **attributes)],
         given,
-        {"out": (next(iter(arrays.values())).dtype, None)},
+        {"out": (arrays["scales"].dtype if "scales" in arrays else next(iter(arrays.values())).dtype, None)},
         domains=OURS,
     )
     made.graph.output[0].type.tensor_type.ClearField("shape")
@@ -50,8 +52,8 @@ def run_node(op_type: str, arrays: dict[str, Any], **attributes: Any) -> np.ndar
     return result
 
 
-def test_the_operators_are_those_of_onnx_and_one_more() -> None:
-    assert set(OWN_OPERATORS) == {*FAMILY, "GatherReduce"}
+def test_the_operators_are_those_of_onnx_and_two_more() -> None:
+    assert set(OWN_OPERATORS) == {*FAMILY, "GatherReduce", "GatherQuantized"}
 
 
 @pytest.mark.filterwarnings("ignore:onnx.Scatter-11 is deprecated")
@@ -155,6 +157,34 @@ def test_gather_reduce_has_three_ways_to_give_bags() -> None:
     np.testing.assert_array_equal(onto, gs.gather_reduce(x, pairs["rows"]) + 1)
 
 
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int4", "uint4", "float8_e5m2", "float4_e2m1fn"])
+@pytest.mark.parametrize("scale_type", ["float32", "float16", "bfloat16"])
+def test_gather_quantized_is_the_array_function(kind: str, scale_type: str) -> None:
+    random = np.random.default_rng(0)
+    for _ in range(8):
+        call = quantized.draw_call(random, kind, scale_type=scale_type, bad=True)
+        arrays = dict(zip(("x", "rows", "scales", "zeros"), call.inputs, strict=True))
+        if arrays["zeros"] is None:
+            del arrays["zeros"]
+        row = own_operators.find("GatherQuantized")
+        result = own_operators.run(row, tuple(arrays.values()), {**call.options, "mode": "clip"})
+        expected = gs.gather_quantized(*arrays.values(), **call.options, mode="clip")
+        assert (result.dtype, result.tobytes()) == (expected.dtype, expected.tobytes())
+        if kind in ("uint8", "int8") and scale_type != "bfloat16":  # NumPy does not compare NaN of bfloat16
+            run = run_node("GatherQuantized", arrays, **call.options, mode="clip")
+            assert run.tobytes() == expected.tobytes()
+
+
+def test_gather_quantized_has_its_own_errors() -> None:
+    table = {"x": np.zeros((2, 2), np.uint8), "rows": np.array([2]), "scales": np.ones((2, 1), np.float32)}
+    with pytest.raises(gs.OpIndexError, match=r"^gatherscatter.GatherQuantized: indices\[0\] = 2 is out of range"):
+        run_node("GatherQuantized", table)
+    with pytest.raises(gs.OpTypeError, match=r"gatherscatter.GatherQuantized: data can't be of type int16"):
+        run_node("GatherQuantized", {**table, "x": np.zeros((2, 2), np.int16)})
+    with pytest.raises(gs.OpTypeError, match=r"gatherscatter.GatherQuantized has no attribute 'gather_axis'"):
+        run_node("GatherQuantized", table, gather_axis=0)
+
+
 def test_an_init_of_another_shape_is_refused() -> None:
     text = r"gatherscatter.GatherReduce: init has shape \(5, 3\), but must have \(1, 3\)"
     with pytest.raises(gs.OpValueError, match=text):
@@ -195,6 +225,7 @@ def test_a_version_has_its_own_attributes_and_accumulate() -> None:
         (one_node("ScatterND", {"x": X}, opset=5), "onnx.ScatterND does not exist in opset 5; opset 11 introduced it"),
         (one_node("Gather", {"x": X}, opset="13"), "the attribute opset of gatherscatter.Gather must be an integer"),
         (one_node("GatherReduce", {"x": X}, opset=18), "there is no operator onnx.GatherReduce"),
+        (one_node("GatherQuantized", {"x": X}, opset=18), "there is no operator onnx.GatherQuantized"),
         (
             model([node("Gather", "x x", "a b", domain="gatherscatter")], {"x": (np.int64, [1])}, {}, domains=OURS),
             "the operator has one output; the node has 2",
@@ -261,11 +292,11 @@ def test_nodes_in_bodies_and_functions_run() -> None:
 
 
 def test_types_and_shapes_behind_a_node_are_known() -> None:
-    def shape(op_type: str, shapes: list[Any], **attributes: Any) -> Any:
+    def shape(op_type: str, shapes: list[Any], types: Sequence[Any] = (np.float32,) * 6, **attributes: Any) -> Any:
         names = ["-" if each is None else f"v{number}" for number, each in enumerate(shapes)]
         made = model(
             [node(op_type, " ".join(names), "out", domain="gatherscatter", **attributes)],
-            {name: (np.float32, each) for name, each in zip(names, shapes, strict=True) if each is not None},
+            {n: (t, each) for n, each, t in zip(names, shapes, types, strict=False) if each is not None},
             {},
             domains=OURS,
         )
@@ -282,6 +313,11 @@ def test_types_and_shapes_behind_a_node_are_known() -> None:
     assert shape("GatherReduce", [["n", 3], ["m"], None, ["m"]], num_segments=7) == ("float32", (7, 3))
     assert shape("GatherReduce", [["n", 3], ["m"], None, ["m"], None, ["s", 3]]) == ("float32", ("s", 3))
     assert shape("Gather", [["n", 3], ["m"]], opset="x") == (None, None)
+    table = [["n", 3], ["m", 2], ["n", 1]]
+    assert shape("GatherQuantized", table) == ("float32", ("m", 2, 3))
+    assert shape("GatherQuantized", table, axis=1) == ("float32", ("n", "m", 2))
+    assert shape("GatherQuantized", table, types=[np.uint8, np.int64, np.float16]) == ("float16", ("m", 2, 6))
+    assert shape("GatherQuantized", table, axis=2) == (None, None)
 
 
 def test_the_backend_runs_a_node_of_the_domain() -> None:

@@ -104,6 +104,24 @@ def gathers_and_scatters() -> Iterator[Call]:
         yield "ScatterElements", {"x": X, "at": np.array([[1, 1, 0]]), "new": NEW[:1]}, attributes
 
 
+def tables() -> Iterator[Call]:
+    codes, scales = RANDOM.integers(0, 256, (5, 8), np.uint8), RANDOM.standard_normal((5, 1), np.float32)
+    far = np.array([[0, 9], [-7, -1]], np.int32)
+    table = {"x": codes, "at": far[:, ::-1] % 5, "scales": scales}
+    for bits, axis in product((2, 3, 4, 8), (0, 1, 2)):
+        yield "GatherQuantized", table, {"bits": bits, "axis": axis}
+    for mode in MODES:
+        yield "GatherQuantized", {**table, "at": far}, {"mode": mode}
+        yield "GatherQuantized", {**table, "x": codes.view(np.int8), "at": far.astype(np.int8)}, {"mode": mode}
+    halves = {"scales": scales.astype(np.float16), "zeros": np.full((5, 1), 0x77, np.uint8)}
+    yield "GatherQuantized", {**table, **halves}, {}
+    for attributes in ({"quantize_axis": 0, "block_size": 3}, {"quantize_axis": 2}, {"block_size": -1}, {"bits": "4"}):
+        yield "GatherQuantized", {**table, "scales": np.ones((2, 16), "f")}, attributes
+    for wrong in ({"scales": scales[:2]}, {"zeros": codes}, {"zeros": codes.view(np.int8)}, {"x": codes[0, 0, ...]},
+                  {"at": far.astype(float)}):  # fmt: skip
+        yield "GatherQuantized", {**table, **wrong}, {}
+
+
 def result_or_error(run: Any) -> Any:
     try:
         result = run()
@@ -113,7 +131,7 @@ def result_or_error(run: Any) -> Any:
     return result.dtype, result.shape, result.tolist() if result.dtype == object else result.tobytes()
 
 
-@pytest.mark.parametrize("calls", [reductions_of_bags, bags_of_all_kinds, gathers_and_scatters])
+@pytest.mark.parametrize("calls", [reductions_of_bags, bags_of_all_kinds, gathers_and_scatters, tables])
 def test_the_library_does_what_python_does(calls: Any) -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4

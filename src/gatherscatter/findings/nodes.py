@@ -12,7 +12,7 @@ import numpy as np
 
 from gatherscatter.arrays.convert import element_type, number_elements, number_places
 from gatherscatter.specs.calls import GENERIC_REDUCTIONS
-from gatherscatter.specs.table import OpVersion
+from gatherscatter.specs.table import OpVersion, gather_axis_name
 
 BY_TUPLE = ("gather_nd", "scatter_nd")
 Count = int | None
@@ -95,7 +95,7 @@ class NodeValues:
     @cached_property
     def axis(self) -> int | None:
         """The axis counted from the front, where there is one and it is known."""
-        name = "gather_axis" if self.row.kernel == "gather_quantized" else "axis"
+        name = gather_axis_name(self.row)
         return self._normalise(self.arrays.get(name, self.attributes.get(name)))
 
     @cached_property

@@ -64,7 +64,7 @@ def infer_operator(
     try:
         given = {name: onnx.helper.get_attribute_value(attribute) for name, attribute in attributes.items()}
         if opset is None:
-            types = [ValueInfo(inputs[0].elem_type if inputs and inputs[0] else 0)] * count
+            types = [UNKNOWN] * count
             made = _infer_own_operator(op_type, inputs, given, unknown)
         else:
             types = infer_types(op_type, opset, inputs, given, unknown, count)
@@ -140,20 +140,27 @@ def infer_contributed(
     ModelError
         The operator would refuse the inputs.
     """
-    row = find_contributed(node)
-    named = dict(zip((known.name for known in row.inputs), inputs, strict=False))
-    typing, data = named.get(row.typing_input.name), inputs[0] if inputs else None
-    given = {known.name: known.default for known in row.attributes}
-    given |= {name: onnx.helper.get_attribute_value(attribute) for name, attribute in attributes.items()}
-    is_known = not unknown and all(isinstance(value, int) for value in given.values())
-    shapes = [None if info is None else info.shape for info in [*inputs, None, None][:2]]
-    element = None if data is None else data.element_type
+    given = {name: onnx.helper.get_attribute_value(attribute) for name, attribute in attributes.items()}
     try:
-        shape = result_shape(row, shapes, given, None, element) if is_known else None
+        return [_infer_table(find_contributed(node), inputs, given, unknown)]
     except ValueError as error:
         raise ModelError(one_line(error)) from None
+
+
+def _infer_table(
+    row: OpVersion, inputs: Sequence[ValueInfo | None], attributes: Mapping[str, Any], unknown: frozenset[str]
+) -> ValueInfo:
+    """Return the facts about the output of a gather from a quantized table."""
+    named = dict(zip((known.name for known in row.inputs), inputs, strict=False))
+    typing, data = named.get(row.typing_input.name), inputs[0] if inputs else None
+    numbers = {known.name: known.default for known in row.attributes if known.type == "int"}
+    numbers |= {name: value for name, value in attributes.items() if name in numbers}
+    is_known = not unknown & numbers.keys() and all(isinstance(value, int) for value in numbers.values())
+    shapes = [None if info is None else info.shape for info in [*inputs, None, None][:2]]
+    element = None if data is None else data.element_type
+    shape = result_shape(row, shapes, numbers, None, element) if is_known else None
     elem_type = 0 if typing is None else typing.elem_type
-    return [ValueInfo(elem_type, _check_shape(None if shape is None else tuple(shape)))]
+    return ValueInfo(elem_type, _check_shape(None if shape is None else tuple(shape)))
 
 
 def _infer_own_operator(
@@ -162,8 +169,10 @@ def _infer_own_operator(
     row = OWN_OPERATORS.get(op_type)
     if row is None:
         return []
+    if row.kernel == "gather_quantized":
+        return [_infer_table(row, inputs, attributes, unknown)]
     find = _infer_gather_reduce if op_type == "GatherReduce" else partial(_infer_gather_or_scatter, row)
-    return [ValueInfo(0, find(inputs, attributes, unknown))]
+    return [ValueInfo(inputs[0].elem_type if inputs and inputs[0] else 0, find(inputs, attributes, unknown))]
 
 
 def _infer_gather_reduce(

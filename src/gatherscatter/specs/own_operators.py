@@ -2,11 +2,12 @@
 
 A node with the attribute ``opset`` runs the version of ONNX's operator in that opset. It may have ``accumulate``. A
 node without ``opset`` runs the operator of this package. These operators have no versions. They accept all element
-types, and all integer types as indices. GatherReduce exists only in this package.
+types, and all integer types as indices. GatherReduce and GatherQuantized exist only in this package.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from gatherscatter.arrays import convert
 from gatherscatter.errors import make_error
-from gatherscatter.functions import gather_reduce
+from gatherscatter.functions import gather_quantized, gather_reduce
 from gatherscatter.specs import table
 from gatherscatter.specs.calls import call, check_inputs, has_reductions, name_inputs
 from gatherscatter.specs.rows import DOMAIN, OWN_ROWS
@@ -85,7 +86,13 @@ def run(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> 
         reduces = has_reductions(each for each in table.ops() if (each.domain, each.op_type) == ("onnx", row.op_type))
         accumulate = given.pop("accumulate", None) if reduces else None
         return call(row, inputs, given, accumulate)
-    return _gather_reduce(row, inputs, attributes) if row.kernel == "gather_reduce" else call(row, inputs, attributes)
+    run_own: Callable[..., np.ndarray] = _RUNS.get(row.kernel, call)
+    return run_own(row, inputs, attributes)
+
+
+def _gather_quantized(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
+    arrays, values = check_inputs(row, inputs, attributes)
+    return gather_quantized.prepare_arguments(row.name, *arrays).run(row.name, **values)
 
 
 def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> np.ndarray:
@@ -102,3 +109,6 @@ def _gather_reduce(row: OpVersion, inputs: tuple[Any, ...], attributes: dict[str
     bags = result.ndim - call.data.ndim + 1
     keeps = values["keepdims"] and bags == given["indices"].ndim - 1
     return np.expand_dims(result, bags) if keeps else result
+
+
+_RUNS: dict[str, Callable[..., np.ndarray]] = {"gather_reduce": _gather_reduce, "gather_quantized": _gather_quantized}

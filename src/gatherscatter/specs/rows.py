@@ -114,6 +114,8 @@ _DEFAULT_INDEX = Input("default_index", "scalar", optional=True)
 _SAMPLE_WEIGHTS = Input("per_sample_weights", "data", optional=True)
 _SUM_OR_MEAN = Attribute("reduction", "string", "sum", ("sum", "mean"))
 _CACHE_ATTRIBUTES = (Attribute("axis", "int", -2), Attribute("mode", "string", "linear", ("linear", "circular")))
+_TABLE_INPUTS = (_DATA, _INDICES, Input("scales", "scales"), Input("zero_points", "data", optional=True))
+_BLOCK_SIZE, _BITS = Attribute("block_size", "int", 128), Attribute("bits", "int", 4)
 _INT32_64 = ("int32", "int64")
 _INT64 = ("int64",)
 _CODES = tuple(name for name in CODE_TYPES if name != "int8")
@@ -286,11 +288,11 @@ ROWS = (
     ),
     *_operator(
         "com.microsoft.GatherBlockQuantized", "gather_quantized",
-        (_DATA, _INDICES, Input("scales", "scales"), Input("zero_points", "data", optional=True)),
+        _TABLE_INPUTS,
         "table[:gather_axis] + indices.shape + table[gather_axis+1:], where table is the shape of data in numbers",
         _version(1, _CODES, _INT32_64, "zeros",
                  Attribute("gather_axis", "int", 0), Attribute("quantize_axis", "int", 1),
-                 Attribute("block_size", "int", 128), Attribute("bits", "int", 4)),
+                 _BLOCK_SIZE, _BITS),
     ),
 )
 # fmt: on
@@ -336,6 +338,12 @@ OWN_ROWS = (
         _version(DOMAIN_VERSION, ONNX_24, INTEGERS, "negative",
                  Attribute("reduction", "string", "add", BAG_REDUCTIONS), _ACCUMULATE,
                  Attribute("num_segments", "int", -1), _GATHER_MODE, Attribute("keepdims", "bool", False)),
+    ),
+    *_operator(
+        f"{DOMAIN}.GatherQuantized", "gather_quantized", _TABLE_INPUTS,
+        "table[:axis] + indices.shape + table[axis+1:], where table is the shape of data in numbers",
+        _version(DOMAIN_VERSION, CODE_TYPES, INTEGERS, "negative",
+                 _AXIS, Attribute("quantize_axis", "int", -1), _BLOCK_SIZE, _BITS, _GATHER_MODE),
     ),
 )  # fmt: skip
 """The operators of the domain gatherscatter, which have no versions."""

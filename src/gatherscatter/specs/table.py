@@ -264,6 +264,15 @@ def codes_per_byte(data_type: str | None, bits: int) -> int:
     return 8 // bits if data_type == "uint8" and bits in (2, 4, 8) else 1
 
 
+def gather_axis_name(row: OpVersion) -> str:
+    """Return the name of the attribute or input with the axis of the indices.
+
+    >>> gather_axis_name(op("com.microsoft.GatherBlockQuantized"))
+    'gather_axis'
+    """
+    return next((known.name for known in row.attributes if known.name == "gather_axis"), "axis")
+
+
 def _gather_quantized(
     row: OpVersion, data: Dims | None, indices: Dims | None, attributes: Mapping[str, Any], data_type: str | None
 ) -> Dims | None:
@@ -272,7 +281,7 @@ def _gather_quantized(
     table, per_byte = list(data), codes_per_byte(data_type, attributes["bits"])
     if table and per_byte > 1:
         table[-1] = table[-1] * per_byte if isinstance(table[-1], int) else None
-    return _gather(row, table, indices, 0, attributes["gather_axis"])
+    return _gather(row, table, indices, 0, attributes[gather_axis_name(row)])
 
 
 def _count_bags(row: OpVersion, shapes: Sequence[Dims | None]) -> Any:
@@ -289,7 +298,7 @@ def _gather(row: OpVersion, data: Dims, indices: Dims, batch_dims: int, axis: in
     if axis is None:
         return [None] * (len(data) + len(indices) - 1 - batch_dims)
     if not -len(data) <= axis < len(data):
-        name = "gather_axis" if row.kernel == "gather_quantized" else "axis"
+        name = gather_axis_name(row)
         text = f"{row.name}: {name} {axis} is out of range for data of rank {len(data)}"
         raise OpValueError(text, op=row.name, input=name)
     return slots_shape("gather", data, indices, axis, batch_dims)

@@ -104,7 +104,7 @@ def run_node(
     names = [f"x{i}" if array is not None else "" for i, array in enumerate(arrays)]
     given = {name: array for name, array in zip(names, arrays, strict=True) if array is not None}
     made_node = node(op_type, names, name="sums", **attributes)
-    result = arrays[0].dtype
+    result = arrays[2 if op_type == "GatherQuantized" else 0].dtype
     if all(array.dtype.name in PLAIN for array in given.values()):
         declare = {"known": lambda a: a.shape, "ranks": lambda a: [None] * a.ndim, "unknown": lambda a: None}[shapes]
         inputs = {name: (array.dtype, declare(array)) for name, array in given.items()}

@@ -13,6 +13,7 @@ from gatherscatter_conformance import random_calls
 from gatherscatter_conformance.random_calls import RandomCall, Traits
 from gatherscatter_conformance.random_source import ByteChoices, Choices
 from tests.onnx.native.sessions import has_type, plain, run_node
+from tests.support import quantized
 from tests.support.judge import check_error, outcome, run_version
 
 ROWS = [row for row in oracle.ROWS.values() if row.domain == "onnx"]
@@ -124,3 +125,26 @@ def test_random_bags() -> None:
         compare(result, expected, data, "gatherscatter.GatherReduce", keywords)
         if isinstance(expected, ValueError | IndexError):
             assert str(result) == str(expected).replace("gather_reduce:", "gatherscatter.GatherReduce:")
+
+
+@pytest.mark.parametrize("scale_type", quantized.SCALES)
+@pytest.mark.parametrize("kind", [*quantized.INTEGERS, *quantized.FLOATS])
+def test_random_quantized_tables(kind: str, scale_type: str) -> None:
+    rng = np.random.default_rng([3, *kind.encode()])
+    raised = 0
+    for i in range(30):
+        call = quantized.draw_call(rng, kind, scale_type=scale_type, bad=True)
+        if not has_type(call.data):
+            pytest.skip("this ONNX Runtime does not have the type")
+        options = {**call.options, "mode": ("raise", "wrap", "raise", "clip", "raise", "fill")[i % 6]}
+        expected = outcome(gs.gather_quantized, *call.inputs, **options)
+        result = outcome(run_node, "GatherQuantized", call.inputs, options, SHAPES[i % 3])
+        if isinstance(expected, Exception):
+            check_error(result, "gatherscatter.GatherQuantized", expected)
+            assert str(result) == str(expected).replace("gather_quantized:", "gatherscatter.GatherQuantized:")
+            raised += 1
+        else:
+            assert not isinstance(result, Exception), result
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            assert result.tobytes() == expected.tobytes()
+    assert raised, "some indices are bad"

@@ -201,16 +201,16 @@ def test_data_that_another_node_reads_stay() -> None:
 # ------------------------------------------------------------------------------------------------------- threads
 
 
-@pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements", "Gather", "GatherReduce"])
+@pytest.mark.parametrize("op_type", ["ScatterND", "ScatterElements", "Gather", "GatherReduce", "GatherQuantized"])
 def test_the_bits_are_the_same_for_any_number_of_threads(op_type: str) -> None:
     rng = np.random.default_rng(1)
     data, updates = rng.standard_normal((5000, 16)).astype(F32), rng.standard_normal((100_000, 16)).astype(F32)
     numbers = rng.integers(0, 5000, 100_000)
     boxes = {"ScatterND": numbers[:, None], "ScatterElements": np.repeat(numbers[:, None], 16, 1)}
     indices = boxes.get(op_type, numbers)
-    feeds = {"d": data, "i": indices, "u": updates, "s": numbers // 7}
-    names = {"Gather": "d i", "GatherReduce": "d i  s"}.get(op_type, "d i u").split(" ")
-    attributes = {"reduction": "add"} if op_type != "Gather" else {}
+    feeds = {"d": data, "i": indices, "u": updates, "s": numbers // 7, "c": np.int8(data * 30), "x": data[:, :1]}
+    names = {"Gather": "d i", "GatherReduce": "d i  s", "GatherQuantized": "c i x"}.get(op_type, "d i u").split(" ")
+    attributes = {"reduction": "add"} if op_type not in ("Gather", "GatherQuantized") else {}
     inputs = {name: (feeds[name].dtype, [None] * feeds[name].ndim) for name in names if name}
     made = model([node(op_type, names, **attributes)], inputs, {"y": (F32, None)})
     used = {name: feeds[name] for name in inputs}
@@ -310,13 +310,17 @@ def inferred(nodes: list[onnx.NodeProto], inputs: dict[str, Any], **constants: n
             {"a": ["N", 5], "b": [None], "o": ["M"], "c": ["S", 5]},
             ["S", 5],
         ),
+        (node("GatherQuantized", ["q", "b", "c"]), {"q": ["N", 5], "b": ["B", 7], "c": None}, ["B", 7, 10]),
+        (node("GatherQuantized", ["q", "b", "c"], bits=8), {"q": ["N", 5], "b": ["B"], "c": None}, ["B", 5]),
+        (node("GatherQuantized", ["q", "b", "c"], bits=2), {"q": [3, "M"], "b": ["B"], "c": None}, ["B", "?"]),
+        (node("GatherQuantized", ["w", "b", "c"], axis=1), {"w": ["N", 5], "b": ["B"], "c": None}, ["N", "B"]),
     ],
     ids=lambda value: str(value) if isinstance(value, list) else getattr(value, "op_type", ""),
 )
 def test_shapes_that_are_known_before_a_run(made: onnx.NodeProto, shapes: dict[str, Any], expected: list[Any]) -> None:
-    if MINOR < 24 and made.op_type in ("TensorScatter", "GatherReduce"):
+    if MINOR < 24 and made.op_type in ("TensorScatter", "GatherReduce", "GatherQuantized"):
         pytest.skip("this ONNX Runtime can't describe inputs of which one is absent")
-    types = {"a": F32, "b": I64, "c": F32, "o": I64}
+    types = {"a": F32, "b": I64, "c": F32, "o": I64, "q": np.uint8, "w": np.int8}
     inputs = {name: (types[name], shape) for name, shape in shapes.items()}
     assert inferred([made], inputs) == expected
 

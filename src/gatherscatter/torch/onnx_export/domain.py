@@ -47,7 +47,7 @@ def _schema(op_type: str) -> Any:
     inputs = []
     types: dict[str, tuple[str, ...]] = {"T": _DATA}
     for each in row.inputs:
-        name = "T" if each.kind == "data" else f"I_{each.name}"
+        name = "T" if each.kind == "data" else f"I_{each.name}"  # no export uses quantized tables
         types.setdefault(name, _INTEGERS)
         option = getattr(_Schema.FormalParameterOption, "Optional" if each.optional else "Single")
         inputs.append(_Schema.FormalParameter(each.name, name, param_option=option))
