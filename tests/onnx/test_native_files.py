@@ -64,6 +64,23 @@ def test_external_data_is_copied_beside_the_model(tmp_path: Path) -> None:
     assert int(offsets["offset"]) % 4096 == 0
 
 
+def test_quantized_tables_that_onnxruntime_refuses_are_converted(tmp_path: Path) -> None:
+    codes, scales = np.random.default_rng(0).integers(0, 256, (6, 32, 2), np.uint8), np.ones((6, 2, 4), np.float32)
+    gather = node("GatherBlockQuantized", "codes rows scales", "out", domain="com.microsoft", block_size=16)
+    made = model([gather], {"rows": (np.int64, ["n"])}, {"out": (np.float32, None)}, {"codes": codes, "scales": scales},
+                 domains={"com.microsoft": 1})  # fmt: skip
+    source, target = tmp_path / "model.onnx", tmp_path / "fixed.onnx"
+    onnx.save(made, source)
+    assert "refuses a quantized axis" in convert_for_onnxruntime(source, target).moved[0].reason
+    rows = np.array([0, 6, -6, -7])
+    expected = gs.run(source, [rows])["out"]
+    options = onnxruntime.SessionOptions()
+    options.register_custom_ops_library(str(library_path()))
+    (result,) = onnxruntime.InferenceSession(target, options).run(None, {"rows": rows})
+    for other in (result, gs.run(target, [rows])["out"]):
+        np.testing.assert_array_equal(other, expected, strict=True)
+
+
 def test_a_damaged_model_leaves_no_file(tmp_path: Path) -> None:
     source = write_with_external_data(tmp_path)
     (tmp_path / "weights.bin").write_bytes(b"short")

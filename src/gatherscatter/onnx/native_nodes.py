@@ -2,7 +2,8 @@
 
 The findings list the nodes that ONNX Runtime gets wrong or refuses. Nodes that it runs correctly and fast stay there.
 If shapes or values are unknown, a finding may apply, and the node is moved. Data of unknown type counts as float32.
-Nodes are moved for speed only if sizes are known.
+Nodes are moved for speed only if sizes are known. A GatherBlockQuantized of com.microsoft is moved only if it is known
+to be valid, because the operator that replaces it has fewer rules.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from gatherscatter.errors import OpValueError
 from gatherscatter.findings.nodes import NodeValues, Site, collect_static_values
 from gatherscatter.findings.verdicts import judge_before_run
 from gatherscatter.model_interface import ModelError
 from gatherscatter.onnx.bodies import Body, find_bodies, read_site
 from gatherscatter.onnx.builder import FreeNames, names_of
 from gatherscatter.onnx.extra import onnx
-from gatherscatter.onnx.graph import find_reads, is_family, is_own, normalise, one_line, walk
+from gatherscatter.onnx.graph import find_reads, is_contributed, is_family, is_own, normalise, one_line, walk
 from gatherscatter.onnx.native_fusion import find_pairs
 from gatherscatter.onnx.tensors import ExternalData
+from gatherscatter.specs import quantized
 from gatherscatter.specs.rows import DOMAIN, DOMAIN_VERSION, REQUIRED
-from gatherscatter.specs.table import OpVersion
 
 # Measured with ONNX Runtime 1.32.0 on the CPU: from this number of elements on, gatherscatter's kernels are faster. A
 # GatherND of 1000 takes 5 us instead of 10 us, a Gather of 10,000 takes 10 us instead of 33 us.
@@ -123,13 +125,15 @@ def _find_changes(body: Body, threads: int, fuse: bool, free: FreeNames) -> dict
     names = {node.name for node in body.proto.node}
     constants = _find_constants(body.proto)
     for position, node in enumerate(body.proto.node):
-        move = _find_move(body, position, threads, constants) if is_family(node) else None
+        is_candidate = is_family(node) or is_contributed(node)
+        move = _find_move(body, position, threads, constants) if is_candidate else None
         if move is None:
             continue
-        row, reason = move
+        site, reason = move
         label = body.label(position)
-        moved = _move(node, row, _find_name(node, names))
-        nodes = _say_type(moved, body, free) if body.in_function else [moved]
+        moved = _move(node, site, _find_name(node, names))
+        typing = node.input[site.row.inputs.index(site.row.typing_input)]
+        nodes = _say_type(moved, typing, body, free) if body.in_function else [moved]
         if not nodes:
             opset = body.scopes[0].opset
             note = f"{label} stays with ONNX Runtime: its function has opset {opset}, and its type is unknown; {reason}"
@@ -166,8 +170,8 @@ def _find_constants(proto: onnx.GraphProto | onnx.FunctionProto) -> set[str]:
     return known
 
 
-def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> tuple[OpVersion, str] | None:
-    """Return the op version of a gather or scatter and the reason to move it; None if it stays with ONNX Runtime."""
+def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> tuple[Site, str] | None:
+    """Return the site of a gather or scatter and the reason to move it; None if it stays with ONNX Runtime."""
     node = body.proto.node[position]
     for scope in body.scopes:
         try:
@@ -175,14 +179,14 @@ def _find_move(body: Body, position: int, threads: int, constants: set[str]) -> 
         except (LookupError, ModelError):
             return None
         data = site.operands[0] if site.operands else None
-        if data is None or not _is_whole(node, site):
+        if data is None or not _is_whole(node, site) or (is_contributed(node) and not _is_valid_table(site)):
             return None
         values = collect_static_values(site)
         reason = _find_fault(values, threads)
         if reason is None and not constants.issuperset(node.input):
             reason = _find_slowness(values)
         if reason is not None:
-            return site.row, reason
+            return site, reason
     return None
 
 
@@ -195,6 +199,22 @@ def _is_whole(node: onnx.NodeProto, site: Site) -> bool:
     named = site.attributes.keys() | linked == {known.name for known in row.attributes}
     outputs = [bool(name) for name in node.output]
     return whole and named and REQUIRED not in site.attributes.values() and outputs == [True]
+
+
+def _is_valid_table(site: Site) -> bool:
+    """Whether a GatherBlockQuantized is known to follow the rules that GatherQuantized does not have."""
+    data, indices, scales = (site.operand(role) for role in ("data", "indices", "scales"))
+    if data is None or indices is None or scales is None or data.shape is None or scales.shape is None:
+        return False
+    row, kind, attributes = site.row, data.element_type, site.attributes
+    types_fit = kind in row.element_types and indices.element_type in row.index_types
+    if kind is None or not types_fit or None in scales.shape or len(attributes) < len(row.attributes):
+        return False
+    try:
+        quantized.check(row.name, kind, data.shape, scales.shape, **attributes)
+    except OpValueError:
+        return False
+    return True
 
 
 def _find_fault(values: NodeValues, threads: int) -> str | None:
@@ -213,25 +233,32 @@ def _find_slowness(values: NodeValues) -> str | None:
     return None
 
 
-def _move(node: onnx.NodeProto, row: OpVersion, name: str) -> onnx.NodeProto:
-    """Return a node of the domain ``gatherscatter`` that replaces one of ONNX."""
+def _move(node: onnx.NodeProto, site: Site, name: str) -> onnx.NodeProto:
+    """Return a node of the domain ``gatherscatter`` that replaces one of ONNX or of ONNX Runtime's domain."""
+    if site.row.kernel == "gather_quantized":
+        attributes = dict(site.attributes)
+        axis = attributes.pop("gather_axis")
+        return onnx.helper.make_node(
+            "GatherQuantized", node.input, node.output, name, domain=DOMAIN, axis=axis, mode="fill", **attributes
+        )
     moved = onnx.NodeProto()
     moved.CopyFrom(node)
     moved.domain, moved.name = DOMAIN, name
-    moved.attribute.append(onnx.helper.make_attribute("opset", row.version))
+    moved.attribute.append(onnx.helper.make_attribute("opset", site.row.version))
     return moved
 
 
-def _say_type(node: onnx.NodeProto, body: Body, free: FreeNames) -> list[onnx.NodeProto]:
+def _say_type(node: onnx.NodeProto, typing: str, body: Body, free: FreeNames) -> list[onnx.NodeProto]:
     """Return a moved node in a function, and a cast that declares the type of its result; none if that is impossible.
 
     In functions, ONNX Runtime does not infer the types of nodes of other domains. It removes casts that change nothing.
+    ``typing`` is the input that has the type of the result.
     """
-    (data, *_), (result,) = node.input, tuple(node.output)
-    types = {scope.find(data).elem_type for scope in body.scopes}
+    (result,) = node.output
+    types = {scope.find(typing).elem_type for scope in body.scopes}
     node.output[0] = free(f"{result}/untyped")
     if body.scopes[0].opset >= _CAST_LIKE:
-        return [node, onnx.helper.make_node("CastLike", [node.output[0], data], [result])]
+        return [node, onnx.helper.make_node("CastLike", [node.output[0], typing], [result])]
     if len(types) == 1 and 0 not in types and body.scopes[0].opset >= _CAST_TO_NUMBER:
         return [node, onnx.helper.make_node("Cast", [node.output[0]], [result], to=types.pop())]
     return []

@@ -9,6 +9,7 @@ import numpy as np
 from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import make_error
 from gatherscatter.functions import gather_quantized
+from gatherscatter.specs.table import Dims
 
 _SMALLEST_BLOCK = 16
 
@@ -16,22 +17,25 @@ _SMALLEST_BLOCK = 16
 def run(op: str, *inputs: Any, gather_axis: int, quantize_axis: int, block_size: int, bits: int) -> np.ndarray:
     """Run the operator on inputs of its types. An index out of range gives zeros."""
     data, indices, scales, zero_points = (*inputs, None)[:4]
-    check(op, data, scales, gather_axis, quantize_axis, block_size, bits)
+    check(op, element_type(data.dtype), data.shape, scales.shape, gather_axis, quantize_axis, block_size, bits)
     call = gather_quantized.prepare_arguments(op, data, indices, scales, zero_points)
     return call.run(op, axis=gather_axis, quantize_axis=quantize_axis, block_size=block_size, bits=bits, mode="fill")
 
 
 def check(
-    op: str, data: np.ndarray, scales: np.ndarray, gather_axis: int, quantize_axis: int, block_size: int, bits: int
+    op: str, kind: str, data: Dims, scales: Dims, gather_axis: int, quantize_axis: int, block_size: int, bits: int
 ) -> None:
-    """Check the attributes. The kernel has fewer rules for them (rulings M1 to M4)."""
-    kind, rank = element_type(data.dtype), data.ndim
+    """Check the attributes. The kernel has fewer rules for them (rulings M1 to M4).
+
+    ``kind`` is the element type of data, ``data`` and ``scales`` are shapes. Unknown sizes are None.
+    """
+    rank = len(data)
     floats = kind.startswith("float")
     if rank == 0:
         raise make_error("no_rows", op, input="data")
     for name, axis in (("gather_axis", gather_axis), ("quantize_axis", quantize_axis)):
         if not -rank <= axis < rank:
-            raise make_error("quantized_axis", op, input=name, axis=axis, rank=rank, shape=data.shape)
+            raise make_error("quantized_axis", op, input=name, axis=axis, rank=rank, shape=data)
     is_power = block_size >= _SMALLEST_BLOCK and block_size & (block_size - 1) == 0
     if not is_power and not (floats and block_size == 0):
         raise make_error("block_size_power", op, value=block_size, type=kind)
@@ -39,7 +43,7 @@ def check(
         raise make_error("bits_of_type", op, value=bits, type=kind, bits="2, 4 or 8" if kind == "uint8" else "4")
     if kind == "uint8" and (gather_axis % rank != 0 or quantize_axis % rank == 0):
         raise make_error("axes_of_bytes", op, gather_axis=gather_axis, quantize_axis=quantize_axis)
-    if not floats and scales.ndim == rank:  # the kernel broadcasts scales of all types
+    if not floats and len(scales) == rank:  # the kernel broadcasts scales of all types
         for d in range(rank):
-            if d != quantize_axis % rank and scales.shape[d] == 1 != data.shape[d]:
-                raise make_error("shared_scales", op, shape=scales.shape, axis=d, type=kind)
+            if d != quantize_axis % rank and scales[d] == 1 != data[d]:
+                raise make_error("shared_scales", op, shape=scales, axis=d, type=kind)

@@ -7,14 +7,17 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph
 
 import gatherscatter as gs
+from gatherscatter.onnx.native_nodes import move_nodes
 from gatherscatter.onnx.session import InferenceSession
-from tests.support.onnx_graphs import model, node
+from tests.support.onnx_graphs import function, model, node
+from tests.support.quantized import QuantizedCall, draw_call, draw_codes
 from tests.support.session_graphs import (
     F32,
     I64,
@@ -177,3 +180,86 @@ def test_data_of_unknown_type_counts_as_float32() -> None:
     made = model(nodes, {"x": (F32, [2, 8]), "at": (I64, [3])}, {"out": (F32, None)})
     made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     assert list_moved(InferenceSession(made)) == []
+
+
+def make_table(
+    call: QuantizedCall, to: int = TensorProto.FLOAT, in_function: bool = False, **changed: Any
+) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """Return a model that reads rows of a quantized table as numbers of type ``to``, and its inputs."""
+    table = {"codes": call.data, "scales": call.scales}
+    if call.zero_points is not None:
+        table["zeros"] = call.zero_points
+    options = {name: value for name, value in call.options.items() if name != "axis"}
+    options |= {"gather_axis": call.options["axis"]} | changed
+    names = f"codes rows scales {'zeros' if call.zero_points is not None else ''}".strip()
+    gather = node("GatherBlockQuantized", names, "picked", "embedding", domain="com.microsoft", **options)
+    read, domains = [gather], {"com.microsoft": 1}
+    if in_function:
+        inner = function("f", "Read", names, "picked", [gather], domains=domains)
+        read, domains = [node("Read", names, "picked", domain="f")], {"f": 1, **domains}
+    made = model(
+        [*read, node("Cast", "picked", "out", to=to)],
+        {"rows": (call.indices.dtype, [None] * call.indices.ndim)},
+        {"out": (F32, None)},
+        table,
+        functions=[inner] if in_function else [],
+        domains=domains,
+    )
+    return made, {"rows": call.indices}
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_function"),
+    [
+        *[(kind, False) for kind in ("uint8", "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn")],
+        ("uint8", True),  # ONNX Runtime has no functions of the other types
+    ],
+)
+def test_quantized_tables_that_onnxruntime_refuses_are_read(kind: str, in_function: bool) -> None:
+    random = np.random.default_rng(0)
+    for _ in range(6):
+        call = draw_call(random, kind, scale_type="bfloat16", bad=True, like_onnxruntime=True)
+        made, inputs = make_table(call, in_function=in_function)
+        session = InferenceSession(made)
+        assert list_moved(session) == ["com.microsoft.GatherBlockQuantized"]
+        assert "bfloat16" in session.plan.moved[0].reason
+        assert session.run(None, inputs)[0].tobytes() == gs.run(made, inputs)["out"].tobytes()
+
+
+def test_quantized_tables_of_other_layouts_are_read() -> None:
+    random = np.random.default_rng(1)
+    codes, rows = random.integers(0, 256, (5, 40, 3), np.uint8), np.array([4, -5, 5, 0, -6], np.int32)
+    inner = QuantizedCall(codes, rows, random.standard_normal((5, 3, 6), np.float32), None,
+                          {"axis": 0, "quantize_axis": 1, "block_size": 16, "bits": 4})  # fmt: skip
+    line = QuantizedCall(draw_codes(random, "int4", (40,)), rows, np.float32([1, 2, 3]), None,
+                         {"axis": 0, "quantize_axis": 0, "block_size": 16, "bits": 4})  # fmt: skip
+    for call in (inner, line):
+        made, inputs = make_table(call)
+        session = InferenceSession(made)
+        assert list_moved(session) == ["com.microsoft.GatherBlockQuantized"]
+        assert session.run(None, inputs)[0].tobytes() == gs.run(made, inputs)["out"].tobytes()
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int4", "uint4"])
+def test_quantized_tables_that_onnxruntime_reads_rightly_stay_there(kind: str) -> None:
+    random = np.random.default_rng(2)
+    for _ in range(6):
+        made, inputs = make_table(draw_call(random, kind, bad=True, like_onnxruntime=True))
+        session = InferenceSession(made)
+        assert list_moved(session) == []
+        assert session.run(None, inputs)[0].tobytes() == gs.run(made, inputs)["out"].tobytes()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"block_size": 8}, {"bits": 3}, {"gather_axis": 1}, {"quantize_axis": 2}, {"scales": np.ones((1, 2))},
+     {"indices": np.zeros(1, np.int8)}, {"axis": 1}],
+)  # fmt: skip
+def test_quantized_tables_against_the_rules_are_left_to_onnxruntime(changed: dict[str, Any]) -> None:
+    parts = {"data": np.zeros((3, 16), np.uint8), "indices": np.array([0]), "scales": np.ones((3, 2))}
+    parts |= {name: changed[name] for name in parts if name in changed}
+    parts["scales"] = parts["scales"].astype(ml_dtypes.bfloat16)
+    call = QuantizedCall(**parts, zero_points=None, options={"axis": 0, "quantize_axis": 1, "block_size": 16})
+    others = {name: value for name, value in changed.items() if name not in parts}
+    assert move_nodes(make_table(call)[0]).moved or changed.keys() & parts.keys()
+    assert not move_nodes(make_table(call, **others)[0]).moved
