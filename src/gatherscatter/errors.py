@@ -214,7 +214,8 @@ def check_size(
     size = math.prod(shape) * dtype.itemsize
     if size <= _LARGE:
         return
-    cause = _name_deciding_value(name, np.asarray(values), parameter)
+    array = np.asarray(values.cpu() if hasattr(values, "cpu") else values)
+    cause = _name_deciding_value(name, array, parameter)
     try:
         np.empty(size, np.uint8)  # it is not written, so it takes no memory
     except (MemoryError, OverflowError, ValueError):

@@ -22,7 +22,7 @@ MODULES: dict[str, dict[str, str]] = {
         "xarray": ".xarray",
         "zarr": ".zarr",
     },
-    # Array functions and op versions for lazy arrays.
+    # Array functions and op versions for lazy arrays, and for tensors on other devices than the CPU.
     "gatherscatter.arrays.interop": {
         "aggregate": "gatherscatter.dask:aggregate",
         "gather": "gatherscatter.dask:gather",
@@ -34,6 +34,7 @@ MODULES: dict[str, dict[str, str]] = {
         "scatter_update": "gatherscatter.dask:scatter_update",
         "tensor_scatter": "gatherscatter.dask:tensor_scatter",
         "op version": "gatherscatter.dask.versions:call",
+        "on device": "gatherscatter.torch.device.arrays:call",
     },
     "gatherscatter.specs.table": {"call": "gatherscatter.specs.calls:call"},
     # Objects with methods that write them: the modules that write them import their classes.

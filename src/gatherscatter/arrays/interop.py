@@ -8,6 +8,7 @@ in `gatherscatter.arrays.kinds`.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,6 +51,8 @@ def accept_any_array(call: Callable[..., np.ndarray]) -> Callable[..., Any]:
         given = {**dict(zip(names, inputs, strict=False)), **options}
         if lazy := lazy_function(op, given):
             return lazy(**given)
+        if on_device := device_function(op, given):
+            return on_device(op, given)
         converted = to_numpy_arguments(op, given)
         return converted.to_caller(getattr(_core, op)(**converted.values)) if converted else call(*inputs, **options)
 
@@ -138,18 +141,43 @@ def _torch_types() -> dict[Any, np.dtype[Any]]:
 def _take_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     if name == "out":
         check_tensor(op, name, tensor)
-        if tensor.is_conj() or tensor.is_neg() or _repeats(tensor):
-            text = f"{op}: out is a view with shared or conjugated elements; use a separate tensor"
-            raise OpValueError(text, op=op, input=name)
+        _refuse_special_view(op, tensor)
     with suppress(TypeError, RuntimeError):  # PyTorch refuses every tensor that is not plain
         return tensor_array(op, name, tensor)
     return _take_unusual_tensor(op, name, tensor)
+
+
+def _refuse_special_view(op: str, out: Any) -> None:
+    if out.is_conj() or out.is_neg() or _repeats(out):
+        text = f"{op}: out is a view with shared or conjugated elements; use a separate tensor"
+        raise OpValueError(text, op=op, input="out")
+
+
+def check_out_tensor(op: str, out: Any, result: Any) -> None:
+    """Check that a result on another device than the CPU can be written to ``out``."""
+    check_layout(op, "out", out)
+    refuse_gradient(op, "out", out)
+    _refuse_special_view(op, out)
+    if out.device != result.device:
+        raise OpTypeError(f"{op}: out is on {out.device}, but data is on {result.device}", op=op, input="out")
+    for has, of, error in (("type", "dtype", OpTypeError), ("shape", "shape", OpValueError)):
+        own, made = (getattr(tensor, of) for tensor in (out, result))
+        if own != made:
+            own, made = (str(each).removeprefix("torch.") if has == "type" else tuple(each) for each in (own, made))
+            raise error(f"{op}: out has {has} {own}, but the result has {made}", op=op, input="out")
 
 
 def check_tensor(op: str, name: str, tensor: Any) -> None:
     """Raise TypeError unless a tensor of PyTorch is dense and in the memory of the CPU."""
     if is_plain_tensor(tensor):
         return
+    check_layout(op, name, tensor)
+    text = f"{name} is on {tensor.device}, but this runs on the CPU; use {name}.cpu()"
+    raise OpTypeError(f"{op}: {text}", op=op, input=name)
+
+
+def check_layout(op: str, name: str, tensor: Any) -> None:
+    """Raise TypeError unless a tensor of PyTorch is dense and has values, on any device."""
     torch: Any = sys.modules["torch"]
     if tensor.is_nested:
         text = f"{name} is a nested tensor; use torch.nested.to_padded_tensor({name}, 0.0)"
@@ -162,8 +190,37 @@ def check_tensor(op: str, name: str, tensor: Any) -> None:
     elif tensor.is_meta:
         text = f"{name} is on the meta device and has no values; give a tensor on the CPU"
     else:
-        text = f"{name} is on {tensor.device}, but gatherscatter runs on the CPU; use {name}.cpu()"
+        return
     raise OpTypeError(f"{op}: {text}", op=op, input=name)
+
+
+USES_TORCH_OPERATORS = os.environ.get("GATHERSCATTER_TORCH_OPERATORS") == "1"
+"""Whether tensors on the CPU are treated as those on other devices. Tests of that code use it."""
+
+
+def device_function(op: str, given: dict[str, Any]) -> Callable[..., Any] | None:
+    """Return the function that runs a call on the device of its tensors, if one is not on the CPU; else None.
+
+    Values without a kind can be mixed with tensors.
+
+    Raises
+    ------
+    TypeError
+        Kinds are mixed.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return None
+    tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
+    if not any((USES_TORCH_OPERATORS or not each.is_cpu) and not each.is_meta for each in tensors):
+        return None
+    kinds = _find_kinds(op, given)
+    first = next(iter(kinds))
+    for name, kind in kinds.items():
+        if kind is not kinds[first]:
+            _refuse_mixture(op, first, kinds[first], name, kind)
+    function: Callable[..., Any] = load(__name__, "on device")
+    return function
 
 
 def is_plain_tensor(tensor: Any) -> bool:
@@ -179,12 +236,7 @@ def _repeats(tensor: Any) -> bool:
 def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
     torch: Any = sys.modules["torch"]
     check_tensor(op, name, tensor)
-    if tensor.requires_grad and torch.is_grad_enabled():
-        text = (
-            f"{op}: {name} has a gradient, which would be lost; use .detach(), or a differentiable function of "
-            "gatherscatter.torch"
-        )
-        raise OpTypeError(text, op=op, input=name)
+    refuse_gradient(op, name, tensor)
     try:
         plain = tensor.detach()
         conjugated, negated = plain.is_conj(), plain.is_neg()
@@ -200,6 +252,17 @@ def _take_unusual_tensor(op: str, name: str, tensor: Any) -> np.ndarray:
         advice = "; use gatherscatter.torch in transformed and traced code" if is_wrapped else ""
         text = f"{op}: {name} can't be taken from PyTorch: {str(error).splitlines()[0]}{advice}"
         raise OpTypeError(text, op=op, input=name) from None
+
+
+def refuse_gradient(op: str, name: str, tensor: Any) -> None:
+    """Raise TypeError for a tensor that has a gradient, in functions that have none."""
+    torch: Any = sys.modules["torch"]
+    if tensor.requires_grad and torch.is_grad_enabled():
+        text = (
+            f"{op}: {name} has a gradient, which would be lost; use .detach(), or a differentiable function of "
+            "gatherscatter.torch"
+        )
+        raise OpTypeError(text, op=op, input=name)
 
 
 def _bits(dtype: np.dtype[Any]) -> Any:
@@ -218,7 +281,7 @@ def _torch_types_of() -> dict[np.dtype[Any], Any]:
     return {dtype: own for own, dtype in _torch_types().items()}
 
 
-def _mark_tensor_written(out: Any) -> Any:
+def mark_tensor_written(out: Any) -> Any:
     """Tell autograd that values that it may have saved are overwritten."""
     torch: Any = sys.modules["torch"]
     if not out.is_inference():
@@ -226,7 +289,7 @@ def _mark_tensor_written(out: Any) -> Any:
     return out
 
 
-TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor, "torch.as_tensor", _mark_tensor_written)
+TORCH = Kind("a PyTorch tensor", _take_tensor, _give_tensor, "torch.as_tensor", mark_tensor_written)
 
 # -------------------------------------------------------------------------------------------------------------- JAX
 

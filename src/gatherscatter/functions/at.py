@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.arrays.interop import device_function, to_numpy_arguments
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, with_call_errors
 from gatherscatter.functions.index_keys import Selection, select
 from gatherscatter.pieces import convert_dtype
@@ -135,6 +135,8 @@ class Place:
             except OpError as error:
                 _leave_to_long_way(error, "at.get", self._data, self._key)
         given = self._named_arrays(out=out)
+        if on_device := device_function("at.get", given):
+            return on_device("at.get", {"data": self._data, "key": self._key, "out": out, "num_threads": num_threads})
         if converted := to_numpy_arguments("at.get", given):
             return converted.to_caller(
                 _rebuild_place(converted.values).get(out=converted.values["out"], num_threads=num_threads)
@@ -278,7 +280,10 @@ class Place:
                 return _core.scatter_update(own, indices, values, axis, out=out, **how)
             except OpError as error:
                 _leave_to_long_way(error, op, own, self._key)
-        if converted := to_numpy_arguments(op, self._named_arrays(values=values, out=out)):
+        named = self._named_arrays(values=values, out=out)
+        if on_device := device_function(op, named):
+            return on_device(op, {"data": own, "key": self._key, "values": values, "out": out, **how})
+        if converted := to_numpy_arguments(op, named):
             known = converted.values
             return converted.to_caller(_rebuild_place(known)._scatter(op, known["values"], known["out"], **how))
         data = convert.as_array(op, "data", self._data)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
+from gatherscatter.arrays.interop import device_function, lazy_function, to_numpy_arguments
 from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS
 from gatherscatter.errors import (
     accumulate_fault,
@@ -57,6 +57,8 @@ def gather_reduce(
                                "accumulate": accumulate, "mode": mode, "num_threads": num_threads}  # fmt: skip
     if scales is None and (lazy := lazy_function(_OP, arrays)):
         return lazy(**arrays, **options)  # type: ignore[no-any-return]
+    if scales is None and (on_device := device_function(_OP, arrays)):
+        return on_device(_OP, arrays | options)  # type: ignore[no-any-return]
     layout = {"quantize_axis": quantize_axis, "block_size": block_size, "bits": bits}
     arrays |= {"scales": scales, "zero_points": zero_points}
     options |= layout

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import lazy_function, to_numpy_arguments
+from gatherscatter.arrays.interop import device_function, lazy_function, to_numpy_arguments
 from gatherscatter.errors import integer_fault, make_choice_error, make_error, raise_index_error, with_call_errors
 from gatherscatter.sentences import format_sentence
 
@@ -91,6 +91,9 @@ def run(
         if done is not None:
             return done
     given = {"past_cache": past_cache, "update": update, "write_indices": write_indices, "out": out}
+    if on_device := device_function(op, given):
+        options = {"axis": axis, "mode": mode, "num_threads": num_threads}
+        return on_device(op, given | options)  # type: ignore[no-any-return]
     if converted := to_numpy_arguments(op, given):
         result = run(op, **converted.values, axis=axis, mode=mode, num_threads=num_threads)
         return converted.to_caller(result)  # type: ignore[no-any-return]

@@ -246,9 +246,10 @@ def gather_reduce(
         "weights": weights,
         "indptr": indptr,
     }
+    table = _tensor("gather_reduce", "data", data)
     return bags.gather_reduce(
-        _tensor("gather_reduce", "data", data),
-        **{name: None if value is None else _tensor("gather_reduce", name, value) for name, value in given.items()},
+        table,
+        **{n: None if value is None else _tensor("gather_reduce", n, value, table) for n, value in given.items()},
         num_segments=num_segments,
         reduction=reduction,
         default=default,
@@ -278,8 +279,8 @@ def _gather(
     made = functions.call_directly(name, data, indices, None, mode=mode, num_threads=num_threads, **places)
     if made is not None:
         return made
-    tensors = _tensor(name, "data", data), _tensor(name, "indices", indices)
-    return functions.gather(name, *tensors, mode=mode, num_threads=num_threads, **places)
+    source = _tensor(name, "data", data)
+    return functions.gather(name, source, _tensor(name, "indices", indices, source), mode=mode, num_threads=num_threads, **places)
 
 
 def _scatter(
@@ -290,18 +291,26 @@ def _scatter(
     if updates is not None and (made := functions.call_directly(name, data, indices, updates, **options)) is not None:
         return made
     check_effects(name, options["reduction"], options["include_self"], options["accumulate"])
-    given = {"data": data, "indices": indices, "updates": updates}
-    tensors = (_tensor(name, each, value) for each, value in given.items())
-    return functions.scatter(name, *tensors, **options)
+    own = _tensor(name, "data", data)
+    others = (_tensor(name, each, value, own) for each, value in (("indices", indices), ("updates", updates)))
+    return functions.scatter(name, own, *others, **options)
 
 
 _INDEX_INPUTS = ("indices", "offsets", "segment_ids", "indptr")
 
 
-def _tensor(op: str, name: str, value: Any) -> Tensor:
-    """Return the value as a tensor. Lists, numbers and NumPy arrays are copied: a backward pass may need them later."""
+def _tensor(op: str, name: str, value: Any, data: Tensor | None = None) -> Tensor:
+    """Return the value as a tensor, on the device of data.
+
+    Lists, numbers and NumPy arrays are copied: a backward pass may need them later.
+    """
     if isinstance(value, Tensor):
         return value
+    made = _make_tensor(op, name, value)
+    return made if data is None or data.is_cpu else made.to(data.device)
+
+
+def _make_tensor(op: str, name: str, value: Any) -> Tensor:
     if torch.compiler.is_compiling():  # the compiler can't trace the checks
         array = np.array(value)
         return torch.from_numpy(array.astype(np.int64) if array.size == 0 and name in _INDEX_INPUTS else array)

@@ -19,6 +19,7 @@ from gatherscatter import _core
 from gatherscatter.errors import make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.torch import batching, functions
+from gatherscatter.torch.device import kernels
 from gatherscatter.torch.gradients import FORMULAS, GradientInputs, divide_by_counts
 from gatherscatter.torch.library import check_devices, define, operator
 from gatherscatter.torch.matches import differentiate_extremum_of_bags
@@ -269,6 +270,7 @@ define(
     "SymInt? num_segments=None, str reduction='add', Scalar default=0, str accumulate='step', str mode='raise', "
     "int? num_threads=None) -> Tensor",
     _kernel,
+    kernels.gather_reduce,
     _fake,
     _reduce_batch,
 )
@@ -332,6 +334,7 @@ define(
     _DOT,
     "(Tensor a, Tensor b, Tensor rows_of_a, Tensor rows_of_b, *, int? num_threads=None) -> Tensor",
     _dot_kernel,
+    kernels.dot_rows,
     _dot_fake,
     _dot_batch,
 )

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 
 from gatherscatter import _core
-from gatherscatter.arrays.interop import TORCH, check_tensor, is_plain_tensor
+from gatherscatter.arrays.interop import TORCH, USES_TORCH_OPERATORS, check_layout, is_plain_tensor
 from gatherscatter.arrays.kinds import check_kind, describe_object
 from gatherscatter.errors import OpError, OpTypeError
 from gatherscatter.torch.batching import with_batch_columns
@@ -71,7 +71,9 @@ def call_directly(
 
 
 def is_observed() -> bool:
-    """Whether the compiler, a transformation, forward mode or a mode of the dispatcher is active."""
+    """Whether the compiler, a transformation, forward mode or a mode of the dispatcher is active, or a test is."""
+    if USES_TORCH_OPERATORS:
+        return True
     return is_transformed() or torch._C._len_torch_dispatch_stack() > 0 or forward_ad._current_level >= 0
 
 
@@ -84,10 +86,10 @@ def call(function: Any, name: str, inputs: Mapping[str, Tensor | None], options:
         if _is_unobserved(tensors):
             return KERNELS[name](*inputs.values(), **options)
         return operator(name)(*inputs.values(), **options)  # type: ignore[no-any-return]
-    except NotImplementedError:  # there is only a kernel for dense tensors on the CPU
+    except NotImplementedError:  # there are only kernels for dense tensors
         for each, tensor in inputs.items():
             if tensor is not None:
-                check_tensor(name, each, tensor)
+                check_layout(name, each, tensor)
         raise
 
 
@@ -102,7 +104,7 @@ def is_transformed() -> bool:
 
 
 def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:
-    """Raise TypeError unless all are dense tensors on the CPU, or all are on the meta device."""
+    """Raise TypeError unless all are dense tensors on one device."""
     if out is not None:
         tensors["out"] = out
     for name, tensor in tensors.items():
@@ -114,7 +116,12 @@ def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:
             text = f"{op}: {name} must be a tensor, not {describe_object(tensor)}{advice}"
             raise OpTypeError(text, op=op, input=name)
         if not is_plain_tensor(tensor) and not all(getattr(each, "is_meta", False) for each in tensors.values()):
-            check_tensor(op, name, tensor)
+            check_layout(op, name, tensor)
+    first, *others = tensors.items()
+    for name, tensor in others:
+        if tensor.device != first[1].device:
+            text = f"{op}: {first[0]} is on {first[1].device}, but {name} on {tensor.device}"
+            raise OpTypeError(f"{text}; use {name}.to({first[0]}.device)", op=op, input=name)
 
 
 def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:

@@ -1,12 +1,13 @@
 """The array functions as operators of ``torch.library``, such as ``torch.ops.gatherscatter.gather``.
 
-The CPU kernel is the array function of the same name. A fake kernel gives the compiler the shapes. The gradients are in
+The CPU kernel is the array function of the same name. Other devices have kernels in `device`. A fake kernel gives the compiler the shapes. The gradients are in
 `functions`, the rules for `torch.vmap` in `batching`. `bags` has the operator that gathers and reduces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,9 +15,11 @@ from torch import Tensor
 
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
+from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
 from gatherscatter.errors import OpTypeError
 from gatherscatter.specs.table import slots_shape
 from gatherscatter.torch import batching
+from gatherscatter.torch.device import kernels
 
 _core.set_tensor_types(Tensor, torch.nn.Parameter)
 
@@ -43,14 +46,17 @@ def operator(name: str) -> Any:
     return getattr(torch.ops.gatherscatter, name).default
 
 
-def define(name: str, signature: str, kernel: Kernel, fake: Kernel, vmap_rule: Callable[..., Any]) -> None:
-    """Define an operator. Its tensor inputs are positional."""
+def define(
+    name: str, signature: str, kernel: Kernel, on_device: Kernel, fake: Kernel, vmap_rule: Callable[..., Any]
+) -> None:
+    """Define an operator. Its tensor inputs are positional. ``on_device`` is the kernel for other devices."""
     qualified = f"gatherscatter::{name}"
     torch.library.define(qualified, signature, tags=(torch.Tag.pt2_compliant_tag,))
-    torch.library.impl(qualified, "CPU", kernel)
+    KERNELS[name] = on_device if USES_TORCH_OPERATORS else kernel
+    torch.library.impl(qualified, "CPU", KERNELS[name])
+    torch.library.impl(qualified, "CompositeExplicitAutograd", on_device)
     torch.library.register_fake(qualified, fake)
     torch.library.register_vmap(qualified, vmap_rule)
-    KERNELS[name] = kernel
 
 
 def check_devices(op: str, data: Tensor, *others: Tensor | None) -> None:
@@ -93,4 +99,5 @@ def _kernel(name: str) -> Kernel:
 
 
 for _name, _signature in _SIGNATURES.items():
-    define(_name, _signature, _kernel(_name), _fake(_name), batching.RULES[_name])
+    _on_device = partial(kernels.scatter if _name in SCATTERS else kernels.gather, _name)
+    define(_name, _signature, _kernel(_name), _on_device, _fake(_name), batching.RULES[_name])

@@ -10,6 +10,7 @@ from torch.autograd import Function
 
 from gatherscatter.functions import bag_gradients
 from gatherscatter.torch import batching, functions
+from gatherscatter.torch.device import kernels
 from gatherscatter.torch.gradients import divide_by_counts
 from gatherscatter.torch.library import check_devices, define, operator
 
@@ -89,6 +90,7 @@ define(
     _OP,
     "(Tensor? values, Tensor keys, Tensor targets, Tensor rows, Tensor bags, *, int? num_threads=None) -> Tensor",
     _kernel,
+    kernels.sum_matches,
     _fake,
     _sum_batch,
 )

@@ -132,7 +132,7 @@ def raise_bad_index(op: str, index: Tensor, size: int, dim: int, sized: str) -> 
     with torch._C._DisableFuncTorch():
         while torch._C._functorch.is_functorch_wrapped_tensor(index):
             index = torch._C._functorch.get_unwrapped(index)
-        array = TORCH.take(op, "index", index)
+        array = TORCH.take(op, "index", index.detach().cpu())
     found = np.flatnonzero((array < -size) | (array >= size))
     if not found.size:
         raise make_error("changed_indices", op)

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
 from gatherscatter.errors import OpValueError, make_choice_error
 from gatherscatter.functions.group_reductions import ONE_PASS
 from gatherscatter.functions.prepare import prepare_indices
 from gatherscatter.torch import functions
+from gatherscatter.torch.device import kernels
 from gatherscatter.torch.gradients import divide_by_counts
 
 _NAME = "gatherscatter::reduce"
@@ -135,7 +137,8 @@ torch.library.define(
     "(Tensor updates, Tensor rows, SymInt size, str[] reductions) -> Tensor[]",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
-torch.library.impl(_NAME, "CPU", _reduce)
+torch.library.impl(_NAME, "CPU", kernels.reduce if USES_TORCH_OPERATORS else _reduce)
+torch.library.impl(_NAME, "CompositeExplicitAutograd", kernels.reduce)
 torch.library.register_fake(_NAME, _shapes)
 torch.library.register_vmap(_NAME, _reduce_batch)
 torch.library.register_autograd(

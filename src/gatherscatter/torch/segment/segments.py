@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.arrays.interop import check_tensor
+from gatherscatter.arrays.interop import check_layout
 from gatherscatter.errors import OpIndexError, OpValueError
 from gatherscatter.torch import functions
 from gatherscatter.torch.segment.checks import (
@@ -186,7 +186,7 @@ def _segments(indptr: Tensor, count: int) -> Tensor:
 def _expand_indptr(op: str, src: Tensor, indptr: Tensor, out: Tensor | None) -> Tensor:
     """Return the pointers as int64, expanded to the first axes of ``src``."""
     functions.check_tensors(op, out, src=src, indptr=indptr)
-    check_tensor(op, "indptr", indptr)  # their values determine shapes
+    check_layout(op, "indptr", indptr)  # their values determine shapes
     check_integers(op, "indptr", indptr)
     check_rank(op, "indptr", indptr, src)
     dim = indptr.ndim - 1

@@ -1,0 +1,166 @@
+"""Reduce runs: updates that are sorted by their places, so that those of one place are next to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gatherscatter.torch.device.tensors import decode, encode
+
+Combine = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Updates sorted by place.
+
+    Attributes
+    ----------
+    size : the number of places
+    places : int64 or int32, shape (N,), ascending. The place of each update; ``size`` for an update that is dropped
+    order : the number of each update before it was sorted; None if they were sorted already
+    """
+
+    size: int
+    places: Tensor
+    order: Tensor | None
+
+    @staticmethod
+    def of(places: Tensor, size: int) -> Runs:
+        """Sort updates by place. Updates of one place keep their order."""
+        keys = places if size >= 2**31 - 1 else places.to(torch.int32)
+        return Runs(size, *torch.sort(keys, stable=True))
+
+    @staticmethod
+    def of_starts(starts: Tensor, size: int, count: int) -> Runs:
+        """Return the runs of ``count`` updates that are sorted, from the positions where the runs begin."""
+        numbers = torch.arange(count, device=starts.device)
+        return Runs(size, torch.searchsorted(starts.to(torch.int64), numbers, right=True) - 1, None)
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """The position where the run of each place begins, and the position where the last one ends."""
+        every = torch.arange(self.size + 1, device=self.places.device, dtype=self.places.dtype)
+        return torch.searchsorted(self.places, every)
+
+    @cached_property
+    def first(self) -> Tensor:
+        """Whether an update is the first of its run, shape (N, 1)."""
+        begins = torch.ones_like(self.places, dtype=torch.bool)
+        begins[1:] = self.places[1:] != self.places[:-1]
+        return begins.unsqueeze(-1)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether there are fewer updates than places. Then `targets` are the places of the updates, else all."""
+        return len(self.places) < self.size
+
+    @cached_property
+    def targets(self) -> tuple[Tensor, Tensor]:
+        """The last update of each target, and the number of its updates, shapes (T,) and (T, 1)."""
+        if self.is_sparse:
+            ends = torch.searchsorted(self.places, self.places, right=True)
+            return ends - 1, (ends - torch.searchsorted(self.places, self.places)).unsqueeze(-1)
+        return (self.starts[1:] - 1).clamp(min=0), self.starts.diff().unsqueeze(-1)
+
+    def sort(self, updates: Tensor) -> Tensor:
+        """Return updates in the order of their places."""
+        return updates if self.order is None else updates.index_select(0, self.order)
+
+    def write(
+        self,
+        data: Tensor,
+        updates: Tensor,
+        reduction: str = "none",
+        include_self: bool = True,
+        accumulate: str = "step",
+    ) -> Tensor:
+        """Write updates of shape (N, W) to a copy of data, shape (size, W)."""
+        if not updates.numel() or not data.numel():
+            return data.clone(memory_format=torch.contiguous_format)
+        ends, counts = self.targets
+        own = data.index_select(0, self.places.clamp(max=self.size - 1)) if self.is_sparse else data
+        if reduction == "none":
+            new = updates.index_select(0, ends if self.order is None else self.order.index_select(0, ends))
+        else:
+            new = self._reduce(own, updates, reduction, include_self, accumulate)
+        if not self.is_sparse:
+            return torch.where(counts > 0, new, data)
+        result = data.new_empty((self.size + 1, data.shape[1]))  # the last row takes the updates that are dropped
+        result[:-1] = data
+        # All updates of a place write the same row, so their order does not matter.
+        return result.index_put_((self.places,), new)[:-1]
+
+    def _reduce(self, own: Tensor, updates: Tensor, reduction: str, include_self: bool, accumulate: str) -> Tensor:
+        """Return the new rows of the targets. ``own`` has their rows of data."""
+        if reduction == "mean" and not own.is_floating_point() and not own.is_complex():
+            return self._average_integers(own, updates, include_self)
+        values, start = (encode(each, reduction, accumulate) for each in (self.sort(updates), own))
+        if reduction == "sub" and not include_self and values.dtype != torch.bool:
+            values = torch.where(self.first, values, -values)  # the first update takes the place of data
+        combine = _find_combination("add" if reduction == "sub" else reduction, values.dtype)
+        if values.dtype == torch.bool and reduction == "sub":
+            combine = torch.logical_xor
+        total = self.reduce(values, combine)
+        if include_self:
+            is_difference = reduction == "sub" and values.dtype != torch.bool
+            total = start - total if is_difference else combine(start, total)
+        if reduction == "mean":
+            total = total / (self.targets[1] + int(include_self)).clamp(min=1)
+        return decode(total, own.dtype, reduction)
+
+    def reduce(self, values: Tensor, combine: Combine) -> Tensor:
+        """Combine the values of each target, which `sort` has sorted."""
+        return _scan(values.clone() if self.order is None else values, self.first, combine).index_select(0, self.targets[0])
+
+    def _average_integers(self, own: Tensor, updates: Tensor, include_self: bool) -> Tensor:
+        """Return means of integers, rounded down. Sums of the halves of 64 bits are exact."""
+        parts = [
+            self.reduce(values, torch.add) + (start if include_self else 0)
+            for values, start in zip(_split(self.sort(updates)), _split(own), strict=True)
+        ]
+        counts = (self.targets[1] + int(include_self)).clamp(min=1)
+        high = torch.div(parts[0], counts, rounding_mode="floor")
+        low = torch.div(((parts[0] - high * counts) << 32) + parts[1], counts, rounding_mode="floor")
+        mean = (high << 32) + low
+        return mean.view(own.dtype) if own.dtype == torch.uint64 else mean.to(own.dtype)
+
+
+def _split(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the high and the low 32 bits of integers."""
+    is_long = values.dtype == torch.uint64
+    wide = values.view(torch.int64) if is_long else values.to(torch.int64)
+    high = wide >> 32
+    return high & 0xFFFFFFFF if is_long else high, wide & 0xFFFFFFFF
+
+
+def _find_combination(reduction: str, dtype: torch.dtype) -> Combine:
+    """Return the function of two contributions. Of equal numbers, and of zeros with signs, the later one remains."""
+    if dtype == torch.bool:
+        return torch.logical_and if reduction in ("mul", "min") else torch.logical_or
+    if reduction == "min":
+        return lambda a, b: torch.where((a < b) | (a != a), a, b)
+    if reduction == "max":
+        return lambda a, b: torch.where((a > b) | (a != a), a, b)
+    return torch.mul if reduction == "mul" else torch.add
+
+
+def _scan(values: Tensor, first: Tensor, combine: Combine) -> Tensor:
+    """Replace each row by the combination of the rows of its run up to it, in place.
+
+    Pairs of neighbours are combined to half as many rows, and so on (Blelloch, Prefix sums and their applications,
+    1990). The shapes do not depend on values, so nothing waits for the device.
+    """
+    if len(values) < 2:
+        return values
+    left, right = values[:-1:2], values[1::2]
+    joined = torch.where(first[1::2], right, combine(left, right))
+    before = _scan(joined, first[:-1:2] | first[1::2], combine)
+    values[1::2] = before
+    later = values[2::2]
+    values[2::2] = torch.where(first[2::2], later, combine(before[: len(later)], later))
+    return values
