@@ -34,6 +34,7 @@ MODULES: dict[str, dict[str, str]] = {
         "scatter_update": "gatherscatter.dask:scatter_update",
         "tensor_scatter": "gatherscatter.dask:tensor_scatter",
         "op version": "gatherscatter.dask.versions:call",
+        "prepare on device": "gatherscatter.torch.prepared:prepare",
         "on device": "gatherscatter.torch.device.arrays:call",
     },
     "gatherscatter.specs.table": {"call": "gatherscatter.specs.calls:call"},

@@ -198,10 +198,10 @@ USES_TORCH_OPERATORS = os.environ.get("GATHERSCATTER_TORCH_OPERATORS") == "1"
 """Whether tensors on the CPU are treated as those on other devices. Tests of that code use it."""
 
 
-def device_function(op: str, given: dict[str, Any]) -> Callable[..., Any] | None:
+def device_function(op: str, given: dict[str, Any], name: str = "on device") -> Callable[..., Any] | None:
     """Return the function that runs a call on the device of its tensors, if one is not on the CPU; else None.
 
-    Values without a kind can be mixed with tensors.
+    Values without a kind can be mixed with tensors. ``name`` is the function's name in `lazy_modules`.
 
     Raises
     ------
@@ -216,10 +216,10 @@ def device_function(op: str, given: dict[str, Any]) -> Callable[..., Any] | None
         return None
     kinds = _find_kinds(op, given)
     first = next(iter(kinds))
-    for name, kind in kinds.items():
+    for other, kind in kinds.items():
         if kind is not kinds[first]:
-            _refuse_mixture(op, first, kinds[first], name, kind)
-    function: Callable[..., Any] = load(__name__, "on device")
+            _refuse_mixture(op, first, kinds[first], other, kind)
+    function: Callable[..., Any] = load(__name__, name)
     return function
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import to_numpy_arguments
+from gatherscatter.arrays.interop import device_function, to_numpy_arguments
 from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
@@ -72,6 +72,8 @@ def prepare(indices: ArrayLike, shape: int | Sequence[int], *, axis: int | None 
     >>> source.sum(target.gather(np.ones((3, 1)))).ravel()      # the gradient, back to the nodes
     array([1., 1., 2.])
     """
+    if on_device := device_function(_OP, {"indices": indices}, "prepare on device"):
+        return on_device(indices, shape, axis)  # type: ignore[no-any-return]
     return prepare_indices(_OP, indices, shape, axis)
 
 

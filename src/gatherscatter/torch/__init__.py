@@ -280,7 +280,9 @@ def _gather(
     if made is not None:
         return made
     source = _tensor(name, "data", data)
-    return functions.gather(name, source, _tensor(name, "indices", indices, source), mode=mode, num_threads=num_threads, **places)
+    return functions.gather(
+        name, source, _tensor(name, "indices", indices, source), mode=mode, num_threads=num_threads, **places
+    )
 
 
 def _scatter(

@@ -41,7 +41,7 @@ def gather(
         numbers, source = numbers.masked_fill(numbers >= 0, 0), source.new_zeros(_replace(source.shape, first, 1))
     result = source.index_select(first, numbers.flatten()).reshape(_replace(source.shape, first, *numbers.shape))
     if outside is not None:
-        result = result.masked_fill(outside.reshape(*outside.shape, *(1,) * (source.ndim - 1 - first)), 0)
+        result = result.masked_fill(outside.reshape((*outside.shape, *(1,) * (source.ndim - 1 - first))), 0)
     if name == "gather" and batch_dims:
         after = range(batch_dims, indices.ndim), range(axis, axis + indices.ndim - batch_dims)
         result = result.movedim(*map(tuple, after)).contiguous()
@@ -201,7 +201,11 @@ def sum_matches(
     """Add up the values of each bag whose keys are equal to the target."""
     given = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
     row, bag = _check_numbers(bag_gradients.sum_matches, given, options, {"rows": keys, "bags": targets})
-    flat = {name: each.reshape(len(each), math.prod(each.shape[1:])) for name, each in list(given.items())[:3] if each is not None}
+    flat = {
+        name: each.reshape(len(each), math.prod(each.shape[1:]))
+        for name, each in list(given.items())[:3]
+        if each is not None
+    }
     found = _same(flat["keys"].index_select(0, row), flat["targets"].index_select(0, bag))
     if values is None:
         terms = found.to(torch.int64)
@@ -232,7 +236,9 @@ def _check_numbers(
     lines = {tuple(given[name].shape) for name in numbered}  # type: ignore[union-attr]
     wrong = torch.stack([outside.any() for _, outside in found if outside is not None])
     if len(shapes) > 1 or len(lines) > 1 or bool(wrong.any()):
-        function(*(None if each is None else tensors.copy_to_cpu("gather_reduce", "rows", each) for each in given.values()))
+        function(
+            *(None if each is None else tensors.copy_to_cpu("gather_reduce", "rows", each) for each in given.values())
+        )
         raise make_error("changed_indices", "gather_reduce")
     return [position for position, _ in found]
 
@@ -326,7 +332,9 @@ def resolve(indices: Tensor, size: int, mode: str) -> tuple[Tensor, Tensor | Non
     is_unsigned, values = indices.dtype == torch.uint64, to_int64(indices)
     if mode == "wrap":
         rest = values.remainder(max(size, 1))
-        return torch.where(values < 0, (rest + 2**64 % max(size, 1)) % max(size, 1), rest) if is_unsigned else rest, None
+        return torch.where(
+            values < 0, (rest + 2**64 % max(size, 1)) % max(size, 1), rest
+        ) if is_unsigned else rest, None
     if is_unsigned:
         values = values.masked_fill(values < 0, 2**63 - 1)
     if mode == "clip":

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gatherscatter.torch.device.tensors import decode, encode
+from gatherscatter.torch.device.tensors import as_movable, decode, encode
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 
@@ -88,12 +88,13 @@ class Runs:
             new = updates.index_select(0, ends if self.order is None else self.order.index_select(0, ends))
         else:
             new = self._reduce(own, updates, reduction, include_self, accumulate)
+        new, plain = as_movable(new), as_movable(data)
         if not self.is_sparse:
-            return torch.where(counts > 0, new, data)
-        result = data.new_empty((self.size + 1, data.shape[1]))  # the last row takes the updates that are dropped
-        result[:-1] = data
+            return torch.where(counts > 0, new, plain).view(data.dtype)
+        result = plain.new_empty((self.size + 1, data.shape[1]))  # the last row takes the updates that are dropped
+        result[:-1] = plain
         # All updates of a place write the same row, so their order does not matter.
-        return result.index_put_((self.places,), new)[:-1]
+        return result.index_put_((self.places,), new)[:-1].view(data.dtype)
 
     def _reduce(self, own: Tensor, updates: Tensor, reduction: str, include_self: bool, accumulate: str) -> Tensor:
         """Return the new rows of the targets. ``own`` has their rows of data."""
@@ -115,7 +116,9 @@ class Runs:
 
     def reduce(self, values: Tensor, combine: Combine) -> Tensor:
         """Combine the values of each target, which `sort` has sorted."""
-        return _scan(values.clone() if self.order is None else values, self.first, combine).index_select(0, self.targets[0])
+        return _scan(values.clone() if self.order is None else values, self.first, combine).index_select(
+            0, self.targets[0]
+        )
 
     def _average_integers(self, own: Tensor, updates: Tensor, include_self: bool) -> Tensor:
         """Return means of integers, rounded down. Sums of the halves of 64 bits are exact."""

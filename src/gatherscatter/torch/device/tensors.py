@@ -33,7 +33,9 @@ def check_inputs(op: str, **inputs: Tensor | None) -> None:
 
 def make_placeholder(op: str, name: str, tensor: Tensor) -> np.ndarray:
     """Return an array of zeros with the shape and type of a tensor. It needs no memory."""
-    element = TORCH.take(op, name, torch.zeros((), dtype=torch.uint8).expand(tensor.itemsize).clone().view(tensor.dtype))
+    element = TORCH.take(
+        op, name, torch.zeros((), dtype=torch.uint8).expand(tensor.itemsize).clone().view(tensor.dtype)
+    )
     return np.broadcast_to(element[0], tensor.shape)
 
 
