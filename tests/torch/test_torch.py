@@ -12,6 +12,7 @@ import pytest
 
 import gatherscatter as gs
 from gatherscatter.errors import OpIndexError, OpTypeError
+from tests.support.devices import assert_equal
 
 torch: Any = pytest.importorskip("torch")
 gst: Any = pytest.importorskip("gatherscatter.torch")
@@ -91,7 +92,7 @@ def test_a_scatter_and_its_gradients(
 
     how = {"reduction": reduction, "include_self": include_self}
     expected = getattr(gs, name)(data.numpy(), indices, updates.numpy(), **how, **options)
-    assert np.array_equal(call(data, updates).numpy(), expected)
+    assert_equal(call(data, updates).numpy(), expected)
     assert gradcheck(call, tensors(data, updates))
     assert gradgradcheck(call, tensors(data, updates))
 
@@ -390,7 +391,7 @@ def test_export_to_standard_onnx_nodes(function: Any, inputs: Any, nodes: set[st
     assert {node.op_type for node in model.graph.node} - {"Constant"} == nodes
     given = {info.name: value.numpy() for info, value in zip(model.graph.input, inputs, strict=True)}
     (found,) = gs.run(model, given).values()
-    assert np.array_equal(found, function(*inputs).numpy())
+    assert_equal(function(*inputs).numpy(), found)
 
 
 # ---------------------------------------------------------------------------------------------------------- errors

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
 import gatherscatter as gs
 import gatherscatter.torch as gst
-from gatherscatter import oracle
 from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
 from gatherscatter.oracle import array_functions
 from gatherscatter.oracle.arithmetic import is_reducible
-from gatherscatter.torch import functions
 from gatherscatter.torch.device import arrays, kernels
-from gatherscatter.torch.device.runs import Runs
+from gatherscatter.torch.device.runs import PlaceRuns
 from gatherscatter.torch.prepared import prepare
 from gatherscatter.torch.segment import scatter
 
@@ -96,7 +92,8 @@ def as_tensor(array, device):
 
 def assert_same(made, wanted, *, rounds):
     made = made.cpu().resolve_conj().numpy()
-    assert made.dtype == wanted.dtype and made.shape == wanted.shape
+    assert made.dtype == wanted.dtype
+    assert made.shape == wanted.shape
     if not rounds:
         bits = f"V{wanted.itemsize}"
         same = np.frombuffer(made.tobytes(), bits) == np.frombuffer(wanted.tobytes(), bits)
@@ -141,7 +138,7 @@ def test_scatters_are_those_of_the_oracle(device, name, reduction):
             assert_same(kernels.scatter(name, *tensors, **how), wanted, rounds=rounds)
 
 
-@pytest.mark.parametrize("count, size", [(1, 1), (1000, 1), (1000, 7), (4097, 5000), (300, 300)])
+@pytest.mark.parametrize(("count", "size"), [(1, 1), (1000, 1), (1000, 7), (4097, 5000), (300, 300)])
 @pytest.mark.parametrize("reduction", ["none", "add", "mul", "min", "max", "mean"])
 def test_many_updates_of_few_places(device, count, size, reduction):
     rng = np.random.default_rng(count)
@@ -187,7 +184,7 @@ def test_bags(device, form, reduction):
 
 
 @pytest.mark.parametrize(
-    "bags, text",
+    ("bags", "text"),
     [
         ({"offsets": [0, 4, 2]}, "offsets must not decrease, but offsets[2] = 2 comes after 4"),
         ({"offsets": [1, 2]}, "offsets must begin with 0, not 1"),
@@ -218,8 +215,10 @@ def test_errors_name_the_position_and_nothing_is_written(device, name):
     with pytest.raises(gs.OpIndexError) as found:
         arrays.call(name, {"data": data, "indices": indices, **dict(zip(["updates"], others, strict=False)),
                            "out": data if others else None, **options})  # fmt: skip
-    assert str(found.value) == str(wanted.value) and found.value.positions == wanted.value.positions
-    assert found.value.values == wanted.value.values and torch.equal(data, before)
+    assert str(found.value) == str(wanted.value)
+    assert found.value.positions == wanted.value.positions
+    assert found.value.values == wanted.value.values
+    assert torch.equal(data, before)
 
 
 def test_refusals(device):
@@ -234,7 +233,7 @@ def test_refusals(device):
         kernels.scatter("scatter_update", data, rows, torch.ones(2, device=device))
     with pytest.raises(TypeError, match="indices must be integers"):
         kernels.gather("gather", data, ones)
-    with pytest.raises(TypeError, match="data is on meta|meta device|indices on meta"):
+    with pytest.raises(TypeError, match="indices is on the meta device and has no values"):
         kernels.gather("gather", data, rows.to("meta"))
     summed = kernels.scatter("scatter_update", data.long(), rows, rows + 4, reduction="add", accumulate="exact")
     assert summed.tolist() == [4, 0, 0]
@@ -274,7 +273,7 @@ def test_nothing_waits_for_the_device_unless_indices_raise(device, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "axis, shape, indices", [(None, (3, 4), [[0, 1], [2, -1], [0, 1]]), (1, (2, 3), [[2, 0], [2, -1]])]
+    ("axis", "shape", "indices"), [(None, (3, 4), [[0, 1], [2, -1], [0, 1]]), (1, (2, 3), [[2, 0], [2, -1]])]
 )
 def test_prepared_indices(device, axis, shape, indices):
     own, wanted = (
@@ -294,7 +293,8 @@ def test_prepared_indices(device, axis, shape, indices):
         made = own.scatter(data, updates, reduction=reduction).detach()
         assert_same(made, wanted.scatter(data.detach().cpu().numpy(), numbers, reduction=reduction), rounds=True)
     for function, values in ((own.gather, data), (own.sum, updates)):
-        assert torch.autograd.gradcheck(function, values) and torch.autograd.gradgradcheck(function, values)
+        assert torch.autograd.gradcheck(function, values)
+        assert torch.autograd.gradgradcheck(function, values)
     assert torch.equal(own.counts.cpu(), torch.from_numpy(wanted.counts))
     assert np.from_dlpack(own.starts.cpu()).tolist() == own.starts.tolist()
 
@@ -314,11 +314,10 @@ def test_propagate_sorts_only_once(device, reduction, transpose, monkeypatch):
     assert_same(
         propagate(data, weights).detach(), wanted.propagate(*given, reduction, transpose=transpose), rounds=True
     )
-    assert torch.autograd.gradcheck(propagate, (data, weights)) and torch.autograd.gradgradcheck(
-        propagate, (data, weights)
-    )
+    assert torch.autograd.gradcheck(propagate, (data, weights))
+    assert torch.autograd.gradgradcheck(propagate, (data, weights))
     if reduction == "add":
-        monkeypatch.setattr(Runs, "of", None)
+        monkeypatch.setattr(PlaceRuns, "of", None)
         propagate(data, weights).sum().backward()
 
 
@@ -333,8 +332,10 @@ class TestPublicFunctions:
     def test_array_functions_lists_and_out(self, device):
         data = torch.zeros(3, device=device)
         made = gs.scatter_nd(data, [[1], [1]], [2.0, 5.0], reduction="add")
-        assert made.device == data.device and made.tolist() == [0, 7, 0]
-        assert gs.scatter_nd(data, [[1]], [4.0], out=data) is data and data.tolist() == [0, 4, 0]
+        assert made.device == data.device
+        assert made.tolist() == [0, 7, 0]
+        assert gs.scatter_nd(data, [[1]], [4.0], out=data) is data
+        assert data.tolist() == [0, 4, 0]
         assert gs.gather_reduce(data, [[0, 1], [1, 1]]).tolist() == [4, 8]
         for bad in (torch.zeros(2, device=device), torch.zeros(3, dtype=torch.int64, device=device)):
             with pytest.raises((TypeError, ValueError), match="out has"):
@@ -356,7 +357,9 @@ class TestPublicFunctions:
             torch.tensor([1, 0, 1], device=device),
         )
         total, number, best = scatter(src, index, dim=0, reduce=("sum", "count", "argmax"))
-        assert total.tolist() == [[5, 6], [4, 10]] and number.tolist() == [1, 2] and best.tolist() == [[1, 1], [2, 2]]
+        assert total.tolist() == [[5, 6], [4, 10]]
+        assert number.tolist() == [1, 2]
+        assert best.tolist() == [[1, 1], [2, 2]]
         with pytest.raises(IndexError, match=r"scatter: index\[1\] = 7 is out of range for dim_size 2"):
             scatter(src, torch.tensor([1, 7, 0], device=device), dim=0, dim_size=2)
 

@@ -13,6 +13,9 @@ import gatherscatter as gs
 import gatherscatter.torch as gst
 from gatherscatter import _core
 from gatherscatter.torch import bags, functions
+from tests.support.devices import only_core
+
+pytestmark = only_core
 
 TABLE, ROWS = torch.arange(12.0).reshape(4, 3), torch.tensor([2, 0, 2])
 COLUMN = ROWS[:, None]

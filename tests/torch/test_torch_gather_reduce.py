@@ -13,6 +13,7 @@ import pytest
 import gatherscatter as gs
 from gatherscatter import _core, oracle
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
+from tests.support.devices import only_core
 
 torch: Any = pytest.importorskip("torch")
 gst: Any = pytest.importorskip("gatherscatter.torch")
@@ -223,6 +224,7 @@ print(peak() - before)
 """
 
 
+@only_core
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is counted in other units elsewhere")
 @pytest.mark.parametrize(("reduction", "weighted"), [("mean", False), ("max", False), ("min", False), ("add", True)])
 def test_no_row_is_stored_for_each_member(reduction: str, weighted: bool) -> None:
@@ -290,6 +292,7 @@ def test_vmap_of_gradients_of_extrema(form: str) -> None:
         assert torch.equal(vmap(pull, in_dims)(*inputs), expected)
 
 
+@only_core
 def test_a_batch_of_tables_is_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 

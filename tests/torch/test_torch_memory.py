@@ -14,6 +14,7 @@ torch: Any = pytest.importorskip("torch")
 
 import gatherscatter.torch as gst  # noqa: E402
 from gatherscatter.torch import segment  # noqa: E402
+from tests.support.devices import only_core  # noqa: E402
 
 ROWS = (3, 1, 2)
 
@@ -251,6 +252,7 @@ UNREAL = {
 }
 
 
+@only_core
 @pytest.mark.parametrize("kind", UNREAL)
 def test_tensors_that_never_had_memory(kind: str) -> None:
     for call in (

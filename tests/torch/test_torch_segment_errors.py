@@ -245,7 +245,7 @@ def on_cuda(tensor: Any) -> Any:
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="cuda")
 
 
-# Inputs that are not dense CPU tensors, and the end of their error.
+# Inputs that are not dense tensors with values, and the end of their error.
 UNUSUAL: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a list": (lambda tensor: tensor.tolist(), "must be a tensor, not a list; use torch.as_tensor({name})"),
     "an array": (
@@ -264,7 +264,6 @@ UNUSUAL: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda tensor: tensor.to("meta"),
         "is on the meta device and has no values; give a tensor on the CPU",
     ),
-    "cuda": (on_cuda, "is on cuda:0, but gatherscatter runs on the CPU; use {name}.cpu()"),
 }
 
 
@@ -293,7 +292,7 @@ def test_unusual_tensors_are_refused_with_advice(name: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in UNUSUAL if kind not in ("a list", "an array", "nothing")])
 def test_so_they_are_by_the_array_functions_and_by_embedding_bags(kind: str) -> None:
     make, end = UNUSUAL[kind]
-    if kind not in ("meta", "cuda"):  # these only combine with tensors of the same device
+    if kind != "meta":  # these only combine with tensors of the same device
         with pytest.raises(OpTypeError) as caught:
             gst.gather(make(SRC), INDEX)
         assert str(caught.value) == f"gather: data {end.format(name='data')}"
@@ -306,6 +305,20 @@ def test_so_they_are_by_the_array_functions_and_by_embedding_bags(kind: str) -> 
     with pytest.raises(OpTypeError) as caught:
         gst.EmbeddingBag(3, 2)(make(INDEX), integers(0))
     assert str(caught.value) == f"EmbeddingBag: input {end.format(name='input')}"
+
+
+@pytest.mark.parametrize("name", segment.__all__)
+def test_tensors_on_two_devices_are_refused(name: str) -> None:
+    src, place, own = SOURCES[name], place_of(name), PLACES[name]
+    for given, text in (
+        ((on_cuda(src), place), f"{name}: src is on cuda:0, but {own} on cpu; use {own}.to(src.device)"),
+        ((src, on_cuda(place)), f"{name}: src is on cpu, but {own} on cuda:0; use {own}.to(src.device)"),
+    ):
+        with pytest.raises(OpTypeError) as caught:
+            call(name, *given)
+        assert str(caught.value) == text
+    with pytest.raises(OpTypeError, match=r"gather: out is on cuda:0, but data is on cpu"):
+        gst.gather(SRC, INDEX, out=on_cuda(SRC))
 
 
 def test_values_that_are_no_tensors() -> None:

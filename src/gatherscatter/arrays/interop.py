@@ -20,7 +20,7 @@ import numpy as np
 from gatherscatter import _core
 from gatherscatter._core import tensor_array
 from gatherscatter.arrays.kinds import check_kind, is_read_by_numpy
-from gatherscatter.errors import OpTypeError, OpValueError
+from gatherscatter.errors import OpTypeError, OpValueError, storage_fault
 from gatherscatter.lazy_modules import load
 
 
@@ -153,9 +153,21 @@ def _refuse_special_view(op: str, out: Any) -> None:
         raise OpValueError(text, op=op, input="out")
 
 
+def check_storage(op: str, name: str, tensor: Any) -> None:
+    """Raise ValueError for a tensor whose storage was freed, or is too small. PyTorch can crash when it reads one."""
+    torch: Any = sys.modules["torch"]
+    if not tensor.numel() or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    needed, there = (tensor.storage_offset() + last + 1) * tensor.itemsize, tensor.untyped_storage().nbytes()
+    if needed > there:
+        storage_fault(op, name, needed, there)
+
+
 def check_out_tensor(op: str, out: Any, result: Any) -> None:
     """Check that a result on another device than the CPU can be written to ``out``."""
     check_layout(op, "out", out)
+    check_storage(op, "out", out)
     refuse_gradient(op, "out", out)
     _refuse_special_view(op, out)
     if out.device != result.device:

@@ -1,7 +1,8 @@
 """The array functions as operators of ``torch.library``, such as ``torch.ops.gatherscatter.gather``.
 
-The CPU kernel is the array function of the same name. Other devices have kernels in `device`. A fake kernel gives the compiler the shapes. The gradients are in
-`functions`, the rules for `torch.vmap` in `batching`. `bags` has the operator that gathers and reduces.
+The CPU kernel is the array function of the same name. Other devices have kernels in `device`. A fake kernel gives the
+compiler the shapes. The gradients are in `functions`, the rules for `torch.vmap` in `batching`. `bags` has the operator
+that gathers and reduces.
 """
 
 from __future__ import annotations

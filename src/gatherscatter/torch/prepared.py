@@ -1,4 +1,4 @@
-"""Indices on a device that are used repeatedly: they are checked and sorted once. `gatherscatter.prepare` makes them."""
+"""Indices on a device that are used repeatedly: `gatherscatter.prepare` checks them once, and they are sorted once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gatherscatter.functions.gather_reduce import check_choices, check_members_s
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.device import kernels, tensors
-from gatherscatter.torch.device.runs import Runs
+from gatherscatter.torch.device.runs import PlaceRuns
 
 _Map = Callable[[Tensor], Tensor]
 _OP = "prepare"
@@ -70,8 +70,8 @@ class PreparedTensors:
         return math.prod(self.dims)
 
     @cached_property
-    def _runs(self) -> Runs:
-        return Runs.of(self.rows.flatten(), self.size)
+    def _runs(self) -> PlaceRuns:
+        return PlaceRuns.of(self.rows.flatten(), self.size)
 
     @property
     def order(self) -> Tensor:
@@ -92,14 +92,14 @@ class PreparedTensors:
     def gather(self, data: Tensor) -> Tensor:
         """Take the rows of ``data`` that the indices name."""
         self._check("data", data, self.dims)
-        return _Linear.apply(data, self._gather, self._sum)  # type: ignore[no-any-return]
+        return _apply(_Linear, data, self._gather, self._sum)
 
     def sum(self, updates: Tensor, *, accumulate: str = "step") -> Tensor:
         """Add up the updates for each place. This is the backward pass of `gather`."""
         self._check("updates", updates, tuple(self.rows.shape))
         check_effects(_OP, "add", accumulate=accumulate)
         tensors.refuse_exact(_OP, accumulate, updates)
-        return _Linear.apply(updates, lambda new: self._sum(new, accumulate), self._gather)  # type: ignore[no-any-return]
+        return _apply(_Linear, updates, lambda new: self._sum(new, accumulate), self._gather)
 
     def scatter(
         self,
@@ -148,14 +148,14 @@ class PreparedTensors:
             check_members_shape(_OP, "weights", tuple(weights.shape), tuple(self.rows.shape))
         if reduction == "add" and default == 0:
             tensors.refuse_exact(_OP, accumulate, data)
-            return _Propagate.apply(data, weights, self, transpose, accumulate)  # type: ignore[no-any-return]
+            return _apply(_Propagate, data, weights, self, transpose, accumulate)
         runs, order, others = self._pairs[transpose]
         factors = None if weights is None else weights.flatten().index_select(0, order)
         options: dict[str, Any] = {"reduction": reduction, "default": default, "accumulate": accumulate}
         return bags.gather_reduce(data, others, weights=factors, indptr=runs.starts, **options)
 
     @cached_property
-    def _pairs(self) -> tuple[tuple[Runs, Tensor, Tensor], ...]:
+    def _pairs(self) -> tuple[tuple[PlaceRuns, Tensor, Tensor], ...]:
         """For each of the two directions: the runs of the pairs, the pairs in that order, and their other rows."""
         columns = (
             torch.div(self.rows.flatten(), self.dims[1], rounding_mode="floor"),
@@ -163,9 +163,9 @@ class PreparedTensors:
         )
         made = []
         for first, second, size in zip(columns, reversed(columns), self.dims, strict=True):
-            runs = Runs.of(first, size)
+            runs = PlaceRuns.of(first, size)
             assert runs.order is not None
-            made.append((Runs(size, runs.places, None), runs.order, second.index_select(0, runs.order)))
+            made.append((PlaceRuns(size, runs.places, None), runs.order, second.index_select(0, runs.order)))
         return tuple(made)
 
     def _check(self, name: str, tensor: Tensor, sizes: tuple[int, ...]) -> None:
@@ -194,6 +194,10 @@ class PreparedTensors:
         return self._split(made.reshape(self.size, *moved.shape[1:]).movedim(0, self.axis), self.dims)
 
 
+def _apply(function: Any, *arguments: Any) -> Tensor:
+    return function.apply(*arguments)  # type: ignore[no-any-return]
+
+
 class _Linear(Function):
     """A linear function, and the function that its gradient is."""
 
@@ -205,7 +209,7 @@ class _Linear(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         function, transposed = ctx.functions
-        return _Linear.apply(grad, transposed, function), None, None
+        return _apply(_Linear, grad, transposed, function), None, None
 
 
 class _Propagate(Function):
@@ -228,7 +232,7 @@ class _Propagate(Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         data, weights = ctx.saved_tensors
         factors = None if weights is None else weights.conj()
-        of_data = _Propagate.apply(grad, factors, ctx.prepared, not ctx.transpose, functions.choose_accumulate(grad))
+        of_data = _apply(_Propagate, grad, factors, ctx.prepared, not ctx.transpose, functions.choose_accumulate(grad))
         of_weights = None
         if weights is not None and ctx.needs_input_grad[1]:
             _, order, others = ctx.prepared._pairs[not ctx.transpose]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import check_layout, check_out_tensor, mark_tensor_written, refuse_gradient
+from gatherscatter.arrays.interop import check_out_tensor, mark_tensor_written, refuse_gradient
 from gatherscatter.errors import make_error
 from gatherscatter.functions import tensor_scatter as windows
 from gatherscatter.functions.index_keys import select
@@ -78,7 +78,8 @@ def _tensor_scatter(op: str, given: dict[str, Any], out: Any) -> Tensor:
         starts, _ = kernels.resolve(window, size, "wrap")
     else:
         starts, outside = kernels.resolve(window, size - length + 1, "raise")
-        if bool(((kernels.to_int64(window) < 0) | outside).any()):
+        assert outside is not None
+        if bool((outside | (kernels.to_int64(window) < 0)).any()):
             windows.positions_of(op, tensors.copy_to_cpu(op, "write_indices", window), len(window), size, length, mode)
             raise make_error("changed_indices", op)
     positions = (starts.unsqueeze(1) + torch.arange(length, device=past.device)).remainder(max(size, 1))
@@ -93,12 +94,12 @@ def _at(op: str, key: tuple[Any, ...], given: dict[str, Any], out: Any) -> Tenso
     values = given.pop("values", None)
     tensors.check_inputs(op, data=own, values=values)
     for name, part in parts.items():
-        check_layout(op, name, part)
+        tensors.check_inputs(op, **{name: part})
     on_cpu = (tensors.copy_to_cpu(op, "key", part) if isinstance(part, Tensor) else part for part in key)
     chosen = select(op, tensors.make_placeholder(op, "data", own), tuple(on_cpu))
     chosen.refuse(op, tuple(own.shape))
     view, reversed_axes = _without_negative_steps(chosen.view, own.shape)
-    indices, places = tensors.as_tensor(chosen.indices, own.device), {"axis": chosen.axis, "mode": "drop"}
+    indices, places = tensors.as_tensor(chosen.indices, own.device), {"axis": chosen.axis, **given}
     result = own if values is None else own.clone(memory_format=torch.contiguous_format)
     part = result[(*view, ...)]
     source = part.flip(reversed_axes) if reversed_axes else part
@@ -107,12 +108,12 @@ def _at(op: str, key: tuple[Any, ...], given: dict[str, Any], out: Any) -> Tenso
     rank = 0 if chosen.takes_one_array else indices.ndim - 1
     moved = (tuple(range(chosen.first, chosen.first + rank)), tuple(range(rank)))
     if values is None:
-        taken = kernels.gather(chosen.gather, source.movedim(*front), indices, **places | {"mode": "fill"}, **given)
+        taken = kernels.gather(chosen.gather, source.movedim(*front), indices, mode="fill", **places)
         return taken.movedim(*reversed(moved)).contiguous()
     new = tensors.cast(op, "values", values, "data", own)
     chosen.as_updates(op, tensors.make_placeholder(op, "values", new))  # raises the error about its shape
     new = new.expand(chosen.shape).movedim(*moved)
-    written = kernels.scatter(chosen.scatter, source.movedim(*front), indices, new, **places, **given, op=op)
+    written = kernels.scatter(chosen.scatter, source.movedim(*front), indices, new, mode="drop", op=op, **places)
     written = written.movedim(*reversed(front))
     part.copy_(written.flip(reversed_axes) if reversed_axes else written)
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,14 +15,14 @@ from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, index_fault, make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.torch.device import tensors
-from gatherscatter.torch.device.runs import Runs
+from gatherscatter.torch.device.runs import PlaceRuns
 
 
 def gather(
     name: str, data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, mode: str = "raise", **options: Any
 ) -> Tensor:
     """Gather by name: "gather", "gather_elements" or "gather_nd"."""
-    places = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
+    places: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
     _check_call(name, {"data": data, "indices": indices}, **places, **options)
     source, axis = tensors.as_movable(data), axis % max(data.ndim, 1)
     batch_dims += indices.ndim if batch_dims < 0 else 0
@@ -57,8 +57,8 @@ def scatter(
     op = op or name
     tensors.check_inputs(op, data=data, indices=indices, updates=updates)
     new = tensors.cast(op, "updates", updates, "data", data)
-    how = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
-    places = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
+    how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
+    places: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
     _check_call(name, {"data": data, "indices": indices, "updates": new}, op, **places, **how, **options)
     tensors.refuse_exact(op, accumulate, data)
     axis %= max(data.ndim, 1)
@@ -81,7 +81,7 @@ def scatter(
         new = new.movedim(*map(tuple, before)).reshape(numbers.numel(), width)
     if outside is not None:
         numbers = numbers.masked_fill(outside, len(rows))
-    result = Runs.of(numbers.flatten(), len(rows)).write(rows, new, **how)
+    result = PlaceRuns.of(numbers.flatten(), len(rows)).write(rows, new, **how)
     if name == "scatter_update":
         return result.reshape(moved.shape).movedim(batch_dims, axis).contiguous().view(data.dtype)
     return result.reshape(data.shape).view(data.dtype)
@@ -98,6 +98,9 @@ def gather_reduce(
     tensors.check_inputs(op, data=data, weights=weights, **integers)
     tensors.refuse_exact(op, options.get("accumulate", "step"), data)
     like = tensors.make_placeholder(op, "data", data)
+    for name, each in integers.items():
+        if each is not None:
+            convert.as_indices(op, name, tensors.make_placeholder(op, name, each), others={"data": like})
     options |= {"mode": mode, "default": default}
 
     def explain() -> NoReturn:
@@ -138,13 +141,13 @@ def gather_reduce(
 def _find_bags(
     data: Tensor, members: torch.Size, ends: Tensor | None, are_ids: bool, has_end: bool, num_segments: int | None,
     explain: Callable[[], NoReturn],
-) -> tuple[Runs, torch.Size]:  # fmt: skip
+) -> tuple[PlaceRuns, torch.Size]:  # fmt: skip
     """Return the members of each bag, and the shape of the bags. ``explain`` raises the error about their values."""
     count = math.prod(members)
     if ends is None:
         bags = members[:-1]
         starts = torch.arange(math.prod(bags), device=data.device) * members[-1]
-        return Runs.of_starts(starts, len(starts), count), bags
+        return PlaceRuns.of_starts(starts, len(starts), count), bags
     values = to_int64(ends)
     if are_ids:
         size = num_segments if num_segments is not None else int(values.max()) + 1 if count else 0
@@ -158,7 +161,9 @@ def _find_bags(
         wrong = torch.cat([values[:1] != 0, values.diff() < 0, last])
     if bool(wrong.any()):
         explain()
-    return Runs.of(values, size) if are_ids else Runs.of_starts(values[:size], size, count), torch.Size((size,))
+    return PlaceRuns.of(values, size) if are_ids else PlaceRuns.of_starts(values[:size], size, count), torch.Size(
+        (size,)
+    )
 
 
 def reduce(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[Tensor]:
@@ -167,10 +172,10 @@ def reduce(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[T
     position, outside = resolve(rows, size, "raise")
     if outside is not None and bool(outside.any()):
         index_fault("scatter", "gather", (size,), tensors.copy_to_cpu("scatter", "indices", rows), 0, 0, True, False)
-    return reduce_runs(Runs.of(position, size), updates, names)
+    return reduce_runs(PlaceRuns.of(position, size), updates, names)
 
 
-def reduce_runs(runs: Runs, updates: Tensor, names: Sequence[str]) -> list[Tensor]:
+def reduce_runs(runs: PlaceRuns, updates: Tensor, names: Sequence[str]) -> list[Tensor]:
     """Apply several reductions to the same runs, with the results of `Prepared.reduce`."""
     flat = updates.reshape(len(updates), math.prod(updates.shape[1:]))
     count, shape = len(updates), (runs.size, *updates.shape[1:])
@@ -207,12 +212,9 @@ def sum_matches(
         if each is not None
     }
     found = _same(flat["keys"].index_select(0, row), flat["targets"].index_select(0, bag))
-    if values is None:
-        terms = found.to(torch.int64)
-    else:
-        terms = flat["values"].index_select(0, row).masked_fill(~found, 0)
+    terms = found.to(torch.int64) if values is None else flat["values"].index_select(0, row).masked_fill(~found, 0)
     start = terms.new_zeros(()).expand(len(targets), terms.shape[1])
-    return Runs.of(bag, len(targets)).write(start, terms, "add", accumulate="wide").reshape(targets.shape)
+    return PlaceRuns.of(bag, len(targets)).write(start, terms, "add", accumulate="wide").reshape(targets.shape)
 
 
 def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, **options: Any) -> Tensor:
@@ -227,7 +229,10 @@ def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, **optio
 
 
 def _check_numbers(
-    function: Callable[..., Any], given: dict[str, Tensor | None], options: dict[str, Any], numbered: dict[str, Tensor]
+    function: Callable[..., Any],
+    given: Mapping[str, Tensor | None],
+    options: dict[str, Any],
+    numbered: dict[str, Tensor],
 ) -> list[Tensor]:
     """Return row numbers as int64. If one is out of range, or a shape does not fit, the function on the CPU raises."""
     tensors.check_inputs("gather_reduce", **given)

@@ -15,7 +15,7 @@ Combine = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class PlaceRuns:
     """Updates sorted by place.
 
     Attributes
@@ -30,16 +30,16 @@ class Runs:
     order: Tensor | None
 
     @staticmethod
-    def of(places: Tensor, size: int) -> Runs:
+    def of(places: Tensor, size: int) -> PlaceRuns:
         """Sort updates by place. Updates of one place keep their order."""
         keys = places if size >= 2**31 - 1 else places.to(torch.int32)
-        return Runs(size, *torch.sort(keys, stable=True))
+        return PlaceRuns(size, *torch.sort(keys, stable=True))
 
     @staticmethod
-    def of_starts(starts: Tensor, size: int, count: int) -> Runs:
+    def of_starts(starts: Tensor, size: int, count: int) -> PlaceRuns:
         """Return the runs of ``count`` updates that are sorted, from the positions where the runs begin."""
         numbers = torch.arange(count, device=starts.device)
-        return Runs(size, torch.searchsorted(starts.to(torch.int64), numbers, right=True) - 1, None)
+        return PlaceRuns(size, torch.searchsorted(starts.to(torch.int64), numbers, right=True) - 1, None)
 
     @cached_property
     def starts(self) -> Tensor:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from gatherscatter.arrays import convert
-from gatherscatter.arrays.interop import TORCH, check_layout
-from gatherscatter.errors import OpTypeError, storage_fault
+from gatherscatter.arrays.interop import TORCH, check_layout, check_storage
+from gatherscatter.errors import OpTypeError
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -24,11 +24,7 @@ def check_inputs(op: str, **inputs: Tensor | None) -> None:
         if tensor.device != data.device:
             text = f"{op}: {first} is on {data.device}, but {name} on {tensor.device}; use {name}.to({first}.device)"
             raise OpTypeError(text, op=op, input=name)
-        if tensor.numel() and not torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            last = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
-            needed, there = (tensor.storage_offset() + last + 1) * tensor.itemsize, tensor.untyped_storage().nbytes()
-            if needed > there:
-                storage_fault(op, name, needed, there)
+        check_storage(op, name, tensor)
 
 
 def make_placeholder(op: str, name: str, tensor: Tensor) -> np.ndarray:
