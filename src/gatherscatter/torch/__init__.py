@@ -1,7 +1,8 @@
 """The array functions for PyTorch, with gradients.
 
 They work with `torch.func`, `torch.compile`, `torch.export` and ONNX export. Their names and arguments are those of the
-functions of `gatherscatter`, and their results are bit-for-bit identical. They take tensors on the CPU.
+functions of `gatherscatter`, and their results are bit-for-bit identical for tensors on the CPU. docs/guarantees.md has
+the promises for tensors on other devices.
 
 `gather_tree` and `tensor_scatter` are the functions of `gatherscatter` itself. They accept tensors, but have no
 gradients.

@@ -36,7 +36,7 @@ class EmbeddingBag(torch.nn.EmbeddingBag):
     ValueError
         ``mode`` is not "sum", "mean" or "max". Shapes or offsets do not fit.
     TypeError
-        An argument is not a tensor. A tensor is sparse, nested, quantized or not on the CPU. Types do not fit.
+        An argument is not a tensor. A tensor is sparse, nested or quantized, or on another device. Types do not fit.
     IndexError
         An index or an offset is out of range. The message names its position.
 

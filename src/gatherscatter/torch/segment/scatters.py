@@ -57,7 +57,7 @@ def scatter(
     ValueError
         Shapes or names do not fit. Or ``dim_size`` is missing and ``index`` has no values (meta device, vmap).
     TypeError
-        An argument is not a tensor. A tensor is sparse, nested, quantized or not on the CPU. Types do not fit.
+        An argument is not a tensor. A tensor is sparse, nested or quantized, or on another device. Types do not fit.
 
     After an error, ``out`` is unchanged.
 
