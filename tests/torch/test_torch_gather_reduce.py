@@ -13,7 +13,7 @@ import pytest
 import gatherscatter as gs
 from gatherscatter import _core, oracle
 from gatherscatter.errors import OpError, OpIndexError, OpTypeError, OpValueError
-from tests.support.devices import only_core
+from tests.support.devices import USES_TORCH_OPERATORS, only_core
 
 torch: Any = pytest.importorskip("torch")
 gst: Any = pytest.importorskip("gatherscatter.torch")
@@ -72,7 +72,12 @@ def test_the_oracle_and_the_array_function_agree(form: str, dtype: Any) -> None:
         for leaf in (False, True):
             own = data.clone().requires_grad_(leaf and dtype.is_floating_point)
             found = gst.gather_reduce(own, weights=weights, **bags, **how)
-            oracle.assert_same(gs_array(found.detach()).reshape(expected.shape), expected, array, zero_sign=False)
+            made = gs_array(found.detach()).reshape(expected.shape)
+            if USES_TORCH_OPERATORS and reduction in ("add", "mul", "mean") and dtype != torch.int32:
+                loose = 0.02 if dtype == torch.bfloat16 else 1e-5  # floats are added in another order
+                assert np.allclose(made.astype(complex), expected.astype(complex), rtol=loose)
+            else:
+                oracle.assert_same(made, expected, array, zero_sign=False)
         assert torch.equal(found.detach(), gs.gather_reduce(data, weights=weights, **bags, **how))
 
 

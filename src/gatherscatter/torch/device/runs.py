@@ -116,9 +116,7 @@ class PlaceRuns:
 
     def reduce(self, values: Tensor, combine: Combine) -> Tensor:
         """Combine the values of each target, which `sort` has sorted."""
-        return _scan(values.clone() if self.order is None else values, self.first, combine).index_select(
-            0, self.targets[0]
-        )
+        return _pick(values if self.order is not None else values.clone(), self.first, self.targets[0], combine)
 
     def _average_integers(self, own: Tensor, updates: Tensor, include_self: bool) -> Tensor:
         """Return means of integers, rounded down. Sums of the halves of 64 bits are exact."""
@@ -152,6 +150,23 @@ def _find_combination(reduction: str, dtype: torch.dtype) -> Combine:
     return torch.mul if reduction == "mul" else torch.add
 
 
+def _pick(values: Tensor, first: Tensor, at: Tensor, combine: Combine) -> Tensor:
+    """Return the rows at some positions of the result of `_scan`, which changes the values."""
+    if 2 * len(at) > len(values):
+        return _scan(values, first, combine).index_select(0, at)
+    joined, first_of_pair = _join(values, first, combine)
+    before = _pick(joined, first_of_pair, (at - 1).clamp(min=0) >> 1, combine)
+    own = values.index_select(0, at)
+    later = torch.where(first.index_select(0, at), own, combine(before, own))
+    return torch.where((at % 2 == 1).unsqueeze(1), before, later)
+
+
+def _join(values: Tensor, first: Tensor, combine: Combine) -> tuple[Tensor, Tensor]:
+    """Combine pairs of neighbours of the same run. Return the pairs, and whether a run begins in each."""
+    left, right = values[:-1:2], values[1::2]
+    return torch.where(first[1::2], right, combine(left, right)), first[:-1:2] | first[1::2]
+
+
 def _scan(values: Tensor, first: Tensor, combine: Combine) -> Tensor:
     """Replace each row by the combination of the rows of its run up to it, in place.
 
@@ -160,9 +175,7 @@ def _scan(values: Tensor, first: Tensor, combine: Combine) -> Tensor:
     """
     if len(values) < 2:
         return values
-    left, right = values[:-1:2], values[1::2]
-    joined = torch.where(first[1::2], right, combine(left, right))
-    before = _scan(joined, first[:-1:2] | first[1::2], combine)
+    before = _scan(*_join(values, first, combine), combine)
     values[1::2] = before
     later = values[2::2]
     values[2::2] = torch.where(first[2::2], later, combine(before[: len(later)], later))
