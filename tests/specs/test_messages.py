@@ -271,10 +271,10 @@ MESSAGES: list[tuple[Callable[[], object], type[Exception], str]] = [
         f"indices[:, None] (data {F8.shape}, indices (2,), updates ())",
     ),
     (
-        lambda: gs.prepare([0, 1], 3).reduce(np.ones(2), "prod"),
+        lambda: gs.prepare([0, 1], 3).reduce(np.ones(2), "product"),
         ValueError,
-        "prepare: reductions must be one of 'sum', 'mul', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', not "
-        "'prod'; did you mean 'mul'?",
+        "prepare: reductions must be one of 'sum', 'mul', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', 'var', "
+        "'std', 'first', 'last', 'any', 'all', not 'product'; did you mean 'mul'?",
     ),
     (lambda: gs.set_num_threads(0), ValueError, "set_num_threads: n must be at least 1, not 0"),
     (lambda: gs.set_pool_limit(-1), ValueError, "set_pool_limit: bytes must be at least 0, not -1"),
