@@ -300,6 +300,8 @@ num_threads : int >= 1, optional
 Returns
 -------
 array of data's type, shape ``bags + data.shape[1:]``
+    Of the statistics, 'argmin' and 'argmax' are int64, 'any' and 'all' are bool, and 'var' and 'std' of integers are
+    float64. 'count' is int64 and has the shape ``bags``. Positions are numbers of members.
     ``bags`` is ``indices.shape[:-1]``, (B,) or (num_segments,). Members are reduced in their order. The result is
     bit-for-bit identical to this sequence: gather, multiply, and `scatter_update` with ``include_self=False`` into
     an array full of ``default``. If two NaN are combined, the result may be either of them.

@@ -1,4 +1,5 @@
 // Statistics of groups on NumPy arrays.
+#include <algorithm>
 #include <new>
 
 #include "call.hpp"
@@ -67,7 +68,10 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
         call.fill = bytes(array(fill));
     }
     const Shape shape({call.outer, call.results(), call.columns});
-    if (saturating_multiply(count_elements(shape), 16) == INT64_MAX) return PyErr_NoMemory();
+    // The slots of several parts must fit, too, even if there is a result for each member.
+    const int64_t most = saturating_multiply(saturating_multiply(call.outer, call.columns),
+                                             saturating_multiply(std::max(call.members, call.groups), 1024));
+    if (most == INT64_MAX) return PyErr_NoMemory();
     Ref out = new_results(result, values, shape);
     Ref counts = out && has_counts(call.statistic) ? new_results(DType::int64, nullptr, shape) : borrow(Py_None);
     if (!out || !counts) return nullptr;

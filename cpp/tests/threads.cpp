@@ -15,6 +15,7 @@
 #include "kernel_call.hpp"
 #include "output_pool.hpp"
 #include "parallel.hpp"
+#include "statistics.hpp"
 
 using namespace gs;
 
@@ -173,6 +174,23 @@ void quantized(const char* what, int64_t width) {
     check(what, bags * width, [&](std::byte* out) { return gather_reduce(call, inputs, out) == BagFault::none; });
 }
 
+// Computes statistics of groups. Labels in any order divide the members or the groups between threads, and rows their
+// columns.
+void statistics(const char* what, Statistic statistic, int64_t members, int64_t columns, int64_t groups, bool sorted) {
+    auto labels = random_indices(members, groups, false);
+    if (sorted) std::sort(labels.begin(), labels.end());
+    std::vector<double> values(static_cast<size_t>(members * columns));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 101) - 50;
+    GroupStatistic call{statistic, DType::float64, false, 1, members, columns, groups};
+    const double fill = -1;
+    call.fill = reinterpret_cast<const std::byte*>(&fill);
+    std::vector<int64_t> counts(static_cast<size_t>(groups * columns));
+    const Index index(labels.data(), IndexType::int64, shape({groups}), shape({1}), {Mode::raise, false});
+    check(what, 2 * call.results() * columns, [&](std::byte* out) {
+        return compute_statistic(call, reinterpret_cast<const std::byte*>(values.data()), index, out, counts.data());
+    });
+}
+
 void everything() {
     using enum Reduction;
     rows("rows", shape({3000, 40}), 8000, false, add, Accumulate::step);
@@ -191,6 +209,12 @@ void everything() {
     bags("means of bags", 300, 40, mean, Accumulate::wide);
     bags("exact bags", 30, 5, add, Accumulate::exact);
     quantized("quantized rows", 48);
+    statistics("means of few groups", Statistic::mean, 200000, 1, 50, false);
+    statistics("variances of sorted groups", Statistic::squared_deviations, 200000, 1, 5000, true);
+    statistics("maxima of many groups", Statistic::max, 200000, 1, 150000, false);
+    statistics("last values", Statistic::last, 200000, 1, 500, false);
+    statistics("running sums", Statistic::cumsum, 200000, 1, 500, false);
+    statistics("sums of columns", Statistic::sum, 5000, 64, 40, false);
     for (size_t size = size_t{1} << 20; size < size_t{1} << 23; size *= 2) pool_free(pool_allocate(size));
 }
 

@@ -66,7 +66,7 @@ def test_errors() -> None:
         gs.aggregate([0, 1, 0, 9], a, size=2)
     with pytest.raises(ValueError, match="size is missing; it is required for lazy labels"):
         gs.aggregate(da.zeros(4, int, chunks=2), a)
-    with pytest.raises(ValueError, match=r"func must be one of 'sum', .* not 'median'"):
+    with pytest.raises(ValueError, match=r"func must be one of 'all', .* not 'median'"):
         gs.aggregate([0, 1, 0, 1], a, "median")
     with pytest.raises(ValueError, match="does not fit"):
         gs.aggregate([0, 1, 0], a)
@@ -74,3 +74,27 @@ def test_errors() -> None:
         gs.aggregate(da.from_array([0, 1, 0, 9], chunks=2), a, size=2).compute()
     with pytest.raises(ValueError, match="give the axis"):
         gs.aggregate([0, 1], da.ones((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "values", [[np.inf, 1.0], [1.0, np.inf], [np.inf, np.inf], [-1.7e308, 1.7e308], [np.inf, -np.inf]]
+)
+def test_means_of_infinite_and_huge_values(values: list[float]) -> None:
+    labels = np.zeros(2, int)
+    found = gs.aggregate(labels, da.from_array(np.array(values), chunks=1), "mean").compute()
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(found, gs.aggregate(labels, np.array(values), "mean"))
+
+
+@pytest.mark.parametrize("values", [2**60 + np.arange(8), np.array([2**64 - 1, 2**64 - 3, 2**64 - 9], np.uint64)])
+def test_variances_of_large_integers(values: np.ndarray) -> None:
+    labels = np.zeros(len(values), int)
+    for size in (1, 4):
+        found = gs.aggregate(labels, da.from_array(values, chunks=size), "var").compute()
+        np.testing.assert_allclose(found, gs.aggregate(labels, values, "var"), rtol=1e-12)
+
+
+def test_arrays_without_elements() -> None:
+    assert gs.aggregate(np.zeros(6, int), da.ones((0, 6), chunks=2), "sum", axis=1).compute().shape == (0, 1)
+    with pytest.raises(ValueError, match="size must be at least 0"):
+        gs.aggregate([0, 1], da.ones(2), size=-1)

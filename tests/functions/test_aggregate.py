@@ -239,7 +239,9 @@ def test_text_times_and_objects() -> None:
     assert [each.tolist() for each in gs.aggregate(labels, text, "array")] == [["a"], ["b", "c"], [], ["b"]]
     times = np.array(["2026-01-03", "2026-01-01", "2026-01-02", "2026-01-05"], "datetime64[D]")
     assert gs.aggregate([0, 0, 0, 1], times, "sort").tolist() == sorted(times[:3].tolist()) + times[3:].tolist()
-    assert str(gs.aggregate(labels, times, "last", size=4)[1]) == "2026-01-02"
+    last = gs.aggregate(labels, times, "last", size=4)
+    assert str(last[1]) == "2026-01-02"
+    assert np.isnat(last[2])
     with pytest.raises(gs.OpTypeError, match="'sum' is not defined for values of type <U1"):
         gs.aggregate(labels, text)
 
@@ -302,6 +304,20 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
         TypeError,
         "unexpected keyword argument 'functon'",
     ),
+    "ddof": (
+        lambda: gs.aggregate([0], [1.0], "var", ddof=cast(Any, "1")),
+        TypeError,
+        "ddof must be an integer, not '1'",
+    ),
+    "ddof true": (lambda: gs.aggregate([0], [1.0], "var", ddof=True), TypeError, "ddof must be an integer, not True"),
+    "q list": (lambda: gs.aggregate([0], [1.0], "quantile", q=cast(Any, [0.5])), TypeError, "q must be a number"),
+    "dx": (lambda: gs.aggregate([0], [1.0], "trapezoid", dx=cast(Any, "1")), TypeError, "dx must be a number"),
+    "reverse": (lambda: gs.aggregate([0], [1], "sort", reverse=cast(Any, "no")), TypeError, "reverse must be True or"),
+    "dtype": (lambda: gs.aggregate([0], [1.0], dtype="foo"), TypeError, "dtype must be a type, not 'foo'"),
+    "dtype text": (lambda: gs.aggregate([0], [1.0], dtype="U3"), TypeError, "has no result of type <U3"),
+    "fill large": (lambda: gs.aggregate([1], [1], fill_value=2**70), ValueError, "fill_value .* is not a value"),
+    "fill fraction": (lambda: gs.aggregate([1], [1], fill_value=Fraction(1, 2)), ValueError, "fill_value .* is not a"),
+    "fill text": (lambda: gs.aggregate([1], ["a"], "first", fill_value="none"), ValueError, "fill_value 'none' is not"),
     "threads": (lambda: gs.aggregate([0], [1], num_threads=0), ValueError, "num_threads"),
 }
 
@@ -323,6 +339,61 @@ def test_calls_without_labels_values_or_groups() -> None:
     assert gs.aggregate(none, np.zeros((4, 0)), "mean", axis=1, size=2).shape == (4, 2)
     assert gs.aggregate([0, 1], np.zeros((2, 0)), "mean", axis=0).shape == (2, 0)
     assert gs.aggregate([0, 1], np.zeros((2, 0)), "median", axis=0).shape == (2, 0)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: gs.aggregate([0, 1], np.ones((2, 8)), "cumsum", size=2**61, axis=0),
+    lambda: gs.aggregate([0, 5], np.ones((2, 4)), "cummax", size=2**62, axis=0),
+    lambda: gs.aggregate([0, 1], [1.0, 2.0], size=2**64),
+    lambda: gs.aggregate([0, 1], [1.0, 2.0], "median", size=2**62),
+    lambda: gs.aggregate([[0], [1]], [1.0], size=(2**40, 2**40)),
+    lambda: gs.aggregate(np.array([0, 2**63 - 1]), [1.0, 2.0]),
+    lambda: gs.aggregate(np.array([0, 2**63], np.uint64), [1.0, 2.0]),
+])  # fmt: skip
+def test_groups_that_do_not_fit_in_memory(call: Any) -> None:
+    with pytest.raises(gs.OpValueError, match="groups do not fit in memory"):
+        call()
+
+
+def test_a_size_beyond_memory_is_a_memory_error() -> None:
+    with pytest.raises(MemoryError):
+        gs.aggregate([0, 1], np.ones((2, 8)), "cumsum", size=2**50, axis=0)
+
+
+def test_labels_of_columns_are_named_as_they_were_given() -> None:
+    for name in ("mean", "median", "sort", "nunique", "array"):
+        with pytest.raises(IndexError, match=r"group_idx\[1\] = 3 is out of range for 3 groups"):
+            gs.aggregate([0, 3], np.ones((2, 2)), name, size=3, axis=0)
+
+
+def test_integers_give_floats_without_wrapping() -> None:
+    large = np.array([2**62, 2**62])
+    assert gs.aggregate([0, 0], large, "sum", dtype="f8").tolist() == [2.0**63]
+    assert gs.aggregate([0, 0], np.array([2**40, 2**40]), "prod", dtype="f8").tolist() == [2.0**80]
+    running = gs.aggregate([0] * 3, np.array([2**24, 1, 1], "f4"), "cumsum", dtype="f8")
+    assert running.tolist() == [2.0**24, 2.0**24 + 1, 2.0**24 + 2]
+
+
+def test_quantiles_of_infinite_and_huge_values() -> None:
+    assert gs.aggregate([0, 0], [np.inf, np.inf], "median").tolist() == [np.inf]
+    assert gs.aggregate([0, 0], [-1.7e308, 1.7e308], "median").tolist() == [0.0]
+    assert gs.aggregate([0, 0], [1.7e308, 1.7e308], "quantile", q=0.3).tolist() == [1.7e308]
+
+
+def test_skewness_and_kurtosis_of_constant_tiny_and_large_values() -> None:
+    assert gs.aggregate([0] * 3, [0.1] * 3, "skew").tolist() == [0.0]
+    assert gs.aggregate([0] * 6, [0.1] * 6, "kurt").tolist() == [0.0]
+    wanted = gs.aggregate([0] * 3, [1.0, 2.0, 4.0], "skew")
+    np.testing.assert_allclose(gs.aggregate([0] * 3, [1e-120, 2e-120, 4e-120], "skew"), wanted)
+    wanted = gs.aggregate([0] * 3, [0, 1, 5], "skew")
+    np.testing.assert_allclose(gs.aggregate([0] * 3, 2**60 + np.array([0, 1, 5]), "skew"), wanted)
+    np.testing.assert_allclose(gs.aggregate([0] * 3, 1e9 + np.array([0.0, 1, 5]), "skew"), wanted)
+
+
+def test_a_negative_ddof_leaves_empty_groups_empty() -> None:
+    found = gs.aggregate([0, 2], [1.0, 2.0], "var", ddof=-1)
+    np.testing.assert_array_equal(found, [0.0, np.nan, 0.0])
+    assert gs.prepare([0, 2], 3).reduce(np.array([1.0, 2.0]), "count", skipna=True)[0].tolist() == [1, 0, 1]
 
 
 @settings(max_examples=150)

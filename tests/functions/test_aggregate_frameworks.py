@@ -102,7 +102,7 @@ def test_compiled_code(name: str) -> None:
 def test_errors(framework: Any) -> None:
     make, aggregate = framework
     labels, values = make(np.array([0, 1])), make(np.array([1.0, 2.0]))
-    with pytest.raises(ValueError, match=r"func must be one of 'sum', .* not 'median'"):
+    with pytest.raises(ValueError, match=r"func must be one of 'all', .* not 'median'"):
         aggregate(labels, values, "median")
     with pytest.raises(ValueError, match="ddof has no effect"):
         aggregate(labels, values, "mean", ddof=1)
@@ -112,3 +112,39 @@ def test_errors(framework: Any) -> None:
         aggregate(labels, values, axis=1)
     with pytest.raises(IndexError, match="5"):
         aggregate(make(np.array([0, 5])), values, "mean", 2)
+
+
+@pytest.mark.parametrize("name", ["first", "last", "argmin", "nanargmax", "mean", "nanstd", "sum", "any"])
+def test_no_values(framework: Any, name: str) -> None:
+    make, aggregate = framework
+    found = np.asarray(aggregate(make(np.zeros(0, np.int32)), make(np.zeros(0, np.float32)), name, 2))
+    np.testing.assert_array_equal(found, gs.aggregate(np.zeros(0, int), np.zeros(0, np.float32), name, 2))
+
+
+def test_moments_of_float32_are_right_far_from_zero(framework: Any) -> None:
+    make, aggregate = framework
+    values = (1e6 + np.random.default_rng(0).random(100_000)).astype(np.float32)
+    labels = np.zeros(100_000, np.int32)
+    for name in ("mean", "var", "std"):
+        found = np.asarray(aggregate(make(labels), make(values), name, 1))
+        np.testing.assert_allclose(found, gs.aggregate(labels, values, name), rtol=1e-4)
+
+
+def test_means_of_halves_do_not_overflow(framework: Any) -> None:
+    make, aggregate = framework
+    found = aggregate(make(np.array([0, 0])), make(np.array([60000, 60000], np.float16)), "mean")
+    assert (float(found[0]), str(found.dtype).rpartition(".")[2]) == (60000.0, "float16")
+
+
+def test_errors_name_the_arguments_of_the_caller() -> None:
+    torch = pytest.importorskip("torch")
+    gst = pytest.importorskip("gatherscatter.torch")
+    labels, values = torch.tensor([0, 5]), torch.tensor([1.0, 2.0])
+    with pytest.raises(IndexError, match=r"aggregate: group_idx\[1\] = 5 is out of range for 2 groups"):
+        gst.aggregate(labels, values, "mean", 2)
+    with pytest.raises(TypeError, match="size must be an integer"):
+        gst.aggregate(labels, values, "mean", True)
+    with pytest.raises(TypeError, match="ddof must be an integer"):
+        gst.aggregate(labels, values, "var", 6, ddof="1")
+    with pytest.raises(ValueError, match=r"fill_value 0\.5 is not a value"):
+        gst.aggregate(labels, labels, "max", 6, fill_value=0.5)

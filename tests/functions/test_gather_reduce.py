@@ -417,6 +417,8 @@ def test_statistics_of_bags(name: str, form: str, dtype: str) -> None:
         bags = {"segment_ids": labels, "num_segments": 7}
         if form == "rows":
             data, flat = rows, None
+    if name.startswith("arg") and dtype[0] == "c":
+        pytest.skip("complex numbers have no order in groups")
     found = gs.gather_reduce(data, flat, reduction=name, **bags)
     count = {"offsets": 4, "indptr": 3, "packed": 5}.get(form, 7)
     wanted = gs.aggregate(labels, rows, "len" if name == "count" else name, axis=0, size=count)
@@ -441,3 +443,9 @@ def test_mistakes_with_statistics_of_bags() -> None:
         gs.gather_reduce(np.ones((3, 2)), segment_ids=[0, 5, 0], num_segments=2, reduction="var")
     with pytest.raises(TypeError, match="reduction any is not defined for updates of type"):
         gs.gather_reduce(np.array([["a"]]), [[0]], reduction="any")
+
+
+def test_nan_is_the_least_and_the_greatest_of_a_bag() -> None:
+    data = np.array([1.0, np.nan, 2.0])
+    found = gs.gather_reduce(data, segment_ids=[0, 0, 2], num_segments=4, reduction="argmax")
+    assert found.tolist() == [1, 0, 2, 0]

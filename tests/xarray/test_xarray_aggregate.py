@@ -78,6 +78,28 @@ def test_a_dataset_and_several_labels() -> None:
     np.testing.assert_array_equal(both.sel(season="c", quarter=2), np.where(np.isnan(wanted), -1, wanted))
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "count", "max"])
+def test_a_dataset_with_variables_of_all_kinds(name: str) -> None:
+    dataset = xr.Dataset(
+        {"a": ("x", [1.0, 2.0, 3.0]), "c": ("z", [1.0, 2.0, 3.0]), "name": ("x", ["p", "q", "r"])},
+        coords={"month": ("x", [1, 1, 2])},
+    )
+    with xr.set_options(use_flox=False, keep_attrs=True):
+        wanted = getattr(dataset.drop_vars("name").groupby("month"), name)()
+    found = gs.xarray.aggregate(dataset, "month", name)
+    if name == "count":
+        found = found.drop_vars("name")
+    xr.testing.assert_allclose(found, wanted)
+
+
+def test_nan_functions_of_the_list() -> None:
+    data = sample("float64", True)
+    found = gs.xarray.aggregate(data, "season", "anynan")
+    with xr.set_options(use_flox=False):
+        wanted = data.isnull().groupby("season").any()
+    np.testing.assert_array_equal(found.values, wanted.values)
+
+
 def test_errors() -> None:
     data = sample("float64", False)
     with pytest.raises(ValueError, match="data has no coordinate 'month'"):
@@ -92,5 +114,12 @@ def test_errors() -> None:
         gs.xarray.aggregate(data, "season", skipna="yes")
     with pytest.raises(TypeError, match="data must be a DataArray"):
         gs.xarray.aggregate(data.values, "season")
+    labelled = data.assign_coords(y=[0, 1, 2])
+    with pytest.raises(ValueError, match="other labels along 'y'"):
+        gs.xarray.aggregate(labelled, xr.DataArray([1, 2, 1], dims="y", coords={"y": [2, 1, 0]}, name="g"))
+    with pytest.raises(ValueError, match="with a name twice"):
+        gs.xarray.aggregate(data, ["season", "season"])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'axis'"):
+        gs.xarray.aggregate(data, "season", axis=0)
     with pytest.raises(ValueError, match="by is empty"):
         gs.xarray.aggregate(data, [])

@@ -10,22 +10,23 @@ import dask.array
 import numpy as np
 
 from gatherscatter.arrays import convert
-from gatherscatter.errors import make_choice_error, make_error, with_call_errors
+from gatherscatter.errors import integer_fault, make_choice_error, make_error, with_call_errors
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
 from gatherscatter.functions.statistics import names
 from gatherscatter.functions.statistics.aggregate import aggregate as aggregate_in_memory
-from gatherscatter.functions.statistics.layout import LABELS
+from gatherscatter.functions.statistics.layout import LABELS, read_size
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
+from gatherscatter.functions.statistics.reductions import choose_centers, find_deviations
 
 _OP = "aggregate"
 _STATES = {
     "sum": ("sum",),
     "prod": ("prod",),
     "len": (),
-    "mean": ("mean",),
-    "var": ("mean", "rest", "squares"),
-    "std": ("mean", "rest", "squares"),
+    "mean": ("sum",),
+    "var": ("center", "rest", "squares"),
+    "std": ("center", "rest", "squares"),
     "min": ("min",),
     "max": ("max",),
     "first": ("first",),
@@ -35,6 +36,8 @@ _STATES = {
 }
 
 State = dict[str, np.ndarray]
+
+_untyped: Any = dask.array
 
 
 @with_call_errors
@@ -53,8 +56,8 @@ def aggregate(
 ) -> dask.array.Array:
     """Compute a statistic of the values of each group, lazily, as `gatherscatter.aggregate` does in memory.
 
-    Each chunk of ``a`` along the axis is read once. It gives a small state for each group: a count, and for example a
-    mean and a sum of squared deviations. States are merged in the order of the chunks (Chan, Golub and LeVeque, 1983).
+    Each chunk of ``a`` along the axis gives a small state for each group: a count, and for example a mean and a sum of
+    squared deviations. States are merged in the order of the chunks (Chan, Golub and LeVeque, 1983).
 
     Parameters
     ----------
@@ -85,14 +88,14 @@ def aggregate(
     >>> gs.aggregate(np.array([0, 1, 0, 1, 0, 1]), a, "var").compute()
     array([2.66666667, 2.66666667])
     """
-    function = names.find_function(_OP, func)
-    if not isinstance(function, Function) or function.name not in _STATES:
-        raise make_choice_error(_OP, "func", func if isinstance(func, str) else repr(func), _STATES, "")
+    function = names.find_function(_OP, func, tuple(_STATES))
     if order != "C":
         raise make_choice_error(_OP, "order", order, ("C",), "")
+    if ddof is not None and (isinstance(ddof, bool) or not isinstance(ddof, int | np.integer)):
+        integer_fault(_OP, "ddof", ddof)
     if ddof is not None and function.name not in ("var", "std"):
         raise make_error("func_option", _OP, input="ddof", func=str(function))
-    array = a if isinstance(a, dask.array.Array) else dask.array.asarray(convert.as_array(_OP, "a", a))
+    array = a if isinstance(a, dask.array.Array) else _untyped.asarray(convert.as_array(_OP, "a", a))
     if axis is None and array.ndim != 1:
         raise make_error("values_rank", _OP, shape=array.shape)
     along = normalise_axis(_OP, axis or 0, array.shape)
@@ -102,12 +105,12 @@ def aggregate(
     moved = dask.array.moveaxis(array, along, -1)
     result_type = names.result_dtype(_OP, function, array.dtype, dtype)
     fill = names.choose_fill(_OP, function, fill_value, result_type)
-    result = dask.array.reduction(
+    result = _untyped.reduction(
         moved,
-        chunk=partial(_reduce_chunk, function=function, groups=groups),
+        chunk=partial(_reduce_chunk, function=function, groups=groups, dtype=result_type),
         combine=_merge_states,
         aggregate=partial(_finish, function=function, dtype=result_type, fill=fill, ddof=ddof or 0),
-        weights=dask.array.asarray(labels).rechunk((moved.chunks[-1],)),
+        weights=_untyped.asarray(labels).rechunk((moved.chunks[-1],)),
         axis=-1,
         keepdims=True,
         concatenate=False,
@@ -116,7 +119,8 @@ def aggregate(
         meta=np.empty((0,) * array.ndim, result_type),
     )
     result._chunks = (*moved.chunks[:-1], (groups,))
-    return dask.array.moveaxis(result, -1, along)
+    grouped: dask.array.Array = dask.array.moveaxis(result, -1, along)
+    return grouped
 
 
 def _read_labels(group_idx: Any, size: int | None) -> tuple[Any, int]:
@@ -125,9 +129,9 @@ def _read_labels(group_idx: Any, size: int | None) -> tuple[Any, int]:
             raise make_error("lazy_size", _OP)
         if group_idx.dtype.kind not in "iu":
             raise make_error("not_integers", _OP, input=LABELS, type=group_idx.dtype)
-        return group_idx, size
+        return group_idx, read_size(_OP, size)
     labels = convert.as_indices(_OP, LABELS, group_idx)
-    groups = (int(labels.max()) + 1 if labels.size else 0) if size is None else size
+    groups = (int(labels.max()) + 1 if labels.size else 0) if size is None else read_size(_OP, size)
     resolve_in_range(_OP, LABELS, labels, groups, "groups")
     return labels, groups
 
@@ -141,11 +145,15 @@ def _reduce_chunk(
     *,
     function: Function,
     groups: int,
+    dtype: np.dtype[Any],
 ) -> Any:
     """The states of the groups in a chunk. ``labels`` are repeated for all lines of values."""
     if computing_meta:  # Dask asks for the type
         return values
-    line = np.ascontiguousarray(labels[(0,) * (labels.ndim - 1)]) if labels.size else np.zeros(0, np.int64)
+    if labels.size:
+        line = np.ascontiguousarray(labels[(0,) * (labels.ndim - 1)])
+    else:
+        line = np.zeros(labels.shape[-1], np.int64)
     nan = "nan" if function.skip_nan else ""
 
     def reduce(name: str, **options: Any) -> np.ndarray:
@@ -153,24 +161,25 @@ def _reduce_chunk(
 
     state = {"n": reduce("len")}
     for part in _STATES[function.name]:
-        if part == "rest":
-            # The mean is rounded. Its rounding error matters for the distances of means far from zero.
-            away = values - np.take(np.where(state["n"] == 0, 0, state["mean"]), line, axis=-1)
+        if part == "center":
+            # A mean is this number and a rest. So means far from zero have exact distances, also those of integers.
+            state["center"] = choose_centers(values, reduce("mean", dtype=_wide(values.dtype)))
+        elif part == "rest":
+            away = find_deviations(values, state["center"], line, -1)
             state[part] = aggregate_in_memory(line, away, f"{nan}mean", groups, 0, axis=-1, num_threads=1)
         elif part == "squares":
-            state[part] = reduce("var", dtype=_wide(values.dtype, real=True), fill_value=0) * state["n"]
-        elif part in ("sum", "prod", "mean"):
-            state[part] = reduce(part, dtype=_wide(values.dtype, whole=part != "mean"))
+            state[part] = reduce("var", dtype=np.float64, fill_value=0) * state["n"]
+        elif part in ("sum", "prod"):
+            whole = values.dtype.kind in "biu" and function.name != "mean" and dtype.kind in "biu"
+            state[part] = reduce(part, dtype=None if whole else _wide(values.dtype))
         else:
             state[part] = reduce(part)
     return state
 
 
-def _wide(dtype: np.dtype[Any], *, whole: bool = False, real: bool = False) -> np.dtype[Any] | None:
-    """The type in which chunks are accumulated. None: that of the function."""
-    if whole and dtype.kind in "biu":
-        return None
-    return np.dtype(np.complex128 if dtype.kind == "c" and not real else np.float64)
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which floats are accumulated."""
+    return np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
 
 
 def _flatten(states: Any) -> list[State]:
@@ -191,19 +200,15 @@ def _merge(a: State, b: State) -> State:
     n = a["n"] + b["n"]
     merged = {"n": n}
     with np.errstate(invalid="ignore", over="ignore"):
-        if "mean" in a:
+        if "center" in a:
             share = b["n"] / np.maximum(n, 1)
-            left, right = (np.where(state["n"] == 0, 0, state["mean"]) for state in (a, b))
-            distance = right - left
-            if "squares" in a:
-                distance = distance + (b["rest"] - a["rest"])
-            merged["mean"] = np.where(a["n"] == 0, right, left + distance * share)
-            if "squares" in a:
-                rest = a["rest"] + ((left - merged["mean"]) + distance * share)
-                merged["rest"] = np.where(a["n"] == 0, b["rest"], rest)
-                between = (distance * np.conj(distance)).real * a["n"] * share
-                merged["squares"] = a["squares"] + b["squares"] + np.where((a["n"] == 0) | (b["n"] == 0), 0, between)
-        for name in a.keys() - {"n", "mean", "rest", "squares"}:
+            same = np.arange(n.shape[-1])  # each center is a group of its own
+            distance = find_deviations(b["center"], a["center"], same, -1) + (b["rest"] - a["rest"])
+            merged["center"] = np.where(a["n"] == 0, b["center"], a["center"])
+            merged["rest"] = np.where(a["n"] == 0, b["rest"], a["rest"] + distance * share)
+            between = (distance * np.conj(distance)).real * a["n"] * share
+            merged["squares"] = a["squares"] + b["squares"] + np.where((a["n"] == 0) | (b["n"] == 0), 0, between)
+        for name in a.keys() - {"n", "center", "rest", "squares"}:
             both: Callable[[np.ndarray, np.ndarray], np.ndarray] = _MERGES[name]
             merged[name] = np.where(
                 b["n"] == 0, a[name], np.where(a["n"] == 0, b[name], both(a[name], b[name]))
@@ -241,11 +246,11 @@ def _finish(
     n, name = state["n"], function.name
     empty = n == 0
     if name in ("var", "std"):
-        empty = n <= ddof
+        empty = (n <= ddof) | (n == 0)
         made = state["squares"] / np.where(empty, 1, n - ddof)
         made = np.sqrt(made) if name == "std" else made
     else:
-        made = n if name == "len" else state[name]
+        made = n if name == "len" else state["sum"] / np.maximum(n, 1) if name == "mean" else state[name]
     with np.errstate(over="ignore", invalid="ignore"):
         results: np.ndarray = made.astype(dtype)
     np.copyto(results, fill, where=empty, casting="unsafe")

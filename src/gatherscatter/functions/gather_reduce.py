@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import device_function, lazy_function, to_numpy_arguments
-from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS
+from gatherscatter.choices import ACCUMULATE, BAG_REDUCTIONS, MODES
 from gatherscatter.errors import (
     accumulate_fault,
     check_effects,
@@ -23,7 +23,7 @@ from gatherscatter.errors import (
     reduction_fault,
 )
 from gatherscatter.functions.gather_quantized import as_table
-from gatherscatter.functions.group_reductions import compute_statistic
+from gatherscatter.functions.group_reductions import StatisticRule, reduce_by_group
 from gatherscatter.pieces import make_contiguous
 
 _OP = "gather_reduce"
@@ -91,6 +91,8 @@ def gather_statistic(
              "out": out}  # fmt: skip
     options: dict[str, Any] = {"num_segments": num_segments, "reduction": reduction, "default": default, "mode": mode,
                                "num_threads": num_threads}  # fmt: skip
+    if mode not in MODES[False]:
+        choice_fault(_OP, "mode", mode, scatter=False)
     if lazy_function(_OP, given):
         raise make_choice_error(_OP, "reduction", reduction, BAG_REDUCTIONS, "")
     if converted := to_numpy_arguments(_OP, given):
@@ -115,7 +117,11 @@ def gather_statistic(
     if reduction == "count":
         made = sizes.copy()
     else:
-        made = compute_statistic(_OP, make_contiguous(rows), labels, count, reduction, False, 0, num_threads)
+        groups = partial(_core.group, labels, count)
+        results = reduce_by_group(
+            _OP, make_contiguous(rows), labels, groups, count, (reduction,), StatisticRule(), num_threads
+        )
+        made = results[reduction]
     made[sizes == 0] = as_default(_OP, default, made)
     result = made.reshape(*bags.shape, *made.shape[1:])
     return result if out is None else convert.copy_into(_OP, out, result)

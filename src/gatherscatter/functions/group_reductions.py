@@ -40,7 +40,7 @@ class StatisticRule(NamedTuple):
 
 def read_names(op: str, names: Sequence[str]) -> tuple[str, ...]:
     """Names of reductions, each once. The words of other functions stand for those of the list."""
-    read = tuple(_OTHER_WORDS.get(name, name) for name in names)
+    read = tuple(_OTHER_WORDS.get(name, name) if isinstance(name, str) else name for name in names)
     for name in read:
         if name not in REDUCTIONS:
             raise make_choice_error(op, "reductions", name, REDUCTIONS)
@@ -68,11 +68,11 @@ def reduce_by_group(
     results = _reduce_together(op, updates, find_groups(), together, num_threads) if together else {}
     for name in names:
         if name not in together:
-            results[name] = compute_statistic(op, updates, rows, size, name, skips, rule.ddof, num_threads)
+            results[name] = _compute_statistic(op, updates, rows, size, name, skips, rule.ddof, num_threads)
     return results
 
 
-def compute_statistic(
+def _compute_statistic(
     op: str,
     updates: np.ndarray,
     rows: np.ndarray,
@@ -96,7 +96,7 @@ def compute_statistic(
     found, counts = made
     if name in ("var", "std"):
         found /= np.maximum(counts - ddof, 1)
-        found[counts <= ddof] = 0 if ddof == 0 else np.nan
+        found[(counts <= ddof) | (counts == 0)] = 0 if ddof == 0 else np.nan
         if name == "std":
             np.sqrt(found, out=found)
     elif name == "mean":

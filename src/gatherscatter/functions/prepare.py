@@ -18,6 +18,7 @@ from gatherscatter.errors import (
     OpTypeError,
     OpValueError,
     check_effects,
+    flag_fault,
     integer_fault,
     make_error,
     name_memory_error,
@@ -315,10 +316,11 @@ class Prepared:
             or greatest update, in row-major order of the indices. Of equal updates it is the first. NaN counts as the
             least and as the greatest of all.
         skipna : bool
-            Skip updates that are NaN. 'count' then has the shape of the other results. Sums are computed in float64.
+            Skip updates that are NaN. For floats, 'count' then has the shape of the other results, and sums are
+            computed in float64.
         ddof : int
             For 'var' and 'std': the sum of squared deviations is divided by the number of updates minus ``ddof``. A
-            place with no more updates than ``ddof`` gets NaN.
+            place with no more updates than ``ddof`` gets NaN, unless ``ddof`` is 0.
         num_threads : see `gatherscatter.scatter_nd`
 
         Returns
@@ -353,6 +355,8 @@ class Prepared:
             return tuple(map(converted.to_caller, results))
         given: Any = reductions if isinstance(reductions, list | tuple) else (reductions,)
         names = read_names(_OP, given)
+        if not isinstance(skipna, bool | np.bool):
+            flag_fault(_OP, "skipna", skipna)
         if isinstance(ddof, bool) or not isinstance(ddof, int | np.integer):
             integer_fault(_OP, "ddof", ddof)
         new = convert.native(self._check_updates(updates))
@@ -372,7 +376,7 @@ class Prepared:
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
         return tuple(
             convert_dtype(self.counts, self.counts.dtype)
-            if name == "count" and not skipna
+            if name == "count" and made[name].ndim == 1
             else np.moveaxis(made[name].reshape(shape), *axes)
             for name in names
         )

@@ -49,5 +49,6 @@ def aggregate(
         jnp.result_type(float),
         jnp.result_type(int),
         lambda labels: int(labels.max()) + 1 if labels.size else 0,
+        lambda array: array.astype(jnp.float32) if array.dtype in (jnp.float16, jnp.bfloat16) else array,
     )
     return composed.aggregate(_OP, framework, labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]

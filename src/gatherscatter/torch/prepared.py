@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 from gatherscatter.arrays import convert
-from gatherscatter.errors import OpValueError, check_effects, make_error
+from gatherscatter.errors import OpValueError, check_effects, make_choice_error, make_error
 from gatherscatter.functions.gather_reduce import check_choices, check_members_shape
+from gatherscatter.functions.group_reductions import ONE_PASS, read_names
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.device import kernels, tensors
@@ -120,7 +121,10 @@ class PreparedTensors:
     def reduce(self, updates: Tensor, reductions: str | Sequence[str]) -> tuple[Tensor, ...]:
         """Apply several reductions to the updates for each place, without gradients."""
         self._check("updates", updates, tuple(self.rows.shape))
-        names = (reductions,) if isinstance(reductions, str) else tuple(reductions)
+        names = read_names(_OP, (reductions,) if isinstance(reductions, str) else reductions)
+        for name in names:
+            if name not in ONE_PASS:
+                raise make_choice_error(_OP, "reductions", name, ONE_PASS, "")
         first = self._merge(updates.detach(), self.rows.ndim, self.rows.numel()).movedim(self.axis, 0)
         made = kernels.reduce_runs(self._runs, first.contiguous(), names)
         return tuple(

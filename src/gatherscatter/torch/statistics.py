@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import with_call_errors
+from gatherscatter.errors import OpError, with_call_errors
 from gatherscatter.functions.statistics import composed
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
+from gatherscatter.torch.functions import reword
 
 _OP = "aggregate"
 
@@ -48,8 +49,8 @@ def aggregate(
     Returns
     -------
     Tensor
-        It has the shape of ``a``, with ``size`` at the axis. Sums are computed in the type of ``a``. All functions of
-        floats have gradients, except positions, counts and truth values.
+        It has the shape of ``a``, with ``size`` at the axis. Sums are those of `gather_reduce`, in the type of ``a``.
+        All functions of floats have gradients, except positions, counts and truth values.
 
     Raises
     ------
@@ -69,7 +70,12 @@ def aggregate(
     """
     labels = torch.as_tensor(group_idx)
     values = torch.as_tensor(a)
-    return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
+    try:
+        return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
+    except OpError as error:
+        if error.op == _OP:
+            raise
+        raise reword(error, _OP, {"segment_ids": "group_idx", "num_segments": "size", "segments": "groups"}) from None
 
 
 def _framework() -> composed.Framework:
@@ -81,4 +87,5 @@ def _framework() -> composed.Framework:
         torch.get_default_dtype(),
         torch.int64,
         lambda labels: int(labels.max()) + 1 if labels.numel() else 0,
+        lambda tensor: tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor,
     )

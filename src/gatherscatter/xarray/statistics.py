@@ -9,12 +9,20 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import xarray as xr
 
-from gatherscatter.errors import OpValueError, flag_fault, make_choice_error
+from gatherscatter.errors import OpValueError, flag_fault, keyword_fault
 from gatherscatter.functions.statistics import names
 from gatherscatter.functions.statistics.aggregate import aggregate as aggregate_arrays
 from gatherscatter.functions.statistics.names import Function
 
 _OP = "xarray.aggregate"
+
+
+def check_labels(op: str, data: xr.Dataset, by: xr.DataArray) -> None:
+    """Refuse labels of groups that have other coordinates than data along a dimension."""
+    for dim, index in by.indexes.items():
+        if dim in data.indexes and not index.equals(data.indexes[dim]):
+            text = f"{op}: by and data have other labels along {dim!r}; align them, or drop the labels of by with "
+            raise OpValueError(f"{text}drop_vars({dim!r})", op=op, input="by")
 
 
 class Grouping:
@@ -35,11 +43,15 @@ class Grouping:
         self.dims: tuple[Hashable, ...] = tuple(dict.fromkeys(dim for array in given for dim in array.dims))
         self.sizes: dict[Hashable, int] = {dim: size for array in given for dim, size in array.sizes.items()}
         sizes = self.sizes
+        for array in given:
+            check_labels(_OP, data, array)
         for dim, size in sizes.items():
             if data.sizes.get(dim) != size:
                 text = f"{_OP}: by has the dimension {dim!r} of size {size}, which data has not"
                 raise OpValueError(text, op=_OP, input="by")
         self.names: tuple[Hashable, ...] = tuple(array.name for array in given)
+        if len({*self.names}) < len(self.names):
+            raise OpValueError(f"{_OP}: by has {self.names} with a name twice", op=_OP, input="by")
         self.labels: list[Any] = []
         numbers: Any = 0
         missing = np.zeros(tuple(sizes[dim] for dim in self.dims), bool)
@@ -79,16 +91,17 @@ def aggregate_dataset(
     options: dict[str, Any],
 ) -> xr.Dataset:
     """A statistic of every variable. ``keeps_place``: the groups are where their dimension was, as in a DataArray."""
-    function = names.find_function(_OP, func)
-    if not isinstance(function, Function) or function.name in (*names.RUNNING, "array", "argmin", "argmax"):
-        known = [name for name in names.NAMES if name not in (*names.RUNNING, "array", "argmin", "argmax")]
-        raise make_choice_error(_OP, "func", func if isinstance(func, str) else repr(func), known)
+    known = [name for name in names.NAMES if name not in (*names.RUNNING, "array", "argmin", "argmax")]
+    function = names.find_function(_OP, func, known)
+    if reserved := {"axis", "size", "order"} & options.keys():
+        keyword_fault(_OP, min(reserved), _PARAMETERS)
     if skipna is not None and not isinstance(skipna, bool | np.bool):
         flag_fault(_OP, "skipna", skipna)
     groups = Grouping(data, by)
     found = {
         name: _aggregate_variable(array.variable, groups, function, skipna, fill_value, keeps_place, options)
         for name, array in data.data_vars.items()
+        if keeps_place or _has_statistic(array.dtype, function)
     }
     coords = {
         name: coord
@@ -111,6 +124,14 @@ def aggregate_dataset(
     return made.assign_coords(labels)
 
 
+_PARAMETERS = ("data", "by", "func", "skipna", "fill_value", "ddof", "q", "method", "dx", "dtype", "num_threads")
+
+
+def _has_statistic(dtype: np.dtype[Any], function: Function) -> bool:
+    """Whether values have the statistic. As in xarray, a Dataset loses variables of text and times."""
+    return dtype.kind in "biufc" or names.is_float(dtype) or function.name in names.OF_ANY_TYPE
+
+
 def _aggregate_variable(
     variable: xr.Variable,
     groups: Grouping,
@@ -122,14 +143,20 @@ def _aggregate_variable(
 ) -> xr.Variable:
     rest = tuple(dim for dim in variable.dims if dim not in groups.dims)
     untyped: Any = variable
+    if not {*groups.dims} & {*variable.dims}:
+        # Each value is a group of its own, which is repeated for all labels.
+        made = _aggregate_line(
+            untyped.data[..., np.newaxis], np.zeros(1, int), 1, function, skipna, fill_value, options
+        )
+        lengths = dict(zip(groups.names, map(len, groups.labels), strict=True))
+        single: Any = xr.Variable(variable.dims, made[..., 0], variable.attrs)
+        repeated: xr.Variable = single.set_dims(lengths | dict(variable.sizes))
+        return repeated
     # A variable is repeated along the dimensions that it lacks.
     untyped = untyped.set_dims({**{dim: variable.sizes[dim] for dim in rest}, **groups.sizes})
     values = untyped.transpose(*rest, *groups.dims).data
     flat = values.reshape(*(variable.sizes[dim] for dim in rest), len(groups.codes))
-    floats = names.is_float(flat.dtype)
-    skips = floats if skipna is None and function.name not in ("any", "all") else bool(skipna) and floats
-    name = f"nan{function.name}" if skips or function.skip_nan else function.name
-    made = aggregate_arrays(groups.codes, flat, name, groups.count + 1, fill_value, axis=-1, **options)
+    made = _aggregate_line(flat, groups.codes, groups.count + 1, function, skipna, fill_value, options)
     shape = (*made.shape[:-1], *map(len, groups.labels))
     dims = (*rest, *groups.names)
     result = xr.Variable(dims, made[..., : groups.count].reshape(shape), variable.attrs)
@@ -139,3 +166,19 @@ def _aggregate_variable(
         order = [groups.names[0] if dim in groups.dims else dim for dim in variable.dims]
         return result.transpose(*order)
     return result
+
+
+def _aggregate_line(
+    values: Any,
+    codes: np.ndarray,
+    count: int,
+    function: Function,
+    skipna: bool | None,
+    fill_value: Any,
+    options: dict[str, Any],
+) -> Any:
+    """The statistic along the last axis. By default, floats skip NaN."""
+    floats = names.is_float(values.dtype) and function.name not in ("anynan", "allnan")
+    skips = floats if skipna is None and function.name not in ("any", "all") else bool(skipna) and floats
+    name = f"nan{function.name}" if skips or function.skip_nan else function.name
+    return aggregate_arrays(codes, values, name, count, fill_value, axis=-1, **options)

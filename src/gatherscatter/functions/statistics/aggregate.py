@@ -133,7 +133,7 @@ def aggregate(
             **options,
         )  # fmt: skip
         return converted.to_caller(result)  # type: ignore[no-any-return]
-    function = names.find_function(_OP, func)
+    function = func if callable(func) and not names.is_known(func) else names.find_function(_OP, func)
     options = {"ddof": ddof, "q": q, "method": method, "dx": dx, "reverse": reverse}
     layout = lay_out(_OP, group_idx, a, size, order, axis)
     if not isinstance(function, Function):
@@ -181,6 +181,13 @@ def _read_options(function: Function, name: str, given: dict[str, Any]) -> dict[
         if value is not None and option not in known:
             raise make_error("func_option", _OP, input=option, func=name)
     chosen = {option: default if given[option] is None else given[option] for option, default in known.items()}
+    for option, (wanted, kinds) in _OPTION_TYPES.items():
+        value = chosen.get(option)
+        is_flag = isinstance(value, bool | np.bool)
+        if value is not None and (not isinstance(value, kinds) or is_flag != (option == "reverse")):
+            raise make_error("option_type", _OP, input=option, wanted=wanted, value=value)
+    if abs(chosen.get("ddof", 0)) >= 2**62:
+        raise make_error("option_type", _OP, input="ddof", wanted="a smaller integer", value=chosen["ddof"])
     if "method" in chosen and chosen["method"] not in ordered.METHODS:
         raise make_choice_error(_OP, "method", chosen["method"], ordered.METHODS)
     if "q" in chosen:
@@ -189,6 +196,15 @@ def _read_options(function: Function, name: str, given: dict[str, Any]) -> dict[
             raise make_error("quantile_range", _OP, value=chosen["q"], highest=highest)
         chosen["q"] = chosen["q"] / highest
     return chosen
+
+
+_REALS = (int, float, np.integer, np.floating)
+_OPTION_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "ddof": ("an integer", (int, np.integer)),
+    "q": ("a number", _REALS),
+    "dx": ("a number", _REALS),
+    "reverse": ("True or False", (bool, np.bool)),
+}
 
 
 def _spread_number(function: Function, layout: LabelLayout) -> LabelLayout:

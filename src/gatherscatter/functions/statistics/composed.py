@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gatherscatter.errors import make_choice_error, make_error
-from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function, default_fill, find_function
+from gatherscatter.errors import integer_fault, make_error
+from gatherscatter.functions.statistics.layout import read_size
+from gatherscatter.functions.statistics.names import DEFAULT_FILL, default_fill, find_function
 
 NAMES = ("sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "any", "all", "argmin", "argmax", "len")
 
@@ -22,6 +23,7 @@ class Framework(NamedTuple):
     is_float : array -> whether its type has NaN
     float_type, int_type : the types of means and of sums of integers
     count_groups : labels -> one more than the largest
+    widen : array -> the same, with floats of 16 bits as float32
     """
 
     module: Any
@@ -31,6 +33,7 @@ class Framework(NamedTuple):
     float_type: Any
     int_type: Any
     count_groups: Callable[[Any], int]
+    widen: Callable[[Any], Any]
 
 
 class _Groups:
@@ -41,9 +44,9 @@ class _Groups:
         self.values = values
         self.valid = ~framework.module.isnan(values) if skips else None
 
-    def reduce(self, values: Any, reduction: str = "add") -> Any:
+    def reduce(self, values: Any, reduction: str = "add", accumulate: str = "step") -> Any:
         return self.framework.functions.gather_reduce(
-            values, segment_ids=self.labels, num_segments=self.size, reduction=reduction
+            values, segment_ids=self.labels, num_segments=self.size, reduction=reduction, accumulate=accumulate
         )
 
     def spread(self, results: Any) -> Any:
@@ -79,9 +82,10 @@ def aggregate(
     ddof: int | None,
 ) -> Any:
     """The statistic ``func`` of the values of each group along an axis."""
-    function = find_function(op, func)
-    if not isinstance(function, Function) or function.name not in NAMES:
-        raise make_choice_error(op, "func", func if isinstance(func, str) else repr(func), NAMES, "")
+    function = find_function(op, func, NAMES)
+    for name, value in (("axis", axis), ("ddof", 0 if ddof is None else ddof)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            integer_fault(op, name, value)
     if ddof is not None and function.name not in ("var", "std"):
         raise make_error("func_option", op, input="ddof", func=str(function))
     if values.ndim == 0 or not -values.ndim <= axis < values.ndim:
@@ -90,12 +94,14 @@ def aggregate(
         raise make_error("labels_shape", op, labels=tuple(labels.shape), shape=tuple(values.shape))
     module = framework.module
     front = module.moveaxis(values, axis, 0)
-    count = framework.count_groups(labels) if size is None else size
+    count = framework.count_groups(labels) if size is None else read_size(op, size)
     groups = _Groups(framework, labels, front, count, function.skip_nan and framework.is_float(values))
     made, empty = _STATISTICS[function.name](groups, function.name, ddof or 0)
     fill = fill_value
     if fill_value is DEFAULT_FILL:
         fill = default_fill(function.name, framework.is_float(made))
+    elif fill is None or (not framework.is_float(made) and fill != fill // 1):  # also NaN
+        raise make_error("fill_value", op, value=fill_value, type=made.dtype)
     if empty is not None:
         made = module.where(empty, module.zeros_like(made) + module.asarray(fill, dtype=made.dtype), made)
     return module.moveaxis(made, 0, axis)
@@ -121,25 +127,35 @@ def _length(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
 
 def _find_mean(groups: _Groups, values: Any, counts: Any) -> Any:
     divisors = groups.framework.module.where(counts == 0, counts + 1, counts)
-    return groups.reduce(groups.keep(values, 0)) / groups.framework.cast(divisors, values.dtype)
+    sums = groups.reduce(groups.keep(values, 0), accumulate="wide")
+    return sums / groups.framework.cast(divisors, values.dtype)
 
 
 def _mean(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
-    counts = groups.counts()
-    return _find_mean(groups, _as_float(groups), counts), counts == 0
+    values, counts, framework = _as_float(groups), groups.counts(), groups.framework
+    return framework.cast(_find_mean(groups, framework.widen(values), counts), values.dtype), counts == 0
 
 
 def _variance(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
-    values, counts, module = _as_float(groups), groups.counts(), groups.framework.module
+    given, counts, framework = _as_float(groups), groups.counts(), groups.framework
+    module, values = framework.module, framework.widen(given)
     deviations = groups.keep(values - groups.spread(_find_mean(groups, values, counts)), 0)
-    few = counts <= ddof
+    few = (counts <= ddof) | (counts == 0)
     degrees = module.where(few, module.ones_like(counts), counts - ddof)
-    found = groups.reduce((deviations * deviations.conj()).real if "complex" in str(values.dtype) else deviations**2)
-    found = found / groups.framework.cast(degrees, found.dtype)
+    # The mean is rounded, so the deviations do not add up to zero.
+    found = groups.reduce(_square(deviations), accumulate="wide")
+    rest = _square(groups.reduce(deviations, accumulate="wide"))
+    found = found - rest / framework.cast(module.where(counts == 0, counts + 1, counts), found.dtype)
+    found = module.where(found < 0, module.zeros_like(found), found)
+    found = found / framework.cast(degrees, found.dtype)
     if name == "std":  # the gradient of a group without spread is 0
         flat = found == 0
         found = module.where(flat, found, module.sqrt(module.where(flat, module.ones_like(found), found)))
-    return found, few
+    return (found if "complex" in str(given.dtype) else framework.cast(found, given.dtype)), few
+
+
+def _square(numbers: Any) -> Any:
+    return (numbers * numbers.conj()).real if "complex" in str(numbers.dtype) else numbers**2
 
 
 def _extremum(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
@@ -151,18 +167,21 @@ def _find_positions(groups: _Groups, chosen: Any, last: bool) -> tuple[Any, Any]
     """The first or last of the chosen positions in each group, and where there is none."""
     module = groups.framework.module
     positions = groups.positions()
-    none = module.full_like(positions, -1 if last else groups.values.shape[0])
+    number = -1 if last else groups.values.shape[0]
+    none = module.full_like(positions, number)
     if chosen is not None:
         positions = module.where(chosen, positions, none)
     found = groups.reduce(positions, "max" if last else "min")
     occupied = groups.reduce(groups.framework.cast(module.ones_like(positions), positions.dtype), "add") > 0
-    return found, ~occupied | (found == none[:1])
+    return found, ~occupied | (found == number)
 
 
 def _end(groups: _Groups, name: str, ddof: int) -> tuple[Any, Any]:
     module = groups.framework.module
     found, missing = _find_positions(groups, groups.valid, name == "last")
     places = module.where(missing, module.zeros_like(found), found)
+    if not groups.values.shape[0]:
+        return module.zeros_like(found, dtype=groups.values.dtype), missing
     return groups.framework.functions.gather_elements(groups.values, places, 0), missing
 
 

@@ -111,6 +111,7 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
         if len(labels) != length:
             raise make_error("labels_shape", op, labels=labels.shape, shape=values.shape)
         groups = _size_of(op, labels, size, values)
+        _check_groups(op, groups, values, length)
         outer, columns = math.prod(values.shape[:axis]), math.prod(values.shape[axis + 1 :])
         return LabelLayout(
             make_contiguous(labels),
@@ -126,6 +127,7 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
     except ValueError:
         raise make_error("labels_shape", op, labels=labels.shape, shape=values.shape) from None
     groups = _size_of(op, labels, size, values)
+    _check_groups(op, groups, values, length)
     numbers = resolve_in_range(op, LABELS, labels, groups, "groups").reshape(labels.shape)
     rows = math.prod(values.shape[:axis] + values.shape[axis + 1 :])
     spread = np.moveaxis(np.broadcast_to(numbers, values.shape), axis, -1).reshape(rows, length)
@@ -135,6 +137,12 @@ def _lay_out_axis(op: str, labels: np.ndarray, values: np.ndarray, size: Any, ax
     return LabelLayout((spread + first).reshape(-1), line, len(spread) * groups, shape, values.shape, axis, length)
 
 
+def _check_groups(op: str, groups: int, values: np.ndarray, length: int) -> None:
+    """Refuse groups of all lines along the axis that do not fit in memory."""
+    if (total := groups * (values.size // max(length, 1))) > _MOST_GROUPS:
+        raise make_error("many_groups", op, value=total)
+
+
 def _size_of(op: str, labels: np.ndarray, size: Any, values: np.ndarray) -> int:
     """The number of groups: ``size``, or one more than the largest label."""
     if size is None:
@@ -142,31 +150,40 @@ def _size_of(op: str, labels: np.ndarray, size: Any, values: np.ndarray) -> int:
             return 0
         high = _core.find_greatest_label(make_contiguous(labels).reshape(-1))
         if high < 0 or high == 2**63 - 1:
-            resolve_in_range(op, LABELS, labels, max(int(labels.max(initial=0)) + 1, 0) % 2**63, "groups")
+            greatest = int(labels.max())
+            if greatest >= _MOST_GROUPS:
+                raise make_error("many_groups", op, value=greatest + 1)
+            resolve_in_range(op, LABELS, labels, greatest + 1 if greatest >= 0 else 0, "groups")
         check_size(op, (high + 1,), np.dtype(np.int64), LABELS, labels, "size", labels.nbytes + values.nbytes)
         return int(high) + 1
-    return _read_size(op, size)
+    return read_size(op, size)
 
 
-def _read_size(op: str, size: Any) -> int:
+# More groups do not fit in memory.
+_MOST_GROUPS = 2**56
+
+
+def read_size(op: str, size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
         integer_fault(op, "size", size)
     if size < 0:
         raise make_error("group_size", op, value=size)
+    if size > _MOST_GROUPS:
+        raise make_error("many_groups", op, value=size)
     return int(size)
 
 
 def _ravel(op: str, labels: np.ndarray, size: Any, order: str) -> tuple[np.ndarray, tuple[int, ...]]:
     """Labels of shape (k, members), which number the places of a result with k dimensions, as numbers of groups."""
-    labels = labels.reshape(len(labels), -1)
+    labels = labels.reshape(len(labels), math.prod(labels.shape[1:]))
     if size is None:
         shape = tuple(_size_of(op, line, None, line) for line in labels)
     elif np.ndim(size) != 1 or len(size) != len(labels):
         raise make_error("axis_sizes", op, value=size, count=len(labels))
     else:
-        shape = tuple(_read_size(op, each) for each in size)
-    if math.prod(shape) >= 2**63:
-        raise make_error("too_large", op, of=shape)
+        shape = tuple(read_size(op, each) for each in size)
+    if math.prod(shape) > _MOST_GROUPS:
+        raise make_error("many_groups", op, value=math.prod(shape))
     tuples = labels if order == "C" else labels[::-1]
     sizes = shape if order == "C" else shape[::-1]
     numbers = _core.resolve_indices(make_contiguous(tuples.T), sizes, "raise", False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,18 +117,23 @@ def _list_names() -> dict[Any, Function]:
 FUNCTIONS = _list_names()
 
 
-def find_function(op: str, func: Any) -> Function | Callable[..., Any]:
-    """The function of a name, or one with a NumPy function's or a built-in's meaning. Other callables are returned."""
+def find_function(op: str, func: Any, known: Sequence[str] = NAMES) -> Function:
+    """The function of a name, or one with a NumPy function's or a built-in's meaning, of those that are known."""
     try:
-        known = FUNCTIONS.get(func)
+        found = FUNCTIONS.get(func)
     except TypeError:  # it can't be hashed
-        known = None
-    if known is not None:
-        return known
-    if not callable(func):
-        names = [name for name in FUNCTIONS if isinstance(name, str) and name not in _OTHER_WORDS]
-        raise make_choice_error(op, "func", func, [name for name in names if not name.startswith("nan")])
-    return func  # type: ignore[no-any-return]
+        found = None
+    if found is None or found.name not in known:
+        raise make_choice_error(op, "func", func if isinstance(func, str) else repr(func), sorted(known))
+    return found
+
+
+def is_known(func: Any) -> bool:
+    """Whether `find_function` knows a function. Otherwise, a function of Python can be applied to each group."""
+    try:
+        return func in FUNCTIONS
+    except TypeError:
+        return False
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -142,7 +147,12 @@ def result_dtype(op: str, function: Function, values: np.dtype[Any], given: Any)
     natural = _natural_dtype(name, values)
     if given is None:
         return natural
-    dtype: np.dtype[Any] = np.dtype(given)
+    try:
+        dtype: np.dtype[Any] = np.dtype(given)
+    except TypeError:
+        raise make_error("option_type", op, input="dtype", wanted="a type", value=given) from None
+    if dtype.kind not in "biufc" and dtype != natural and not is_float(dtype):
+        raise make_error("result_type", op, func=str(function), type=values, dtype=dtype)
     loses_imaginary = natural.kind == "c" and dtype.kind != "c"
     not_whole = name in ("len", "nunique") and dtype.kind not in "iu"
     not_numbers = dtype.kind == "b" and name not in _BOOL and natural.kind != "b"
@@ -182,8 +192,10 @@ def choose_fill(op: str, function: Function, fill_value: Any, dtype: np.dtype[An
         if fill is None:
             return np.empty(0, dtype if function.name == "sort" else None)
         if fill != fill:  # NaN
+            if dtype.kind in "mM":
+                return np.array("NaT", dtype)[()]
             if not is_float(dtype):
-                return dtype.type(0) if dtype.kind in "biu" else np.zeros((), dtype)[()]
+                return np.zeros((), dtype)[()]
             return complex(_NAN, _NAN) if dtype.kind == "c" else _NAN
         return fill
     if function.name == "array":
@@ -191,16 +203,18 @@ def choose_fill(op: str, function: Function, fill_value: Any, dtype: np.dtype[An
     if fill_value is None:
         raise make_error("fill_type", op, value=fill_value, type=dtype)
     value = np.asarray(fill_value)
-    if value.ndim == 0 and value.dtype.kind in "biufc" and dtype.kind in "biufc":
+    if value.ndim == 0 and value.dtype.kind in "biufc" and (dtype.kind in "biufc" or is_float(dtype)):
         with np.errstate(all="ignore"):
             cast = value.astype(dtype)
         is_nan = value.dtype.kind in "fc" and bool(np.isnan(value))
         exact = is_float(dtype) and (dtype.kind == "c" or value.dtype.kind != "c")
         if exact or (not is_nan and bool(cast == value)):
             return cast[()]
-    elif value.ndim == 0:
+    elif value.ndim == 0 and dtype.kind not in "biufc":
         try:
-            return value.astype(dtype)[()]
+            cast = value.astype(dtype)
+            if str(cast) == str(value):
+                return cast[()]
         except (TypeError, ValueError):
             pass
     raise make_error("fill_value", op, value=fill_value, type=dtype)

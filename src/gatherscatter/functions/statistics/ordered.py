@@ -50,12 +50,15 @@ class GroupedValues:
             self.values = self._line[by_value[order]]
 
 
-def _group_line(call: Aggregation) -> GroupedValues:
-    return GroupedValues(call, call.layout.as_line(), call.skips)
+def _group_line(call: Aggregation, *, skips: bool = False) -> GroupedValues:
+    """The values of all columns, one after the other. Labels are checked before they get the numbers of columns."""
+    layout = call.layout
+    labels = resolve_in_range(call.op, LABELS, layout.labels, layout.groups, "groups")
+    return GroupedValues(call, layout._replace(labels=labels).as_line(), skips)
 
 
 def _sorted_line(call: Aggregation) -> GroupedValues:
-    grouped = _group_line(call)
+    grouped = _group_line(call, skips=call.skips)
     grouped.sort(call.num_threads)
     return grouped
 
@@ -87,7 +90,7 @@ def _quantile(call: Aggregation) -> np.ndarray:
     if values.dtype.kind not in "biufc" and not is_float(values.dtype):
         raise make_error("values_type", call.op, func=str(call.function), type=values.dtype)
     q, method = call.options.get("q", 0.5), call.options.get("method", "linear")
-    grouped = _group_line(call)
+    grouped = _group_line(call, skips=call.skips)
     counts = grouped.counts
     full = counts > 0
     first, last = grouped.starts[:-1][full], grouped.starts[1:][full] - 1
@@ -107,7 +110,8 @@ def _quantile(call: Aggregation) -> np.ndarray:
     below, above = (grouped.values[first + at.astype(np.int64)].astype(dtype) for at in (low, high))
     share = np.where(low == high, 0.0, 0.5 if method == "midpoint" else place - low)
     with np.errstate(invalid="ignore", over="ignore"):
-        found = np.where(share == 0, below, below + (above - below) * share)
+        between = np.where(share == 0.5, below * 0.5 + above * 0.5, below + (above - below) * share)
+        found = np.where((share == 0) | (below == above), below, between)
     if is_float(values.dtype):
         found[np.isnan(grouped.values[last])] = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
     made = np.zeros(len(counts), dtype)
@@ -133,7 +137,7 @@ def _count_distinct(call: Aggregation) -> np.ndarray:
 
 def _collect(call: Aggregation) -> np.ndarray:
     """An array of the values of each group."""
-    grouped = GroupedValues(call, call.layout.as_line())
+    grouped = _group_line(call)
     made = np.empty(len(grouped.starts) - 1, object)
     for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
         made[g] = grouped.values[first:last] if first < last or np.size(call.fill) == 0 else call.fill
@@ -152,7 +156,7 @@ ORDERED: dict[str, Callable[[Aggregation], np.ndarray]] = {
 
 def apply_function(call: Aggregation, function: Callable[..., Any]) -> np.ndarray:
     """Call a function of Python with the values of each group that has some."""
-    grouped = GroupedValues(call, call.layout.as_line())
+    grouped = _group_line(call)
     made = np.full(len(grouped.starts) - 1, call.fill, call.dtype)
     for g, (first, last) in enumerate(zip(grouped.starts[:-1].tolist(), grouped.starts[1:].tolist(), strict=True)):
         if first < last:

@@ -12,7 +12,7 @@ from gatherscatter import _core
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
-from gatherscatter.functions.statistics.names import Function, is_float
+from gatherscatter.functions.statistics.names import RUNNING, Function, is_float
 from gatherscatter.pieces import convert_dtype
 
 
@@ -82,12 +82,45 @@ class Aggregation:
         return bool(np.asarray(self.fill == value).all())
 
 
+def find_deviations(values: np.ndarray, centers: np.ndarray, labels: np.ndarray, axis: int) -> np.ndarray:
+    """The distances of values from the centers of their groups, as float64. Those of integers are exact."""
+    at = np.take(centers, labels.astype(np.intp), axis=axis)
+    if values.dtype.kind in "iu":
+        above = values >= at
+        wide = np.uint64
+        low, high = np.where(above, at, values).astype(wide), np.where(above, values, at).astype(wide)
+        distance = (high - low).astype(np.float64)
+        return np.where(above, distance, -distance)
+    deviations: np.ndarray = values - at
+    return deviations
+
+
+def choose_centers(values: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Numbers near the means of groups, from which deviations can be computed: integers for integers."""
+    means = np.where(np.isfinite(means), means, 0)
+    if values.dtype.kind not in "iu":
+        return means
+    limits = np.iinfo(values.dtype)
+    centers: np.ndarray = np.clip(np.rint(means), float(limits.min), np.nextafter(float(limits.max), 0))
+    return centers.astype(values.dtype)
+
+
 def _sum(call: Aggregation) -> np.ndarray:
-    return _with_neutral(call, call.statistic("sum")[0], 0)
+    return _with_neutral(call, call.statistic("sum", _in_float(call))[0], 0)
 
 
 def _product(call: Aggregation) -> np.ndarray:
-    return _with_neutral(call, call.statistic("prod")[0], 1)
+    return _with_neutral(call, call.statistic("prod", _in_float(call))[0], 1)
+
+
+def _in_float(call: Aggregation) -> np.ndarray:
+    """The values, as floats if integers are asked to give floats, or if floats are asked to give wider ones."""
+    values = call.layout.values
+    if call.dtype.kind not in "fc" or (call.dtype.itemsize <= values.dtype.itemsize and values.dtype.kind == "f"):
+        return values
+    if values.dtype.kind in "biu" or call.function.name in RUNNING:
+        return convert_dtype(values, np.dtype(np.complex128 if call.dtype.kind == "c" else np.float64))
+    return values
 
 
 def _with_neutral(call: Aggregation, computed: np.ndarray, neutral: Any) -> np.ndarray:
@@ -129,7 +162,7 @@ def _find_means(call: Aggregation) -> tuple[np.ndarray, np.ndarray]:
 def _variance(call: Aggregation) -> np.ndarray:
     squares, counts = call.statistic("squared_deviations")
     degrees = counts - call.options["ddof"]
-    few = degrees <= 0
+    few = (degrees <= 0) | (counts == 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = np.divide(squares, degrees, out=squares)
     if call.function.name == "std":
@@ -143,17 +176,25 @@ def _moment(call: Aggregation, least: int, finish: Callable[[np.ndarray, list[np
     values = call.layout.values
     if values.dtype.kind == "c":
         raise make_error("values_type", call.op, func=str(call.function), type=values.dtype)
+    labels = call.layout.labels
     means, counts = call.statistic("mean")
-    at = np.take(means, call.layout.labels.astype(np.intp), axis=1)
-    deviations = values.astype(np.float64) - at
-    powers = []
-    power = deviations
+    wide = values if values.dtype.kind in "iu" else values.astype(np.float64)
+    deviations = find_deviations(wide, choose_centers(wide, means), labels, 1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        # The mean is rounded, so the deviations are centered once more. Their scale does not matter to the result.
+        deviations = find_deviations(deviations, call.statistic("mean", deviations)[0], labels, 1)
+        largest = call.statistic("max", np.abs(deviations), fill=np.zeros(()))[0]
+        scale = np.where(np.isfinite(largest) & (largest > 0), largest, 1)
+        deviations = deviations / np.take(scale, labels.astype(np.intp), axis=1)
+        powers = []
+        power = deviations
         for _ in range(3):
             power = power * deviations
             powers.append(call.statistic("sum", power)[0])
         made = finish(counts.astype(np.float64), powers)
-    made = np.where(powers[0] == 0, 0.0, made)
+        noise = 0.0 if values.dtype.kind in "biu" else 4 * np.finfo(np.float64).eps
+        is_constant = largest <= noise * np.abs(np.nan_to_num(means))
+    made = np.where(is_constant | (powers[0] == 0), 0.0, made)
     made = np.where(counts < least, np.nan, made)
     return call.results(made, counts == 0)
 
@@ -229,7 +270,7 @@ def _trapezoid(call: Aggregation) -> np.ndarray:
 
 
 def _running(call: Aggregation) -> np.ndarray:
-    return call.results(call.statistic(call.function.name)[0], None)
+    return call.results(call.statistic(call.function.name, _in_float(call))[0], None)
 
 
 REDUCTIONS: dict[str, Callable[[Aggregation], np.ndarray]] = {
