@@ -393,7 +393,12 @@ def test_skewness_and_kurtosis_of_constant_tiny_and_large_values() -> None:
 def test_a_negative_ddof_leaves_empty_groups_empty() -> None:
     found = gs.aggregate([0, 2], [1.0, 2.0], "var", ddof=-1)
     np.testing.assert_array_equal(found, [0.0, np.nan, 0.0])
-    assert gs.prepare([0, 2], 3).reduce(np.array([1.0, 2.0]), "count", skipna=True)[0].tolist() == [1, 0, 1]
+
+
+def test_counts_without_nan_of_prepared_indices() -> None:
+    groups = gs.prepare([0, 2, 2], 3)
+    assert groups.reduce(np.array([1.0, 2.0, np.nan]), "count", skipna=True)[0].tolist() == [1, 0, 1]
+    assert groups.reduce(np.ones((3, 2), int), ("count", "sum"), skipna=True)[0].tolist() == [1, 0, 2]
 
 
 @settings(max_examples=150)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gatherscatter import _core
-from gatherscatter.arrays.convert import element_type
 from gatherscatter.errors import OpTypeError, OpValueError, make_choice_error, make_error, only_moved
+from gatherscatter.functions.statistics.names import is_float
 from gatherscatter.pieces import PIECE, convert_dtype, pieces
 
 # The core's name for each. A mean is a sum divided by counts, and counts are known.
@@ -63,7 +63,7 @@ def reduce_by_group(
 
     One pass over the updates is enough for `ONE_PASS`, unless NaN is skipped.
     """
-    skips = rule.skipna and (updates.dtype.kind in "fc" or element_type(updates.dtype) == "bfloat16")
+    skips = rule.skipna and is_float(updates.dtype)
     together = () if skips else tuple(name for name in names if name in ONE_PASS)
     results = _reduce_together(op, updates, find_groups(), together, num_threads) if together else {}
     for name in names:

@@ -27,6 +27,7 @@ from gatherscatter.errors import (
 from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
 from gatherscatter.functions.group_reductions import StatisticRule, counts_of, read_names, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
+from gatherscatter.functions.statistics.names import is_float
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence
 
@@ -376,7 +377,7 @@ class Prepared:
         axes = range(len(self.dims)), range(self.axis, self.axis + len(self.dims))
         return tuple(
             convert_dtype(self.counts, self.counts.dtype)
-            if name == "count" and made[name].ndim == 1
+            if name == "count" and not (skipna and is_float(new.dtype))
             else np.moveaxis(made[name].reshape(shape), *axes)
             for name in names
         )
