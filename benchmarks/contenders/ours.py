@@ -189,6 +189,10 @@ class ConvertFirst(Ours):
         self.prepare()
         return {"convert, then call": TimedCall(make_calls(self._package.gs, case.workload, case.arrays)[1])}
 
+    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return nothing, because a statistic is one call."""
+        return {}
+
     def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
         """Return nothing, because quantized tables are given in one layout."""
         return {}
@@ -228,6 +232,10 @@ class TwoSteps(Ours):
         options = {"reduction": how, "include_self": False} | _choose_accumulate(case)
         call = TimedCall(lambda: gs.scatter_update(zeros, bags, weigh(gs.gather(data, indices)), **options))
         return {"gather, scatter_update": call}
+
+    def statistic_calls(self, case: BenchCase) -> Mapping[str, TimedCall]:
+        """Return nothing, because a statistic is one call."""
+        return {}
 
     def table_calls(self, case: BenchCase, table: QuantizedTable) -> Mapping[str, TimedCall]:
         """Return the functions on arrays, for bags."""

@@ -678,7 +678,9 @@ int64_t count_parts(const GroupStatistic& call, bool ascending, int64_t slot_siz
     constexpr int64_t most = 8, min_members = tiny ? 2 : 1 << 14;
     const int64_t slots = std::max<int64_t>(saturating_multiply(call.groups, call.columns), 1);
     if (is_running(call.statistic) || call.statistic == Statistic::last || ascending) return 1;
-    return std::clamp<int64_t>(call.members / std::max(saturating_multiply(slots, slot_size), min_members), 1, most);
+    // Clearing and merging slots takes less time than reading the members.
+    const int64_t cost = std::max(saturating_multiply(slots, slot_size) / 4, min_members);
+    return std::clamp<int64_t>(call.members / cost, 1, most);
 }
 
 // Threads share columns if each gets at least this number of them.
