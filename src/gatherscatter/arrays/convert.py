@@ -247,6 +247,11 @@ _RECORD_BYTES = 64  # NumPy keeps these for every inner list while it reads them
 _CAST_PIECE, _CAST_BYTES = 1 << 12, 32  # elements converted at a time, and temporary bytes for each
 
 
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether a type has NaN: real and complex floats, with those of ml_dtypes."""
+    return dtype.kind in "fc" or element_type(dtype) == "bfloat16"
+
+
 def set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """Change a new array to the byte order of a type, in place."""
     if result.dtype == dtype:

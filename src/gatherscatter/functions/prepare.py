@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gatherscatter import _core
 from gatherscatter.arrays import convert
+from gatherscatter.arrays.convert import is_float
 from gatherscatter.arrays.interop import device_function, to_numpy_arguments
 from gatherscatter.errors import (
     OpTypeError,
@@ -27,7 +28,6 @@ from gatherscatter.errors import (
 from gatherscatter.functions.gather_reduce import check_members_shape, prepare_arguments
 from gatherscatter.functions.group_reductions import StatisticRule, counts_of, read_names, reduce_by_group
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
-from gatherscatter.functions.statistics.names import is_float
 from gatherscatter.pieces import convert_dtype, extremes, make_contiguous, pieces
 from gatherscatter.sentences import format_sentence
 

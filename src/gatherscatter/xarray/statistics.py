@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import xarray as xr
 
+from gatherscatter.arrays import convert
 from gatherscatter.errors import OpValueError, flag_fault, keyword_fault
 from gatherscatter.functions.statistics import names
 from gatherscatter.functions.statistics.aggregate import aggregate as aggregate_arrays
@@ -129,7 +130,7 @@ _PARAMETERS = ("data", "by", "func", "skipna", "fill_value", "ddof", "q", "metho
 
 def _has_statistic(dtype: np.dtype[Any], function: Function) -> bool:
     """Whether values have the statistic. As in xarray, a Dataset loses variables of text and times."""
-    return dtype.kind in "biufc" or names.is_float(dtype) or function.name in names.OF_ANY_TYPE
+    return dtype.kind in "biufc" or convert.is_float(dtype) or function.name in names.OF_ANY_TYPE
 
 
 def _aggregate_variable(
@@ -178,7 +179,7 @@ def _aggregate_line(
     options: dict[str, Any],
 ) -> Any:
     """The statistic along the last axis. By default, floats skip NaN."""
-    floats = names.is_float(values.dtype) and function.name not in ("anynan", "allnan")
+    floats = convert.is_float(values.dtype) and function.name not in ("anynan", "allnan")
     skips = floats if skipna is None and function.name not in ("any", "all") else bool(skipna) and floats
     name = f"nan{function.name}" if skips or function.skip_nan else function.name
     return aggregate_arrays(codes, values, name, count, fill_value, axis=-1, **options)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gatherscatter.arrays.convert import element_type
+from gatherscatter.arrays.convert import is_float
 from gatherscatter.errors import make_choice_error, make_error
 
 _NAN = float("nan")
@@ -134,11 +134,6 @@ def is_known(func: Any) -> bool:
         return func in FUNCTIONS
     except TypeError:
         return False
-
-
-def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether a type has NaN: real and complex floats, with those of ml_dtypes."""
-    return dtype.kind in "fc" or element_type(dtype) == "bfloat16"
 
 
 def result_dtype(op: str, function: Function, values: np.dtype[Any], given: Any) -> np.dtype[Any]:

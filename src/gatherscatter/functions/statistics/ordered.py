@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gatherscatter import _core
+from gatherscatter.arrays.convert import is_float
 from gatherscatter.errors import make_error
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.statistics.layout import LABELS, LabelLayout
-from gatherscatter.functions.statistics.names import is_float
 from gatherscatter.functions.statistics.reductions import Aggregation
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
