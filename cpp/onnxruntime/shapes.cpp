@@ -46,7 +46,7 @@ class Inference {
         return type;
     }
 
-    // Returns the dims of a table, of which bytes hold several codes.
+    // Returns the dims of a table in numbers. A byte of the table can hold several codes.
     Dims in_numbers(Dims data) const {
         const int64_t bits = read_int("bits", 4);
         if (type_of(0) != uint8 || (bits != 2 && bits != 4)) return data;
