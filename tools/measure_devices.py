@@ -19,6 +19,7 @@ import torch
 
 import gatherscatter as gs
 from gatherscatter.torch.device import kernels
+from gatherscatter.torch.prepared import prepare
 
 ROOT = Path(__file__).parents[1]
 Calls = dict[str, Callable[[], Any]]
@@ -26,8 +27,10 @@ Calls = dict[str, Callable[[], Any]]
 
 def additions(zeros: torch.Tensor, rows: torch.Tensor, updates: torch.Tensor) -> Calls:
     wide = rows[:, None].expand_as(updates)
+    prepared = prepare(rows, len(zeros), 0)
     return {
         "gatherscatter": lambda: kernels.scatter("scatter_update", zeros, rows, updates, reduction="add"),
+        "gatherscatter, prepared": lambda: prepared.sum(updates),
         "index_add_": lambda: zeros.clone().index_add_(0, rows, updates),
         "scatter_reduce_": lambda: zeros.clone().scatter_reduce_(0, wide, updates, "sum"),
         "index_put_": lambda: zeros.clone().index_put_((rows,), updates, accumulate=True),
@@ -43,6 +46,15 @@ def workloads(device: str, small: bool) -> Iterator[tuple[str, Calls]]:
     updates, zeros = torch.randn(count, width, device=device), torch.zeros(size, width, device=device)
     for name, on_cpu in destinations.items():
         yield f"add {count} x {width}, {name}", additions(zeros, on_cpu.to(device), updates)
+    rows = destinations["a graph"].to(device)
+    wide = rows[:, None].expand_as(updates)
+    yield (
+        f"max {count} x {width}",
+        {
+            "gatherscatter": lambda: kernels.scatter("scatter_update", zeros, rows, updates, reduction="max"),
+            "scatter_reduce_": lambda: zeros.clone().scatter_reduce_(0, wide, updates, "amax"),
+        },
+    )
     line, single = torch.zeros(size, device=device), updates[:, 0].contiguous()
     yield (
         f"add {count} elements",
@@ -52,7 +64,7 @@ def workloads(device: str, small: bool) -> Iterator[tuple[str, Calls]]:
             "index_put_": lambda: line.clone().index_put_((rows,), single, accumulate=True),
         },
     )
-    table, rows = torch.randn(size, width, device=device), destinations["a graph"].to(device)
+    table = torch.randn(size, width, device=device)
     yield (
         f"gather {count} x {width}",
         {

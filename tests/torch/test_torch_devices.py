@@ -11,6 +11,7 @@ import gatherscatter.torch as gst
 from gatherscatter.arrays.interop import USES_TORCH_OPERATORS
 from gatherscatter.oracle import array_functions
 from gatherscatter.oracle.arithmetic import is_reducible
+from gatherscatter.torch import segment
 from gatherscatter.torch.device import arrays, kernels
 from gatherscatter.torch.device.runs import PlaceRuns
 from gatherscatter.torch.prepared import prepare
@@ -250,6 +251,7 @@ def test_results_do_not_change_between_runs(device):
     torch.testing.assert_close(first.cpu().double(), exact, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 def test_nothing_waits_for_the_device_unless_indices_raise(device, monkeypatch):
     """On a CUDA device, PyTorch reports each wait. On the CPU, the conversions to Python numbers are counted."""
     waits = []
@@ -257,9 +259,9 @@ def test_nothing_waits_for_the_device_unless_indices_raise(device, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "__bool__", lambda self: waits.append(1) or original(self))
     data, updates = torch.zeros(4, 3, device=device), torch.ones(2, 3, device=device)
     rows = torch.tensor([1, 9], device=device)
-    if device == "cuda":
-        torch.cuda.set_sync_debug_mode("error")
     try:
+        if device == "cuda":
+            torch.cuda.set_sync_debug_mode("error")
         for reduction in REDUCTIONS:
             kernels.scatter("scatter_update", data, rows, updates, reduction=reduction, mode="drop")
         for mode in ("wrap", "clip", "fill"):
@@ -407,6 +409,40 @@ class TestPublicFunctions:
         assert_same(data, gs.at(array)[plain].set(5.0), rounds=False)
         with pytest.raises(IndexError, match=r"at.add: key\[0\]\[1\] = 7 is out of range"):
             gs.at(data)[torch.tensor([0, 7], device=device)].add(1.0)
+
+
+STATISTICS = ("sum", "mean", "var", "min", "first", "nanlast", "argmax", "nanargmin", "len")
+
+
+@pytest.mark.parametrize("func", STATISTICS)
+def test_statistics(device, func):
+    values, labels = torch.tensor([[1.0, 4.0], [5.0, float("nan")], [3.0, 2.0]]), torch.tensor([1, 0, 1])
+    made = gst.aggregate(labels.to(device), values.to(device), func, 2)
+    assert made.device.type == device
+    assert_same(made, gst.aggregate(labels, values, func, 2).numpy(), rounds=True)
+
+
+def test_new_tensors_are_on_the_device_of_the_arguments(device):
+    """A default device without values shows each tensor that is made without naming a device."""
+    data, rows = torch.ones(3, 2, device=device), torch.tensor([1, 0, 1], device=device)
+    with torch.device("meta"):
+        for reduction in REDUCTIONS:
+            kernels.scatter("scatter_update", data, rows, data, reduction=reduction)
+        for name in GATHERS:
+            kernels.gather(name, data, torch.zeros((1, 1), dtype=torch.int64, device=device))
+        for func in STATISTICS:
+            assert gst.aggregate(rows, data, func, 2).device.type == device
+        for name in ("softmax", "log_softmax", "logsumexp", "std"):
+            made = getattr(segment, f"scatter_{name}")(data, rows, 0)
+            assert made.device.type == device
+        for reduction in ("sum", "mean", "max"):
+            assert scatter(data, rows, 0, dim_size=2, reduce=reduction)[0].device.type == device
+        made = gst.scatter_update(data, [0, 0], [[1.0, 2.0], [3.0, 4.0]], reduction="add")
+        assert made.device.type == device
+        assert gs.gather_reduce(data, [[0, 1], [2, 2]]).device.type == device
+        prepared = prepare(rows, 2, 0)
+        assert prepared.reduce(data, ("mean", "argmax", "count"))[1].device.type == device
+        kernels.gather_reduce(data, rows, segment_ids=rows, reduction="mean", num_segments=2)
 
 
 def test_meta_tensors_give_shapes():

@@ -68,8 +68,8 @@ def aggregate(
     >>> a.grad
     tensor([-1.,  1.,  0.])
     """
-    labels = torch.as_tensor(group_idx)
-    values = torch.as_tensor(a)
+    values = a if isinstance(a, Tensor) else torch.as_tensor(a)
+    labels = group_idx if isinstance(group_idx, Tensor) else torch.as_tensor(group_idx, device=values.device)
     try:
         return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
     except OpError as error:

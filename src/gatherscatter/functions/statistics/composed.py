@@ -65,9 +65,8 @@ class _Groups:
 
     def positions(self) -> Any:
         """The position of each value along the axis."""
-        module = self.framework.module
-        line = module.arange(self.values.shape[0]).reshape(-1, *(1,) * (self.values.ndim - 1))
-        return line + module.zeros_like(self.values, dtype=line.dtype)
+        ones = self.framework.module.ones_like(self.values, dtype=self.framework.int_type)
+        return ones.cumsum(0) - 1
 
 
 def aggregate(
@@ -103,7 +102,7 @@ def aggregate(
     elif fill is None or (not framework.is_float(made) and fill != fill // 1):  # also NaN
         raise make_error("fill_value", op, value=fill_value, type=made.dtype)
     if empty is not None:
-        made = module.where(empty, module.zeros_like(made) + module.asarray(fill, dtype=made.dtype), made)
+        made = module.where(empty, module.full_like(made, fill), made)
     return module.moveaxis(made, 0, axis)
 
 

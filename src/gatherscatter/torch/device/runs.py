@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,35 +101,64 @@ class PlaceRuns:
         """Return the new rows of the targets. ``own`` has their rows of data."""
         if reduction == "mean" and not own.is_floating_point() and not own.is_complex():
             return self._average_integers(own, updates, include_self)
-        values, start = (encode(each, reduction, accumulate) for each in (self.sort(updates), own))
-        if reduction == "sub" and not include_self and values.dtype != torch.bool:
-            values = torch.where(self.first, values, -values)  # the first update takes the place of data
-        combine = _find_combination("add" if reduction == "sub" else reduction, values.dtype)
-        if values.dtype == torch.bool and reduction == "sub":
-            combine = torch.logical_xor
-        total = self.reduce(values, combine)
+        values, start = (encode(each, reduction, accumulate) for each in (updates, own))
+        is_sum = reduction in ("add", "sub", "mean") and values.dtype != torch.bool
+        if is_sum and reduction == "sub" and not include_self:  # the first update takes the place of data
+            values = torch.where(self._restore(self.first), values, -values)
+        combine = _find_combination(reduction, values.dtype)
+        total = self.add(values) if is_sum else self.reduce(self.sort(values), combine)
         if include_self:
-            is_difference = reduction == "sub" and values.dtype != torch.bool
-            total = start - total if is_difference else combine(start, total)
+            total = start - total if is_sum and reduction == "sub" else combine(start, total)
         if reduction == "mean":
             total = total / (self.targets[1] + int(include_self)).clamp(min=1)
         return decode(total, own.dtype, reduction)
+
+    def add(self, values: Tensor) -> Tensor:
+        """Add up the values of each target, shape (N, W), in the order before sorting.
+
+        Runs are cut into pieces, whose sums are then added up: a GPU adds the values of one place one after the other,
+        which would take long for a place with most of the values. The number of pieces has a bound that does not depend
+        on values, so nothing waits for the device.
+        """
+        count, first = len(values), self.first.flatten()
+        length = math.isqrt(count - 1) + 1
+        begins = first | (torch.arange(count, device=values.device) % length == 0)
+        pieces = begins.cumsum(0) - 1
+        numbers = torch.arange(min(count, self.size + 1 + length), device=values.device)
+        sums = _add_rows(len(numbers), self._restore(pieces), values)
+        starts = torch.searchsorted(pieces, numbers)
+        runs, number = (first.cumsum(0) - 1, count) if self.is_sparse else (self.places, self.size + 1)
+        targets = runs.index_select(0, starts.clamp(max=count - 1)).long()
+        # Pieces without values do not change a sum. They are distributed, so that no place has many of them.
+        total = _add_rows(number, torch.where(starts < count, targets, numbers % number), sums)
+        return total.index_select(0, runs) if self.is_sparse else total[:-1]
 
     def reduce(self, values: Tensor, combine: Combine) -> Tensor:
         """Combine the values of each target, which `sort` has sorted."""
         return _pick(values if self.order is not None else values.clone(), self.first, self.targets[0], combine)
 
+    def _restore(self, values: Tensor) -> Tensor:
+        """Return values of sorted updates in the order before sorting."""
+        return values if self.order is None else torch.empty_like(values).index_put_((self.order,), values)
+
     def _average_integers(self, own: Tensor, updates: Tensor, include_self: bool) -> Tensor:
         """Return means of integers, rounded down. Sums of the halves of 64 bits are exact."""
         parts = [
-            self.reduce(values, torch.add) + (start if include_self else 0)
-            for values, start in zip(_split(self.sort(updates)), _split(own), strict=True)
+            self.add(values) + (start if include_self else 0)
+            for values, start in zip(_split(updates), _split(own), strict=True)
         ]
         counts = (self.targets[1] + int(include_self)).clamp(min=1)
         high = torch.div(parts[0], counts, rounding_mode="floor")
         low = torch.div(((parts[0] - high * counts) << 32) + parts[1], counts, rounding_mode="floor")
         mean = (high << 32) + low
         return mean.view(own.dtype) if own.dtype == torch.uint64 else mean.to(own.dtype)
+
+
+def _add_rows(size: int, places: Tensor, rows: Tensor) -> Tensor:
+    """Add up rows by place. Negative zero is the sum of nothing: it changes no other number."""
+    sums = rows.new_full((size, rows.shape[1]), -0.0 if rows.is_floating_point() or rows.is_complex() else 0)
+    # By PyTorch's documentation, `index_add_` is deterministic on the CPU, and `index_put_` elsewhere.
+    return sums.index_add_(0, places, rows) if rows.is_cpu else sums.index_put_((places,), rows, accumulate=True)
 
 
 def _split(values: Tensor) -> tuple[Tensor, Tensor]:
@@ -142,7 +172,9 @@ def _split(values: Tensor) -> tuple[Tensor, Tensor]:
 def _find_combination(reduction: str, dtype: torch.dtype) -> Combine:
     """Return the function of two contributions. Of equal numbers, and of zeros with signs, the later one remains."""
     if dtype == torch.bool:
-        return torch.logical_and if reduction in ("mul", "min") else torch.logical_or
+        return {"mul": torch.logical_and, "min": torch.logical_and, "sub": torch.logical_xor}.get(
+            reduction, torch.logical_or
+        )
     if reduction == "min":
         return lambda a, b: torch.where((a < b) | (a != a), a, b)
     if reduction == "max":

@@ -29,10 +29,8 @@ def check_inputs(op: str, **inputs: Tensor | None) -> None:
 
 def make_placeholder(op: str, name: str, tensor: Tensor) -> np.ndarray:
     """Return an array of zeros with the shape and type of a tensor. It needs no memory."""
-    element = TORCH.take(
-        op, name, torch.zeros((), dtype=torch.uint8).expand(tensor.itemsize).clone().view(tensor.dtype)
-    )
-    return np.broadcast_to(element[0], tensor.shape)
+    element = torch.zeros(tensor.itemsize, dtype=torch.uint8, device="cpu").view(tensor.dtype)
+    return np.broadcast_to(TORCH.take(op, name, element)[0], tensor.shape)
 
 
 def copy_to_cpu(op: str, name: str, tensor: Tensor) -> np.ndarray:
