@@ -114,6 +114,7 @@ T limit() {
 
 template <class T>
 struct Count {
+    static constexpr bool is_exact = true;
     using Slot = int64_t;
     static Slot start() { return 0; }
     static void add(Slot& slot, T, int64_t) { ++slot; }
@@ -123,6 +124,7 @@ struct Count {
 
 template <class T>
 struct Occupied {
+    static constexpr bool is_exact = true;
     using Slot = boolean;
     static Slot start() { return boolean(false); }
     static void add(Slot& slot, T, int64_t) { slot = boolean(true); }
@@ -132,6 +134,7 @@ struct Occupied {
 
 template <class T>
 struct Sum {
+    static constexpr bool is_exact = Whole<T>;
     using Slot = Wide<T>;
     static Slot start() { return Slot{}; }
     static void add(Slot& slot, T x, int64_t) { slot = Add{}(slot, widen(x)); }
@@ -141,6 +144,7 @@ struct Sum {
 
 template <class T>
 struct Product {
+    static constexpr bool is_exact = Whole<T>;
     using Slot = Wide<T>;
     static Slot start() {
         if constexpr (Complex<T>)
@@ -176,6 +180,7 @@ using Total = std::conditional_t<Integer<T> && (sizeof(T) >= 4), Int128, Wide<T>
 
 template <class T>
 struct Mean {
+    static constexpr bool is_exact = Whole<T>;
     struct Slot {
         Total<T> total;
         int64_t n;
@@ -243,8 +248,7 @@ struct SquaredDeviations {
         double squares;
         Rest rest;
     };
-    static Rest distance(T x, Center center) {
-        const Wide<T> wide = widen(x);
+    static Rest distance(Center wide, Center center) {
         if constexpr (Complex<T>)
             return {wide.real - center.real, wide.imag - center.imag};
         else if constexpr (Whole<T>)  // exact, and without overflow
@@ -261,7 +265,7 @@ struct SquaredDeviations {
             return {mean.n == 0 ? Center{} : Mean<T>::result(mean), 0, Rest{}};
     }
     static void add(Slot& slot, T x, int64_t) {
-        const Rest d = distance(x, slot.center);
+        const Rest d = distance(widen(x), slot.center);
         slot.squares += square(d);
         slot.rest = Add{}(slot.rest, d);
     }
@@ -271,8 +275,51 @@ struct SquaredDeviations {
     }
     static double result(const Slot& slot, int64_t n) {
         if (n < 2) return slot.squares - slot.squares;  // 0, or NaN if a value is not finite
+        if (slot.squares > std::numeric_limits<double>::max()) return slot.squares;
         const double corrected = slot.squares - square(slot.rest) / static_cast<double>(n);
         return corrected < 0 ? 0 : corrected;
+    }
+};
+
+// The same in one walk, with distances from the first member.
+template <class T>
+struct DistancesFromFirst {
+    using Deviations = SquaredDeviations<T>;
+    using Rest = typename Deviations::Rest;
+    struct Slot {
+        typename Deviations::Slot sums;
+        int64_t n;
+    };
+    static Slot start() { return {{}, 0}; }
+    static void add(Slot& slot, T x, int64_t i) {
+        if (slot.n == 0) slot.sums.center = widen(x);
+        Deviations::add(slot.sums, x, i);
+        ++slot.n;
+    }
+    static void merge(Slot& slot, const Slot& later) {
+        if (later.n == 0) return;
+        if (slot.n == 0) {
+            slot = later;
+            return;
+        }
+        const auto n = static_cast<double>(later.n);
+        const Rest shift = Deviations::distance(later.sums.center, slot.sums.center), rest = later.sums.rest;
+        if constexpr (Complex<T>) {
+            slot.sums.squares += 2 * (shift.real * rest.real + shift.imag * rest.imag);
+            slot.sums.rest = Add{}(slot.sums.rest, Rest{shift.real * n, shift.imag * n});
+        } else {
+            slot.sums.squares += 2 * shift * rest;
+            slot.sums.rest += shift * n;
+        }
+        slot.sums.squares += later.sums.squares + n * square(shift);
+        slot.sums.rest = Add{}(slot.sums.rest, rest);
+        slot.n += later.n;
+    }
+    // Whether the first member is near the mean: at most 16 standard deviations away. Otherwise the difference of the
+    // sums loses digits. This is never so in groups of up to 256 members.
+    static bool is_precise(const Slot& slot) {
+        const double square_of_sum = square(slot.sums.rest) / static_cast<double>(std::max<int64_t>(slot.n, 1));
+        return square_of_sum <= 256 * (slot.sums.squares - square_of_sum);
     }
 };
 
@@ -292,6 +339,7 @@ struct Extremum {
 // The value of a statistic, and whether there is any member. Groups without members get the fill value.
 template <class T, class Derived>
 struct OrFill {
+    static constexpr bool is_exact = true;
     struct Slot {
         T value;
         bool occupied;
@@ -317,22 +365,21 @@ struct First : OrFill<T, First<T>> {
     using Slot = typename OrFill<T, First>::Slot;
     static Slot start() { return {T{}, false}; }
     static void add(Slot& slot, T x, int64_t) {
-        if (!slot.occupied) slot = {x, true};
+        slot.value = slot.occupied ? slot.value : x;  // without a branch, which would often be mispredicted
+        slot.occupied = true;
     }
 };
 
-// The slots begin with the fill value, and cannot be merged.
 template <class T>
-struct Last {
-    using Slot = T;
-    static constexpr bool in_order = true;
-    static Slot start(const std::byte* fill) { return *reinterpret_cast<const T*>(fill); }
-    static void add(Slot& slot, T x, int64_t) { slot = x; }
-    static T result(Slot slot) { return slot; }
+struct Last : OrFill<T, Last<T>> {
+    using Slot = typename OrFill<T, Last>::Slot;
+    static Slot start() { return {T{}, false}; }
+    static void add(Slot& slot, T x, int64_t) { slot = {x, true}; }
 };
 
 template <class T, bool greatest>
 struct PositionOfExtremum {
+    static constexpr bool is_exact = true;
     static constexpr int64_t none = -1, nan = -2;
     struct Slot {
         T value;
@@ -358,6 +405,7 @@ struct PositionOfExtremum {
 
 template <class T, bool last>
 struct Position {
+    static constexpr bool is_exact = true;
     using Slot = int64_t;
     static Slot start() { return -1; }
     static void add(Slot& slot, T, int64_t i) {
@@ -371,6 +419,7 @@ struct Position {
 
 template <class T, bool all>
 struct Truth {
+    static constexpr bool is_exact = true;
     struct Slot {
         boolean value, occupied;
     };
@@ -387,7 +436,7 @@ struct Truth {
 // The running statistics have a result after each member.
 template <class S, class T>
 struct Running : S {
-    static constexpr bool running = true, in_order = true;
+    static constexpr bool running = true;
     static auto output(const typename S::Slot& slot) {
         if constexpr (Whole<T>)
             return slot;
@@ -398,7 +447,7 @@ struct Running : S {
 
 template <class T, bool greatest>
 struct RunningExtremum : Extremum<T, greatest> {
-    static constexpr bool running = true, in_order = true;
+    static constexpr bool running = true;
     static T output(T slot) { return slot; }
 };
 
@@ -432,9 +481,14 @@ struct RunningExtremumOfNumbers : RunningExtremum<T, greatest> {
 template <class S>
 constexpr bool runs = requires { S::running; };
 
-// Whether one slot takes all members of a group, in their order.
+// Whether members can be divided in any way without changing a bit of the result.
 template <class S>
-constexpr bool is_in_order = requires { S::in_order; };
+constexpr bool is_exact = [] {
+    if constexpr (requires { S::is_exact; })
+        return S::is_exact;
+    else
+        return false;
+}();
 
 // ------------------------------------------------------------------------------------------------------- walks
 
@@ -484,7 +538,7 @@ GS_LOOP void add_member(const Values<T>& all, typename S::Slot& slot, int64_t i,
 template <class S, class T, class R>
 void add_run(const Values<T>& all, typename S::Slot& slot, int64_t first, R* out) {
     constexpr int64_t parts = 4, size = block / parts;
-    if constexpr (is_in_order<S>) {
+    if constexpr (runs<S>) {
         typename S::Slot current = slot;
         for (int64_t k = 0; k < block; ++k) add_member<S>(all, current, first + k, out);
         slot = current;
@@ -673,13 +727,15 @@ int64_t first_of_share(const Index& labels, int64_t members, int64_t i, int64_t 
     });
 }
 
-// The number of parts of the members. It depends on the shape, and on whether labels ascend.
-int64_t count_parts(const GroupStatistic& call, bool ascending, int64_t slot_size) {
-    constexpr int64_t most = 8, min_members = tiny ? 2 : 1 << 14;
+// The number of parts of the members. Unless the statistic is exact, it does not depend on the number of threads.
+template <class S>
+int64_t count_parts(const GroupStatistic& call, bool ascending, int threads) {
+    constexpr int64_t min_members = tiny ? 2 : 1 << 14;
+    const int64_t most = is_exact<S> ? std::min(threads, 8) : 8;
     const int64_t slots = std::max<int64_t>(saturating_multiply(call.groups, call.columns), 1);
-    if (is_running(call.statistic) || call.statistic == Statistic::last || ascending) return 1;
+    if (is_running(call.statistic) || ascending) return 1;
     // Clearing and merging slots takes less time than reading the members.
-    const int64_t cost = std::max(saturating_multiply(slots, slot_size) / 4, min_members);
+    const int64_t cost = std::max(saturating_multiply(slots, sizeof(typename S::Slot)) / 4, min_members);
     return std::clamp<int64_t>(call.members / cost, 1, most);
 }
 
@@ -691,7 +747,7 @@ template <class S, class T, class R, class Start>
 bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot* slots, typename S::Slot* spare,
                 R* out) {
     const GroupStatistic& call = all.call;
-    const int64_t parts = count_parts(call, all.ascending, sizeof(typename S::Slot)), count = all.slots();
+    const int64_t parts = count_parts<S>(call, all.ascending, threads), count = all.slots();
     const Share whole{{0, call.members}, {0, call.columns}, {0, call.groups}};
     std::atomic<bool> good = true;
     const auto clear = [&](typename S::Slot* target, Range range) {
@@ -701,7 +757,7 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
         if (good && !add_members<S>(all, share, target, out)) good = false;
     };
     const auto bound = [](int64_t n, int64_t i, int64_t of) { return n / of * i + std::min(n % of, i); };
-    if constexpr (!is_in_order<S>) {
+    if constexpr (!runs<S>) {
         if (parts > 1) {
             const auto run = [&](int64_t p, typename S::Slot* target) {
                 clear(target, {0, count});
@@ -728,14 +784,16 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
             return good;
         }
     }
-    if (threads == 1) {
+    const int64_t units = call.columns / min_columns;
+    const bool by_columns = units >= threads;
+    // To find the members of its groups takes a thread about as long as to add them.
+    const bool has_few_threads = runs<S> && !by_columns && !all.ascending && threads < 4;
+    if (threads == 1 || has_few_threads) {
         clear(slots, {0, count});
         add(whole, slots);
         return good;
     }
     for_parts(count, threads, [&](int64_t first, int64_t last) { clear(slots, {first, last}); });
-    const int64_t units = call.columns / min_columns;
-    const bool by_columns = units >= threads;
     run_tasks(threads, threads, [&](int i) {
         Share share = whole;
         if (by_columns)
@@ -771,17 +829,20 @@ bool each_outer(const GroupStatistic& call, int lanes, int threads, F f) {
 struct Division {
     int threads, lanes;
     bool ascending;
-    int64_t count, spares;  // slots of a lane, and further ones
+    int64_t count;       // slots of a lane
+    int64_t spares = 0;  // arrays of further slots
 
-    Division(const GroupStatistic& call, const Index& labels, int64_t value_size, int64_t slot_size)
+    template <class... S>  // the statistics that use the memory
+    Division(const GroupStatistic& call, const Index& labels, int64_t value_size, std::type_identity<S>...)
         : threads(threads_for({call.outer * call.members * call.columns, value_size + 16})),
           lanes(threads > 1 && call.outer >= threads ? threads : 1),
           ascending(visit_index_type(
               labels.type(),
               [&]<class L>(L) { return ascend(reinterpret_cast<const L*>(labels.at(0)), call.members, threads); })),
           count(call.groups * call.columns) {
-        const int64_t parts = count_parts(call, ascending, slot_size);
-        spares = parts == 1 ? 0 : lanes == 1 && threads > 1 ? parts - 1 : 1;
+        const int at_once = lanes == 1 ? threads : 1;
+        for (const int64_t parts : {count_parts<S>(call, ascending, at_once)...})
+            if (parts > 1) spares = std::max(spares, at_once > 1 ? parts - 1 : 1);
     }
     template <class Slot>
     int64_t bytes_of_slots(int64_t arrays) const {
@@ -800,13 +861,8 @@ auto result_of(const typename S::Slot& slot, const std::byte* fill) {
 template <class S, class T>
 bool reduce(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
     using Slot = typename S::Slot;
-    const Division division(call, labels, sizeof(T), sizeof(Slot));
-    const auto start = [&](int64_t) {
-        if constexpr (requires { S::start(call.fill); })
-            return S::start(call.fill);
-        else
-            return S::start();
-    };
+    const Division division(call, labels, sizeof(T), std::type_identity<S>{});
+    const auto start = [](int64_t) { return S::start(); };
     const auto at = [&](int64_t o) {
         return Values<T>{call, values ? values + o * call.members * call.columns : nullptr, labels, division.ascending};
     };
@@ -842,6 +898,32 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
     }
 }
 
+// The distances from the first members. False if they are not precise enough, or if a label is bad.
+template <class T, template <class> class Rule>
+bool reduce_distances(const GroupStatistic& call, const T* values, const Index& labels, double* out, int64_t* counts) {
+    using Distances = Rule<DistancesFromFirst<T>>;
+    using Slot = typename Distances::Slot;
+    const Division division(call, labels, sizeof(T), std::type_identity<Distances>{});
+    const Scratch memory(division.bytes_of_slots<Slot>(1 + division.spares), false);
+    std::atomic<bool> precise = true;
+    return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
+        const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
+        const int64_t count = division.count;
+        Slot* const slots = reinterpret_cast<Slot*>(memory.get()) + lane * (1 + division.spares) * count;
+        double* const results = out + o * count;
+        const auto start = [](int64_t) { return Distances::start(); };
+        if (!fill_slots<Distances>(all, threads, start, slots, slots + count, results)) return false;
+        for_parts(count, threads, [&](int64_t first, int64_t last) {
+            for (int64_t s = first; s < last; ++s) {
+                if (!Distances::is_precise(slots[s])) precise = false;
+                counts[o * count + s] = slots[s].n;
+                results[s] = SquaredDeviations<T>::result(slots[s].sums, slots[s].n);
+            }
+        });
+        return precise.load();
+    });
+}
+
 // Two walks: the means, and the distances from them.
 template <class T, template <class> class Rule>
 bool reduce_deviations(const GroupStatistic& call, const T* values, const Index& labels, double* out, int64_t* counts) {
@@ -849,7 +931,7 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
     using Deviations = Rule<SquaredDeviations<T>>;
     using Mean = typename Means::Slot;
     using Slot = typename Deviations::Slot;
-    const Division division(call, labels, sizeof(T), std::min(sizeof(Mean), sizeof(Slot)));
+    const Division division(call, labels, sizeof(T), std::type_identity<Means>{}, std::type_identity<Deviations>{});
     const Scratch means(division.bytes_of_slots<Mean>(1 + division.spares), false);
     const Scratch memory(division.bytes_of_slots<Slot>(1 + division.spares), false);
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
@@ -890,8 +972,11 @@ bool reduce_values(const GroupStatistic& call, const T* values, const Index& lab
         case Statistic::prod: return run(std::type_identity<Rule<Product<T>>>{});
         case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});
         case Statistic::mean: return run(std::type_identity<Rule<Mean<T>>>{});
-        case Statistic::squared_deviations:
-            return reduce_deviations<T, Rule>(call, values, labels, reinterpret_cast<double*>(out), counts);
+        case Statistic::squared_deviations: {
+            auto* const squares = reinterpret_cast<double*>(out);
+            return reduce_distances<T, Rule>(call, values, labels, squares, counts) ||
+                   reduce_deviations<T, Rule>(call, values, labels, squares, counts);
+        }
         case Statistic::min: return run(std::type_identity<Rule<ExtremumOrFill<T, false>>>{});
         case Statistic::max: return run(std::type_identity<Rule<ExtremumOrFill<T, true>>>{});
         case Statistic::argmin: return run(std::type_identity<Rule<PositionOfExtremum<T, false>>>{});

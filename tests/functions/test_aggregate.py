@@ -230,6 +230,35 @@ def test_a_variance_is_right_far_from_zero() -> None:
     assert abs(float(gs.aggregate(np.zeros(10000, int), values, "var")[0]) / float(wanted) - 1) < 1e-13
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("first", [3, 14, 18, 10**8, 2**40])
+def test_a_variance_is_right_if_the_first_value_is_far_from_the_mean(dtype: str, first: int) -> None:
+    """Distances from the first value are added up. If it is too far away, they are computed again, from the mean."""
+    rng = np.random.default_rng(3)
+    values = (rng.standard_normal(40_000) * (1000 if dtype == "int64" else 1)).astype(dtype)
+    values[:3] = first * (1000 if dtype == "int64" else 1)
+    labels = rng.integers(0, 3, values.size)
+    labels[:3] = 0, 1, 2
+    made = gs.aggregate(labels, values, "var")
+    for group in range(3):
+        members = values[labels == group]
+        parts = [members.real, members.imag] if dtype.startswith("complex") else [members]
+        exact = [[Fraction(x) for x in part.tolist()] for part in parts]
+        squares = sum(sum(x * x for x in part) - sum(part) ** 2 / len(part) for part in exact)
+        wanted = float(squares / members.size)
+        assert abs(made[group] - wanted) <= 1e-12 * wanted
+
+
+def test_variances_of_numbers_that_are_not_finite_or_huge() -> None:
+    labels = np.repeat([0, 1, 2, 3], 300)
+    values = np.repeat([1.0, np.inf, 1.0, 1e200], 300)
+    values[605], values[905:1000] = np.nan, -1e200
+    made = gs.aggregate(labels, values, "var")
+    assert made[0] == 0
+    assert np.isnan(made[1:3]).all()
+    assert made[3] == np.inf
+
+
 def test_text_times_and_objects() -> None:
     labels = [1, 0, 1, 3]
     text = np.array(["b", "a", "c", "b"])

@@ -101,8 +101,8 @@ def aggregate(
     Notes
     -----
     Sums and means of floats are computed in float64, and rounded once. Means and variances of integers do not
-    overflow. The variance takes two passes, and corrects for the rounding of the mean (Chan, Golub and LeVeque,
-    "Algorithms for computing the sample variance", 1983).
+    overflow. The variance is computed from distances from the first value, or in a second pass from the mean, with a
+    correction for its rounding (Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983).
 
     >>> import numpy as np, gatherscatter as gs
     >>> group_idx, a = [0, 0, 2, 2, 2], np.array([1.0, 3.0, 2.0, np.nan, 5.0])
