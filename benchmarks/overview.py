@@ -22,7 +22,8 @@ _REASONS = {
     "does all additions and checks the indices.",
     "Rows, gathered and reduced": "Gathered rows are not stored. The members of a bag are reduced in their order. "
     "One thread groups the segment ids in each call, or `prepare` groups them once.",
-    "Statistics of groups": "Labels are checked in the loop that adds. A variance reads values once more if the first value of a group is far from its mean.",
+    "Statistics of groups": "Labels are checked in the loop that adds. A variance reads values once more if the first "
+    "value of a group is far from its mean.",
     "Quantized tables": "Only the gathered rows are dequantized. A bag decodes a row and adds it.",
     "Small calls": "A call is one C function, but it has more arguments to read than `ndarray.take`.",
 }
