@@ -114,24 +114,34 @@ class PlaceRuns:
         return decode(total, own.dtype, reduction)
 
     def add(self, values: Tensor) -> Tensor:
-        """Add up the values of each target, shape (N, W), in the order before sorting.
+        """Add up the values of each target, shape (N, W), in the order before sorting."""
+        pieces, targets, number = self._pieces
+        total = _add_rows(number, targets, _add_rows(len(targets), pieces, values))
+        return total.index_select(0, self._numbers) if self.is_sparse else total[:-1]
+
+    @cached_property
+    def _numbers(self) -> Tensor:
+        """The number of the run of each sorted update, shape (N,)."""
+        return self.first.flatten().cumsum(0) - 1
+
+    @cached_property
+    def _pieces(self) -> tuple[Tensor, Tensor, int]:
+        """The piece of each update before sorting, the target of each piece, and the number of targets.
 
         Runs are cut into pieces, whose sums are then added up: a GPU adds the values of one place one after the other,
         which would take long for a place with most of the values. The number of pieces has a bound that does not depend
         on values, so nothing waits for the device.
         """
-        count, first = len(values), self.first.flatten()
+        count = len(self.places)
         length = math.isqrt(count - 1) + 1
-        begins = first | (torch.arange(count, device=values.device) % length == 0)
+        begins = self.first.flatten() | (torch.arange(count, device=self.places.device) % length == 0)
         pieces = begins.cumsum(0) - 1
-        numbers = torch.arange(min(count, self.size + 1 + length), device=values.device)
-        sums = _add_rows(len(numbers), self._restore(pieces), values)
-        starts = torch.searchsorted(pieces, numbers)
-        runs, number = (first.cumsum(0) - 1, count) if self.is_sparse else (self.places, self.size + 1)
+        every = torch.arange(min(count, self.size + 1 + length), device=pieces.device)
+        starts = torch.searchsorted(pieces, every)
+        runs, number = (self._numbers, count) if self.is_sparse else (self.places, self.size + 1)
         targets = runs.index_select(0, starts.clamp(max=count - 1)).long()
-        # Pieces without values do not change a sum. They are distributed, so that no place has many of them.
-        total = _add_rows(number, torch.where(starts < count, targets, numbers % number), sums)
-        return total.index_select(0, runs) if self.is_sparse else total[:-1]
+        # Pieces without values do not change a sum. They are distributed, so that no target has many of them.
+        return self._restore(pieces), torch.where(starts < count, targets, every % number), number
 
     def reduce(self, values: Tensor, combine: Combine) -> Tensor:
         """Combine the values of each target, which `sort` has sorted."""
@@ -157,7 +167,7 @@ class PlaceRuns:
 def _add_rows(size: int, places: Tensor, rows: Tensor) -> Tensor:
     """Add up rows by place. Negative zero is the sum of nothing: it changes no other number."""
     sums = rows.new_full((size, rows.shape[1]), -0.0 if rows.is_floating_point() or rows.is_complex() else 0)
-    # By PyTorch's documentation, `index_add_` is deterministic on the CPU, and `index_put_` elsewhere.
+    # By PyTorch's documentation, `index_add_` is deterministic on the CPU, and `index_put_` on CUDA.
     return sums.index_add_(0, places, rows) if rows.is_cpu else sums.index_put_((places,), rows, accumulate=True)
 
 
@@ -172,9 +182,9 @@ def _split(values: Tensor) -> tuple[Tensor, Tensor]:
 def _find_combination(reduction: str, dtype: torch.dtype) -> Combine:
     """Return the function of two contributions. Of equal numbers, and of zeros with signs, the later one remains."""
     if dtype == torch.bool:
-        return {"mul": torch.logical_and, "min": torch.logical_and, "sub": torch.logical_xor}.get(
-            reduction, torch.logical_or
-        )
+        if reduction == "sub":
+            return torch.logical_xor
+        return torch.logical_and if reduction in ("mul", "min") else torch.logical_or
     if reduction == "min":
         return lambda a, b: torch.where((a < b) | (a != a), a, b)
     if reduction == "max":
