@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -114,7 +115,7 @@ T limit() {
 
 template <class T>
 struct Count {
-    static constexpr bool is_exact = true;
+    static constexpr bool is_exact = true, reads_only_labels = true;
     using Slot = int64_t;
     static Slot start() { return 0; }
     static void add(Slot& slot, T, int64_t) { ++slot; }
@@ -124,7 +125,7 @@ struct Count {
 
 template <class T>
 struct Occupied {
-    static constexpr bool is_exact = true;
+    static constexpr bool is_exact = true, reads_only_labels = true;
     using Slot = boolean;
     static Slot start() { return boolean(false); }
     static void add(Slot& slot, T, int64_t) { slot = boolean(true); }
@@ -174,37 +175,61 @@ struct SumOfSquares {
     static double result(Slot slot) { return slot; }
 };
 
+// Two doubles. Processors have an instruction that adds both.
+#ifdef __GNUC__
+using Pair [[gnu::vector_size(2 * sizeof(double))]] = double;
+#else
+struct Pair {
+    double values[2];
+    double operator[](int i) const { return values[i]; }
+    void operator+=(Pair other) {
+        for (int i = 0; i < 2; ++i) values[i] += other[i];
+    }
+};
+#endif
+
 // Sums of integers for a mean do not overflow.
 template <class T>
 using Total = std::conditional_t<Integer<T> && (sizeof(T) >= 4), Int128, Wide<T>>;
 
+// The sum of the values of a group, and their number.
+template <class T>
+struct SumAndNumber {
+    Total<T> sum{};
+    int64_t members = 0;
+
+    Total<T> total() const { return sum; }
+    int64_t n() const { return members; }
+    void operator+=(const SumAndNumber& other) {
+        if constexpr (Complex<T>)
+            sum = Add{}(sum, other.sum);
+        else
+            sum = sum + other.sum;
+        members += other.members;
+    }
+};
+
+template <Float T>
+struct SumAndNumber<T> {
+    Pair pair{};
+
+    double total() const { return pair[0]; }
+    int64_t n() const { return static_cast<int64_t>(pair[1]); }
+    void operator+=(const SumAndNumber& other) { pair += other.pair; }
+};
+
 template <class T>
 struct Mean {
     static constexpr bool is_exact = Whole<T>;
-    struct Slot {
-        Total<T> total;
-        int64_t n;
-    };
-    static Slot start() {
-        if constexpr (Complex<T>)
-            return {{0, 0}, 0};
-        else
-            return {Total<T>(Wide<T>{0}), 0};
-    }
+    using Slot = SumAndNumber<T>;
+    static Slot start() { return {}; }
     static void add(Slot& slot, T x, int64_t) {
-        if constexpr (Complex<T>)
-            slot.total = Add{}(slot.total, widen(x));
+        if constexpr (!Float<T>)
+            slot += Slot{Total<T>(widen(x)), 1};
         else
-            slot.total = slot.total + Total<T>(widen(x));
-        ++slot.n;
+            slot += Slot{{widen(x), 1}};
     }
-    static void merge(Slot& slot, const Slot& later) {
-        if constexpr (Complex<T>)
-            slot.total = Add{}(slot.total, later.total);
-        else
-            slot.total = slot.total + later.total;
-        slot.n += later.n;
-    }
+    static void merge(Slot& slot, const Slot& later) { slot += later; }
 
     // The mean of integers is whole + rest / n, with 0 <= rest < n.
     struct Parts {
@@ -212,28 +237,55 @@ struct Mean {
         double rest;
     };
     static Parts parts(const Slot& slot) {
-        const int64_t n = slot.n;
+        const int64_t n = slot.n();
         if constexpr (std::same_as<Total<T>, Int128>) {
-            const uint64_t whole = slot.total.floor_divide(n);
+            const uint64_t whole = slot.total().floor_divide(n);
             return {static_cast<Wide<T>>(whole),
-                    static_cast<double>(slot.total.low() - whole * static_cast<uint64_t>(n))};
+                    static_cast<double>(slot.total().low() - whole * static_cast<uint64_t>(n))};
         } else {
-            const auto total = static_cast<int64_t>(slot.total);
+            const auto total = static_cast<int64_t>(slot.total());
             const int64_t whole = total / n - (total % n < 0);
             return {static_cast<Wide<T>>(whole), static_cast<double>(total - whole * n)};
         }
     }
     static auto result(const Slot& slot) {
-        const auto n = static_cast<double>(slot.n);
+        const auto n = static_cast<double>(slot.n());
         if constexpr (Complex<T>) {
-            return complex128{slot.total.real / n, slot.total.imag / n};
+            return complex128{slot.total().real / n, slot.total().imag / n};
         } else if constexpr (Whole<T>) {
-            if (slot.n == 0) return std::numeric_limits<double>::quiet_NaN();
+            if (slot.n() == 0) return std::numeric_limits<double>::quiet_NaN();
             const Parts mean = parts(slot);
             return static_cast<double>(mean.whole) + mean.rest / n;
         } else {
-            return slot.total / n;
+            return slot.total() / n;
         }
+    }
+};
+
+// Sums of the squares of numbers, and of the numbers.
+template <class Number>
+struct SumsOfPowers {
+    Pair pair{};
+    SumsOfPowers() = default;
+    explicit SumsOfPowers(Number x) : pair{square(x), x} {}
+    SumsOfPowers(double squares, Number numbers) : pair{squares, numbers} {}
+    double squares() const { return pair[0]; }
+    Number numbers() const { return pair[1]; }
+    void operator+=(const SumsOfPowers& other) { pair += other.pair; }
+};
+
+template <>
+struct SumsOfPowers<complex128> {
+    double second = 0;
+    complex128 first{};
+    SumsOfPowers() = default;
+    explicit SumsOfPowers(complex128 x) : second(square(x)), first(x) {}
+    SumsOfPowers(double squares, complex128 numbers) : second(squares), first(numbers) {}
+    double squares() const { return second; }
+    complex128 numbers() const { return first; }
+    void operator+=(const SumsOfPowers& other) {
+        second += other.second;
+        first = Add{}(first, other.first);
     }
 };
 
@@ -242,13 +294,13 @@ struct Mean {
 template <class T>
 struct SquaredDeviations {
     using Center = Wide<T>;  // the mean; of integers, the largest integer that is not above it
-    using Rest = std::conditional_t<Complex<T>, complex128, double>;
+    using Distance = std::conditional_t<Complex<T>, complex128, double>;
     struct Slot {
+        SumsOfPowers<Distance> sums;
         Center center;
-        double squares;
-        Rest rest;
+        int64_t n;  // not counted here
     };
-    static Rest distance(Center wide, Center center) {
+    static Distance distance(Center wide, Center center) {
         if constexpr (Complex<T>)
             return {wide.real - center.real, wide.imag - center.imag};
         else if constexpr (Whole<T>)  // exact, and without overflow
@@ -257,26 +309,20 @@ struct SquaredDeviations {
         else
             return wide - center;
     }
-    static Slot without_members(const Slot& slot) { return {slot.center, 0, Rest{}}; }
+    static Slot without_members(const Slot& slot) { return {{}, slot.center, 0}; }
     static Slot start(const typename Mean<T>::Slot& mean) {
         if constexpr (Whole<T>)
-            return {mean.n == 0 ? Center{0} : Mean<T>::parts(mean).whole, 0, 0};
+            return {{}, mean.n() == 0 ? Center{0} : Mean<T>::parts(mean).whole, 0};
         else
-            return {mean.n == 0 ? Center{} : Mean<T>::result(mean), 0, Rest{}};
+            return {{}, mean.n() == 0 ? Center{} : Mean<T>::result(mean), 0};
     }
-    static void add(Slot& slot, T x, int64_t) {
-        const Rest d = distance(widen(x), slot.center);
-        slot.squares += square(d);
-        slot.rest = Add{}(slot.rest, d);
-    }
-    static void merge(Slot& slot, const Slot& later) {
-        slot.squares += later.squares;
-        slot.rest = Add{}(slot.rest, later.rest);
-    }
+    static void add(Slot& slot, T x, int64_t) { slot.sums += SumsOfPowers(distance(widen(x), slot.center)); }
+    static void merge(Slot& slot, const Slot& later) { slot.sums += later.sums; }
     static double result(const Slot& slot, int64_t n) {
-        if (n < 2) return slot.squares - slot.squares;  // 0, or NaN if a value is not finite
-        if (slot.squares > std::numeric_limits<double>::max()) return slot.squares;
-        const double corrected = slot.squares - square(slot.rest) / static_cast<double>(n);
+        const double squares = slot.sums.squares();
+        if (n < 2) return squares - squares;  // 0, or NaN if a value is not finite
+        if (squares > std::numeric_limits<double>::max()) return squares;
+        const double corrected = squares - square(slot.sums.numbers()) / static_cast<double>(n);
         return corrected < 0 ? 0 : corrected;
     }
 };
@@ -285,15 +331,12 @@ struct SquaredDeviations {
 template <class T>
 struct DistancesFromFirst {
     using Deviations = SquaredDeviations<T>;
-    using Rest = typename Deviations::Rest;
-    struct Slot {
-        typename Deviations::Slot sums;
-        int64_t n;
-    };
-    static Slot start() { return {{}, 0}; }
+    using Distance = typename Deviations::Distance;
+    using Slot = typename Deviations::Slot;
+    static Slot start() { return {}; }
     static void add(Slot& slot, T x, int64_t i) {
-        if (slot.n == 0) slot.sums.center = widen(x);
-        Deviations::add(slot.sums, x, i);
+        if (slot.n == 0) slot.center = widen(x);
+        Deviations::add(slot, x, i);
         ++slot.n;
     }
     static void merge(Slot& slot, const Slot& later) {
@@ -303,30 +346,32 @@ struct DistancesFromFirst {
             return;
         }
         const auto n = static_cast<double>(later.n);
-        const Rest shift = Deviations::distance(later.sums.center, slot.sums.center), rest = later.sums.rest;
+        const Distance shift = Deviations::distance(later.center, slot.center), sum = later.sums.numbers();
         if constexpr (Complex<T>) {
-            slot.sums.squares += 2 * (shift.real * rest.real + shift.imag * rest.imag);
-            slot.sums.rest = Add{}(slot.sums.rest, Rest{shift.real * n, shift.imag * n});
+            const double product = shift.real * sum.real + shift.imag * sum.imag;
+            slot.sums += SumsOfPowers(2 * product, Distance{shift.real * n, shift.imag * n});
         } else {
-            slot.sums.squares += 2 * shift * rest;
-            slot.sums.rest += shift * n;
+            slot.sums += SumsOfPowers(2 * shift * sum, shift * n);
         }
-        slot.sums.squares += later.sums.squares + n * square(shift);
-        slot.sums.rest = Add{}(slot.sums.rest, rest);
+        slot.sums += SumsOfPowers(later.sums.squares() + n * square(shift), sum);
         slot.n += later.n;
     }
     // Whether the first member is near the mean: at most 16 standard deviations away. Otherwise the difference of the
     // sums loses digits. This is never so in groups of up to 256 members.
     static bool is_precise(const Slot& slot) {
-        const double square_of_sum = square(slot.sums.rest) / static_cast<double>(std::max<int64_t>(slot.n, 1));
-        return square_of_sum <= 256 * (slot.sums.squares - square_of_sum);
+        const double n = static_cast<double>(std::max<int64_t>(slot.n, 1));
+        const double square_of_sum = square(slot.sums.numbers()) / n;
+        return square_of_sum <= 256 * (slot.sums.squares() - square_of_sum);
     }
 };
 
 template <class T, bool greatest>
 struct Extremum {
+    static constexpr bool is_exact = true;
     using Slot = T;
     static Slot start() { return limit<T, !greatest>(); }
+    static void merge(Slot& slot, Slot later) { add(slot, later, 0); }
+    static Slot result(Slot slot) { return slot; }
     static void add(Slot& slot, T x, int64_t) {
         if constexpr (Complex<T>) {
             if (!is_nan(slot) && (is_nan(x) || (greatest ? less(slot, x) : less(x, slot)))) slot = x;
@@ -334,47 +379,6 @@ struct Extremum {
             slot = std::conditional_t<greatest, Max, Min>{}(slot, x);
         }
     }
-};
-
-// The value of a statistic, and whether there is any member. Groups without members get the fill value.
-template <class T, class Derived>
-struct OrFill {
-    static constexpr bool is_exact = true;
-    struct Slot {
-        T value;
-        bool occupied;
-    };
-    static void merge(Slot& slot, const Slot& later) {
-        if (later.occupied) Derived::add(slot, later.value, 0);
-    }
-    static T result(const Slot& slot, T fill) { return slot.occupied ? slot.value : fill; }
-};
-
-template <class T, bool greatest>
-struct ExtremumOrFill : OrFill<T, ExtremumOrFill<T, greatest>> {
-    using Slot = typename OrFill<T, ExtremumOrFill>::Slot;
-    static Slot start() { return {limit<T, !greatest>(), false}; }
-    static void add(Slot& slot, T x, int64_t i) {
-        Extremum<T, greatest>::add(slot.value, x, i);
-        slot.occupied = true;
-    }
-};
-
-template <class T>
-struct First : OrFill<T, First<T>> {
-    using Slot = typename OrFill<T, First>::Slot;
-    static Slot start() { return {T{}, false}; }
-    static void add(Slot& slot, T x, int64_t) {
-        slot.value = slot.occupied ? slot.value : x;  // without a branch, which would often be mispredicted
-        slot.occupied = true;
-    }
-};
-
-template <class T>
-struct Last : OrFill<T, Last<T>> {
-    using Slot = typename OrFill<T, Last>::Slot;
-    static Slot start() { return {T{}, false}; }
-    static void add(Slot& slot, T x, int64_t) { slot = {x, true}; }
 };
 
 template <class T, bool greatest>
@@ -405,14 +409,14 @@ struct PositionOfExtremum {
 
 template <class T, bool last>
 struct Position {
-    static constexpr bool is_exact = true;
+    static constexpr bool is_exact = true, reads_only_labels = true;
     using Slot = int64_t;
     static Slot start() { return -1; }
-    static void add(Slot& slot, T, int64_t i) {
-        if (last || slot < 0) slot = i;
-    }
-    static void merge(Slot& slot, Slot later) {
-        if (later >= 0 && (last || slot < 0)) slot = later;
+    static void add(Slot& slot, T, int64_t i) { slot = last ? i : earlier(slot, i); }
+    static void merge(Slot& slot, Slot later) { slot = last ? std::max(slot, later) : earlier(slot, later); }
+    // -1 is the greatest unsigned number.
+    static Slot earlier(Slot a, Slot b) {
+        return static_cast<Slot>(std::min(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
     }
     static int64_t result(Slot slot) { return slot; }
 };
@@ -453,6 +457,7 @@ struct RunningExtremum : Extremum<T, greatest> {
 
 template <class S>
 struct SkipNan : S {
+    static constexpr bool reads_only_labels = false;
     template <class T>
     static void add(typename S::Slot& slot, T x, int64_t i) {
         if (!is_nan(x)) S::add(slot, x, i);
@@ -477,6 +482,14 @@ struct RunningExtremumOfNumbers : RunningExtremum<T, greatest> {
             RunningExtremum<T, greatest>::add(slot, x, i);
     }
 };
+
+template <class S>
+constexpr bool has_only_labels = [] {
+    if constexpr (requires { S::reads_only_labels; })
+        return S::reads_only_labels;
+    else
+        return false;
+}();
 
 template <class S>
 constexpr bool runs = requires { S::running; };
@@ -506,12 +519,11 @@ struct Share {
 template <class T>
 struct Values {
     const GroupStatistic& call;
-    const T* values;  // null: only labels are read
+    const T* values;  // null if only labels are read
     const Index& labels;
     bool ascending;  // labels ascend
 
     int64_t slots() const { return call.groups * call.columns; }
-    T operator[](int64_t i) const { return values ? values[i] : T{}; }
 };
 
 // The distance at which slots outside the cache of a core are prefetched, in members.
@@ -526,10 +538,18 @@ typename S::Slot without_members(const typename S::Slot& slot) {
         return S::start();
 }
 
+template <class S, class T>
+GS_LOOP T value_of_member(const Values<T>& all, int64_t i) {
+    if constexpr (has_only_labels<S>)
+        return {};
+    else
+        return all.values[i];
+}
+
 // Adds a member. Running statistics also write its result.
 template <class S, class T, class R>
 GS_LOOP void add_member(const Values<T>& all, typename S::Slot& slot, int64_t i, R* out) {
-    S::add(slot, all[i], i);
+    S::add(slot, value_of_member<S>(all, i), i);
     if constexpr (runs<S>) out[i] = S::output(slot);
 }
 
@@ -554,27 +574,7 @@ void add_run(const Values<T>& all, typename S::Slot& slot, int64_t first, R* out
 // The types for which there are faster loops. All others take the way of `add_blocks`.
 template <class S, class T>
 constexpr bool has_direct_loops = std::same_as<T, double> || std::same_as<T, float> || std::same_as<T, int64_t> ||
-                                  std::same_as<T, int32_t> || std::same_as<S, Count<T>> || std::same_as<S, Occupied<T>>;
-
-// What is known of a block of labels: the greatest one, as an unsigned number, and whether they are all equal.
-struct LabelBlock {
-    uint64_t greatest;
-    bool are_equal;
-};
-
-// Copies labels, which other threads may change, and examines the copy.
-template <class L>
-GS_LOOP LabelBlock copy_labels(const L* labels, int64_t n, int64_t* copy) {
-    for (int64_t k = 0; k < n; ++k) copy[k] = static_cast<int64_t>(labels[k]);
-    const int64_t* const kept = read_copy(copy);
-    uint64_t greatest = 0;
-    int64_t differences = 0;
-    for (int64_t k = 0; k < n; ++k) {
-        greatest = std::max(greatest, static_cast<uint64_t>(kept[k]));
-        differences |= kept[k] ^ kept[0];
-    }
-    return {greatest, differences == 0};
-}
+                                  std::same_as<T, int32_t> || has_only_labels<S>;
 
 // Keeps the members of some groups, with their rows and positions. Returns their number.
 inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* position) {
@@ -589,28 +589,48 @@ inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* posi
     return kept;
 }
 
-// Adds the members of a share, if there is one column. False: a label is bad, or the call has to stop.
+// Whether a block has one label. The comparison of all labels has no branch.
+template <class L>
+GS_LOOP bool are_equal(const L* labels) {
+    L differences = 0;
+    for (int64_t k = 0; k < block; ++k) differences |= labels[k] ^ labels[0];
+    return differences == 0;
+}
+
+// Adds the members of a share, if there is one column. False: a label is bad, or the call has to stop. Other threads
+// may change labels. Each loop therefore reads a label once and checks what it has read. Guesses about labels choose
+// the loop.
 template <class S, class T, class R, class L>
-bool add_by_label(const Values<T>& all, const L* labels, const Share& share, typename S::Slot* slots, R* out) {
+bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share, typename S::Slot* slots, R* out) {
     using Slot = typename S::Slot;
-    constexpr auto loop = copy_labels<L>;
-    const auto copy = version<loop>();
-    const bool filters = share.groups.size() < all.call.groups;
-    const bool far = all.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
+    constexpr auto equal_loop = are_equal<L>;
+    const auto equal = version<equal_loop>();
     const Values<T> values = all;
-    int64_t row[block], position[block];
+    const auto groups = static_cast<uint64_t>(values.call.groups);
+    const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
+    const bool filters = share.groups.size() < values.call.groups;
+    const bool far = values.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
     int64_t next;
     for (int64_t i = share.members.first; i < share.members.last; i = next) {
+        if (i / block % 16 == 0 && should_stop()) return false;
         next = std::min(i + block - i % block, share.members.last);  // the same blocks for any number of threads
         const int64_t n = next - i;
-        const LabelBlock known = copy(labels + i, n, row);
-        if (should_stop() || known.greatest >= static_cast<uint64_t>(values.call.groups)) return false;
-        const auto repeats = [&row](int64_t k) { return row[k] == row[k + 1]; };
+        const L* const labels = all_labels + i;
+        const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
-        if (n == block && known.are_equal) {
-            if (row[0] >= share.groups.first && row[0] < share.groups.last) add_run<S>(values, slots[row[0]], i, out);
+        if (has_runs && n == block && equal(labels)) {
+            const int64_t r = read_once(labels[0]);
+            if (is_bad(r)) return false;
+            if (r >= share.groups.first && r < share.groups.last) add_run<S>(values, slots[r], i, out);
         } else if (filters) {
-            for (int64_t k = 0; k < n; ++k) position[k] = i + k;
+            int64_t row[block], position[block];
+            bool good = true;
+            for (int64_t k = 0; k < n; ++k) {
+                row[k] = read_once(labels[k]);
+                position[k] = i + k;
+                good &= !is_bad(row[k]);
+            }
+            if (!good) return false;
             const int64_t kept = keep_members(share.groups, n, row, position);
             for (int64_t k = 0; k < kept; ++k) {
                 if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
@@ -619,20 +639,41 @@ bool add_by_label(const Values<T>& all, const L* labels, const Share& share, typ
         } else if (has_runs) {
             // The slot of a run of members stays in registers.
             for (int64_t k = 0; k < n;) {
-                const int64_t r = row[k];
+                const int64_t r = read_once(labels[k]);
+                if (is_bad(r)) return false;
                 Slot slot = slots[r];
                 do add_member<S>(values, slot, i + k, out);
-                while (++k < n && row[k] == r);
+                while (++k < n && read_once(labels[k]) == r);
                 slots[r] = slot;
             }
         } else if (far) {
             for (int64_t k = 0; k < n; ++k) {
-                prefetch(slots + row[std::min(k + slot_lookahead, n - 1)]);
-                add_member<S>(values, slots[row[k]], i + k, out);
+                const auto ahead = static_cast<uint64_t>(int64_t{labels[std::min(k + slot_lookahead, n - 1)]});
+                prefetch_ahead(reinterpret_cast<const std::byte*>(slots), static_cast<int64_t>(ahead * sizeof(Slot)));
+                const int64_t r = read_once(labels[k]);
+                if (is_bad(r)) return false;
+                add_member<S>(values, slots[r], i + k, out);
             }
         } else {
-            GS_UNROLL
-            for (int64_t k = 0; k < n; ++k) add_member<S>(values, slots[row[k]], i + k, out);
+            constexpr int64_t at_once = 4;
+            int64_t k = 0;
+            for (; k + at_once <= n; k += at_once) {
+                int64_t r[at_once];
+                bool bad = false;
+                GS_UNROLL_ALL
+                for (int64_t j = 0; j < at_once; ++j) {
+                    r[j] = read_once(labels[k + j]);
+                    bad |= is_bad(r[j]);
+                }
+                if (bad) return false;
+                GS_UNROLL_ALL
+                for (int64_t j = 0; j < at_once; ++j) add_member<S>(values, slots[r[j]], i + k + j, out);
+            }
+            for (; k < n; ++k) {
+                const int64_t r = read_once(labels[k]);
+                if (is_bad(r)) return false;
+                add_member<S>(values, slots[r], i + k, out);
+            }
         }
     }
     return true;
@@ -669,7 +710,7 @@ bool add_blocks(const Values<T>& all, const Share& share, typename S::Slot* slot
                     out[at] = S::output(slot);
                 }
         } else if (columns == 1) {
-            for (int64_t k = 0; k < n; ++k) S::add(slots[row[k]], all[position[k]], position[k]);
+            for (int64_t k = 0; k < n; ++k) S::add(slots[row[k]], value_of_member<S>(all, position[k]), position[k]);
         } else {
             constexpr auto loop = add_rows<S, T>;
             float_version<loop>()(slots + share.columns.first, all.values + share.columns.first, columns,
@@ -742,10 +783,27 @@ int64_t count_parts(const GroupStatistic& call, bool ascending, int threads) {
 // Threads share columns if each gets at least this number of them.
 constexpr int64_t min_columns = tiny ? 2 : 16;
 
-// Computes the slots of a part of the outer dims. `spare`: the slots of further parts.
+// Arrays of slots, one for each part of the members. They share no cache lines, because different threads write them.
+template <class Slot>
+class SlotArrays {
+  public:
+    SlotArrays(int64_t arrays, int64_t count)
+        : stride_(saturating_multiply(count / line_size + 2, line_size * int64_t{sizeof(Slot)})),
+          memory_(saturating_multiply(arrays + 1, stride_), false),
+          offset_((line_size - reinterpret_cast<uintptr_t>(memory_.get()) % line_size) % line_size) {}
+    Slot* operator[](int64_t i) const { return reinterpret_cast<Slot*>(memory_.get() + offset_ + i * stride_); }
+
+  private:
+    int64_t stride_;  // in bytes
+    Scratch memory_;
+    int64_t offset_;
+};
+
+// Computes the slots of a part of the outer dims. Further parts of the members have the spare arrays from
+// `first_spare`.
 template <class S, class T, class R, class Start>
-bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot* slots, typename S::Slot* spare,
-                R* out) {
+bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot* slots,
+                const SlotArrays<typename S::Slot>& spares, int64_t first_spare, R* out) {
     const GroupStatistic& call = all.call;
     const int64_t parts = count_parts<S>(call, all.ascending, threads), count = all.slots();
     const Share whole{{0, call.members}, {0, call.columns}, {0, call.groups}};
@@ -771,15 +829,15 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
             if (threads == 1) {
                 run(0, slots);
                 for (int64_t p = 1; p < parts && good; ++p) {
-                    run(p, spare);
-                    merge(spare, {0, count});
+                    run(p, spares[first_spare]);
+                    merge(spares[first_spare], {0, count});
                 }
                 return good;
             }
             run_tasks(static_cast<int>(parts), threads,
-                      [&](int p) { run(p, p == 0 ? slots : spare + (p - 1) * count); });
-            for_parts(count, threads_for({count * parts, 16}), [&](int64_t first, int64_t last) {
-                for (int64_t p = 1; p < parts; ++p) merge(spare + (p - 1) * count, {first, last});
+                      [&](int p) { run(p, p == 0 ? slots : spares[first_spare + p - 1]); });
+            for_ranges(count, {count * parts, 16}, [&](int64_t first, int64_t last) {
+                for (int64_t p = 1; p < parts; ++p) merge(spares[first_spare + p - 1], {first, last});
             });
             return good;
         }
@@ -793,7 +851,7 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
         add(whole, slots);
         return good;
     }
-    for_parts(count, threads, [&](int64_t first, int64_t last) { clear(slots, {first, last}); });
+    for_ranges(count, {count, 16}, [&](int64_t first, int64_t last) { clear(slots, {first, last}); });
     run_tasks(threads, threads, [&](int i) {
         Share share = whole;
         if (by_columns)
@@ -844,9 +902,10 @@ struct Division {
         for (const int64_t parts : {count_parts<S>(call, ascending, at_once)...})
             if (parts > 1) spares = std::max(spares, at_once > 1 ? parts - 1 : 1);
     }
+    // The slots of each lane, and its spare ones after them.
     template <class Slot>
-    int64_t bytes_of_slots(int64_t arrays) const {
-        return saturating_multiply(saturating_multiply(lanes * arrays, count), sizeof(Slot));
+    SlotArrays<Slot> allocate(int64_t own) const {
+        return SlotArrays<Slot>(lanes * (own + spares), count);
     }
 };
 
@@ -868,28 +927,30 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
     };
     if constexpr (runs<S>) {
         using R = decltype(S::output(std::declval<Slot>()));
-        const Scratch memory(division.bytes_of_slots<Slot>(1), false);
+        const auto memory = division.allocate<Slot>(1);
         return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
-            auto* const slots = reinterpret_cast<Slot*>(memory.get()) + lane * division.count;
-            return fill_slots<S>(at(o), threads, start, slots, slots,
+            return fill_slots<S>(at(o), threads, start, memory[lane], memory, 0,
                                  reinterpret_cast<R*>(out) + o * call.members * call.columns);
         });
     } else {
         using R = decltype(result_of<S>(std::declval<Slot>(), nullptr));
         constexpr bool direct = std::same_as<R, Slot>;  // slots are results
         const int64_t own = direct ? 0 : 1;
-        const Scratch memory(division.bytes_of_slots<Slot>(own + division.spares), false);
+        const auto memory = division.allocate<Slot>(own);
         return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
-            Slot* const lent = reinterpret_cast<Slot*>(memory.get()) + lane * (own + division.spares) * division.count;
+            const int64_t array = lane * (own + division.spares);
             R* const results = reinterpret_cast<R*>(out) + o * division.count;
-            Slot* slots = lent;
-            if constexpr (direct) slots = results;
-            if (!fill_slots<S>(at(o), threads, start, slots, lent + own * division.count, results)) return false;
+            Slot* slots;
+            if constexpr (direct)
+                slots = results;
+            else
+                slots = memory[array];
+            if (!fill_slots<S>(at(o), threads, start, slots, memory, array + own, results)) return false;
             if constexpr (!direct) {
-                for_parts(division.count, threads, [&](int64_t first, int64_t last) {
+                for_ranges(division.count, {division.count, 32}, [&](int64_t first, int64_t last) {
                     for (int64_t s = first; s < last; ++s) {
                         results[s] = result_of<S>(slots[s], call.fill);
-                        if constexpr (requires { slots[s].n; }) counts[o * division.count + s] = slots[s].n;
+                        if constexpr (requires { slots[s].n(); }) counts[o * division.count + s] = slots[s].n();
                     }
                 });
             }
@@ -904,20 +965,20 @@ bool reduce_distances(const GroupStatistic& call, const T* values, const Index& 
     using Distances = Rule<DistancesFromFirst<T>>;
     using Slot = typename Distances::Slot;
     const Division division(call, labels, sizeof(T), std::type_identity<Distances>{});
-    const Scratch memory(division.bytes_of_slots<Slot>(1 + division.spares), false);
+    const auto memory = division.allocate<Slot>(1);
     std::atomic<bool> precise = true;
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
         const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
-        const int64_t count = division.count;
-        Slot* const slots = reinterpret_cast<Slot*>(memory.get()) + lane * (1 + division.spares) * count;
+        const int64_t count = division.count, array = lane * (1 + division.spares);
+        Slot* const slots = memory[array];
         double* const results = out + o * count;
         const auto start = [](int64_t) { return Distances::start(); };
-        if (!fill_slots<Distances>(all, threads, start, slots, slots + count, results)) return false;
-        for_parts(count, threads, [&](int64_t first, int64_t last) {
+        if (!fill_slots<Distances>(all, threads, start, slots, memory, array + 1, results)) return false;
+        for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
                 if (!Distances::is_precise(slots[s])) precise = false;
                 counts[o * count + s] = slots[s].n;
-                results[s] = SquaredDeviations<T>::result(slots[s].sums, slots[s].n);
+                results[s] = SquaredDeviations<T>::result(slots[s], slots[s].n);
             }
         });
         return precise.load();
@@ -932,27 +993,101 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
     using Mean = typename Means::Slot;
     using Slot = typename Deviations::Slot;
     const Division division(call, labels, sizeof(T), std::type_identity<Means>{}, std::type_identity<Deviations>{});
-    const Scratch means(division.bytes_of_slots<Mean>(1 + division.spares), false);
-    const Scratch memory(division.bytes_of_slots<Slot>(1 + division.spares), false);
+    const auto means = division.allocate<Mean>(1);
+    const auto memory = division.allocate<Slot>(1);
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
         const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
-        const int64_t count = division.count, first_slot = lane * (1 + division.spares) * count;
-        Mean* const mean = reinterpret_cast<Mean*>(means.get()) + first_slot;
-        Slot* const slots = reinterpret_cast<Slot*>(memory.get()) + first_slot;
+        const int64_t count = division.count, array = lane * (1 + division.spares);
+        Mean* const mean = means[array];
+        Slot* const slots = memory[array];
         double* const results = out + o * count;
         const auto start = [&](int64_t s) { return Deviations::start(mean[s]); };
         if (!fill_slots<Means>(
-                all, threads, [](int64_t) { return Means::start(); }, mean, mean + count, results) ||
-            !fill_slots<Deviations>(all, threads, start, slots, slots + count, results))
+                all, threads, [](int64_t) { return Means::start(); }, mean, means, array + 1, results) ||
+            !fill_slots<Deviations>(all, threads, start, slots, memory, array + 1, results))
             return false;
-        for_parts(count, threads, [&](int64_t first, int64_t last) {
+        for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
-                counts[o * count + s] = mean[s].n;
-                results[s] = Deviations::result(slots[s], mean[s].n);
+                counts[o * count + s] = mean[s].n();
+                results[s] = Deviations::result(slots[s], counts[o * count + s]);
             }
         });
         return true;
     });
+}
+
+// A further statistic of a call. Its results have one column if it reads only labels.
+template <template <class> class Rule>
+struct Further {
+    static constexpr bool skips = !std::same_as<Rule<Count<float>>, Count<float>>;
+    GroupStatistic call;
+    Scratch memory;
+
+    Further(const GroupStatistic& of, Statistic statistic, int64_t result_size)
+        : call(of),
+          memory(saturating_multiply(skips ? of.outer * of.groups * of.columns : of.groups, result_size), false) {
+        call.statistic = statistic;
+        call.skip_nan = skips;
+        if (!skips) call.outer = call.columns = 1;
+    }
+    template <class R>
+    R result(int64_t outer, int64_t group, int64_t column) const {
+        const int64_t at = skips ? (outer * call.groups + group) * call.columns + column : group;
+        return reinterpret_cast<const R*>(memory.get())[at];
+    }
+};
+
+// Calls f(o, g, c) for the results of a call.
+template <class F>
+void each_result(const GroupStatistic& call, int64_t bytes, F f) {
+    const int64_t columns = call.outer * call.columns;
+    for_ranges(call.groups, {call.groups * columns, bytes}, [&](int64_t first, int64_t next) {
+        for (int64_t o = 0; o < call.outer; ++o)
+            for (int64_t g = first; g < next; ++g)
+                for (int64_t c = 0; c < call.columns; ++c) f(o, g, c);
+    });
+}
+
+// The values of the first or last members.
+template <class T, template <class> class Rule>
+bool take_ends(const GroupStatistic& call, const T* values, const Index& labels, T* out) {
+    using L = std::conditional_t<Further<Rule>::skips, T, uint8_t>;  // labels only, if NaN is not skipped
+    const auto* const read = reinterpret_cast<const L*>(values);
+    const bool last = call.statistic == Statistic::last;
+    const Further<Rule> ends(call, last ? Statistic::last_position : Statistic::first_position, sizeof(int64_t));
+    if (last ? !reduce<Rule<Position<L, true>>>(ends.call, read, labels, ends.memory.get(), nullptr)
+             : !reduce<Rule<Position<L, false>>>(ends.call, read, labels, ends.memory.get(), nullptr))
+        return false;
+    const T fill = *reinterpret_cast<const T*>(call.fill);
+    each_result(call, 2 * sizeof(T), [&](int64_t o, int64_t g, int64_t c) {
+        const auto at = ends.template result<int64_t>(o, g, c);
+        out[(o * call.groups + g) * call.columns + c] =
+            at < 0 ? fill : values[(o * call.members + at) * call.columns + c];
+    });
+    return true;
+}
+
+// Extrema. Groups without members have the fill value.
+template <class T, template <class> class Rule, bool greatest>
+bool reduce_extrema(const GroupStatistic& call, const T* values, const Index& labels, T* out) {
+    using Each = Extremum<T, greatest>;
+    if (!reduce<Rule<Each>>(call, values, labels, reinterpret_cast<std::byte*>(out), nullptr)) return false;
+    const T start = Each::start(), fill = *reinterpret_cast<const T*>(call.fill);
+    const auto may_be_empty = [&](T x) { return !is_nan(x) && !(greatest ? less(start, x) : less(x, start)); };
+    std::atomic<bool> none = true;
+    const int64_t count = call.outer * call.groups * call.columns;
+    for_ranges(count, {count, sizeof(T)}, [&](int64_t first, int64_t next) {
+        if (std::any_of(out + first, out + next, may_be_empty)) none = false;
+    });
+    if (none) return true;
+    using L = std::conditional_t<Further<Rule>::skips, T, uint8_t>;
+    const auto* const read = reinterpret_cast<const L*>(values);
+    const Further<Rule> occupied(call, Statistic::occupied, 1);
+    if (!reduce<Rule<Occupied<L>>>(occupied.call, read, labels, occupied.memory.get(), nullptr)) return false;
+    each_result(call, sizeof(T), [&](int64_t o, int64_t g, int64_t c) {
+        if (!occupied.template result<bool>(o, g, c)) out[(o * call.groups + g) * call.columns + c] = fill;
+    });
+    return true;
 }
 
 template <class S>
@@ -977,14 +1112,14 @@ bool reduce_values(const GroupStatistic& call, const T* values, const Index& lab
             return reduce_distances<T, Rule>(call, values, labels, squares, counts) ||
                    reduce_deviations<T, Rule>(call, values, labels, squares, counts);
         }
-        case Statistic::min: return run(std::type_identity<Rule<ExtremumOrFill<T, false>>>{});
-        case Statistic::max: return run(std::type_identity<Rule<ExtremumOrFill<T, true>>>{});
+        case Statistic::min: return reduce_extrema<T, Rule, false>(call, values, labels, reinterpret_cast<T*>(out));
+        case Statistic::max: return reduce_extrema<T, Rule, true>(call, values, labels, reinterpret_cast<T*>(out));
         case Statistic::argmin: return run(std::type_identity<Rule<PositionOfExtremum<T, false>>>{});
         case Statistic::argmax: return run(std::type_identity<Rule<PositionOfExtremum<T, true>>>{});
-        case Statistic::first: return run(std::type_identity<Rule<First<T>>>{});
-        case Statistic::last: return run(std::type_identity<Rule<Last<T>>>{});
-        case Statistic::first_position: return run(std::type_identity<Position<T, false>>{});
-        case Statistic::last_position: return run(std::type_identity<Position<T, true>>{});
+        case Statistic::first:
+        case Statistic::last: return take_ends<T, Rule>(call, values, labels, reinterpret_cast<T*>(out));
+        case Statistic::first_position:
+        case Statistic::last_position: return false;  // they read only labels
         case Statistic::any: return run(std::type_identity<Rule<Truth<T, false>>>{});
         case Statistic::all: return run(std::type_identity<Rule<Truth<T, true>>>{});
         case Statistic::cumsum: return run(std::type_identity<Rule<Running<Sum<T>, T>>>{});

@@ -233,17 +233,12 @@ def _position_of_extremum(call: Aggregation) -> np.ndarray:
 def _end(call: Aggregation) -> np.ndarray:
     """The first or last value of each group."""
     values, name = call.layout.values, call.function.name
-    in_core = values.dtype.kind in "biufc" or is_float(values.dtype)
-    if in_core and (values.shape[2] == 1 or call.skips):
+    if values.dtype.kind in "biufc" or is_float(values.dtype):
         return _with_fill(call)
-    # The rows of the first members are gathered. Position -1 gives zeros.
     found = call.statistic(f"{name}_position")[0].reshape(-1)
     missing = (found < 0).reshape(1, -1, 1)
     if values.shape[1] == 0:
         taken = np.zeros((values.shape[0], len(found), values.shape[2]), values.dtype)
-    elif in_core:
-        taken = _core.apply(call.op, "gather", values, found, None, 1, 0, "none", True, "step", "fill", False, None,
-                            call.num_threads)  # fmt: skip
     else:
         taken = np.take(values, np.maximum(found, 0), axis=1)
     return call.results(taken, missing if missing.any() else None)
