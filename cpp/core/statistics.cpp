@@ -433,7 +433,7 @@ auto result_of(const typename S::Slot& slot, const std::byte* fill) {
 }
 
 template <class S, class T>
-bool reduce(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
+bool reduce(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
     using Slot = typename S::Slot;
     const Division division(call, labels, sizeof(T), std::type_identity<S>{});
     const auto start = [](int64_t) { return S::start(); };
@@ -445,7 +445,7 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
         const auto memory = division.allocate<Slot>(1);
         return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
             return fill_slots<S>(at(o), threads, start, memory[lane], memory, 0,
-                                 reinterpret_cast<R*>(out) + o * call.members * call.columns);
+                                 reinterpret_cast<R*>(to.values) + o * call.members * call.columns);
         });
     } else {
         using R = decltype(result_of<S>(std::declval<Slot>(), nullptr));
@@ -454,7 +454,7 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
         const auto memory = division.allocate<Slot>(own);
         return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
             const int64_t array = lane * (own + division.spares);
-            R* const results = reinterpret_cast<R*>(out) + o * division.count;
+            R* const results = reinterpret_cast<R*>(to.values) + o * division.count;
             Slot* slots;
             if constexpr (direct)
                 slots = results;
@@ -465,7 +465,7 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
                 for_ranges(division.count, {division.count, 32}, [&](int64_t first, int64_t last) {
                     for (int64_t s = first; s < last; ++s) {
                         results[s] = result_of<S>(slots[s], call.fill);
-                        if constexpr (requires { slots[s].n(); }) counts[o * division.count + s] = slots[s].n();
+                        if constexpr (requires { slots[s].n(); }) to.counts[o * division.count + s] = slots[s].n();
                     }
                 });
             }
@@ -474,9 +474,28 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, st
     }
 }
 
+// Writes the results of slots [first, last), which belong after `before` other results.
+template <class T, class Slot>
+void write_deviations(const Slot* slots, int64_t first, int64_t last, int64_t before, const StatisticResults& to) {
+    using Deviations = SquaredDeviations<T>;
+    for (int64_t s = first; s < last; ++s) {
+        const int64_t at = before + s, n = to.counts[at];
+        reinterpret_cast<double*>(to.values)[at] = Deviations::result(slots[s], n);
+        if (!to.centers) continue;
+        reinterpret_cast<typename Deviations::Center*>(to.centers)[at] = slots[s].center;
+        const auto sum = slots[s].sums.numbers();
+        auto& rest = reinterpret_cast<typename Deviations::Distance*>(to.rests)[at];
+        const auto members = static_cast<double>(std::max<int64_t>(n, 1));
+        if constexpr (Complex<T>)
+            rest = {sum.real / members, sum.imag / members};
+        else
+            rest = sum / members;
+    }
+}
+
 // The distances from the first members. False if they are not precise enough, or if a label is bad.
 template <class T, template <class> class Rule>
-bool reduce_distances(const GroupStatistic& call, const T* values, const Index& labels, double* out, int64_t* counts) {
+bool reduce_distances(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
     using Distances = Rule<DistancesFromFirst<T>>;
     using Slot = typename Distances::Slot;
     const Division division(call, labels, sizeof(T), std::type_identity<Distances>{});
@@ -486,15 +505,15 @@ bool reduce_distances(const GroupStatistic& call, const T* values, const Index& 
         const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
         const int64_t count = division.count, array = lane * (1 + division.spares);
         Slot* const slots = memory[array];
-        double* const results = out + o * count;
+        double* const results = nullptr;  // statistics of groups write none while members are added
         const auto start = [](int64_t) { return Distances::start(); };
         if (!fill_slots<Distances>(all, threads, start, slots, memory, array + 1, results)) return false;
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
                 if (!Distances::is_precise(slots[s])) precise = false;
-                counts[o * count + s] = slots[s].n;
-                results[s] = SquaredDeviations<T>::result(slots[s], slots[s].n);
+                to.counts[o * count + s] = slots[s].n;
             }
+            write_deviations<T>(slots, first, last, o * count, to);
         });
         return precise.load();
     });
@@ -502,7 +521,7 @@ bool reduce_distances(const GroupStatistic& call, const T* values, const Index& 
 
 // Two walks: the means, and the distances from them.
 template <class T, template <class> class Rule>
-bool reduce_deviations(const GroupStatistic& call, const T* values, const Index& labels, double* out, int64_t* counts) {
+bool reduce_deviations(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
     using Means = Rule<Mean<T>>;
     using Deviations = Rule<SquaredDeviations<T>>;
     using Mean = typename Means::Slot;
@@ -515,17 +534,15 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
         const int64_t count = division.count, array = lane * (1 + division.spares);
         Mean* const mean = means[array];
         Slot* const slots = memory[array];
-        double* const results = out + o * count;
+        double* const results = nullptr;  // statistics of groups write none while members are added
         const auto start = [&](int64_t s) { return Deviations::start(mean[s]); };
         if (!fill_slots<Means>(
                 all, threads, [](int64_t) { return Means::start(); }, mean, means, array + 1, results) ||
             !fill_slots<Deviations>(all, threads, start, slots, memory, array + 1, results))
             return false;
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
-            for (int64_t s = first; s < last; ++s) {
-                counts[o * count + s] = mean[s].n();
-                results[s] = Deviations::result(slots[s], counts[o * count + s]);
-            }
+            for (int64_t s = first; s < last; ++s) to.counts[o * count + s] = mean[s].n();
+            write_deviations<T>(slots, first, last, o * count, to);
         });
         return true;
     });
@@ -570,8 +587,8 @@ bool take_ends(const GroupStatistic& call, const T* values, const Index& labels,
     const auto* const read = reinterpret_cast<const L*>(values);
     const bool last = call.statistic == Statistic::last;
     const Further<Rule> ends(call, last ? Statistic::last_position : Statistic::first_position, sizeof(int64_t));
-    if (last ? !reduce<Rule<Position<L, true>>>(ends.call, read, labels, ends.memory.get(), nullptr)
-             : !reduce<Rule<Position<L, false>>>(ends.call, read, labels, ends.memory.get(), nullptr))
+    if (last ? !reduce<Rule<Position<L, true>>>(ends.call, read, labels, {ends.memory.get()})
+             : !reduce<Rule<Position<L, false>>>(ends.call, read, labels, {ends.memory.get()}))
         return false;
     const T fill = *reinterpret_cast<const T*>(call.fill);
     each_result(call, 2 * sizeof(T), [&](int64_t o, int64_t g, int64_t c) {
@@ -586,7 +603,7 @@ bool take_ends(const GroupStatistic& call, const T* values, const Index& labels,
 template <class T, template <class> class Rule, bool greatest>
 bool reduce_extrema(const GroupStatistic& call, const T* values, const Index& labels, T* out) {
     using Each = Extremum<T, greatest>;
-    if (!reduce<Rule<Each>>(call, values, labels, reinterpret_cast<std::byte*>(out), nullptr)) return false;
+    if (!reduce<Rule<Each>>(call, values, labels, {reinterpret_cast<std::byte*>(out)})) return false;
     const T start = Each::start(), fill = *reinterpret_cast<const T*>(call.fill);
     const auto may_be_empty = [&](T x) { return !is_nan(x) && !(greatest ? less(start, x) : less(x, start)); };
     std::atomic<bool> none = true;
@@ -598,7 +615,7 @@ bool reduce_extrema(const GroupStatistic& call, const T* values, const Index& la
     using L = std::conditional_t<Further<Rule>::skips, T, uint8_t>;
     const auto* const read = reinterpret_cast<const L*>(values);
     const Further<Rule> occupied(call, Statistic::occupied, 1);
-    if (!reduce<Rule<Occupied<L>>>(occupied.call, read, labels, occupied.memory.get(), nullptr)) return false;
+    if (!reduce<Rule<Occupied<L>>>(occupied.call, read, labels, {occupied.memory.get()})) return false;
     each_result(call, sizeof(T), [&](int64_t o, int64_t g, int64_t c) {
         if (!occupied.template result<bool>(o, g, c)) out[(o * call.groups + g) * call.columns + c] = fill;
     });
@@ -610,8 +627,8 @@ using KeepAll = S;
 
 // Calls f with the type of a statistic of numbers of type T.
 template <class T, template <class> class Rule>
-bool reduce_values(const GroupStatistic& call, const T* values, const Index& labels, std::byte* out, int64_t* counts) {
-    const auto run = [&]<class S>(std::type_identity<S>) { return reduce<S>(call, values, labels, out, counts); };
+bool reduce_values(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
+    const auto run = [&]<class S>(std::type_identity<S>) { return reduce<S>(call, values, labels, to); };
     constexpr bool skips = !std::same_as<Rule<Count<T>>, Count<T>>;
     using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
@@ -622,17 +639,18 @@ bool reduce_values(const GroupStatistic& call, const T* values, const Index& lab
         case Statistic::prod: return run(std::type_identity<Rule<Product<T>>>{});
         case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});
         case Statistic::mean: return run(std::type_identity<Rule<Mean<T>>>{});
-        case Statistic::squared_deviations: {
-            auto* const squares = reinterpret_cast<double*>(out);
-            return reduce_distances<T, Rule>(call, values, labels, squares, counts) ||
-                   reduce_deviations<T, Rule>(call, values, labels, squares, counts);
-        }
-        case Statistic::min: return reduce_extrema<T, Rule, false>(call, values, labels, reinterpret_cast<T*>(out));
-        case Statistic::max: return reduce_extrema<T, Rule, true>(call, values, labels, reinterpret_cast<T*>(out));
+        case Statistic::squared_deviations:
+        case Statistic::moments:
+            return reduce_distances<T, Rule>(call, values, labels, to) ||
+                   reduce_deviations<T, Rule>(call, values, labels, to);
+        case Statistic::min:
+            return reduce_extrema<T, Rule, false>(call, values, labels, reinterpret_cast<T*>(to.values));
+        case Statistic::max:
+            return reduce_extrema<T, Rule, true>(call, values, labels, reinterpret_cast<T*>(to.values));
         case Statistic::argmin: return run(std::type_identity<Rule<PositionOfExtremum<T, false>>>{});
         case Statistic::argmax: return run(std::type_identity<Rule<PositionOfExtremum<T, true>>>{});
         case Statistic::first:
-        case Statistic::last: return take_ends<T, Rule>(call, values, labels, reinterpret_cast<T*>(out));
+        case Statistic::last: return take_ends<T, Rule>(call, values, labels, reinterpret_cast<T*>(to.values));
         case Statistic::first_position:
         case Statistic::last_position: return false;  // they read only labels
         case Statistic::any: return run(std::type_identity<Rule<Truth<T, false>>>{});
@@ -671,12 +689,18 @@ GS_LOOP uint64_t greatest_of(const L* labels, int64_t n) {
 
 }  // namespace
 
+DType center_type(DType values) {
+    return values >= DType::complex64                          ? DType::complex128
+           : values >= DType::float16                          ? DType::float64
+           : values >= DType::uint8 && values <= DType::uint64 ? DType::uint64
+                                                               : DType::int64;
+}
+
+DType rest_type(DType values) { return values >= DType::complex64 ? DType::complex128 : DType::float64; }
+
 DType result_type(Statistic statistic, DType values) {
     const bool whole = values < DType::float16, complex = values >= DType::complex64;
-    const DType wide = complex                                             ? DType::complex128
-                       : !whole                                            ? DType::float64
-                       : values >= DType::uint8 && values <= DType::uint64 ? DType::uint64
-                                                                           : DType::int64;
+    const DType wide = center_type(values);
     if (values == DType::opaque) return DType::opaque;
     switch (statistic) {
         case Statistic::sum:
@@ -684,7 +708,8 @@ DType result_type(Statistic statistic, DType values) {
         case Statistic::cumsum:
         case Statistic::cumprod: return whole ? wide : values;
         case Statistic::sum_of_squares:
-        case Statistic::squared_deviations: return DType::float64;
+        case Statistic::squared_deviations:
+        case Statistic::moments: return DType::float64;
         case Statistic::mean: return complex ? DType::complex128 : DType::float64;
         case Statistic::min:
         case Statistic::max:
@@ -699,22 +724,21 @@ DType result_type(Statistic statistic, DType values) {
     }
 }
 
-bool compute_statistic(const GroupStatistic& call, const std::byte* values, const Index& labels, std::byte* out,
-                       int64_t* counts) {
+bool compute_statistic(const GroupStatistic& call, const std::byte* values, const Index& labels,
+                       const StatisticResults& to) {
     if (reads_labels_only(call.statistic, call.skip_nan)) {
         using T = uint8_t;
         const T* const none = nullptr;
-        if (call.statistic == Statistic::count) return reduce<Count<T>>(call, none, labels, out, counts);
-        if (call.statistic == Statistic::occupied) return reduce<Occupied<T>>(call, none, labels, out, counts);
-        if (call.statistic == Statistic::first_position)
-            return reduce<Position<T, false>>(call, none, labels, out, counts);
-        return reduce<Position<T, true>>(call, none, labels, out, counts);
+        if (call.statistic == Statistic::count) return reduce<Count<T>>(call, none, labels, to);
+        if (call.statistic == Statistic::occupied) return reduce<Occupied<T>>(call, none, labels, to);
+        if (call.statistic == Statistic::first_position) return reduce<Position<T, false>>(call, none, labels, to);
+        return reduce<Position<T, true>>(call, none, labels, to);
     }
     return visit(call.dtype, false, [&]<class T>(std::type_identity<T>) {
         const auto* const typed = reinterpret_cast<const T*>(values);
         if constexpr (Float<T> || Complex<T>)
-            if (call.skip_nan) return reduce_values<T, SkipNan>(call, typed, labels, out, counts);
-        return reduce_values<T, KeepAll>(call, typed, labels, out, counts);
+            if (call.skip_nan) return reduce_values<T, SkipNan>(call, typed, labels, to);
+        return reduce_values<T, KeepAll>(call, typed, labels, to);
     });
 }
 

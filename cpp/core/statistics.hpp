@@ -19,6 +19,7 @@ enum class Statistic : uint8_t {
     sum_of_squares,  // of the magnitudes of complex numbers
     mean,
     squared_deviations,  // their sum: the variance times the number of members
+    moments,             // the same, with the mean as a center and a rest
     min,
     max,
     argmin,  // positions of members; -1: there is none, or the group has a NaN
@@ -35,9 +36,9 @@ enum class Statistic : uint8_t {
     cummax,
 };
 inline constexpr const char* statistic_names[] = {
-    "count",         "occupied", "sum",    "prod",   "sum_of_squares", "mean",   "squared_deviations",
-    "min",           "max",      "argmin", "argmax", "first",          "last",   "first_position",
-    "last_position", "any",      "all",    "cumsum", "cumprod",        "cummin", "cummax"};
+    "count", "occupied", "sum",    "prod",    "sum_of_squares", "mean",  "squared_deviations", "moments",
+    "min",   "max",      "argmin", "argmax",  "first",          "last",  "first_position",     "last_position",
+    "any",   "all",      "cumsum", "cumprod", "cummin",         "cummax"};
 static_assert(std::size(statistic_names) == static_cast<size_t>(Statistic::cummax) + 1);
 
 inline bool is_running(Statistic statistic) { return statistic >= Statistic::cumsum; }
@@ -55,7 +56,8 @@ inline bool has_fill(Statistic statistic) {
 }
 // Whether the number of members is a second result.
 inline bool has_counts(Statistic statistic) {
-    return statistic == Statistic::mean || statistic == Statistic::squared_deviations;
+    using enum Statistic;
+    return statistic == mean || statistic == squared_deviations || statistic == moments;
 }
 
 struct GroupStatistic {
@@ -68,17 +70,31 @@ struct GroupStatistic {
     int64_t results() const { return is_running(statistic) ? members : groups; }  // in a column
 };
 
+// Where results go. Most statistics have only values.
+struct StatisticResults {
+    std::byte* values;
+    int64_t* counts = nullptr;
+    // The moments have a number near the mean, of the type in which values are added, and the distance of the mean from
+    // it. They show the mean of large integers exactly.
+    std::byte* centers = nullptr;
+    std::byte* rests = nullptr;
+};
+
+// The types of the centers of moments, and of their rests.
+DType center_type(DType values);
+DType rest_type(DType values);
+
 // The type of the results. Sums and products of integers have 64 bits. Those of floats are float64, but running ones
 // have the type of the values. Opaque: values of this type have no such statistic.
 DType result_type(Statistic, DType values);
 
-// values[o, i, c] belongs to group labels[i]; out[o, g, c] is the result of group g, and out[o, i, c] that of member i.
-// Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads. If labels do
-// not ascend, members are divided into up to eight parts, whose number follows from the shape, and the sums of the
+// values[o, i, c] belongs to group labels[i]. Results of groups have the places [o, g, c], and those of members [o, i,
+// c]. Labels that the index skips belong to no group. Sums of floats do not depend on the number of threads. If labels
+// do not ascend, members are divided into up to eight parts, whose number follows from the shape, and the sums of the
 // parts are added in their order. In the same way, a block of members of one group is divided into four. False: a label
 // is bad, or the call has to stop. The results are then undefined.
 [[nodiscard]] bool compute_statistic(const GroupStatistic&, const std::byte* values, const Index& labels,
-                                     std::byte* out, int64_t* counts);
+                                     const StatisticResults&);
 
 // Sorts the values of each group, which are values[starts[g]], ..., values[starts[g + 1] - 1]. NaN comes last, as in
 // NumPy. With `ranks`, only the values with the ranks ranks[g] and ranks[g] + 1 of each group get to their places, and

@@ -74,7 +74,10 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     if (most == INT64_MAX) return PyErr_NoMemory();
     Ref out = new_results(result, values, shape);
     Ref counts = out && has_counts(call.statistic) ? new_results(DType::int64, nullptr, shape) : borrow(Py_None);
-    if (!out || !counts) return nullptr;
+    const bool moments = call.statistic == Statistic::moments;
+    Ref centers = out && moments ? new_results(center_type(call.dtype), nullptr, shape) : borrow(Py_None),
+        rests = out && moments ? new_results(rest_type(call.dtype), nullptr, shape) : borrow(Py_None);
+    if (!out || !counts || !centers || !rests) return nullptr;
     const Index index(PyArray_DATA(array(labels)), type, Shape{groups}, Shape{1}, {static_cast<Mode>(mode), false});
     const ScopedThreadLimit limit(threads);
     const ScopedDenormals denormals;
@@ -84,16 +87,20 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
         const bool large = saturating_multiply(call.members, bytes_per_member) > gil_release_bytes ||
                            PyArray_NBYTES(out.array()) > gil_release_bytes;
         const auto compute = [&] {
-            good = compute_statistic(
-                call, values ? bytes(values) : nullptr, index, bytes(out.array()),
-                has_counts(call.statistic) ? static_cast<int64_t*>(PyArray_DATA(counts.array())) : nullptr);
+            StatisticResults results{bytes(out.array())};
+            if (has_counts(call.statistic)) results.counts = static_cast<int64_t*>(PyArray_DATA(counts.array()));
+            if (moments) {
+                results.centers = bytes(centers.array());
+                results.rests = bytes(rests.array());
+            }
+            good = compute_statistic(call, values ? bytes(values) : nullptr, index, results);
         };
         if (!run_part(large, true, bytes_per_member, compute)) return nullptr;
     } catch (const std::bad_alloc&) {
         return PyErr_NoMemory();
     }
     if (!good) Py_RETURN_NONE;
-    return Py_BuildValue("(NN)", out.release(), counts.release());
+    return Py_BuildValue("(NNNN)", out.release(), counts.release(), centers.release(), rests.release());
 }
 
 // sort_groups(values, starts, ranks, num_threads)

@@ -488,12 +488,20 @@ def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empt
 
 
 def place_fault(
-    op: str, name: str, values: np.ndarray, size: int, kind: str, negative: bool, **facts: object
+    op: str,
+    name: str,
+    values: np.ndarray,
+    size: int,
+    kind: str,
+    negative: bool,
+    start: Coordinates | None = None,
+    chunk: Coordinates = (),
+    **facts: object,
 ) -> NoReturn:
     """Raise the error about values outside [0, size-1], or with ``negative`` outside [-size, size-1].
 
     ``kind`` is the sentence about what the values number. It needs the facts. ``size`` counts the positions between
-    members, and for all other kinds what is numbered.
+    members, and for all other kinds what is numbered. For ``start`` and ``chunk`` see `raise_index_error`.
     """
     flat, low = values.reshape(-1), -size if negative else 0
     bad = concatenate_lines(
@@ -503,7 +511,9 @@ def place_fault(
     if bad.size == 0:
         raise make_error("changed_indices", op)
     subject = format_sentence("parts", kind, size=size - 1 if kind == "members" else size, **facts)
-    raise_index_error(op, name, values, bad, subject=subject, axis=None, allowed=(low, size - 1))
+    raise_index_error(
+        op, name, values, bad, subject=subject, axis=None, allowed=(low, size - 1), start=start, chunk=chunk
+    )
 
 
 def raise_index_error(

@@ -53,6 +53,25 @@ def test_results_are_those_in_memory(name: str, nan: str, dtype: str, chunks: An
     np.testing.assert_allclose(other.compute(scheduler="synchronous"), wanted, rtol=1e-4)
 
 
+@pytest.mark.parametrize("nan", ["", "nan"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("groups", [40, 100_000], ids=["listed", "many"])
+@pytest.mark.parametrize("kind", ["sorted", "shuffled", "apart"])
+def test_chunks_with_few_groups(kind: str, groups: int, name: str, nan: str) -> None:
+    """States have the groups of their chunk: those of neighbours overlap, are mixed or have nothing in common."""
+    rng = np.random.default_rng(5)
+    labels = np.repeat(np.arange(20), 6) * (groups // 20)
+    if kind == "shuffled":
+        labels = rng.permutation(labels)
+    values = rng.standard_normal((len(labels), 3))
+    values[::7] = np.nan if nan else 1
+    lazy = da.from_array(values, (18 if kind == "apart" else 13, 2))
+    for given in (labels, da.from_array(labels, 50)):
+        found = gs.aggregate(given, lazy, f"{nan}{name}", size=groups, axis=0)
+        wanted = gs.aggregate(labels, values, f"{nan}{name}", size=groups, axis=0)
+        np.testing.assert_allclose(found.compute(scheduler="synchronous"), wanted, rtol=1e-12)
+
+
 def test_a_variance_over_chunks_is_right_far_from_zero() -> None:
     values = 1e9 + np.random.default_rng(0).standard_normal(10_000)
     labels = np.arange(10_000) % 3
@@ -70,7 +89,7 @@ def test_errors() -> None:
         gs.aggregate([0, 1, 0, 1], a, "median")
     with pytest.raises(ValueError, match="does not fit"):
         gs.aggregate([0, 1, 0], a)
-    with pytest.raises(IndexError, match="group_idx"):
+    with pytest.raises(IndexError, match=r"group_idx\[3\] = 9 is out of range for 2 groups"):
         gs.aggregate(da.from_array([0, 1, 0, 9], chunks=2), a, size=2).compute()
     with pytest.raises(ValueError, match="give the axis"):
         gs.aggregate([0, 1], da.ones((2, 2)))

@@ -1,10 +1,11 @@
-"""Statistics of groups for Dask. Each chunk gives a state for each group, and states are merged in a tree."""
+"""Statistics of groups for Dask. Each chunk gives a state of its groups, and states are merged in a tree."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array
 import numpy as np
@@ -14,10 +15,9 @@ from gatherscatter.errors import integer_fault, make_choice_error, make_error, w
 from gatherscatter.functions.gather_reduce import resolve_in_range
 from gatherscatter.functions.inspect import normalise_axis
 from gatherscatter.functions.statistics import names
-from gatherscatter.functions.statistics.aggregate import aggregate as aggregate_in_memory
-from gatherscatter.functions.statistics.layout import LABELS, read_size
+from gatherscatter.functions.statistics.layout import LABELS, lay_out, read_size
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, Function
-from gatherscatter.functions.statistics.reductions import choose_centers, find_deviations
+from gatherscatter.functions.statistics.reductions import REDUCTIONS, Aggregation, find_deviations
 
 _OP = "aggregate"
 _STATES = {
@@ -34,8 +34,6 @@ _STATES = {
     "any": ("any",),
     "all": ("all",),
 }
-
-State = dict[str, np.ndarray]
 
 _untyped: Any = dask.array
 
@@ -56,8 +54,8 @@ def aggregate(
 ) -> dask.array.Array:
     """Compute a statistic of the values of each group, lazily, as `gatherscatter.aggregate` does in memory.
 
-    Each chunk of ``a`` along the axis gives a small state for each group: a count, and for example a mean and a sum of
-    squared deviations. States are merged in the order of the chunks (Chan, Golub and LeVeque, 1983).
+    Each chunk of ``a`` along the axis gives a small state for each of its groups: a count, and for example a mean and
+    a sum of squared deviations. States are merged in the order of the chunks (Chan, Golub and LeVeque, 1983).
 
     Parameters
     ----------
@@ -102,24 +100,24 @@ def aggregate(
     labels, groups = _read_labels(group_idx, size)
     if labels.shape != (array.shape[along],):
         raise make_error("labels_shape", _OP, labels=labels.shape, shape=array.shape)
-    moved = dask.array.moveaxis(array, along, -1)
     result_type = names.result_dtype(_OP, function, array.dtype, dtype)
     fill = names.choose_fill(_OP, function, fill_value, result_type)
+    line = _untyped.asarray(labels).rechunk((array.chunks[along],))
     result = _untyped.reduction(
-        moved,
+        array,
         chunk=partial(_reduce_chunk, function=function, groups=groups, dtype=result_type),
         combine=_merge_states,
-        aggregate=partial(_finish, function=function, dtype=result_type, fill=fill, ddof=ddof or 0),
-        weights=_untyped.asarray(labels).rechunk((moved.chunks[-1],)),
-        axis=-1,
+        aggregate=partial(_finish, function=function, groups=groups, dtype=result_type, fill=fill, ddof=ddof or 0),
+        weights=line.reshape(tuple(-1 if dim == along else 1 for dim in range(array.ndim))),
+        axis=along,
         keepdims=True,
         concatenate=False,
         dtype=result_type,
         output_size=groups,
         meta=np.empty((0,) * array.ndim, result_type),
     )
-    result._chunks = (*moved.chunks[:-1], (groups,))
-    grouped: dask.array.Array = dask.array.moveaxis(result, -1, along)
+    result._chunks = (*array.chunks[:along], (groups,), *array.chunks[along + 1 :])
+    grouped: dask.array.Array = result
     return grouped
 
 
@@ -129,11 +127,36 @@ def _read_labels(group_idx: Any, size: int | None) -> tuple[Any, int]:
             raise make_error("lazy_size", _OP)
         if group_idx.dtype.kind not in "iu":
             raise make_error("not_integers", _OP, input=LABELS, type=group_idx.dtype)
-        return group_idx, read_size(_OP, size)
+        groups = read_size(_OP, size)
+        return group_idx.map_blocks(_check_labels, groups=groups, dtype=group_idx.dtype), groups
     labels = convert.as_indices(_OP, LABELS, group_idx)
     groups = (int(labels.max()) + 1 if labels.size else 0) if size is None else read_size(_OP, size)
     resolve_in_range(_OP, LABELS, labels, groups, "groups")
     return labels, groups
+
+
+def _check_labels(labels: np.ndarray, groups: int, block_info: Any) -> np.ndarray:
+    """Return a chunk of labels. Raise IndexError if any of them is out of range."""
+    start = tuple(begin for begin, _ in block_info[0]["array-location"])
+    resolve_in_range(_OP, LABELS, labels, groups, "groups", start=start, chunk=block_info[0]["chunk-location"])
+    return labels
+
+
+class State(NamedTuple):
+    """The members of a part of the values, by group.
+
+    Attributes
+    ----------
+    shape : the shape of the values; the groups replace its axis `axis`
+    groups : the groups that have members, in ascending order
+    parts : for each of these groups "n", its number of members, and what `_STATES` lists. All have the shape
+        (outer, groups, columns), or (1, groups, 1) if it is the same for all.
+    """
+
+    shape: tuple[int, ...]
+    axis: int
+    groups: np.ndarray
+    parts: dict[str, np.ndarray]
 
 
 def _reduce_chunk(
@@ -147,34 +170,54 @@ def _reduce_chunk(
     groups: int,
     dtype: np.dtype[Any],
 ) -> Any:
-    """The states of the groups in a chunk. ``labels`` are repeated for all lines of values."""
+    """The state of a chunk. ``labels`` are repeated for all lines of values."""
     if computing_meta:  # Dask asks for the type
         return values
+    (along,) = axis
     if labels.size:
-        line = np.ascontiguousarray(labels[(0,) * (labels.ndim - 1)])
+        line = np.ascontiguousarray(labels[tuple(slice(None) if dim == along else 0 for dim in range(labels.ndim))])
     else:
-        line = np.zeros(labels.shape[-1], np.int64)
-    nan = "nan" if function.skip_nan else ""
+        line = np.zeros(labels.shape[along], np.int64)
+    present, local, counts = _find_groups(line, groups)
+    layout = lay_out(_OP, local, values, len(present), "C", along)
+    call = Aggregation(_OP, function, layout, dtype, 0, {"ddof": 0}, num_threads=1)
 
-    def reduce(name: str, **options: Any) -> np.ndarray:
-        return aggregate_in_memory(line, values, f"{nan}{name}", groups, axis=-1, num_threads=1, **options)
+    def reduce(name: str, wide: bool = False) -> np.ndarray:
+        """Another function of the values, with the same treatment of NaN."""
+        given = _wide(values.dtype) if wide else None
+        other = Function(name, function.skip_nan)
+        result = names.result_dtype(_OP, other, values.dtype, given)
+        return REDUCTIONS[name](Aggregation(_OP, other, layout, result, 0, {}, num_threads=1))
 
-    state = {"n": reduce("len")}
+    parts = {}
+    if function.name in ("var", "std"):
+        parts["squares"], parts["n"], parts["center"], parts["rest"] = call.moments()
+    elif call.skips:
+        parts["n"] = call.counts
+    members = counts.reshape(1, -1, 1)
+    if "n" not in parts or (parts["n"] == members).all():  # nothing was skipped
+        parts["n"] = members
     for part in _STATES[function.name]:
-        if part == "center":
-            # A mean is this number and a rest. So means far from zero have exact distances, also those of integers.
-            state["center"] = choose_centers(values, reduce("mean", dtype=_wide(values.dtype)))
-        elif part == "rest":
-            away = find_deviations(values, state["center"], line, -1)
-            state[part] = aggregate_in_memory(line, away, f"{nan}mean", groups, 0, axis=-1, num_threads=1)
-        elif part == "squares":
-            state[part] = reduce("var", dtype=np.float64, fill_value=0) * state["n"]
-        elif part in ("sum", "prod"):
+        if part in ("sum", "prod"):
             whole = values.dtype.kind in "biu" and function.name != "mean" and dtype.kind in "biu"
-            state[part] = reduce(part, dtype=None if whole else _wide(values.dtype))
-        else:
-            state[part] = reduce(part)
-    return state
+            parts[part] = reduce(part, wide=not whole)
+        elif part not in parts:
+            parts[part] = reduce(part)
+    return State(values.shape, along, present, parts)
+
+
+def _find_groups(labels: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The groups that have members, the labels as positions in this list, and the numbers of members."""
+    if groups > 4 * len(labels):
+        return np.unique(labels, return_inverse=True, return_counts=True)
+    line = labels.astype(np.intp, copy=False)
+    counts = np.bincount(line, minlength=groups)
+    present = np.flatnonzero(counts)
+    if len(present) == groups:
+        return present, line, counts
+    positions = np.empty(groups, np.intp)
+    positions[present] = np.arange(len(present))
+    return present, positions[line], counts[present]
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -183,36 +226,57 @@ def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _flatten(states: Any) -> list[State]:
-    return [states] if isinstance(states, dict) else [state for each in states for state in _flatten(each)]
+    return [states] if isinstance(states, State) else [state for each in states for state in _flatten(each)]
 
 
 def _merge_states(states: Any, axis: Any, keepdims: bool, computing_meta: bool = False) -> Any:
+    """The state of the members of all states, which are in the order of their positions."""
     if computing_meta:
         return states
     first, *others = _flatten(states)
-    for other in others:
-        first = _merge(first, other)
-    return first
+    if not others:
+        return first
+    same = all(np.array_equal(state.groups, first.groups) for state in others)
+    groups = first.groups if same else np.unique(np.concatenate([state.groups for state in (first, *others)]))
+    merged = {}
+    for name, part in first.parts.items():
+        outer, _, columns = np.maximum.reduce([state.parts[name].shape for state in (first, *others)])
+        merged[name] = np.zeros((outer, len(groups), columns), part.dtype)
+    for state in (first, *others):
+        at = _find_positions(state.groups, groups)
+        before = {name: part[:, at] for name, part in merged.items()}
+        after = _merge(before, state.parts) if before["n"].any() else state.parts
+        for name, part in after.items():
+            merged[name][:, at] = part
+    return State(first.shape, first.axis, groups, merged)
 
 
-def _merge(a: State, b: State) -> State:
-    """The state of the members of ``a`` and then those of ``b``."""
+def _find_positions(some: np.ndarray, groups: np.ndarray) -> Any:
+    """The positions of some of the groups, as a slice if they are consecutive."""
+    if len(some) == len(groups):
+        return slice(None)
+    found = np.searchsorted(groups, some)
+    if len(found) and found[-1] - found[0] + 1 == len(found):
+        return slice(int(found[0]), int(found[-1]) + 1)
+    return found
+
+
+def _merge(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The parts of the members of ``a`` and then those of ``b``, for the same groups."""
     n = a["n"] + b["n"]
     merged = {"n": n}
     with np.errstate(invalid="ignore", over="ignore"):
         if "center" in a:
             share = b["n"] / np.maximum(n, 1)
-            same = np.arange(n.shape[-1])  # each center is a group of its own
-            distance = find_deviations(b["center"], a["center"], same, -1) + (b["rest"] - a["rest"])
+            same = np.arange(n.shape[1])  # each center is a group of its own
+            distance = find_deviations(b["center"], a["center"], same, 1) + (b["rest"] - a["rest"])
             merged["center"] = np.where(a["n"] == 0, b["center"], a["center"])
             merged["rest"] = np.where(a["n"] == 0, b["rest"], a["rest"] + distance * share)
             between = (distance * np.conj(distance)).real * a["n"] * share
             merged["squares"] = a["squares"] + b["squares"] + np.where((a["n"] == 0) | (b["n"] == 0), 0, between)
         for name in a.keys() - {"n", "center", "rest", "squares"}:
             both: Callable[[np.ndarray, np.ndarray], np.ndarray] = _MERGES[name]
-            merged[name] = np.where(
-                b["n"] == 0, a[name], np.where(a["n"] == 0, b[name], both(a[name], b[name]))
-            ).astype(a[name].dtype)
+            merged[name] = np.where(b["n"] == 0, a[name], np.where(a["n"] == 0, b[name], both(a[name], b[name])))
     return merged
 
 
@@ -235,23 +299,26 @@ def _finish(
     computing_meta: bool = False,
     *,
     function: Function,
+    groups: int,
     dtype: np.dtype[Any],
     fill: Any,
     ddof: int,
 ) -> np.ndarray:
-    """The results of states."""
+    """The results of states, for all groups."""
     if computing_meta:
         return np.empty(np.shape(states), dtype)
     state = _merge_states(states, axis, keepdims)
-    n, name = state["n"], function.name
+    parts, name = state.parts, function.name
+    n = parts["n"]
     empty = n == 0
     if name in ("var", "std"):
         empty = (n <= ddof) | (n == 0)
-        made = state["squares"] / np.where(empty, 1, n - ddof)
+        made = parts["squares"] / np.where(empty, 1, n - ddof)
         made = np.sqrt(made) if name == "std" else made
     else:
-        made = n if name == "len" else state["sum"] / np.maximum(n, 1) if name == "mean" else state[name]
+        made = n if name == "len" else parts["sum"] / np.maximum(n, 1) if name == "mean" else parts[name]
+    before, after = state.shape[: state.axis], state.shape[state.axis + 1 :]
+    results = np.full((math.prod(before), groups, math.prod(after)), fill, dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        results: np.ndarray = made.astype(dtype)
-    np.copyto(results, fill, where=empty, casting="unsafe")
-    return results
+        results[:, state.groups] = np.where(empty, fill, made.astype(dtype))
+    return results.reshape(*before, groups, *after)

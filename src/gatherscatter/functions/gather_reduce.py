@@ -324,7 +324,7 @@ def as_line(op: str, name: str, value: ArrayLike) -> np.ndarray:
 
 
 def resolve_in_range(
-    op: str, name: str, values: np.ndarray, size: int, kind: str, *, negative: bool = False, **facts: object
+    op: str, name: str, values: np.ndarray, size: int, kind: str, *, negative: bool = False, **facts: Any
 ) -> np.ndarray:
     """Values in [0, size-1] as one-dimensional int64. ``negative``: accept [-size, -1], counted from the end.
 

@@ -146,8 +146,8 @@ def _aggregate_variable(
     untyped: Any = variable
     if not {*groups.dims} & {*variable.dims}:
         # Each value is a group of its own, which is repeated for all labels.
-        made = _aggregate_line(
-            untyped.data[..., np.newaxis], np.zeros(1, int), 1, function, skipna, fill_value, options
+        made = _aggregate_axis(
+            untyped.data[..., np.newaxis], -1, np.zeros(1, int), 1, function, skipna, fill_value, options
         )
         lengths = dict(zip(groups.names, map(len, groups.labels), strict=True))
         single: Any = xr.Variable(variable.dims, made[..., 0], variable.attrs)
@@ -155,22 +155,26 @@ def _aggregate_variable(
         return repeated
     # A variable is repeated along the dimensions that it lacks.
     untyped = untyped.set_dims({**{dim: variable.sizes[dim] for dim in rest}, **groups.sizes})
-    values = untyped.transpose(*rest, *groups.dims).data
-    flat = values.reshape(*(variable.sizes[dim] for dim in rest), len(groups.codes))
-    made = _aggregate_line(flat, groups.codes, groups.count + 1, function, skipna, fill_value, options)
-    shape = (*made.shape[:-1], *map(len, groups.labels))
-    dims = (*rest, *groups.names)
-    result = xr.Variable(dims, made[..., : groups.count].reshape(shape), variable.attrs)
+    # The dimensions of the groups become one axis, which stays where a single one is.
+    axis = untyped.dims.index(groups.dims[0]) if len(groups.dims) == 1 else len(rest)
+    lines = (*rest[:axis], *groups.dims, *rest[axis:])
+    shape = (*(variable.sizes[dim] for dim in rest[:axis]), -1, *(variable.sizes[dim] for dim in rest[axis:]))
+    values = untyped.transpose(*lines).data.reshape(shape)
+    made = _aggregate_axis(values, axis, groups.codes, groups.count + 1, function, skipna, fill_value, options)
+    made = made[(slice(None),) * axis + (slice(groups.count),)]
+    made = made.reshape(*made.shape[:axis], *map(len, groups.labels), *made.shape[axis + 1 :])
+    result = xr.Variable((*rest[:axis], *groups.names, *rest[axis:]), made, variable.attrs)
     if not keeps_place:
         return result.transpose(*groups.names, *rest)
     if len(groups.dims) == 1 and len(groups.names) == 1 and groups.dims[0] in variable.dims:
         order = [groups.names[0] if dim in groups.dims else dim for dim in variable.dims]
         return result.transpose(*order)
-    return result
+    return result.transpose(*rest, *groups.names)
 
 
-def _aggregate_line(
+def _aggregate_axis(
     values: Any,
+    axis: int,
     codes: np.ndarray,
     count: int,
     function: Function,
@@ -178,8 +182,8 @@ def _aggregate_line(
     fill_value: Any,
     options: dict[str, Any],
 ) -> Any:
-    """The statistic along the last axis. By default, floats skip NaN."""
+    """The statistic along an axis. By default, floats skip NaN."""
     floats = convert.is_float(values.dtype) and function.name not in ("anynan", "allnan")
     skips = floats if skipna is None and function.name not in ("any", "all") else bool(skipna) and floats
     name = f"nan{function.name}" if skips or function.skip_nan else function.name
-    return aggregate_arrays(codes, values, name, count, fill_value, axis=-1, **options)
+    return aggregate_arrays(codes, values, name, count, fill_value, axis=axis, **options)

@@ -48,7 +48,14 @@ class Aggregation:
 
         ``fill`` is the result of an empty group, for statistics that have no natural one.
         """
-        values = self.layout.values if values is None else values
+        made, counts, *_ = self._compute(name, self.layout.values if values is None else values, fill)
+        return made, counts
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Squared deviations from the mean, numbers of members, and the mean: a center, and its distance from it."""
+        return self._compute("moments", self.layout.values, None)
+
+    def _compute(self, name: str, values: np.ndarray, fill: np.ndarray | None) -> Any:
         labels, groups = self.layout.labels, self.layout.groups
         made = _core.group_statistic(name, values, labels, groups, self.skips, "raise", fill, self.num_threads)
         if made is None:
@@ -56,7 +63,7 @@ class Aggregation:
             raise make_error("changed_indices", self.op)
         if made is NotImplemented:
             raise make_error("values_type", self.op, func=str(self.function), type=values.dtype)
-        return made  # type: ignore[no-any-return]
+        return made
 
     @property
     def empty(self) -> np.ndarray:
