@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import reprlib
 import sys
 import warnings
@@ -485,6 +486,13 @@ def row_fault(op: str, size: int, indices: np.ndarray, negative: bool, only_empt
     if negative or only_empty:
         index_fault(op, "gather", (size,), indices, 0, 0, negative, only_empty)
     place_fault(op, "indices", indices, size, "table_rows", False)
+
+
+def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:
+    """Return the error of an operator, worded for the function ``op`` that called it. ``names`` maps input names."""
+    text = str(error).removeprefix(f"{error.op}: ")
+    text = re.sub(rf"\b({'|'.join(names)})\b", lambda found: names[found[0]], text)
+    return type(error)(f"{op}: {text}", **vars(error) | {"op": op, "input": names.get(str(error.input), error.input)})
 
 
 def place_fault(

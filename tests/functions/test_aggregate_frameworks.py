@@ -136,15 +136,18 @@ def test_means_of_halves_do_not_overflow(framework: Any) -> None:
     assert (float(found[0]), str(found.dtype).rpartition(".")[2]) == (60000.0, "float16")
 
 
-def test_errors_name_the_arguments_of_the_caller() -> None:
-    torch = pytest.importorskip("torch")
-    gst = pytest.importorskip("gatherscatter.torch")
-    labels, values = torch.tensor([0, 5]), torch.tensor([1.0, 2.0])
+def test_errors_name_the_arguments_of_the_caller(framework: Any) -> None:
+    make, aggregate = framework
+    labels, values = make(np.array([0, 5])), make(np.array([1.0, 2.0], np.float32))
     with pytest.raises(IndexError, match=r"aggregate: group_idx\[1\] = 5 is out of range for 2 groups"):
-        gst.aggregate(labels, values, "mean", 2)
+        aggregate(labels, values, "mean", 2)
+    with pytest.raises(TypeError, match="aggregate: group_idx must be integers, not float32"):
+        aggregate(values, values, "mean", 2)
+    with pytest.raises(TypeError, match="aggregate: reduction 'max' is not defined for elements of type complex64"):
+        aggregate(labels, make(np.array([1, 2], np.complex64)), "max", 6)
     with pytest.raises(TypeError, match="size must be an integer"):
-        gst.aggregate(labels, values, "mean", True)
+        aggregate(labels, values, "mean", True)
     with pytest.raises(TypeError, match="ddof must be an integer"):
-        gst.aggregate(labels, values, "var", 6, ddof="1")
+        aggregate(labels, values, "var", 6, ddof="1")
     with pytest.raises(ValueError, match=r"fill_value 0\.5 is not a value"):
-        gst.aggregate(labels, labels, "max", 6, fill_value=0.5)
+        aggregate(labels, labels, "max", 6, fill_value=0.5)

@@ -128,7 +128,7 @@ def _read_labels(group_idx: Any, size: int | None) -> tuple[Any, int]:
         if group_idx.dtype.kind not in "iu":
             raise make_error("not_integers", _OP, input=LABELS, type=group_idx.dtype)
         groups = read_size(_OP, size)
-        return group_idx.map_blocks(_check_labels, groups=groups, dtype=group_idx.dtype), groups
+        return _untyped.map_blocks(_check_labels, group_idx, groups=groups, dtype=group_idx.dtype), groups
     labels = convert.as_indices(_OP, LABELS, group_idx)
     groups = (int(labels.max()) + 1 if labels.size else 0) if size is None else read_size(_OP, size)
     resolve_in_range(_OP, LABELS, labels, groups, "groups")

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpError, make_choice_error, make_error
+from gatherscatter.errors import OpError, make_choice_error, make_error, reword
 from gatherscatter.functions.gather_reduce import check_members_shape
 from gatherscatter.torch.bags import find_member_bags, gather_reduce
-from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather, reword
+from gatherscatter.torch.functions import check_memory, check_tensors, choose_accumulate, gather
 
 _OP = "EmbeddingBag"
 _NAMES = {"data": "weight", "indices": "input", "weights": "per_sample_weights"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from torch.autograd import Function, forward_ad
 from gatherscatter import _core
 from gatherscatter.arrays.interop import TORCH, USES_TORCH_OPERATORS, check_layout, is_plain_tensor
 from gatherscatter.arrays.kinds import check_kind, describe_object
-from gatherscatter.errors import OpError, OpTypeError
+from gatherscatter.errors import OpTypeError
 from gatherscatter.torch.batching import with_batch_columns
 from gatherscatter.torch.gradients import FORMULAS, HALVES, GradientInputs, Movement
 from gatherscatter.torch.library import GATHERS, KERNELS, SCATTERS, operator
@@ -122,13 +121,6 @@ def check_tensors(op: str, out: Any = None, **tensors: Any) -> None:
         if tensor.device != first[1].device:
             text = f"{op}: {first[0]} is on {first[1].device}, but {name} on {tensor.device}"
             raise OpTypeError(f"{text}; use {name}.to({first[0]}.device)", op=op, input=name)
-
-
-def reword(error: OpError, op: str, names: Mapping[str, str]) -> OpError:
-    """Return the error of an operator, worded for the function ``op`` that called it. ``names`` maps input names."""
-    text = str(error).removeprefix(f"{error.op}: ")
-    text = re.sub(rf"\b({'|'.join(names)})\b", lambda found: names[found[0]], text)
-    return type(error)(f"{op}: {text}", **vars(error) | {"op": op, "input": names.get(str(error.input), error.input)})
 
 
 def check_memory(op: str, **tensors: Tensor | None) -> None:

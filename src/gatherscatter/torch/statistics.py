@@ -8,10 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpError, with_call_errors
+from gatherscatter.errors import with_call_errors
 from gatherscatter.functions.statistics import composed
 from gatherscatter.functions.statistics.names import DEFAULT_FILL
-from gatherscatter.torch.functions import reword
 
 _OP = "aggregate"
 
@@ -70,12 +69,7 @@ def aggregate(
     """
     values = a if isinstance(a, Tensor) else torch.as_tensor(a)
     labels = group_idx if isinstance(group_idx, Tensor) else torch.as_tensor(group_idx, device=values.device)
-    try:
-        return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
-    except OpError as error:
-        if error.op == _OP:
-            raise
-        raise reword(error, _OP, {"segment_ids": "group_idx", "num_segments": "size", "segments": "groups"}) from None
+    return composed.aggregate(_OP, _framework(), labels, values, func, size, fill_value, axis, ddof)  # type: ignore[no-any-return]
 
 
 def _framework() -> composed.Framework:

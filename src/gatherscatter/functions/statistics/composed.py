@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gatherscatter.errors import integer_fault, make_error
-from gatherscatter.functions.statistics.layout import read_size
+from gatherscatter.errors import OpError, integer_fault, make_error, reword
+from gatherscatter.functions.statistics.layout import LABELS, read_size
 from gatherscatter.functions.statistics.names import DEFAULT_FILL, default_fill, find_function
 
 NAMES = ("sum", "prod", "mean", "var", "std", "min", "max", "first", "last", "any", "all", "argmin", "argmax", "len")
@@ -95,7 +95,10 @@ def aggregate(
     front = module.moveaxis(values, axis, 0)
     count = framework.count_groups(labels) if size is None else read_size(op, size)
     groups = _Groups(framework, labels, front, count, function.skip_nan and framework.is_float(values))
-    made, empty = _STATISTICS[function.name](groups, function.name, ddof or 0)
+    try:
+        made, empty = _STATISTICS[function.name](groups, function.name, ddof or 0)
+    except OpError as error:  # of a function that this one is made of
+        raise reword(error, op, {"segment_ids": LABELS, "num_segments": "size", "segments": "groups"}) from None
     fill = fill_value
     if fill_value is DEFAULT_FILL:
         fill = default_fill(function.name, framework.is_float(made))

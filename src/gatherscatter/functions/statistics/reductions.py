@@ -53,7 +53,7 @@ class Aggregation:
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Squared deviations from the mean, numbers of members, and the mean: a center, and its distance from it."""
-        return self._compute("moments", self.layout.values, None)
+        return self._compute("moments", self.layout.values, None)  # type: ignore[no-any-return]
 
     def _compute(self, name: str, values: np.ndarray, fill: np.ndarray | None) -> Any:
         labels, groups = self.layout.labels, self.layout.groups

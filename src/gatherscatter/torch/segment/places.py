@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gatherscatter.errors import OpError, OpIndexError
+from gatherscatter.errors import OpError, OpIndexError, reword
 from gatherscatter.torch import functions
-from gatherscatter.torch.functions import check_tensors, is_differentiated, reword
+from gatherscatter.torch.functions import check_tensors, is_differentiated
 from gatherscatter.torch.gradients import HALVES, same
 from gatherscatter.torch.segment.checks import (
     check_index,
