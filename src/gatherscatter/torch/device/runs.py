@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gatherscatter.torch.device.tensors import as_movable, decode, encode
+from gatherscatter.torch.device.tensors import as_movable, decode, decode_order, encode, encode_order
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 
@@ -106,7 +106,10 @@ class PlaceRuns:
         if is_sum and reduction == "sub" and not include_self:  # the first update takes the place of data
             values = torch.where(self._restore(self.first), values, -values)
         combine = _find_combination(reduction, values.dtype)
-        total = self.add(values) if is_sum else self.reduce(self.sort(values), combine)
+        if reduction in ("min", "max"):
+            total = self.find_extrema(values, reduction)
+        else:
+            total = self.add(values) if is_sum else self.reduce(self.sort(values), combine)
         if include_self:
             total = start - total if is_sum and reduction == "sub" else combine(start, total)
         if reduction == "mean":
@@ -142,6 +145,20 @@ class PlaceRuns:
         targets = runs.index_select(0, starts.clamp(max=count - 1)).long()
         # Pieces without values do not change a sum. They are distributed, so that no target has many of them.
         return self._restore(pieces), torch.where(starts < count, targets, every % number), number
+
+    def find_extrema(self, values: Tensor, reduction: str) -> Tensor:
+        """Find the least or greatest value of each target, shape (N, W), in the order before sorting.
+
+        Integers are compared, so the result does not depend on the order of the comparisons.
+        """
+        keys = encode_order(values, reduction)
+        limits = torch.iinfo(keys.dtype)
+        runs, number = (self._numbers, len(keys)) if self.is_sparse else (self.places, self.size + 1)
+        targets = self._restore(runs.long()).unsqueeze(1).expand_as(keys)
+        found = keys.new_full((number, keys.shape[1]), limits.max if reduction == "min" else limits.min)
+        found = found.scatter_reduce_(0, targets, keys, f"a{reduction}")
+        found = found.index_select(0, self._numbers) if self.is_sparse else found[:-1]
+        return decode_order(found, values.dtype)
 
     def reduce(self, values: Tensor, combine: Combine) -> Tensor:
         """Combine the values of each target, which `sort` has sorted."""

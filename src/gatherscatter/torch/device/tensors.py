@@ -93,6 +93,26 @@ def _is_inverted(dtype: torch.dtype, reduction: str) -> bool:
     return reduction in ("min", "max") and dtype in (torch.uint16, torch.uint32, torch.uint64)
 
 
+def encode_order(values: Tensor, reduction: str) -> Tensor:
+    """Return integers in the order of the values. NaN is the least value of a minimum, and the greatest of a maximum.
+
+    The bits of floats are integers in this order, except that those of negative floats descend.
+    """
+    if not values.is_floating_point():
+        return values.to(torch.uint8) if values.dtype == torch.bool else values
+    bits = values.contiguous().view(_INTEGERS[values.itemsize])
+    limits = torch.iinfo(bits.dtype)
+    keys = torch.where(bits < 0, bits ^ limits.max, bits)
+    return keys.masked_fill_(values != values, limits.min if reduction == "min" else limits.max)
+
+
+def decode_order(keys: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the values of integers that `encode_order` has made."""
+    if not dtype.is_floating_point:
+        return keys.to(dtype)
+    return torch.where(keys < 0, keys ^ torch.iinfo(keys.dtype).max, keys).view(dtype)
+
+
 def refuse_exact(op: str, accumulate: str, data: Tensor) -> None:
     """Raise TypeError for exact sums of floats. Sums of integers are always exact."""
     if accumulate == "exact" and (data.is_floating_point() or data.is_complex()):
