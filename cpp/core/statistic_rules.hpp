@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -64,6 +65,9 @@ bool is_nan(T x) {
     else
         return false;
 }
+
+inline bool is_finite(double x) { return x - x == 0; }
+inline bool is_finite(complex128 x) { return is_finite(x.real) && is_finite(x.imag); }
 
 template <class T>
 bool is_true(T x) {
@@ -283,11 +287,11 @@ struct SumsOfPowers<complex128> {
     }
 };
 
-// The sum of the squared distances from the mean. The computed mean has an error, so the distances do not add up to
-// zero. Their sum gives the correction (Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983).
+// The sum of the squared distances from a center near the mean. The sum of the distances gives the correction to the
+// mean (Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983).
 template <class T>
 struct SquaredDeviations {
-    using Center = Wide<T>;  // the mean; of integers, the largest integer that is not above it
+    using Center = Wide<T>;
     using Distance = std::conditional_t<Complex<T>, complex128, double>;
     struct Slot {
         SumsOfPowers<Distance> sums;
@@ -304,18 +308,39 @@ struct SquaredDeviations {
             return wide - center;
     }
     static Slot without_members(const Slot& slot) { return {{}, slot.center, 0}; }
-    static Slot start(const typename Mean<T>::Slot& mean) {
-        if constexpr (Whole<T>)
-            return {{}, mean.n() == 0 ? Center{0} : Mean<T>::parts(mean).whole, 0};
-        else
-            return {{}, mean.n() == 0 ? Center{} : Mean<T>::result(mean), 0};
+    // The number that is so far from a center, or 0 if there is none.
+    static double move(double center, double by) {
+        const double moved = center + by;
+        return is_finite(moved) ? moved : 0;
     }
+    template <std::integral I>
+    static I move(I center, double by) {
+        constexpr double most = 18446744073709549568.0;  // below 2^64
+        const auto steps = static_cast<uint64_t>(std::min(std::abs(by), most)), from = static_cast<uint64_t>(center);
+        if (by < 0) return static_cast<I>(from - std::min(steps, from - static_cast<uint64_t>(limit<I, false>())));
+        return static_cast<I>(from + std::min(steps, static_cast<uint64_t>(limit<I, true>()) - from));
+    }
+    static complex128 move(complex128 center, complex128 by) {
+        return {move(center.real, by.real), move(center.imag, by.imag)};
+    }
+    // The distance of the mean from the center.
+    static Distance rest(const Slot& slot, int64_t n) {
+        const auto members = static_cast<double>(std::max<int64_t>(n, 1));
+        const Distance sum = slot.sums.numbers();
+        if constexpr (Complex<T>)
+            return {sum.real / members, sum.imag / members};
+        else
+            return sum / members;
+    }
+    // A slot without members whose center is the mean of another slot.
+    static Slot start(const Slot& slot) { return {{}, move(slot.center, rest(slot, slot.n)), 0}; }
     static void add(Slot& slot, T x, int64_t) { slot.sums += SumsOfPowers(distance(widen(x), slot.center)); }
     static void merge(Slot& slot, const Slot& later) { slot.sums += later.sums; }
     static double result(const Slot& slot, int64_t n) {
         const double squares = slot.sums.squares();
-        if (n < 2) return squares - squares;  // 0, or NaN if a value is not finite
-        if (squares > std::numeric_limits<double>::max()) return squares;
+        if (n < 2) return squares - squares;               // 0, or NaN if a value is not finite
+        if (squares > std::numeric_limits<double>::max())  // the squares are too large, or a value is infinite
+            return is_finite(slot.sums.numbers()) ? squares : std::numeric_limits<double>::quiet_NaN();
         const double corrected = squares - square(slot.sums.numbers()) / static_cast<double>(n);
         return corrected < 0 ? 0 : corrected;
     }
@@ -350,12 +375,13 @@ struct DistancesFromFirst {
         slot.sums += SumsOfPowers(later.sums.squares() + n * square(shift), sum);
         slot.n += later.n;
     }
-    // Whether the first member is near the mean: at most 16 standard deviations away. Otherwise the difference of the
-    // sums loses digits. This is never so in groups of up to 256 members.
+    // Whether the first member is near the mean: at most 8 standard deviations away. Otherwise the difference of the
+    // sums loses digits. This is never so in groups of up to 64 members. The difference of two values can be infinite.
     static bool is_precise(const Slot& slot) {
-        const double n = static_cast<double>(std::max<int64_t>(slot.n, 1));
-        const double square_of_sum = square(slot.sums.numbers()) / n;
-        return square_of_sum <= 256 * (slot.sums.squares() - square_of_sum);
+        const Distance sum = slot.sums.numbers();
+        const double square_of_sum = square(sum) / static_cast<double>(std::max<int64_t>(slot.n, 1));
+        const bool far = square_of_sum > 64 * (slot.sums.squares() - square_of_sum);
+        return !far && (is_finite(sum) || is_nan(sum));
     }
 };
 

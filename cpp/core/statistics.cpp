@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "element.hpp"
@@ -474,75 +475,44 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, co
     }
 }
 
-// Writes the results of slots [first, last), which belong after `before` other results.
-template <class T, class Slot>
-void write_deviations(const Slot* slots, int64_t first, int64_t last, int64_t before, const StatisticResults& to) {
-    using Deviations = SquaredDeviations<T>;
-    for (int64_t s = first; s < last; ++s) {
-        const int64_t at = before + s, n = to.counts[at];
-        reinterpret_cast<double*>(to.values)[at] = Deviations::result(slots[s], n);
-        if (!to.centers) continue;
-        reinterpret_cast<typename Deviations::Center*>(to.centers)[at] = slots[s].center;
-        const auto sum = slots[s].sums.numbers();
-        auto& rest = reinterpret_cast<typename Deviations::Distance*>(to.rests)[at];
-        const auto members = static_cast<double>(std::max<int64_t>(n, 1));
-        if constexpr (Complex<T>)
-            rest = {sum.real / members, sum.imag / members};
-        else
-            rest = sum / members;
-    }
-}
-
-// The distances from the first members. False if they are not precise enough, or if a label is bad.
-template <class T, template <class> class Rule>
-bool reduce_distances(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
-    using Distances = Rule<DistancesFromFirst<T>>;
-    using Slot = typename Distances::Slot;
-    const Division division(call, labels, sizeof(T), std::type_identity<Distances>{});
-    const auto memory = division.allocate<Slot>(1);
-    std::atomic<bool> precise = true;
-    return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
-        const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
-        const int64_t count = division.count, array = lane * (1 + division.spares);
-        Slot* const slots = memory[array];
-        double* const results = nullptr;  // statistics of groups write none while members are added
-        const auto start = [](int64_t) { return Distances::start(); };
-        if (!fill_slots<Distances>(all, threads, start, slots, memory, array + 1, results)) return false;
-        for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
-            for (int64_t s = first; s < last; ++s) {
-                if (!Distances::is_precise(slots[s])) precise = false;
-                to.counts[o * count + s] = slots[s].n;
-            }
-            write_deviations<T>(slots, first, last, o * count, to);
-        });
-        return precise.load();
-    });
-}
-
-// Two walks: the means, and the distances from them.
+// The squared deviations. A second walk takes the distances from the means, if those from the first members are not
+// precise enough.
 template <class T, template <class> class Rule>
 bool reduce_deviations(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
-    using Means = Rule<Mean<T>>;
+    using Distances = Rule<DistancesFromFirst<T>>;
     using Deviations = Rule<SquaredDeviations<T>>;
-    using Mean = typename Means::Slot;
     using Slot = typename Deviations::Slot;
-    const Division division(call, labels, sizeof(T), std::type_identity<Means>{}, std::type_identity<Deviations>{});
-    const auto means = division.allocate<Mean>(1);
+    const Division division(call, labels, sizeof(T), std::type_identity<Distances>{}, std::type_identity<Deviations>{});
     const auto memory = division.allocate<Slot>(1);
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
         const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
         const int64_t count = division.count, array = lane * (1 + division.spares);
-        Mean* const mean = means[array];
-        Slot* const slots = memory[array];
-        double* const results = nullptr;  // statistics of groups write none while members are added
-        const auto start = [&](int64_t s) { return Deviations::start(mean[s]); };
-        if (!fill_slots<Means>(
-                all, threads, [](int64_t) { return Means::start(); }, mean, means, array + 1, results) ||
-            !fill_slots<Deviations>(all, threads, start, slots, memory, array + 1, results))
-            return false;
+        Slot* slots = memory[array];
+        double* const none = nullptr;  // these statistics write no results while members are added
+        const auto first_start = [](int64_t) { return Distances::start(); };
+        if (!fill_slots<Distances>(all, threads, first_start, slots, memory, array + 1, none)) return false;
+        std::atomic<bool> precise = true;
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
-            for (int64_t s = first; s < last; ++s) to.counts[o * count + s] = mean[s].n();
-            write_deviations<T>(slots, first, last, o * count, to);
+            for (int64_t s = first; s < last; ++s) {
+                to.counts[o * count + s] = slots[s].n;
+                if (!Distances::is_precise(slots[s])) precise = false;
+            }
+        });
+        std::optional<SlotArrays<Slot>> centered;
+        if (!precise) {
+            const Slot* const found = slots;
+            const auto start = [found](int64_t s) { return Deviations::start(found[s]); };
+            slots = centered.emplace(1, count)[0];
+            if (!fill_slots<Deviations>(all, threads, start, slots, memory, array + 1, none)) return false;
+        }
+        for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
+            for (int64_t s = first; s < last; ++s) {
+                const int64_t at = o * count + s, n = to.counts[at];
+                reinterpret_cast<double*>(to.values)[at] = Deviations::result(slots[s], n);
+                if (!to.centers) continue;
+                reinterpret_cast<typename Deviations::Center*>(to.centers)[at] = slots[s].center;
+                reinterpret_cast<typename Deviations::Distance*>(to.rests)[at] = Deviations::rest(slots[s], n);
+            }
         });
         return true;
     });
@@ -640,9 +610,7 @@ bool reduce_values(const GroupStatistic& call, const T* values, const Index& lab
         case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});
         case Statistic::mean: return run(std::type_identity<Rule<Mean<T>>>{});
         case Statistic::squared_deviations:
-        case Statistic::moments:
-            return reduce_distances<T, Rule>(call, values, labels, to) ||
-                   reduce_deviations<T, Rule>(call, values, labels, to);
+        case Statistic::moments: return reduce_deviations<T, Rule>(call, values, labels, to);
         case Statistic::min:
             return reduce_extrema<T, Rule, false>(call, values, labels, reinterpret_cast<T*>(to.values));
         case Statistic::max:

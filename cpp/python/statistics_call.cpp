@@ -100,6 +100,7 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
         return PyErr_NoMemory();
     }
     if (!good) Py_RETURN_NONE;
+    if (!moments) return Py_BuildValue("(NN)", out.release(), counts.release());
     return Py_BuildValue("(NNNN)", out.release(), counts.release(), centers.release(), rests.release());
 }
 

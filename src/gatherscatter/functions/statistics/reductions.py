@@ -48,8 +48,7 @@ class Aggregation:
 
         ``fill`` is the result of an empty group, for statistics that have no natural one.
         """
-        made, counts, *_ = self._compute(name, self.layout.values if values is None else values, fill)
-        return made, counts
+        return self._compute(name, self.layout.values if values is None else values, fill)  # type: ignore[no-any-return]
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Squared deviations from the mean, numbers of members, and the mean: a center, and its distance from it."""
