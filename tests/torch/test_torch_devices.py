@@ -151,6 +151,23 @@ def test_many_updates_of_few_places(device, count, size, reduction):
     assert_same(made, gs.scatter_update(data, rows, updates, reduction=reduction), rounds=False)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_extrema_do_not_depend_on_the_order_of_updates(device, dtype):
+    zero, nan, most = 0.0, float("nan"), float("inf")
+    groups = [[zero, -zero], [1.0, nan, -1.0], [most, -most], [-nan, most], [-5.0, -2.0, -3.0], [-zero, -1.0]]
+    wanted = {"min": [-zero, nan, -most, nan, -5.0, -1.0], "max": [zero, nan, most, nan, -2.0, -zero]}
+    labels = torch.tensor([g for g, values in enumerate(groups) for _ in values], device=device)
+    values = torch.tensor([x for each in groups for x in each], dtype=dtype, device=device)
+    for reduction, results in wanted.items():
+        for order in (torch.arange(len(labels)), torch.arange(len(labels)).flip(0)):
+            at = order.to(device)
+            start = torch.zeros(len(groups), dtype=dtype, device=device)
+            how = {"reduction": reduction, "include_self": False}
+            made = kernels.scatter("scatter_update", start, labels[at], values[at], **how).cpu().float()
+            assert_same(made, np.array(results, np.float32), rounds=False)
+            assert torch.equal(made.signbit() & (made == 0), torch.tensor([str(x) == "-0.0" for x in results]))
+
+
 def test_means_of_64_bit_integers_are_exact(device):
     for dtype in (torch.int64, torch.uint64):
         info = np.iinfo(str(dtype).removeprefix("torch."))
