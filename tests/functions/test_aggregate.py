@@ -91,7 +91,8 @@ def check_squares(
         if "std" in name:
             result = judge.exact(result) ** 2
             eps = Fraction(float(np.finfo(found.dtype).eps)) * 3
-            floor = Fraction(float(np.finfo(found.dtype).smallest_subnormal)) ** 2 * 4
+            least = Fraction(float(np.finfo(found.dtype).smallest_subnormal))
+            floor = least * (Fraction(math.sqrt(wanted)) + 4 * least)  # the square of a rounded subnormal number
             assert abs(result - wanted) <= wanted * (eps + growth * Fraction(len(each) + 8, 2**52)) + floor, (name, g)
         else:
             scale = float(wanted * growth)
