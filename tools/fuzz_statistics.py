@@ -60,9 +60,9 @@ def main() -> int:
     while time.monotonic() < end:
         try:
             check_call(seed)
-        except AssertionError as error:
+        except Exception as error:
             failed += 1
-            print(f"--seed {seed}: {error}", flush=True)
+            print(f"--seed {seed}: {error!r}", flush=True)
         seed += 1
     print(f"{seed - options.seed} calls, {failed} failed")
     return int(failed > 0)

@@ -296,7 +296,7 @@ struct SquaredDeviations {
     struct Slot {
         SumsOfPowers<Distance> sums;
         Center center;
-        int64_t n;  // not counted here
+        int64_t n;  // the number of members, in DistancesFromFirst only
     };
     static Distance distance(Center wide, Center center) {
         if constexpr (Complex<T>)
@@ -376,12 +376,10 @@ struct DistancesFromFirst {
         slot.n += later.n;
     }
     // Whether the first member is near the mean: at most 8 standard deviations away. Otherwise the difference of the
-    // sums loses digits. This is never so in groups of up to 64 members. The difference of two values can be infinite.
+    // sums loses digits. This is never so in groups of up to 64 members. Sums that are not finite are not precise.
     static bool is_precise(const Slot& slot) {
-        const Distance sum = slot.sums.numbers();
-        const double square_of_sum = square(sum) / static_cast<double>(std::max<int64_t>(slot.n, 1));
-        const bool far = square_of_sum > 64 * (slot.sums.squares() - square_of_sum);
-        return !far && (is_finite(sum) || is_nan(sum));
+        const double square_of_sum = square(slot.sums.numbers()) / static_cast<double>(std::max<int64_t>(slot.n, 1));
+        return square_of_sum <= 64 * (slot.sums.squares() - square_of_sum);
     }
 };
 

@@ -305,7 +305,7 @@ class SlotArrays {
   public:
     SlotArrays(int64_t arrays, int64_t count)
         : stride_(saturating_multiply(count / line_size + 2, line_size * int64_t{sizeof(Slot)})),
-          memory_(saturating_multiply(arrays + 1, stride_), false),
+          memory_(saturating_multiply(arrays, stride_) + line_size, false),
           offset_((line_size - reinterpret_cast<uintptr_t>(memory_.get()) % line_size) % line_size) {}
     Slot* operator[](int64_t i) const { return reinterpret_cast<Slot*>(memory_.get() + offset_ + i * stride_); }
 
@@ -483,14 +483,16 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
     using Deviations = Rule<SquaredDeviations<T>>;
     using Slot = typename Deviations::Slot;
     const Division division(call, labels, sizeof(T), std::type_identity<Distances>{}, std::type_identity<Deviations>{});
-    const auto memory = division.allocate<Slot>(1);
+    // A lane must not allocate memory. A single one allocates it when the second walk is needed.
+    const int own = division.lanes == 1 ? 1 : 2;
+    const auto memory = division.allocate<Slot>(own);
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
         const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
-        const int64_t count = division.count, array = lane * (1 + division.spares);
+        const int64_t count = division.count, array = lane * (own + division.spares), spare = array + own;
         Slot* slots = memory[array];
         double* const none = nullptr;  // these statistics write no results while members are added
         const auto first_start = [](int64_t) { return Distances::start(); };
-        if (!fill_slots<Distances>(all, threads, first_start, slots, memory, array + 1, none)) return false;
+        if (!fill_slots<Distances>(all, threads, first_start, slots, memory, spare, none)) return false;
         std::atomic<bool> precise = true;
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
@@ -502,8 +504,8 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
         if (!precise) {
             const Slot* const found = slots;
             const auto start = [found](int64_t s) { return Deviations::start(found[s]); };
-            slots = centered.emplace(1, count)[0];
-            if (!fill_slots<Deviations>(all, threads, start, slots, memory, array + 1, none)) return false;
+            slots = own == 2 ? memory[array + 1] : centered.emplace(1, count)[0];
+            if (!fill_slots<Deviations>(all, threads, start, slots, memory, spare, none)) return false;
         }
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
@@ -694,6 +696,7 @@ DType result_type(Statistic statistic, DType values) {
 
 bool compute_statistic(const GroupStatistic& call, const std::byte* values, const Index& labels,
                        const StatisticResults& to) {
+    if (call.outer == 0 || call.columns == 0) return labels.check(call.members);
     if (reads_labels_only(call.statistic, call.skip_nan)) {
         using T = uint8_t;
         const T* const none = nullptr;

@@ -19,7 +19,7 @@ enum class Statistic : uint8_t {
     sum_of_squares,  // of the magnitudes of complex numbers
     mean,
     squared_deviations,  // their sum: the variance times the number of members
-    moments,             // the same, with the mean as a center and a rest
+    moments,             // squared deviations, and the mean as a center plus a rest
     min,
     max,
     argmin,  // positions of members; -1: there is none, or the group has a NaN

@@ -527,8 +527,11 @@ inline constexpr const char* group_statistic =
     "group_statistic($module, statistic, values, labels, groups, skip_nan, mode, fill, num_threads, /)\n--\n\n"
     "A statistic of the values of each group. Values have the shape (outer, members, columns); labels are the groups "
     "of "
-    "the\nmembers. The result is a pair: the statistics, and the numbers of members or None. It is None if a label is "
-    "bad, and\nNotImplemented if values of this type have no such statistic.";
+    "the\nmembers. The result is a pair: the statistics, and the numbers of members or None. For 'moments', the "
+    "centers "
+    "and\ntheir distances from the mean follow. It is None if a label is bad, and NotImplemented if values of this "
+    "type "
+    "have no\nsuch statistic.";
 
 inline constexpr const char* sort_groups =
     "sort_groups($module, values, starts, ranks, num_threads, /)\n--\n\n"

@@ -41,7 +41,8 @@ PyObject* group_statistic_call(PyObject*, PyObject* const* arguments, Py_ssize_t
     const int64_t groups = PyLong_AsLongLong(arguments[3]);
     if (groups == -1 && PyErr_Occurred()) return nullptr;
     IndexType type{};
-    if (statistic < 0 || mode < 0 || groups < 0 || !PyBool_Check(arguments[4]) || !is_packed(labels, 1) ||
+    const bool known_mode = mode == static_cast<int>(Mode::raise) || mode == static_cast<int>(Mode::skip);
+    if (statistic < 0 || !known_mode || groups < 0 || !PyBool_Check(arguments[4]) || !is_packed(labels, 1) ||
         !index_type(array(labels), type))
         return refuse("group_statistic() wants the name of a statistic, one label for each member, and a mode");
     const bool skip_nan = arguments[4] == Py_True;

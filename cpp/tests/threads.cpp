@@ -176,18 +176,25 @@ void quantized(const char* what, int64_t width) {
 
 // Computes statistics of groups. Labels in any order divide the members or the groups between threads, and rows their
 // columns.
-void statistics(const char* what, Statistic statistic, int64_t members, int64_t columns, int64_t groups, bool sorted) {
+void statistics(const char* what, Statistic statistic, int64_t members, int64_t columns, int64_t groups, bool sorted,
+                int64_t outer = 1, double first = 0) {
     auto labels = random_indices(members, groups, false);
     if (sorted) std::sort(labels.begin(), labels.end());
-    std::vector<double> values(static_cast<size_t>(members * columns));
+    std::vector<double> values(static_cast<size_t>(outer * members * columns));
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 101) - 50;
-    GroupStatistic call{statistic, DType::float64, false, 1, members, columns, groups};
+    values[0] += first;
+    GroupStatistic call{statistic, DType::float64, false, outer, members, columns, groups};
     const double fill = -1;
     call.fill = reinterpret_cast<const std::byte*>(&fill);
-    std::vector<int64_t> counts(static_cast<size_t>(groups * columns));
+    const int64_t results = outer * call.results() * columns;
+    const auto many = static_cast<size_t>(results);
+    std::vector<int64_t> counts(many);
+    std::vector<double> centers(many), rests(many);
     const Index index(labels.data(), IndexType::int64, shape({groups}), shape({1}), {Mode::raise, false});
-    check(what, 2 * call.results() * columns, [&](std::byte* out) {
-        return compute_statistic(call, reinterpret_cast<const std::byte*>(values.data()), index, out, counts.data());
+    check(what, 2 * results, [&](std::byte* out) {
+        const StatisticResults to{out, counts.data(), reinterpret_cast<std::byte*>(centers.data()),
+                                  reinterpret_cast<std::byte*>(rests.data())};
+        return compute_statistic(call, reinterpret_cast<const std::byte*>(values.data()), index, to);
     });
 }
 
@@ -212,6 +219,9 @@ void everything() {
     statistics("means of few groups", Statistic::mean, 200000, 1, 50, false);
     statistics("variances of sorted groups", Statistic::squared_deviations, 200000, 1, 5000, true);
     statistics("maxima of many groups", Statistic::max, 200000, 1, 150000, false);
+    statistics("moments, two walks", Statistic::moments, 200000, 1, 500, false, 1, 1e6);
+    statistics("variances of several tables", Statistic::squared_deviations, 50000, 1, 500, false, 4, 1e6);
+    statistics("first values of several tables", Statistic::first, 50000, 1, 500, true, 4);
     statistics("last values", Statistic::last, 200000, 1, 500, false);
     statistics("running sums", Statistic::cumsum, 200000, 1, 500, false);
     statistics("sums of columns", Statistic::sum, 5000, 64, 40, false);

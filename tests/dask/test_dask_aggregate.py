@@ -117,3 +117,20 @@ def test_arrays_without_elements() -> None:
     assert gs.aggregate(np.zeros(6, int), da.ones((0, 6), chunks=2), "sum", axis=1).compute().shape == (0, 1)
     with pytest.raises(ValueError, match="size must be at least 0"):
         gs.aggregate([0, 1], da.ones(2), size=-1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("size", [3, 30, 1000])
+def test_labels_of_all_types_and_chunks_of_all_lengths(dtype: str, size: int) -> None:
+    labels, values = np.array([0, 1, 2, 0, 2, 1] * 9, dtype), np.arange(54.0)
+    lazy = da.from_array(values, ((2, 0, 4, 40, 1, 7),))
+    for given in (labels, da.from_array(labels, ((50, 4),))):
+        found = gs.aggregate(given, lazy, "std", size=size).compute(scheduler="synchronous")
+        np.testing.assert_allclose(found, gs.aggregate(labels, values, "std", size=size), rtol=1e-14)
+
+
+def test_chunks_of_other_types_than_the_array_says() -> None:
+    parts = [np.array([1, 2]), np.array([2.5, 4.0])]
+    blocks = [da.from_array(part, chunks=2) for part in parts]
+    mixed = da.concatenate([blocks[0].map_blocks(lambda x: x, dtype=float, meta=np.empty(0)), blocks[1]])
+    assert gs.aggregate([0, 1, 0, 2], mixed, "last", size=3).compute().tolist() == [2.5, 2.0, 4.0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any, cast
 
@@ -484,3 +486,48 @@ def test_the_core_refuses_what_it_cannot_read() -> None:
     assert skipped.ravel().tolist() == [2, 0]
     with pytest.raises(TypeError, match=r"sort_groups\(\) wants"):
         _core.sort_groups(np.zeros(3), np.array([0, 5]), None, None)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("copies", [1, 20_000])
+def test_variances_with_one_value_whose_square_is_nearly_too_large(dtype: Any, copies: int) -> None:
+    """Squared distances from the first value can be too large where those from the mean are not."""
+    for values in ([1e154, 0, 0, 0], [0, 0.9e154, 0.9e154, 0.9e154, 0.9e154, 0.9e154], [1.2e154, 1.1e154, 1e154]):
+        for line in (values, values[::-1]):
+            labels = np.repeat(np.arange(copies), len(line))
+            found = gs.aggregate(labels, np.tile(np.array(line, dtype), copies), "var")
+            numbers = [Fraction(float(x)) for x in line]
+            mean = sum(numbers) / len(numbers)
+            wanted = float(sum((x - mean) ** 2 for x in numbers) / len(numbers))
+            np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+def test_a_bad_label_of_values_without_elements_is_an_error() -> None:
+    for name in ("sum", "mean", "var", "min", "first", "len", "argmax", "any", "cumsum"):
+        with pytest.raises(IndexError, match=r"group_idx\[0\] = 5"):
+            gs.aggregate([5, 0, 1], np.empty((0, 3)), name, size=2, axis=1)
+
+
+@pytest.mark.native
+def test_a_second_walk_without_memory_is_an_error() -> None:
+    """Threads compute several tables at the same time, and none of them may run out of memory."""
+    script = """
+import resource, sys, numpy as np, gatherscatter as gs
+labels, values = np.zeros(3000, int), np.zeros((4, 3000))
+values[:, 0] = 1e6
+values[:, 1::2] = 1
+gs.aggregate(labels[:10], values[:, :10], "var", size=5, axis=1, num_threads=4)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+for more in range(50, 800, 50):
+    resource.setrlimit(resource.RLIMIT_AS, (used + more * 2**20, resource.RLIM_INFINITY))
+    try:
+        made = gs.aggregate(labels, values, "var", size=10**6, axis=1, num_threads=4)
+        assert made[0, 0] > 1e8
+        del made
+        print("computed")
+    except MemoryError:
+        print("refused")
+"""
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert {*made.stdout.split()} == {"computed", "refused"}

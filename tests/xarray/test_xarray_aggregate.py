@@ -123,3 +123,14 @@ def test_errors() -> None:
         gs.xarray.aggregate(data, "season", axis=0)
     with pytest.raises(ValueError, match="by is empty"):
         gs.xarray.aggregate(data, [])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_other_dimensions_can_be_empty_or_come_first(lazy: bool) -> None:
+    for shape, dims in (((3, 0), ("t", "x")), ((0, 3), ("x", "t")), ((2, 3, 4), ("x", "t", "y"))):
+        values = np.arange(float(np.prod(shape))).reshape(shape)
+        array = xr.DataArray(values, dims=dims, coords={"g": ("t", [0, 1, 0])})
+        found = gs.xarray.aggregate(array.chunk() if lazy else array, "g", "sum")
+        assert found.dims == tuple("g" if dim == "t" else dim for dim in dims)
+        labelled = np.stack([values.take([0, 2], dims.index("t")).sum(dims.index("t")), values.take(1, dims.index("t"))])
+        np.testing.assert_array_equal(found.transpose("g", ...).values, labelled)

@@ -208,9 +208,9 @@ def _reduce_chunk(
 
 def _find_groups(labels: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The groups that have members, the labels as positions in this list, and the numbers of members."""
-    if groups > 4 * len(labels):
-        return np.unique(labels, return_inverse=True, return_counts=True)
     line = labels.astype(np.intp, copy=False)
+    if groups > 4 * len(labels):
+        return np.unique(line, return_inverse=True, return_counts=True)
     counts = np.bincount(line, minlength=groups)
     present = np.flatnonzero(counts)
     if len(present) == groups:
@@ -239,9 +239,10 @@ def _merge_states(states: Any, axis: Any, keepdims: bool, computing_meta: bool =
     same = all(np.array_equal(state.groups, first.groups) for state in others)
     groups = first.groups if same else np.unique(np.concatenate([state.groups for state in (first, *others)]))
     merged = {}
-    for name, part in first.parts.items():
-        outer, _, columns = np.maximum.reduce([state.parts[name].shape for state in (first, *others)])
-        merged[name] = np.zeros((outer, len(groups), columns), part.dtype)
+    for name in first.parts:
+        given = [state.parts[name] for state in (first, *others)]
+        outer, _, columns = np.maximum.reduce([part.shape for part in given])
+        merged[name] = np.zeros((outer, len(groups), columns), np.result_type(*(part.dtype for part in given)))
     for state in (first, *others):
         at = _find_positions(state.groups, groups)
         before = {name: part[:, at] for name, part in merged.items()}

@@ -153,13 +153,13 @@ def _aggregate_variable(
         single: Any = xr.Variable(variable.dims, made[..., 0], variable.attrs)
         repeated: xr.Variable = single.set_dims(lengths | dict(variable.sizes))
         return repeated
-    # A variable is repeated along the dimensions that it lacks.
-    untyped = untyped.set_dims({**{dim: variable.sizes[dim] for dim in rest}, **groups.sizes})
-    # The dimensions of the groups become one axis, which stays where a single one is.
-    axis = untyped.dims.index(groups.dims[0]) if len(groups.dims) == 1 else len(rest)
-    lines = (*rest[:axis], *groups.dims, *rest[axis:])
-    shape = (*(variable.sizes[dim] for dim in rest[:axis]), -1, *(variable.sizes[dim] for dim in rest[axis:]))
-    values = untyped.transpose(*lines).data.reshape(shape)
+    if len(groups.dims) == 1:
+        axis, values = variable.dims.index(groups.dims[0]), untyped.data
+    else:
+        # The dimensions of the groups become the last axis. A variable is repeated along those that it lacks.
+        spread = untyped.set_dims({**{dim: variable.sizes[dim] for dim in rest}, **groups.sizes})
+        axis, shape = len(rest), (*(variable.sizes[dim] for dim in rest), len(groups.codes))
+        values = spread.transpose(*rest, *groups.dims).data.reshape(shape)
     made = _aggregate_axis(values, axis, groups.codes, groups.count + 1, function, skipna, fill_value, options)
     made = made[(slice(None),) * axis + (slice(groups.count),)]
     made = made.reshape(*made.shape[:axis], *map(len, groups.labels), *made.shape[axis + 1 :])

@@ -107,9 +107,9 @@ class PlaceRuns:
             values = torch.where(self._restore(self.first), values, -values)
         combine = _find_combination(reduction, values.dtype)
         if reduction in ("min", "max"):
-            total = self.find_extrema(values, reduction)
-        else:
-            total = self.add(values) if is_sum else self.reduce(self.sort(values), combine)
+            total = self.find_extrema(values, reduction, start if include_self else None)
+            return decode(total, own.dtype, reduction)
+        total = self.add(values) if is_sum else self.reduce(self.sort(values), combine)
         if include_self:
             total = start - total if is_sum and reduction == "sub" else combine(start, total)
         if reduction == "mean":
@@ -146,10 +146,11 @@ class PlaceRuns:
         # Pieces without values do not change a sum. They are distributed, so that no target has many of them.
         return self._restore(pieces), torch.where(starts < count, targets, every % number), number
 
-    def find_extrema(self, values: Tensor, reduction: str) -> Tensor:
+    def find_extrema(self, values: Tensor, reduction: str, start: Tensor | None = None) -> Tensor:
         """Find the least or greatest value of each target, shape (N, W), in the order before sorting.
 
-        Integers are compared, so the result does not depend on the order of the comparisons.
+        Integers are compared, so the result does not depend on the order of the comparisons. ``start`` has a further
+        value for each target.
         """
         keys = encode_order(values, reduction)
         limits = torch.iinfo(keys.dtype)
@@ -158,6 +159,8 @@ class PlaceRuns:
         found = keys.new_full((number, keys.shape[1]), limits.max if reduction == "min" else limits.min)
         found = found.scatter_reduce_(0, targets, keys, f"a{reduction}")
         found = found.index_select(0, self._numbers) if self.is_sparse else found[:-1]
+        if start is not None:
+            found = (torch.minimum if reduction == "min" else torch.maximum)(found, encode_order(start, reduction))
         return decode_order(found, values.dtype)
 
     def reduce(self, values: Tensor, combine: Combine) -> Tensor:
@@ -197,15 +200,11 @@ def _split(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _find_combination(reduction: str, dtype: torch.dtype) -> Combine:
-    """Return the function of two contributions. Of equal numbers, and of zeros with signs, the later one remains."""
+    """Return the function of two contributions."""
     if dtype == torch.bool:
         if reduction == "sub":
             return torch.logical_xor
-        return torch.logical_and if reduction in ("mul", "min") else torch.logical_or
-    if reduction == "min":
-        return lambda a, b: torch.where((a < b) | (a != a), a, b)
-    if reduction == "max":
-        return lambda a, b: torch.where((a > b) | (a != a), a, b)
+        return torch.logical_and if reduction == "mul" else torch.logical_or
     return torch.mul if reduction == "mul" else torch.add
 
 
