@@ -125,6 +125,7 @@ bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share,
     const auto groups = static_cast<uint64_t>(values.call.groups);
     const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
     const bool filters = share.groups.size() < values.call.groups;
+    const auto first = static_cast<uint64_t>(share.groups.first), size = static_cast<uint64_t>(share.groups.size());
     const bool far = values.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
     int64_t next;
     for (int64_t i = share.members.first; i < share.members.last; i = next) {
@@ -134,20 +135,22 @@ bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share,
         const L* const labels = all_labels + i;
         const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
-        if (has_runs && n == block && equal(labels)) {
+        if (has_runs && n == block && labels[0] == labels[n - 1] && equal(labels)) {
             const int64_t r = read_once(labels[0]);
             if (is_bad(r)) return false;
             if (r >= share.groups.first && r < share.groups.last) add_run<S>(values, slots[r], i, out);
         } else if (filters) {
-            int64_t row[block], position[block];
+            // The order of labels is unpredictable, so the loop that finds the members has no branch.
+            int64_t row[block], position[block], kept = 0;
             bool good = true;
             for (int64_t k = 0; k < n; ++k) {
-                row[k] = read_once(labels[k]);
-                position[k] = i + k;
-                good &= !is_bad(row[k]);
+                const int64_t r = read_once(labels[k]);
+                good &= !is_bad(r);
+                row[kept] = r;
+                position[kept] = i + k;
+                kept += static_cast<uint64_t>(r) - first < size;
             }
             if (!good) return false;
-            const int64_t kept = keep_members(share.groups, n, row, position);
             for (int64_t k = 0; k < kept; ++k) {
                 if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
                 add_member<S>(values, slots[row[k]], position[k], out);
