@@ -132,5 +132,6 @@ def test_other_dimensions_can_be_empty_or_come_first(lazy: bool) -> None:
         array = xr.DataArray(values, dims=dims, coords={"g": ("t", [0, 1, 0])})
         found = gs.xarray.aggregate(array.chunk() if lazy else array, "g", "sum")
         assert found.dims == tuple("g" if dim == "t" else dim for dim in dims)
-        labelled = np.stack([values.take([0, 2], dims.index("t")).sum(dims.index("t")), values.take(1, dims.index("t"))])
+        axis = dims.index("t")
+        labelled = np.stack([values.take([0, 2], axis).sum(axis), values.take(1, axis)])
         np.testing.assert_array_equal(found.transpose("g", ...).values, labelled)
