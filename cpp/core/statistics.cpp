@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <concepts>
-#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -523,10 +521,13 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
     });
 }
 
+template <template <class> class Rule>
+constexpr bool skips_nan = !std::same_as<Rule<Count<float>>, Count<float>>;
+
 // A further statistic of a call. Its results have one column if it reads only labels.
 template <template <class> class Rule>
 struct Further {
-    static constexpr bool skips = !std::same_as<Rule<Count<float>>, Count<float>>;
+    static constexpr bool skips = skips_nan<Rule>;
     GroupStatistic call;
     Scratch memory;
 
@@ -558,7 +559,7 @@ void each_result(const GroupStatistic& call, int64_t bytes, F f) {
 // The values of the first or last members.
 template <class T, template <class> class Rule>
 bool take_ends(const GroupStatistic& call, const T* values, const Index& labels, T* out) {
-    using L = std::conditional_t<Further<Rule>::skips, T, uint8_t>;  // labels only, if NaN is not skipped
+    using L = std::conditional_t<skips_nan<Rule>, T, uint8_t>;  // labels only, if NaN is not skipped
     const auto* const read = reinterpret_cast<const L*>(values);
     const bool last = call.statistic == Statistic::last;
     const Further<Rule> ends(call, last ? Statistic::last_position : Statistic::first_position, sizeof(int64_t));
@@ -587,7 +588,7 @@ bool reduce_extrema(const GroupStatistic& call, const T* values, const Index& la
         if (std::any_of(out + first, out + next, may_be_empty)) none = false;
     });
     if (none) return true;
-    using L = std::conditional_t<Further<Rule>::skips, T, uint8_t>;
+    using L = std::conditional_t<skips_nan<Rule>, T, uint8_t>;
     const auto* const read = reinterpret_cast<const L*>(values);
     const Further<Rule> occupied(call, Statistic::occupied, 1);
     if (!reduce<Rule<Occupied<L>>>(occupied.call, read, labels, {occupied.memory.get()})) return false;
@@ -604,7 +605,7 @@ using KeepAll = S;
 template <class T, template <class> class Rule>
 bool reduce_values(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
     const auto run = [&]<class S>(std::type_identity<S>) { return reduce<S>(call, values, labels, to); };
-    constexpr bool skips = !std::same_as<Rule<Count<T>>, Count<T>>;
+    constexpr bool skips = skips_nan<Rule>;
     using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
     switch (call.statistic) {
