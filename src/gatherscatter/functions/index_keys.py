@@ -62,10 +62,22 @@ class Selection:
         """The axis argument of these functions."""
         return self.dims[0] if self.takes_one_array else 0
 
+    @property
+    def indexed_axes(self) -> tuple[Shape, Shape]:
+        """The axes of the view that index tuples index, and where the gather and the scatter need them."""
+        dims = () if self.takes_one_array else self.dims
+        return dims, tuple(range(len(dims)))
+
+    @property
+    def result_axes(self) -> tuple[Shape, Shape]:
+        """The axes of ``data[key]`` that the index tuples have, and where the gather and the scatter have them."""
+        rank = 0 if self.takes_one_array else self.indices.ndim - 1
+        return tuple(range(self.first, self.first + rank)), tuple(range(rank))
+
     def of(self, array: np.ndarray) -> np.ndarray:
-        """A view of an array. The axes that index tuples index come first."""
+        """A view of an array, as the gather and the scatter need it."""
         part = array[(*self.view, ...)]
-        return part if self.takes_one_array else np.moveaxis(part, self.dims, range(len(self.dims)))
+        return part if self.takes_one_array else np.moveaxis(part, *self.indexed_axes)
 
     def as_updates(self, op: str, values: np.ndarray) -> np.ndarray:
         """Broadcast values to the shape of ``data[key]``, and order their axes for the scatter."""
@@ -74,25 +86,16 @@ class Selection:
         except ValueError:
             text = f"{op}: values of shape {values.shape} do not broadcast to {self.shape}, the shape of data[key]"
             raise OpValueError(text, op=op, input="values") from None
-        return whole if self.takes_one_array else np.moveaxis(whole, self._result_axes, range(len(self._result_axes)))
+        return whole if self.takes_one_array else np.moveaxis(whole, *self.result_axes)
 
     def as_result(self, gathered: np.ndarray) -> np.ndarray:
         """Order the axes of the gather's result as in ``data[key]``."""
-        return (
-            gathered
-            if self.takes_one_array
-            else np.moveaxis(gathered, range(len(self._result_axes)), self._result_axes)
-        )
+        return gathered if self.takes_one_array else np.moveaxis(gathered, *reversed(self.result_axes))
 
     def refuse(self, op: str, shape: Shape) -> None:
         """Raise an error if an array has an index that is out of range for data of this shape."""
         for n, array, axis in self.named:
             _check_range(op, n, array, shape[axis], axis)
-
-    @property
-    def _result_axes(self) -> range:
-        rank = self.indices.ndim - (not self.takes_one_array)
-        return range(self.first, self.first + rank)
 
 
 def select(op: str, data: np.ndarray, key: tuple[Any, ...]) -> Selection:

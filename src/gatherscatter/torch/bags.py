@@ -20,6 +20,7 @@ from gatherscatter.errors import make_error
 from gatherscatter.functions import bag_gradients
 from gatherscatter.torch import batching, functions
 from gatherscatter.torch.device import kernels
+from gatherscatter.torch.device.runs import is_checked
 from gatherscatter.torch.gradients import FORMULAS, GradientInputs, divide_by_counts
 from gatherscatter.torch.library import check_devices, define, operator
 from gatherscatter.torch.matches import differentiate_extremum_of_bags
@@ -199,7 +200,10 @@ class _GatherReduce(Function):
         # With mode="fill", row 0 holds zeros, for members whose index is out of range.
         extra = int(mode == "fill")
         count = ctx.shape[0] + extra
-        rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, **threads)
+        if named is not None and not extra and not functions.is_transformed() and is_checked(named, count):
+            rows = named
+        else:
+            rows = _take(torch.arange(extra, count, device=grad.device), named, mode=mode, **threads)
         if data is not None and extra:
             data = torch.cat([data.new_zeros(1, *data.shape[1:]), data])
         if factors is None and reduction in ("min", "max"):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpValueError, check_effects, make_choice_error, make_error
@@ -19,9 +18,8 @@ from gatherscatter.functions.group_reductions import ONE_PASS, read_names
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.device import kernels, tensors
-from gatherscatter.torch.device.runs import PlaceRuns
+from gatherscatter.torch.device.runs import PlaceRuns, mark_checked
 
-_Map = Callable[[Tensor], Tensor]
 _OP = "prepare"
 
 
@@ -44,8 +42,8 @@ def prepare(indices: Tensor, shape: int | Sequence[int], axis: int | None = None
 class PreparedTensors:
     """Checked indices on a device. The methods are those of `gatherscatter.functions.prepare.Prepared`.
 
-    All methods have gradients of any order. `gather`, `sum` and `propagate` with 'add' and 'mean' sort nothing again,
-    and neither do their backward passes. Other libraries can take the tensors by DLPack.
+    All methods except `reduce` have gradients of any order. The indices are sorted once, when a method first needs it,
+    and so are the two columns of pairs. Other libraries can take the tensors by DLPack.
 
     Attributes
     ----------
@@ -64,15 +62,16 @@ class PreparedTensors:
 
     def __init__(self, axis: int, dims: tuple[int, ...], rows: Tensor) -> None:
         self.axis, self.dims, self.rows = axis, dims, rows
+        self._numbers = mark_checked(rows.flatten(), self.size)
 
     @property
     def size(self) -> int:
         """The number of places that an index can name: ``prod(dims)``."""
         return math.prod(self.dims)
 
-    @cached_property
+    @property
     def _runs(self) -> PlaceRuns:
-        return PlaceRuns.of(self.rows.flatten(), self.size)
+        return PlaceRuns.of(self._numbers, self.size)
 
     @property
     def order(self) -> Tensor:
@@ -92,15 +91,14 @@ class PreparedTensors:
 
     def gather(self, data: Tensor) -> Tensor:
         """Take the rows of ``data`` that the indices name."""
-        self._check("data", data, self.dims)
-        return _apply(_Linear, data, self._gather, self._sum)
+        flat = self._merge("data", data, self.dims)
+        return self._split(functions.gather("gather", flat, self._numbers, axis=self.axis), self.rows.shape)
 
     def sum(self, updates: Tensor, *, accumulate: str = "step") -> Tensor:
         """Add up the updates for each place. This is the backward pass of `gather`."""
-        self._check("updates", updates, tuple(self.rows.shape))
-        check_effects(_OP, "add", accumulate=accumulate)
-        tensors.refuse_exact(_OP, accumulate, updates)
-        return _apply(_Linear, updates, lambda new: self._sum(new, accumulate), self._gather)
+        shape = self._merge("updates", updates, self.rows.shape).shape
+        zeros = updates.new_zeros(()).expand(*shape[: self.axis], *self.dims, *shape[self.axis + 1 :])
+        return self.scatter(zeros, updates, reduction="add", accumulate=accumulate)
 
     def scatter(
         self,
@@ -111,22 +109,21 @@ class PreparedTensors:
         include_self: bool = True,
         accumulate: str = "step",
     ) -> Tensor:
-        """Copy ``data`` and write ``updates`` to the places that the indices name. Each call sorts the indices."""
-        self._check("data", data, self.dims)
+        """Copy ``data`` and write ``updates`` to the places that the indices name."""
+        flat, new = self._merge("data", data, self.dims), self._merge("updates", updates, self.rows.shape)
         check_effects(_OP, reduction, include_self, accumulate)
-        how = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
-        flat = self._merge(data, len(self.dims), self.size)
-        return functions.scatter("scatter_update", flat, self.rows, updates, axis=self.axis, **how).reshape(data.shape)
+        how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
+        made = functions.scatter("scatter_update", flat, self._numbers, new, axis=self.axis, **how)
+        return self._split(made, self.dims)
 
     def reduce(self, updates: Tensor, reductions: str | Sequence[str]) -> tuple[Tensor, ...]:
         """Apply several reductions to the updates for each place, without gradients."""
-        self._check("updates", updates, tuple(self.rows.shape))
+        first = self._merge("updates", updates.detach(), self.rows.shape).movedim(self.axis, 0)
         names = read_names(_OP, (reductions,) if isinstance(reductions, str) else reductions)
         for name in names:
             if name not in ONE_PASS:
                 raise make_choice_error(_OP, "reductions", name, ONE_PASS, "")
-        first = self._merge(updates.detach(), self.rows.ndim, self.rows.numel()).movedim(self.axis, 0)
-        made = kernels.reduce_runs(self._runs, first.contiguous(), names)
+        made = kernels.reduce(first.contiguous(), self._numbers, self.size, names)
         return tuple(
             self.counts if name == "count" else self._split(each.movedim(0, self.axis), self.dims)
             for name, each in zip(names, made, strict=True)
@@ -150,100 +147,34 @@ class PreparedTensors:
             raise make_error("propagate_rows", _OP, rows=self.dims[0 if transpose else 1], shape=tuple(data.shape))
         if weights is not None:
             check_members_shape(_OP, "weights", tuple(weights.shape), tuple(self.rows.shape))
-        if reduction == "add" and default == 0:
-            tensors.refuse_exact(_OP, accumulate, data)
-            return _apply(_Propagate, data, weights, self, transpose, accumulate)
-        runs, order, others = self._pairs[transpose]
-        factors = None if weights is None else weights.flatten().index_select(0, order)
-        options: dict[str, Any] = {"reduction": reduction, "default": default, "accumulate": accumulate}
-        return bags.gather_reduce(data, others, weights=factors, indptr=runs.starts, **options)
+        targets, sources = reversed(self._pairs) if transpose else self._pairs
+        return bags.gather_reduce(
+            data,
+            sources,
+            segment_ids=targets,
+            weights=None if weights is None else weights.flatten(),
+            num_segments=self.dims[transpose],
+            reduction=reduction,
+            default=default,
+            accumulate=accumulate,
+        )
 
     @cached_property
-    def _pairs(self) -> tuple[tuple[PlaceRuns, Tensor, Tensor], ...]:
-        """For each of the two directions: the runs of the pairs, the pairs in that order, and their other rows."""
-        columns = (
-            torch.div(self.rows.flatten(), self.dims[1], rounding_mode="floor"),
-            self.rows.flatten() % self.dims[1],
-        )
-        made = []
-        for first, second, size in zip(columns, reversed(columns), self.dims, strict=True):
-            runs = PlaceRuns.of(first, size)
-            assert runs.order is not None
-            made.append((PlaceRuns(size, runs.places, None), runs.order, second.index_select(0, runs.order)))
-        return tuple(made)
+    def _pairs(self) -> tuple[Tensor, Tensor]:
+        """The first and the second row of each pair."""
+        columns = torch.div(self._numbers, self.dims[1], rounding_mode="floor"), self._numbers % self.dims[1]
+        first, second = map(mark_checked, columns, self.dims)
+        return first, second
 
-    def _check(self, name: str, tensor: Tensor, sizes: tuple[int, ...]) -> None:
+    def _merge(self, name: str, tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
+        """Merge the axes from `axis` on, which must have these sizes, to one."""
         tensors.check_inputs(_OP, **{"indices": self.rows, name: tensor})
-        if tuple(tensor.shape[self.axis : self.axis + len(sizes)]) != sizes:
-            text = f"{_OP}: {name} of shape {tuple(tensor.shape)} must have the sizes {sizes} from axis {self.axis} on"
-            raise OpValueError(text, op=_OP, input=name)
-
-    def _merge(self, tensor: Tensor, rank: int, size: int) -> Tensor:
-        """Merge ``rank`` axes from `axis` on to one of this size."""
-        return tensor.reshape(*tensor.shape[: self.axis], size, *tensor.shape[self.axis + rank :])
+        last = self.axis + len(sizes)
+        if tuple(tensor.shape[self.axis : last]) != tuple(sizes):
+            text = f"{_OP}: {name} of shape {tuple(tensor.shape)} must have the sizes {tuple(sizes)} from axis "
+            raise OpValueError(f"{text}{self.axis} on", op=_OP, input=name)
+        return tensor.reshape(*tensor.shape[: self.axis], math.prod(sizes), *tensor.shape[last:])
 
     def _split(self, tensor: Tensor, sizes: Sequence[int]) -> Tensor:
         """Split the axis to axes of these sizes."""
         return tensor.reshape(*tensor.shape[: self.axis], *sizes, *tensor.shape[self.axis + 1 :])
-
-    def _gather(self, data: Tensor) -> Tensor:
-        flat = self._merge(tensors.as_movable(data), len(self.dims), self.size)
-        return self._split(flat.index_select(self.axis, self.rows.flatten()), self.rows.shape).view(data.dtype)
-
-    def _sum(self, updates: Tensor, accumulate: str = "") -> Tensor:
-        moved = self._merge(updates, self.rows.ndim, self.rows.numel()).movedim(self.axis, 0)
-        flat = moved.reshape(len(moved), math.prod(moved.shape[1:]))
-        zeros = flat.new_zeros(()).expand(self.size, flat.shape[1])
-        made = self._runs.write(zeros, flat, "add", accumulate=accumulate or functions.choose_accumulate(updates))
-        return self._split(made.reshape(self.size, *moved.shape[1:]).movedim(0, self.axis), self.dims)
-
-
-def _apply(function: Any, *arguments: Any) -> Tensor:
-    return function.apply(*arguments)  # type: ignore[no-any-return]
-
-
-class _Linear(Function):
-    """A linear function, and the function that its gradient is."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, function: _Map, transposed: _Map) -> Tensor:
-        ctx.functions = function, transposed
-        return function(values)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        function, transposed = ctx.functions
-        return _apply(_Linear, grad, transposed, function), None, None
-
-
-class _Propagate(Function):
-    """`PreparedTensors.propagate` with 'add'."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, data: Tensor, weights: Tensor | None, prepared: PreparedTensors, transpose: bool, accumulate: str
-    ) -> Tensor:
-        ctx.prepared, ctx.transpose = prepared, transpose
-        ctx.save_for_backward(data, weights)
-        runs, order, others = prepared._pairs[transpose]
-        rows = data.reshape(len(data), math.prod(data.shape[1:])).index_select(0, others)
-        if weights is not None:
-            rows = kernels.multiply(rows, weights.flatten().index_select(0, order).unsqueeze(1))
-        zeros = rows.new_zeros(()).expand(runs.size, rows.shape[1])
-        return runs.write(zeros, rows, "add", accumulate=accumulate).reshape(-1, *data.shape[1:])
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        data, weights = ctx.saved_tensors
-        factors = None if weights is None else weights.conj()
-        of_data = _apply(_Propagate, grad, factors, ctx.prepared, not ctx.transpose, functions.choose_accumulate(grad))
-        of_weights = None
-        if weights is not None and ctx.needs_input_grad[1]:
-            _, order, others = ctx.prepared._pairs[not ctx.transpose]
-            rows = torch.empty_like(order).index_put_(
-                (order,), others
-            )  # the row of grad, and that of data, of each pair
-            _, order, others = ctx.prepared._pairs[ctx.transpose]
-            columns = torch.empty_like(order).index_put_((order,), others)
-            of_weights = bags.dot_rows(grad, data.conj(), rows, columns).reshape(weights.shape)
-        return of_data, of_weights, None, None, None

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from gatherscatter.arrays import convert
 from gatherscatter.arrays.interop import check_out_tensor, mark_tensor_written, refuse_gradient
-from gatherscatter.errors import make_error
 from gatherscatter.functions import tensor_scatter as windows
 from gatherscatter.functions.index_keys import select
 from gatherscatter.torch.device import kernels, tensors
@@ -66,23 +65,15 @@ def _tensor_scatter(op: str, given: dict[str, Any], out: Any) -> Tensor:
     """Write windows into a cache."""
     past = _as_tensors(op, given, "past_cache", "update", "write_indices", out=out)
     new, window, mode = given["update"], given["write_indices"], given["mode"]
-    if window is None:
-        window = torch.zeros(past.shape[:1], dtype=torch.int64, device=past.device)
     tensors.check_inputs(op, past_cache=past, update=new, write_indices=window)
-    convert.as_indices(op, "write_indices", tensors.make_placeholder(op, "write_indices", window))
+    if window is not None:
+        convert.as_indices(op, "write_indices", tensors.make_placeholder(op, "write_indices", window))
     new = tensors.cast(op, "update", new, "past_cache", past)
     axis = windows.normalise_cache_axis(op, given["axis"], past.ndim)
-    windows.check_shapes(op, tuple(past.shape), tuple(new.shape), axis, tuple(window.shape))
-    size, length = past.shape[axis], new.shape[axis]
-    if mode == "circular":
-        starts, _ = kernels.resolve(window, size, "wrap")
-    else:
-        starts, outside = kernels.resolve(window, size - length + 1, "raise")
-        assert outside is not None
-        if bool((outside | (kernels.to_int64(window) < 0)).any()):
-            windows.positions_of(op, tensors.copy_to_cpu(op, "write_indices", window), len(window), size, length, mode)
-            raise make_error("changed_indices", op)
-    positions = (starts.unsqueeze(1) + torch.arange(length, device=past.device)).remainder(max(size, 1))
+    windows.check_shapes(op, tuple(past.shape), tuple(new.shape), axis, None if window is None else tuple(window.shape))
+    starts = None if window is None else tensors.copy_to_cpu(op, "write_indices", window)
+    found = windows.positions_of(op, starts, len(past), past.shape[axis], new.shape[axis], mode)
+    positions = tensors.as_tensor(found, past.device)
     options = {"batch_dims": 1, "num_threads": given["num_threads"]}
     return kernels.scatter("scatter_update", past, positions, new, axis, mode="drop", op=op, **options)
 
@@ -102,19 +93,15 @@ def _at(op: str, key: tuple[Any, ...], given: dict[str, Any], out: Any) -> Tenso
     indices, places = tensors.as_tensor(chosen.indices, own.device), {"axis": chosen.axis, **given}
     result = own if values is None else own.clone(memory_format=torch.contiguous_format)
     part = result[(*view, ...)]
-    source = part.flip(reversed_axes) if reversed_axes else part
-    # The axes that index tuples index come first, as in `Selection.of`.
-    front = (chosen.dims, tuple(range(len(chosen.dims)))) if not chosen.takes_one_array else ((), ())
-    rank = 0 if chosen.takes_one_array else indices.ndim - 1
-    moved = (tuple(range(chosen.first, chosen.first + rank)), tuple(range(rank)))
+    source = (part.flip(reversed_axes) if reversed_axes else part).movedim(*chosen.indexed_axes)
     if values is None:
-        taken = kernels.gather(chosen.gather, source.movedim(*front), indices, mode="fill", **places)
-        return taken.movedim(*reversed(moved)).contiguous()
+        taken = kernels.gather(chosen.gather, source, indices, mode="fill", **places)
+        return taken.movedim(*reversed(chosen.result_axes)).contiguous()
     new = tensors.cast(op, "values", values, "data", own)
     chosen.as_updates(op, tensors.make_placeholder(op, "values", new))  # raises the error about its shape
-    new = new.expand(chosen.shape).movedim(*moved)
-    written = kernels.scatter(chosen.scatter, source.movedim(*front), indices, new, mode="drop", op=op, **places)
-    written = written.movedim(*reversed(front))
+    new = new.expand(chosen.shape).movedim(*chosen.result_axes)
+    written = kernels.scatter(chosen.scatter, source, indices, new, mode="drop", op=op, **places)
+    written = written.movedim(*reversed(chosen.indexed_axes))
     part.copy_(written.flip(reversed_axes) if reversed_axes else written)
     return result
 

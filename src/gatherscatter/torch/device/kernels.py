@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,20 +13,21 @@ from torch import Tensor
 from gatherscatter import _core
 from gatherscatter.arrays import convert
 from gatherscatter.errors import check_size, index_fault, make_error
-from gatherscatter.functions import bag_gradients
 from gatherscatter.torch.device import tensors
-from gatherscatter.torch.device.runs import PlaceRuns
+from gatherscatter.torch.device.runs import PlaceRuns, is_checked
+from gatherscatter.torch.gradients import same
 
 
 def gather(
-    name: str, data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, mode: str = "raise", **options: Any
-) -> Tensor:
-    """Gather by name: "gather", "gather_elements" or "gather_nd"."""
-    places: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
-    _check_call(name, {"data": data, "indices": indices}, **places, **options)
+    name: str, data: Tensor, indices: Tensor, axis: int = 0, *, batch_dims: int = 0, mode: str = "raise", op: str = "",
+    **options: Any,
+) -> Tensor:  # fmt: skip
+    """Gather by name: "gather", "gather_elements" or "gather_nd". Errors name ``op``."""
+    op = op or name
+    _check_call(op, name, {"data": data, "indices": indices}, axis=axis, batch_dims=batch_dims, mode=mode, **options)
     source, axis = tensors.as_movable(data), axis % max(data.ndim, 1)
     batch_dims += indices.ndim if batch_dims < 0 else 0
-    numbers, outside = find_rows(name, name, data, indices, axis, batch_dims, mode)
+    numbers, outside = find_rows(op, name, data, indices, axis, batch_dims, mode)
     if name == "gather_elements":
         result = source.gather(axis, numbers) if source.numel() else source.new_zeros(indices.shape)
         return (result if outside is None else result.masked_fill(outside, 0)).view(data.dtype)
@@ -59,7 +60,7 @@ def scatter(
     new = tensors.cast(op, "updates", updates, "data", data)
     how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
     places: dict[str, Any] = {"axis": axis, "batch_dims": batch_dims, "mode": mode}
-    _check_call(name, {"data": data, "indices": indices, "updates": new}, op, **places, **how, **options)
+    _check_call(op, name, {"data": data, "indices": indices, "updates": new}, **places, **how, **options)
     tensors.refuse_exact(op, accumulate, data)
     axis %= max(data.ndim, 1)
     if name == "scatter_elements" and _is_line(indices, axis, data.shape):
@@ -111,167 +112,105 @@ def gather_reduce(
         raise make_error("changed_indices", op)
 
     members = data.shape[:1] if indices is None else indices.shape
-    ends = next((each for name, each in integers.items() if each is not None and name != "indices"), None)
-    ways = sum(each is not None for each in (offsets, segment_ids, indptr)) + (len(members) > 1)
-    good = data.ndim > 0 and len(members) > 0 and ways == 1 and (ends is None or ends.ndim == 1)
-    if segment_ids is not None:
-        good = good and segment_ids.shape == members and (num_segments is None or num_segments >= 0)
-    else:
-        good = good and num_segments is None and (ends is None or len(ends) > 0 or (indptr is None and members == (0,)))
-    if not good or (weights is not None and weights.shape != members):
+    lines = [each for each in (offsets, segment_ids, indptr) if each is not None]
+    good = data.ndim > 0 and len(members) > 0 and len(lines) + (len(members) > 1) == 1
+    good = good and (weights is None or weights.shape == members) and all(each.ndim == 1 for each in lines)
+    good = good and (segment_ids is None or segment_ids.shape == members) and (indptr is None or len(indptr) > 0)
+    if not good or (num_segments is not None and (segment_ids is None or num_segments < 0)):
         explain()
     # A bag without members checks the other arguments.
     row = np.broadcast_to(like.reshape(-1)[:1] if like.size else np.zeros((), like.dtype), (1, *like.shape[1:]))
     empty = _core.gather_reduce(row, np.zeros((1, 0), np.int64), **options)
-    runs, bags = _find_bags(data, members, ends, segment_ids is not None, indptr is not None, num_segments, explain)
-    rows = data.reshape(len(data), math.prod(data.shape[1:]))
-    if indices is not None:
-        numbers, outside = find_rows(op, "gather", data, indices, 0, 0, mode)
-        rows = _take(rows, numbers.flatten(), None if outside is None else outside.flatten())
+    runs, wrong = _find_bags(data, members, offsets, segment_ids, indptr, num_segments)
+    if wrong is not None and bool(wrong.any()):
+        explain()
+    rows = data if indices is None else gather("gather", data, indices, mode=mode, op=op)
+    rows = rows.reshape(members.numel(), math.prod(data.shape[1:]))
     if weights is not None:
-        rows = multiply(rows, tensors.cast(op, "weights", weights, "data", data).reshape(-1, 1))
-    if isinstance(default, int | float) and default == 0:
-        start = data.new_zeros(()).expand(runs.size, rows.shape[1])
-    else:
-        start = tensors.as_tensor(empty.reshape(1, -1), data.device).expand(runs.size, -1)
+        rows = _multiply(rows, tensors.cast(op, "weights", weights, "data", data).reshape(-1, 1))
+    is_zero = isinstance(default, int | float) and default == 0
+    start = data.new_zeros((1, 1)) if is_zero else tensors.as_tensor(empty.reshape(1, -1), data.device)
     how = {"reduction": options.get("reduction", "add"), "accumulate": options.get("accumulate", "step")}
-    return runs.write(start, rows, include_self=False, **how).reshape(*bags, *data.shape[1:])
+    result = runs.write(start.expand(runs.size, rows.shape[1]), rows, include_self=False, **how)
+    return result.reshape(*((runs.size,) if lines else members[:-1]), *data.shape[1:])
 
 
 def _find_bags(
-    data: Tensor, members: torch.Size, ends: Tensor | None, are_ids: bool, has_end: bool, num_segments: int | None,
-    explain: Callable[[], NoReturn],
-) -> tuple[PlaceRuns, torch.Size]:  # fmt: skip
-    """Return the members of each bag, and the shape of the bags. ``explain`` raises the error about their values."""
-    count = math.prod(members)
-    if ends is None:
-        bags = members[:-1]
-        starts = torch.arange(math.prod(bags), device=data.device) * members[-1]
-        return PlaceRuns.of_starts(starts, len(starts), count), bags
-    values = to_int64(ends)
-    if are_ids:
-        size = num_segments if num_segments is not None else int(values.max()) + 1 if count else 0
-        if num_segments is None:
-            shape, given = (size, *data.shape[1:]), data.nbytes + ends.nbytes
-            check_size("gather_reduce", shape, data.dtype, "segment_ids", ends, "num_segments", given)
-        wrong = (values < 0) | (values >= size)
+    data: Tensor, members: torch.Size, offsets: Tensor | None, segment_ids: Tensor | None, indptr: Tensor | None,
+    num_segments: int | None,
+) -> tuple[PlaceRuns, Tensor | None]:  # fmt: skip
+    """Return the members of each bag, and a mask of the integers that are wrong. None: all are right."""
+    count = members.numel()
+    if segment_ids is not None:
+        ids, size = to_int64(segment_ids), num_segments
+        if size is None:
+            size = int(ids.max()) + 1 if count else 0
+            shape, given = (size, *data.shape[1:]), data.nbytes + segment_ids.nbytes
+            check_size("gather_reduce", shape, data.dtype, "segment_ids", segment_ids, "num_segments", given)
+        return PlaceRuns.of(ids, size), None if is_checked(ids, size) else (ids < 0) | (ids >= size)
+    if offsets is not None:
+        pointers = torch.cat([to_int64(offsets), torch.full((1,), count, device=data.device)])
+    elif indptr is not None:
+        pointers = to_int64(indptr)
     else:
-        size = len(values) - has_end
-        last = values[-1:] != count if has_end else values[-1:] > count
-        wrong = torch.cat([values[:1] != 0, values.diff() < 0, last])
-    if bool(wrong.any()):
-        explain()
-    return PlaceRuns.of(values, size) if are_ids else PlaceRuns.of_starts(values[:size], size, count), torch.Size(
-        (size,)
-    )
+        pointers = torch.arange(math.prod(members[:-1]) + 1, device=data.device) * members[-1]
+    runs = PlaceRuns.of_starts(pointers[:-1], len(pointers) - 1, count)
+    if offsets is indptr is None:
+        return runs, None
+    return runs, torch.cat([pointers[:1] != 0, pointers.diff() < 0, pointers[-1:] != count])
 
 
-def reduce(updates: Tensor, rows: Tensor, size: int, names: list[str]) -> list[Tensor]:
-    """Reduce rows by place, with several reductions at once."""
+def reduce(updates: Tensor, rows: Tensor, size: int, names: Sequence[str]) -> list[Tensor]:
+    """Reduce rows by place, with several reductions at once, as `Prepared.reduce` does."""
     tensors.check_inputs("scatter", updates=updates, rows=rows)
-    position, outside = resolve(rows, size, "raise")
-    if outside is not None and bool(outside.any()):
-        index_fault("scatter", "gather", (size,), tensors.copy_to_cpu("scatter", "indices", rows), 0, 0, True, False)
-    return reduce_runs(PlaceRuns.of(position, size), updates, names)
-
-
-def reduce_runs(runs: PlaceRuns, updates: Tensor, names: Sequence[str]) -> list[Tensor]:
-    """Apply several reductions to the same runs, with the results of `Prepared.reduce`."""
-    flat = updates.reshape(len(updates), math.prod(updates.shape[1:]))
-    count, shape = len(updates), (runs.size, *updates.shape[1:])
+    probe = torch.zeros((), dtype=torch.uint8, device=rows.device).expand(size)
+    runs = PlaceRuns.of(find_rows("scatter", "gather", probe, rows, 0, 0, "raise")[0], size)
+    flat, count = tensors.as_rows(updates), len(updates)
 
     def apply(name: str) -> Tensor:
-        if name == "count":
-            return runs.starts.diff()
-        empty = int(name == "mul")
         if name.startswith("arg"):
-            best, numbers = apply(name[3:]).reshape(runs.size, -1), torch.arange(count, device=flat.device)
-            if runs.order is not None:  # the place of each update
-                place = torch.empty_like(runs.places).index_put_((runs.order,), runs.places)
-            else:
-                place = runs.places
-            found = torch.where(_same(flat, best.index_select(0, place)), numbers.unsqueeze(1), count)
-            none = numbers.new_full((), count).expand(runs.size, flat.shape[1])
-            return runs.write(none, found, "min").reshape(shape)
-        start = flat.new_full((), empty).expand(runs.size, flat.shape[1])
-        reduction = "add" if name == "sum" else name
-        return runs.write(start, flat, reduction, include_self=False).reshape(shape)
+            numbers = torch.arange(count, device=flat.device).unsqueeze(1)
+            # Each update that is the extremum of its place has its number, the others have ``count``.
+            best = apply(name[3:]).index_select(0, runs.places_of_updates)
+            return write(count, torch.where(same(flat, best), numbers, count), "min")
+        return write(int(name == "mul"), flat, "add" if name == "sum" else name)
 
-    return [apply(name) for name in names]
+    def write(empty: int, values: Tensor, reduction: str) -> Tensor:
+        start = values.new_full((), empty).expand(size, values.shape[1])
+        return runs.write(start, values, reduction, include_self=False)
+
+    shape = (size, *updates.shape[1:])
+    return [runs.starts.diff() if name == "count" else apply(name).reshape(shape) for name in names]
 
 
 def sum_matches(
     values: Tensor | None, keys: Tensor, targets: Tensor, rows: Tensor, bags: Tensor, **options: Any
 ) -> Tensor:
     """Add up the values of each bag whose keys are equal to the target."""
-    given = {"values": values, "keys": keys, "targets": targets, "rows": rows, "bags": bags}
-    row, bag = _check_numbers(bag_gradients.sum_matches, given, options, {"rows": keys, "bags": targets})
-    flat = {
-        name: each.reshape(len(each), math.prod(each.shape[1:]))
-        for name, each in list(given.items())[:3]
-        if each is not None
-    }
-    found = _same(flat["keys"].index_select(0, row), flat["targets"].index_select(0, bag))
-    terms = found.to(torch.int64) if values is None else flat["values"].index_select(0, row).masked_fill(~found, 0)
-    start = terms.new_zeros(()).expand(len(targets), terms.shape[1])
-    return PlaceRuns.of(bag, len(targets)).write(start, terms, "add", accumulate="wide").reshape(targets.shape)
+    op = "gather_reduce"
+    found = same(gather("gather", keys, rows, op=op), gather("gather", targets, bags, op=op))
+    terms = found.long() if values is None else gather("gather", values, rows, op=op).masked_fill(~found, 0)
+    return gather_reduce(terms, segment_ids=bags, num_segments=len(targets), accumulate="wide")
 
 
 def dot_rows(a: Tensor, b: Tensor, rows_of_a: Tensor, rows_of_b: Tensor, **options: Any) -> Tensor:
     """Compute the dot products of pairs of rows. 16-bit floats are multiplied and added up in float32."""
-    given = {"a": a, "b": b, "rows_of_a": rows_of_a, "rows_of_b": rows_of_b}
-    numbers = _check_numbers(bag_gradients.dot_rows, given, options, {"rows_of_a": a, "rows_of_b": b})
     left, right = (
-        tensors.encode(each.index_select(0, row), "add", "wide").reshape(len(row), math.prod(each.shape[1:]))
-        for each, row in zip((a, b), numbers, strict=True)
+        tensors.encode(tensors.as_rows(gather("gather", each, rows, op="gather_reduce")), "add", "wide")
+        for each, rows in ((a, rows_of_a), (b, rows_of_b))
     )
     return (left * right).sum(1).to(a.dtype)
 
 
-def _check_numbers(
-    function: Callable[..., Any],
-    given: Mapping[str, Tensor | None],
-    options: dict[str, Any],
-    numbered: dict[str, Tensor],
-) -> list[Tensor]:
-    """Return row numbers as int64. If one is out of range, or a shape does not fit, the function on the CPU raises."""
-    tensors.check_inputs("gather_reduce", **given)
-    found = [resolve(given[name], len(of) if of.ndim else 0, "raise") for name, of in numbered.items()]  # type: ignore[arg-type]
-    shapes = {each.shape[1:] for name, each in given.items() if each is not None and name not in numbered}
-    lines = {tuple(given[name].shape) for name in numbered}  # type: ignore[union-attr]
-    wrong = torch.stack([outside.any() for _, outside in found if outside is not None])
-    if len(shapes) > 1 or len(lines) > 1 or bool(wrong.any()):
-        function(
-            *(None if each is None else tensors.copy_to_cpu("gather_reduce", "rows", each) for each in given.values())
-        )
-        raise make_error("changed_indices", "gather_reduce")
-    return [position for position, _ in found]
-
-
-def multiply(rows: Tensor, factors: Tensor) -> Tensor:
+def _multiply(rows: Tensor, factors: Tensor) -> Tensor:
     """Multiply, rounded to the type of rows."""
     if rows.dtype == torch.bool:
         return rows & factors
-    product = tensors.encode(rows, "mul") * tensors.encode(factors, "mul")
-    return tensors.decode(product, rows.dtype, "mul")
+    return tensors.decode(tensors.encode(rows, "mul") * tensors.encode(factors, "mul"), rows.dtype, "mul")
 
 
-def _take(rows: Tensor, numbers: Tensor, outside: Tensor | None) -> Tensor:
-    """Return the rows with these numbers, and zeros for those outside."""
-    plain = tensors.as_movable(rows)
-    plain = plain if len(plain) else plain.new_zeros((1, plain.shape[1]))
-    result = plain.index_select(0, numbers)
-    return (result if outside is None else result.masked_fill(outside.unsqueeze(1), 0)).view(rows.dtype)
-
-
-def _same(values: Tensor, others: Tensor) -> Tensor:
-    """Whether elements are equal, or both NaN."""
-    return (values == others) | ((values != values) & (others != others))
-
-
-def _check_call(name: str, inputs: dict[str, Tensor], op: str = "", **attributes: Any) -> None:
+def _check_call(op: str, name: str, inputs: dict[str, Tensor], **attributes: Any) -> None:
     """Raise the errors of a call that do not depend on values."""
-    op = op or name
     tensors.check_inputs(op, **inputs)
     empty = {each: tensors.make_placeholder(op, each, tensor) for each, tensor in inputs.items()}
     others = {each: array for each, array in empty.items() if each != "indices"}
@@ -289,11 +228,12 @@ def _is_line(indices: Tensor, axis: int, shape: torch.Size) -> bool:
 
 def _number_elements(positions: Tensor, shape: torch.Size, axis: int) -> Tensor:
     """Return the number of each element in data of a shape, from positions along an axis."""
-    stride, numbers = 1, torch.zeros((), dtype=torch.int64, device=positions.device)
-    for d in reversed(range(len(shape))):
-        along = torch.arange(positions.shape[d], device=positions.device).reshape(-1, *(1,) * (len(shape) - 1 - d))
-        numbers = numbers + (positions if d == axis else along) * stride
-        stride *= shape[d]
+    strides = torch.empty(shape, device="meta").stride()
+    numbers = positions * strides[axis]
+    for d, (count, stride) in enumerate(zip(positions.shape, strides, strict=True)):
+        if d != axis:
+            along = torch.arange(0, count * stride, stride, device=positions.device)
+            numbers = numbers + along.reshape(-1, *(1,) * (len(shape) - 1 - d))
     return numbers
 
 
@@ -310,6 +250,8 @@ def find_rows(
     With ``mode="raise"``, an index out of range raises IndexError. This waits for the device once.
     """
     is_nd = kernel.endswith("nd")
+    if not is_nd and not batch_dims and is_checked(indices, data.shape[axis]):
+        return indices, None
     columns = indices.unbind(-1) if is_nd else (indices,)
     sizes = data.shape[batch_dims : batch_dims + len(columns)] if is_nd else data.shape[axis : axis + 1]
     numbers = torch.zeros(indices.shape[: len(indices.shape) - is_nd], dtype=torch.int64, device=indices.device)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from gatherscatter.torch.device.tensors import as_movable, decode, decode_order, encode, encode_order
+from gatherscatter.torch.device.tensors import as_movable, decode, encode
 
-Combine = Callable[[Tensor, Tensor], Tensor]
+_CHECKED = "_gatherscatter_runs"
+
+
+def mark_checked(rows: Tensor, size: int) -> Tensor:
+    """Note in an int64 tensor of shape (N,) that its elements are in [0, size-1]. It then keeps its runs."""
+    setattr(rows, _CHECKED, {_key(rows, size): None})
+    return rows
+
+
+def is_checked(rows: Tensor, size: int) -> bool:
+    """Whether `mark_checked` has marked this tensor with this size, and nothing was written to it since."""
+    kept = getattr(rows, _CHECKED, None)
+    return kept is not None and _key(rows, size) in kept
+
+
+def _key(rows: Tensor, size: int) -> tuple[int, int]:
+    return size, 0 if rows.is_inference() else rows._version
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +48,11 @@ class PlaceRuns:
     @staticmethod
     def of(places: Tensor, size: int) -> PlaceRuns:
         """Sort updates by place. Updates of one place keep their order."""
-        keys = places if size >= 2**31 - 1 else places.to(torch.int32)
-        return PlaceRuns(size, *torch.sort(keys, stable=True))
+        kept = getattr(places, _CHECKED) if is_checked(places, size) else {}
+        if (runs := kept.get(_key(places, size))) is None:
+            keys = places if size >= 2**31 - 1 else places.to(torch.int32)
+            runs = kept[_key(places, size)] = PlaceRuns(size, *torch.sort(keys, stable=True))
+        return runs
 
     @staticmethod
     def of_starts(starts: Tensor, size: int, count: int) -> PlaceRuns:
@@ -48,29 +66,38 @@ class PlaceRuns:
         every = torch.arange(self.size + 1, device=self.places.device, dtype=self.places.dtype)
         return torch.searchsorted(self.places, every)
 
+    @property
+    def places_of_updates(self) -> Tensor:
+        """The place of each update before sorting, shape (N,)."""
+        return self._restore(self.places)
+
     @cached_property
     def first(self) -> Tensor:
-        """Whether an update is the first of its run, shape (N, 1)."""
+        """Whether a sorted update is the first of its run, shape (N,)."""
         begins = torch.ones_like(self.places, dtype=torch.bool)
         begins[1:] = self.places[1:] != self.places[:-1]
-        return begins.unsqueeze(-1)
+        return begins
 
     @property
     def is_sparse(self) -> bool:
-        """Whether there are fewer updates than places. Then `targets` are the places of the updates, else all."""
+        """Whether there are fewer updates than places. Then only the rows that they change are computed."""
         return len(self.places) < self.size
 
-    @cached_property
-    def targets(self) -> tuple[Tensor, Tensor]:
-        """The last update of each target, and the number of its updates, shapes (T,) and (T, 1)."""
-        if self.is_sparse:
-            ends = torch.searchsorted(self.places, self.places, right=True)
-            return ends - 1, (ends - torch.searchsorted(self.places, self.places)).unsqueeze(-1)
-        return (self.starts[1:] - 1).clamp(min=0), self.starts.diff().unsqueeze(-1)
+    @property
+    def count(self) -> int:
+        """The number T of rows that are computed."""
+        return min(self.size, len(self.places))
 
-    def sort(self, updates: Tensor) -> Tensor:
-        """Return updates in the order of their places."""
-        return updates if self.order is None else updates.index_select(0, self.order)
+    @cached_property
+    def targets(self) -> Tensor:
+        """The row that each sorted update changes, shape (N,): the number of its run, or its place."""
+        return self.first.cumsum(0) - 1 if self.is_sparse else self.places.long()
+
+    @cached_property
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """The last update of each row, and the number of its updates, shapes (T,) and (T, 1)."""
+        starts = torch.searchsorted(self.targets, torch.arange(self.count + 1, device=self.places.device))
+        return (starts[1:] - 1).clamp(min=0), starts.diff().unsqueeze(-1)
 
     def write(
         self,
@@ -83,8 +110,10 @@ class PlaceRuns:
         """Write updates of shape (N, W) to a copy of data, shape (size, W)."""
         if not updates.numel() or not data.numel():
             return data.clone(memory_format=torch.contiguous_format)
-        ends, counts = self.targets
-        own = data.index_select(0, self.places.clamp(max=self.size - 1)) if self.is_sparse else data
+        (ends, counts), own = self.ends, data
+        if self.is_sparse:
+            rows = self.places.new_full((self.count,), self.size).index_put_((self.targets,), self.places)
+            own = data.index_select(0, rows.clamp(max=self.size - 1))
         if reduction == "none":
             new = updates.index_select(0, ends if self.order is None else self.order.index_select(0, ends))
         else:
@@ -92,44 +121,41 @@ class PlaceRuns:
         new, plain = as_movable(new), as_movable(data)
         if not self.is_sparse:
             return torch.where(counts > 0, new, plain).view(data.dtype)
-        result = plain.new_empty((self.size + 1, data.shape[1]))  # the last row takes the updates that are dropped
+        result = plain.new_empty((self.size + 1, data.shape[1]))  # the last row is for updates that are dropped
         result[:-1] = plain
-        # All updates of a place write the same row, so their order does not matter.
-        return result.index_put_((self.places,), new)[:-1].view(data.dtype)
+        return result.index_put_((rows,), new)[:-1].view(data.dtype)
 
     def _reduce(self, own: Tensor, updates: Tensor, reduction: str, include_self: bool, accumulate: str) -> Tensor:
-        """Return the new rows of the targets. ``own`` has their rows of data."""
+        """Return the rows that are computed, shape (T, W). ``own`` has these rows of data."""
+        if own.dtype == torch.bool:
+            reduction = {"add": "max", "mul": "min"}.get(reduction, reduction)
         if reduction == "mean" and not own.is_floating_point() and not own.is_complex():
             return self._average_integers(own, updates, include_self)
         values, start = (encode(each, reduction, accumulate) for each in (updates, own))
-        is_sum = reduction in ("add", "sub", "mean") and values.dtype != torch.bool
-        if is_sum and reduction == "sub" and not include_self:  # the first update takes the place of data
-            values = torch.where(self._restore(self.first), values, -values)
-        combine = _find_combination(reduction, values.dtype)
         if reduction in ("min", "max"):
-            total = self.find_extrema(values, reduction, start if include_self else None)
-            return decode(total, own.dtype, reduction)
-        total = self.add(values) if is_sum else self.reduce(self.sort(values), combine)
-        if include_self:
-            total = start - total if is_sum and reduction == "sub" else combine(start, total)
+            total = self.find_extrema(values, reduction)
+            if include_self:
+                total = (torch.minimum if reduction == "min" else torch.maximum)(total, start)
+        elif reduction == "mul":
+            total = start * self.multiply(values) if include_self else self.multiply(values)
+        else:
+            if reduction == "sub":  # without data, the first update takes its place
+                values = (
+                    -values if include_self else torch.where(self._restore(self.first).unsqueeze(1), values, -values)
+                )
+            total = start + self.add(values) if include_self else self.add(values)
         if reduction == "mean":
-            total = total / (self.targets[1] + int(include_self)).clamp(min=1)
+            total = total / (self.ends[1] + int(include_self)).clamp(min=1)
         return decode(total, own.dtype, reduction)
 
     def add(self, values: Tensor) -> Tensor:
-        """Add up the values of each target, shape (N, W), in the order before sorting."""
-        pieces, targets, number = self._pieces
-        total = _add_rows(number, targets, _add_rows(len(targets), pieces, values))
-        return total.index_select(0, self._numbers) if self.is_sparse else total[:-1]
+        """Add up the values of each row, shape (N, W), in the order before sorting."""
+        pieces, rows = self._pieces
+        return _add_rows(self.count + 1, rows, _add_rows(len(rows), pieces, values))[:-1]
 
     @cached_property
-    def _numbers(self) -> Tensor:
-        """The number of the run of each sorted update, shape (N,)."""
-        return self.first.flatten().cumsum(0) - 1
-
-    @cached_property
-    def _pieces(self) -> tuple[Tensor, Tensor, int]:
-        """The piece of each update before sorting, the target of each piece, and the number of targets.
+    def _pieces(self) -> tuple[Tensor, Tensor]:
+        """The piece of each update before sorting, and the row of each piece.
 
         Runs are cut into pieces, whose sums are then added up: a GPU adds the values of one place one after the other,
         which would take long for a place with most of the values. The number of pieces has a bound that does not depend
@@ -137,35 +163,37 @@ class PlaceRuns:
         """
         count = len(self.places)
         length = math.isqrt(count - 1) + 1
-        begins = self.first.flatten() | (torch.arange(count, device=self.places.device) % length == 0)
+        begins = self.first | (torch.arange(count, device=self.places.device) % length == 0)
         pieces = begins.cumsum(0) - 1
         every = torch.arange(min(count, self.size + 1 + length), device=pieces.device)
         starts = torch.searchsorted(pieces, every)
-        runs, number = (self._numbers, count) if self.is_sparse else (self.places, self.size + 1)
-        targets = runs.index_select(0, starts.clamp(max=count - 1)).long()
-        # Pieces without values do not change a sum. They are distributed, so that no target has many of them.
-        return self._restore(pieces), torch.where(starts < count, targets, every % number), number
+        rows = self.targets.index_select(0, starts.clamp(max=count - 1))
+        # Pieces without values do not change a sum. They are distributed, so that no row has many of them.
+        return self._restore(pieces), torch.where(starts < count, rows, every % (self.count + 1))
 
-    def find_extrema(self, values: Tensor, reduction: str, start: Tensor | None = None) -> Tensor:
-        """Find the least or greatest value of each target, shape (N, W), in the order before sorting.
+    def find_extrema(self, keys: Tensor, reduction: str) -> Tensor:
+        """Find the least or greatest integer of each row, shape (N, W), in the order before sorting.
 
-        Integers are compared, so the result does not depend on the order of the comparisons. ``start`` has a further
-        value for each target.
+        The result does not depend on the order of the comparisons, so floats are encoded as integers.
         """
-        keys = encode_order(values, reduction)
         limits = torch.iinfo(keys.dtype)
-        runs, number = (self._numbers, len(keys)) if self.is_sparse else (self.places, self.size + 1)
-        targets = self._restore(runs.long()).unsqueeze(1).expand_as(keys)
-        found = keys.new_full((number, keys.shape[1]), limits.max if reduction == "min" else limits.min)
-        found = found.scatter_reduce_(0, targets, keys, f"a{reduction}")
-        found = found.index_select(0, self._numbers) if self.is_sparse else found[:-1]
-        if start is not None:
-            found = (torch.minimum if reduction == "min" else torch.maximum)(found, encode_order(start, reduction))
-        return decode_order(found, values.dtype)
+        found = keys.new_full((self.count + 1, keys.shape[1]), limits.max if reduction == "min" else limits.min)
+        rows = self._restore(self.targets).unsqueeze(1).expand_as(keys)
+        return found.scatter_reduce_(0, rows, keys, f"a{reduction}")[:-1]
 
-    def reduce(self, values: Tensor, combine: Combine) -> Tensor:
-        """Combine the values of each target, which `sort` has sorted."""
-        return _pick(values if self.order is not None else values.clone(), self.first, self.targets[0], combine)
+    def multiply(self, values: Tensor) -> Tensor:
+        """Multiply the values of each row, shape (N, W), in the order before sorting.
+
+        Each row is multiplied by the row 1 before it, then 2, 4, ... before it, if that is of the same run (Hillis and
+        Steele, Data parallel algorithms, 1986). The number of steps depends only on N, so nothing waits for the device.
+        """
+        total, step = values if self.order is None else values.index_select(0, self.order), 1
+        while step < len(total):
+            is_same = (self.places[step:] == self.places[:-step]).unsqueeze(1)
+            later = total[step:]
+            total = torch.cat([total[:step], torch.where(is_same, total[:-step] * later, later)])
+            step *= 2
+        return total.index_select(0, self.ends[0])
 
     def _restore(self, values: Tensor) -> Tensor:
         """Return values of sorted updates in the order before sorting."""
@@ -177,7 +205,7 @@ class PlaceRuns:
             self.add(values) + (start if include_self else 0)
             for values, start in zip(_split(updates), _split(own), strict=True)
         ]
-        counts = (self.targets[1] + int(include_self)).clamp(min=1)
+        counts = (self.ends[1] + int(include_self)).clamp(min=1)
         high = torch.div(parts[0], counts, rounding_mode="floor")
         low = torch.div(((parts[0] - high * counts) << 32) + parts[1], counts, rounding_mode="floor")
         mean = (high << 32) + low
@@ -197,44 +225,3 @@ def _split(values: Tensor) -> tuple[Tensor, Tensor]:
     wide = values.view(torch.int64) if is_long else values.to(torch.int64)
     high = wide >> 32
     return high & 0xFFFFFFFF if is_long else high, wide & 0xFFFFFFFF
-
-
-def _find_combination(reduction: str, dtype: torch.dtype) -> Combine:
-    """Return the function of two contributions."""
-    if dtype == torch.bool:
-        if reduction == "sub":
-            return torch.logical_xor
-        return torch.logical_and if reduction == "mul" else torch.logical_or
-    return torch.mul if reduction == "mul" else torch.add
-
-
-def _pick(values: Tensor, first: Tensor, at: Tensor, combine: Combine) -> Tensor:
-    """Return the rows at some positions of the result of `_scan`, which changes the values."""
-    if 2 * len(at) > len(values):
-        return _scan(values, first, combine).index_select(0, at)
-    joined, first_of_pair = _join(values, first, combine)
-    before = _pick(joined, first_of_pair, (at - 1).clamp(min=0) >> 1, combine)
-    own = values.index_select(0, at)
-    later = torch.where(first.index_select(0, at), own, combine(before, own))
-    return torch.where((at % 2 == 1).unsqueeze(1), before, later)
-
-
-def _join(values: Tensor, first: Tensor, combine: Combine) -> tuple[Tensor, Tensor]:
-    """Combine pairs of neighbours of the same run. Return the pairs, and whether a run begins in each."""
-    left, right = values[:-1:2], values[1::2]
-    return torch.where(first[1::2], right, combine(left, right)), first[:-1:2] | first[1::2]
-
-
-def _scan(values: Tensor, first: Tensor, combine: Combine) -> Tensor:
-    """Replace each row by the combination of the rows of its run up to it, in place.
-
-    Pairs of neighbours are combined to half as many rows, and so on (Blelloch, Prefix sums and their applications,
-    1990). The shapes do not depend on values, so nothing waits for the device.
-    """
-    if len(values) < 2:
-        return values
-    before = _scan(*_join(values, first, combine), combine)
-    values[1::2] = before
-    later = values[2::2]
-    values[2::2] = torch.where(first[2::2], later, combine(before[: len(later)], later))
-    return values

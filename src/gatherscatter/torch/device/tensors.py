@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -64,6 +66,11 @@ def _is_contained(source: torch.dtype, dtype: torch.dtype) -> bool:
     return not (is_integer and (dtype.is_floating_point or dtype.is_complex))
 
 
+def as_rows(tensor: Tensor) -> Tensor:
+    """Return a view of shape (len(tensor), W)."""
+    return tensor.reshape(len(tensor), math.prod(tensor.shape[1:]))
+
+
 def as_movable(tensor: Tensor) -> Tensor:
     """Return a tensor that PyTorch's operators can move: types that they do not support become integers."""
     plain = tensor.resolve_conj().resolve_neg()
@@ -73,44 +80,35 @@ def as_movable(tensor: Tensor) -> Tensor:
 def encode(tensor: Tensor, reduction: str, accumulate: str = "step") -> Tensor:
     """Return values that PyTorch's operators can combine. `decode` is the reverse.
 
-    Unsigned integers become signed ones, which have the same sums and products. For minima and maxima, the highest bit
-    is inverted, which keeps the order. With ``accumulate="wide"``, halves become float32.
+    Unsigned integers become signed ones, which have the same sums and products. The difference of truth values is the
+    lowest bit of a difference of integers. For minima and maxima, all values become integers in the same order, with
+    NaN as the least or the greatest: the bits of floats are such integers, except that those of negative floats
+    descend. With ``accumulate="wide"``, halves become float32.
     """
     plain = as_movable(tensor)
-    if accumulate == "wide" and plain.dtype in _FLOATS[:2]:
-        return plain.to(torch.float32)
-    return plain ^ torch.iinfo(plain.dtype).min if _is_inverted(tensor.dtype, reduction) else plain
+    if plain.dtype == torch.bool and reduction in ("sub", "min", "max"):
+        return plain.to(torch.uint8)
+    if reduction not in ("min", "max"):
+        return plain.to(torch.float32) if accumulate == "wide" and plain.dtype in _FLOATS[:2] else plain
+    if not plain.is_floating_point():
+        return plain if tensor.dtype in _NATIVE else plain ^ torch.iinfo(plain.dtype).min
+    bits = plain.contiguous().view(_INTEGERS[plain.itemsize])
+    limits = torch.iinfo(bits.dtype)
+    keys = torch.where(bits < 0, bits ^ limits.max, bits)
+    return keys.masked_fill_(plain != plain, limits.min if reduction == "min" else limits.max)
 
 
 def decode(tensor: Tensor, dtype: torch.dtype, reduction: str) -> Tensor:
     """Convert the result of a reduction to the type of data."""
-    if _is_inverted(dtype, reduction):
-        tensor = tensor ^ torch.iinfo(tensor.dtype).min
+    if reduction in ("min", "max"):
+        limits = torch.iinfo(tensor.dtype)
+        if dtype.is_floating_point:
+            return torch.where(tensor < 0, tensor ^ limits.max, tensor).view(dtype)
+        if dtype not in _NATIVE:
+            tensor = tensor ^ limits.min
+    if reduction == "sub" and dtype == torch.bool:
+        tensor = tensor & 1
     return tensor.to(dtype) if dtype in _NATIVE else tensor.view(dtype)
-
-
-def _is_inverted(dtype: torch.dtype, reduction: str) -> bool:
-    return reduction in ("min", "max") and dtype in (torch.uint16, torch.uint32, torch.uint64)
-
-
-def encode_order(values: Tensor, reduction: str) -> Tensor:
-    """Return integers in the order of the values. NaN is the least value of a minimum, and the greatest of a maximum.
-
-    The bits of floats are integers in this order, except that those of negative floats descend.
-    """
-    if not values.is_floating_point():
-        return values.to(torch.uint8) if values.dtype == torch.bool else values
-    bits = values.contiguous().view(_INTEGERS[values.itemsize])
-    limits = torch.iinfo(bits.dtype)
-    keys = torch.where(bits < 0, bits ^ limits.max, bits)
-    return keys.masked_fill_(values != values, limits.min if reduction == "min" else limits.max)
-
-
-def decode_order(keys: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return the values of integers that `encode_order` has made."""
-    if not dtype.is_floating_point:
-        return keys.to(dtype)
-    return torch.where(keys < 0, keys ^ torch.iinfo(keys.dtype).max, keys).view(dtype)
 
 
 def refuse_exact(op: str, accumulate: str, data: Tensor) -> None:
