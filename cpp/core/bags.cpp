@@ -228,8 +228,7 @@ class BlockReducer {
         else
             copy_(gathered, row_size_, {rows_.data, row_size_, 0}, {now.row, now.n, now.n}, row_size_);
         if (bags_.weights) weigh_(gathered, bags_.weights + now.first * combine.item_size, now.n, width_);
-        apply({target, gathered, visits, {now.bag, now.n, now.n}, width_, width_}, {0, bags_.count, 0, width_},
-              combine);
+        apply({target, gathered, visits, {now.bag, now.n, now.n}, width_, width_}, Share::all(width_), combine);
     }
 
     const Bags& bags_;

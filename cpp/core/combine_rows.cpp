@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "accumulate.hpp"
 #include "halves.hpp"
@@ -11,6 +12,10 @@ namespace {
 
 // Finds the updates whose rows are in the share. The order of rows is unpredictable, so the loop has no branch.
 GS_LOOP int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
+    if (share.is_all() && !u.rows.skips) {
+        std::iota(own, own + u.rows.n, 0);
+        return u.rows.n;
+    }
     int64_t n = 0;
     for (int64_t i = 0; i < u.rows.n; ++i) {
         own[n] = static_cast<int32_t>(i);
@@ -26,9 +31,11 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     int32_t own[max_rows];
     const int64_t n = pick_own(u, share, own), ahead = row_lookahead(length);
     for (int64_t i = 0; i < n; ++i) {
-        const int64_t next = own[std::min(i + ahead, n - 1)];
-        prefetch_lines(updates + next * u.width * size, length);
-        prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
+        if (u.prefetch) {
+            const int64_t next = own[std::min(i + ahead, n - 1)];
+            prefetch_lines(updates + next * u.width * size, length);
+            prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
+        }
         copy_row(out + u.rows.row[own[i]] * u.row_stride * size, updates + own[i] * u.width * size, length);
     }
 }
@@ -65,15 +72,24 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
 template <class T, class A, class Op>
 GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
+    if (share.is_all() && !u.rows.skips && !u.visits && !u.prefetch) {  // the shortest loop, for data in the cache
+        A* const out = reinterpret_cast<A*>(u.out);
+        const T* const updates = reinterpret_cast<const T*>(u.updates);
+        const int64_t *const row = u.rows.row, n = u.rows.n, width = share.last, row_stride = u.row_stride;
+        for (int64_t i = 0; i < n; ++i) combine_row(out + row[i] * row_stride, updates + i * width, width, op);
+        return;
+    }
     int32_t own[max_rows];
     const int64_t n = pick_own(u, share, own);
     const int64_t length = share.last - share.first, ahead = row_lookahead(length * int64_t{sizeof(A)});
     for (int64_t i = 0; i < n; ++i) {
-        const int64_t next = own[std::min(i + ahead, n - 1)];
-        prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
-                       length * static_cast<int64_t>(sizeof(T)));
-        prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
-                     length * static_cast<int64_t>(sizeof(A)));
+        if (u.prefetch) {
+            const int64_t next = own[std::min(i + ahead, n - 1)];
+            prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
+                           length * static_cast<int64_t>(sizeof(T)));
+            prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
+                         length * static_cast<int64_t>(sizeof(A)));
+        }
         const int64_t row = u.rows.row[own[i]];
         A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.row_stride + share.first;
         const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own[i] * u.width + share.first;
@@ -210,13 +226,27 @@ ApplyByIndex applier_by_index(bool counted) {
     return counted ? combine_by_index<T, Op, I, true> : combine_by_index<T, Op, I, false>;
 }
 
+// There are loops for 32 and 64 bits. Narrower indices are widened first.
 template <class T, class Op>
 ApplyByIndex applier_by_index(IndexType type, bool counted) {
+    if (size_of(type) == 8) return applier_by_index<T, Op, int64_t>(counted);
+    return type == IndexType::uint32 ? applier_by_index<T, Op, uint32_t>(counted)
+                                     : applier_by_index<T, Op, int32_t>(counted);
+}
+
+template <class I>
+GS_LOOP void widen_indices(const std::byte* indices, int64_t n, int32_t* wide) {
+    const I* const narrow = reinterpret_cast<const I*>(indices);
+    for (int64_t i = 0; i < n; ++i) wide[i] = narrow[i];
+}
+
+// Null: indices of this type are wide.
+WidenIndices widener(IndexType type) {
     switch (type) {
-        case IndexType::int32: return applier_by_index<T, Op, int32_t>(counted);
-        case IndexType::uint32: return applier_by_index<T, Op, uint32_t>(counted);
-        case IndexType::int64:
-        case IndexType::uint64: return applier_by_index<T, Op, int64_t>(counted);
+        case IndexType::int8: return version<widen_indices<int8_t>>();
+        case IndexType::int16: return version<widen_indices<int16_t>>();
+        case IndexType::uint8: return version<widen_indices<uint8_t>>();
+        case IndexType::uint16: return version<widen_indices<uint16_t>>();
         default: return nullptr;
     }
 }
@@ -358,6 +388,7 @@ ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool 
     : index_(index),
       combine_(combine),
       by_index_(index.is_single() ? applier_by_index(combine, index.type(), counted) : nullptr),
+      widen_(widener(index.type())),
       apply_(applier(combine, 1, {true, counted, false})),
       apply_or_skip_(applier(combine, 1, {false, counted, false})) {}
 
@@ -365,14 +396,21 @@ ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool 
 // register.
 bool ElementScatter::scatter(int64_t first, int64_t n, std::byte* line, const std::byte* updates,
                              int64_t* visits) const {
+    int32_t wide[scattered_at_once];
     const bool may_be_runs = combine_.reduction != Reduction::none && !visits;
     for (int64_t done = 0; done < n;) {
         if (should_stop()) return false;
         const int64_t piece = std::min(scattered_at_once, n - done), before = done;
         const bool runs = may_be_runs && index_.are_runs(first + done, piece);
-        if (!runs)
-            done += by_index_(index_.at(first + done), piece, index_.size(), line, updates + done * combine_.item_size,
-                              visits, combine_.include_self);
+        if (!runs) {
+            const std::byte* indices = index_.at(first + done);
+            if (widen_) {
+                widen_(indices, piece, wide);
+                indices = reinterpret_cast<const std::byte*>(wide);
+            }
+            done += by_index_(indices, piece, index_.size(), line, updates + done * combine_.item_size, visits,
+                              combine_.include_self);
+        }
         const int64_t others = runs ? piece : std::min(block, before + piece - done);
         if (!scatter_blocks(first + done, others, line, updates + done * combine_.item_size, visits)) return false;
         done += others;
@@ -384,7 +422,7 @@ bool ElementScatter::scatter_blocks(int64_t first, int64_t n, std::byte* line, c
                                     int64_t* visits) const {
     int64_t row[block];
     RowNumbers rows{row, 0, 0};
-    const Share all{0, static_cast<int64_t>(index_.size()), 0, 1};
+    const Share all = Share::all(1);
     for (int64_t done = 0; done < n; done += rows.n) {
         if (!index_.next_block(first + done, first + n, 0, rows)) return false;
         (rows.skips ? apply_or_skip_ : apply_)({line, updates + done * combine_.item_size, visits, rows, 1, 1}, all,

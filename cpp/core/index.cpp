@@ -271,13 +271,7 @@ auto range_checker(IndexType type, int k) {
 
 template <int64_t size, bool packed>
 MoveByIndex mover_by_index(IndexType type) {
-    switch (type) {
-        case IndexType::int32: return move_by_index<int32_t, size, packed>;
-        case IndexType::uint32: return move_by_index<uint32_t, size, packed>;
-        case IndexType::int64:
-        case IndexType::uint64: return move_by_index<int64_t, size, packed>;
-        default: return nullptr;
-    }
+    return visit_index_type(type, []<class I>(I) -> MoveByIndex { return move_by_index<I, size, packed>; });
 }
 
 template <int64_t size, bool use_prefetch, bool packed>

@@ -78,6 +78,8 @@ CopySpaced spaced_copier(int64_t size, int64_t step);
 // has no owner.
 struct Share {
     int64_t first_row, last_row, first, last;
+    static Share all(int64_t width) { return {0, INT64_MAX, 0, width}; }
+    bool is_all() const { return last_row == INT64_MAX; }  // rows
     bool operator==(const Share&) const = default;
     bool has(int64_t row) const {
         return static_cast<uint64_t>(row - first_row) < static_cast<uint64_t>(last_row - first_row);
@@ -91,6 +93,7 @@ struct Updates {
     int64_t* visits;  // counts the visits of each row, or null
     RowNumbers rows;
     int64_t width, row_stride;  // the elements of an update, and the distance between rows of `out`
+    bool prefetch = false;      // whether to prefetch rows; for rows of one element, see ApplyOptions
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
@@ -107,6 +110,8 @@ ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 using ApplyByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t rows, std::byte* out,
                                  const std::byte* updates, int64_t* visits, bool include_self);
 
+using WidenIndices = void (*)(const std::byte* indices, int64_t n, int32_t* wide);
+
 // Scatters single elements into a line of elements, with one loop that checks each index and uses it at once.
 class ElementScatter {
   public:
@@ -122,6 +127,7 @@ class ElementScatter {
     const Index& index_;
     const Combine& combine_;
     ApplyByIndex by_index_;
+    WidenIndices widen_;
     ApplyRows apply_, apply_or_skip_;
 };
 

@@ -19,7 +19,7 @@ struct Move {
     const Combine& combine;
     Share everything;
     ApplyRows apply, apply_or_skip, apply_rows;
-    bool accepts_rows;
+    bool accepts_rows, prefetch_rows;
 
     void elements(Run run) const {
         flatten(run);
@@ -30,8 +30,8 @@ struct Move {
     }
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
-        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1},
-                   {0, everything.last_row, 0, columns}, combine);
+        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1, prefetch_rows},
+                   Share::all(columns), combine);
     }
 };
 
@@ -58,11 +58,12 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         updates,
                         visits,
                         how,
-                        {0, lanes.data_elements, 0, 1},
+                        Share::all(1),
                         applier(how, 1, {true, visits != nullptr, route.prefetch}),
                         applier(how, 1, {false, visits != nullptr, route.prefetch}),
                         applier(how, 2, {false, false, route.prefetch}),
-                        !visits};
+                        !visits,
+                        lanes.data_elements * target_size > core_cache_bytes};
         const ElementScatter elements(index, how, visits != nullptr);
         const bool along_lines =
             elements && !box.has_after && lanes.stride == 1 && !route.prefetch && box.columns >= min_line_elements;

@@ -26,8 +26,9 @@ struct Scatter {
     int64_t prefetch_distance;
     ApplyRows apply_all, apply_own;
     const ElementScatter* elements;  // for rows of one element, or null
+    bool prefetch_rows;              // see Updates
 
-    Share all() const { return {0, rows.data_rows, 0, rows.width}; }
+    Share all() const { return Share::all(rows.width); }
 
     // Handles the lines [begin, end) of batch and outer, restricted to the share.
     bool part(int64_t begin, int64_t end, const Share& share) const {
@@ -68,11 +69,11 @@ struct Scatter {
             const auto apply_lines = [&](int64_t from, int64_t to) {
                 bool whole = true;
                 for (int64_t l = from; whole && l < to; ++l)
-                    whole =
-                        apply_line({out + l * rows.data_rows * rows.width * target_size,
-                                    updates + (l * rows.count + c) * rows.width * combine.item_size,
-                                    visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width},
-                                   apply_block, share);
+                    whole = apply_line({out + l * rows.data_rows * rows.width * target_size,
+                                        updates + (l * rows.count + c) * rows.width * combine.item_size,
+                                        visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width,
+                                        prefetch_rows},
+                                       apply_block, share);
                 return whole;
             };
             if (!in_pieces(first_line, last_line, numbers.n * rows.width * combine.item_size, apply_lines))
@@ -94,7 +95,7 @@ struct Scatter {
         for (int64_t i = 0; i < block.rows.n; ++i) {
             if (should_stop_now()) return false;
             const Updates row{block.out,    block.updates + i * rows.width * size,
-                              block.visits, {block.rows.row + i, 1, 1},
+                              block.visits, {block.rows.row + i, 1, 1, block.rows.skips},
                               rows.width,   rows.width};
             const auto apply_columns = [&](int64_t begin, int64_t end) {
                 apply_own(row, {share.first_row, share.last_row, begin, end}, combine);
@@ -232,7 +233,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               route.prefetch_distance(),
                               apply_all,
                               apply_own,
-                              by_index ? &elements : nullptr};
+                              by_index ? &elements : nullptr,
+                              lines * (rows.count + rows.data_rows) * rows.width * target_size > core_cache_bytes};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;
