@@ -151,24 +151,31 @@ bool supports(DType dtype, Reduction reduction) {
     return visit_combine(Combine{dtype, 0, reduction}, false, [](auto, auto, auto) { return true; });
 }
 
-Accumulator accumulator(const Combine& combine) {
+const Accumulator& accumulator(const Combine& combine) {
+    static constexpr Accumulator none;
     const bool mean = combine.reduction == Reduction::mean;
-    return visit_combine(combine, Accumulator{},
-                         [&]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                             if constexpr (requires(A a) { a.known(); })
-                                 return Accumulator{sizeof(A), load<T, A>, finish<T, A>, long_sums<T, A>};
-                             else if constexpr (!std::same_as<A, T>)
-                                 return Accumulator{sizeof(A), load<T, A>, finish<T, A>};
-                             else if constexpr (Float<T> || Complex<T>)
-                                 return mean ? Accumulator{sizeof(T), nullptr, finish<T, T>} : Accumulator{sizeof(T)};
-                             else
-                                 return Accumulator{sizeof(T)};
-                         });
+    return *visit_combine(
+        combine, &none,
+        [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) -> const Accumulator* {
+            static constexpr Accumulator plain{sizeof(T)};
+            if constexpr (requires(A a) { a.known(); }) {
+                static constexpr Accumulator exact{sizeof(A), load<T, A>, finish<T, A>, long_sums<T, A>};
+                return &exact;
+            } else if constexpr (!std::same_as<A, T>) {
+                static constexpr Accumulator wide{sizeof(A), load<T, A>, finish<T, A>};
+                return &wide;
+            } else if constexpr (Float<T> || Complex<T>) {
+                static constexpr Accumulator of_mean{sizeof(T), nullptr, finish<T, T>};
+                return mean ? &of_mean : &plain;
+            } else {
+                return &plain;
+            }
+        });
 }
 
 int64_t accumulator_bytes(const Combine& combine, int64_t slots, int64_t width) {
     if (combine.reduction == Reduction::none) return 0;
-    const Accumulator sums = accumulator(combine);
+    const Accumulator& sums = accumulator(combine);
     const int64_t for_sums = sums.load ? saturating_multiply(saturating_multiply(slots, width), sums.item_size) : 0;
     return saturating_add(for_sums, counts_visits(combine) ? saturating_multiply(slots, 8) : 0);
 }

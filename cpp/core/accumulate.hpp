@@ -152,7 +152,7 @@ struct Accumulator {
     void (*finish)(const Sums&, const Combine&) = nullptr;
     std::unique_ptr<LongSums> (*long_sums)(const Combine&) = nullptr;  // null: no second pass is needed
 };
-Accumulator accumulator(const Combine&);
+const Accumulator& accumulator(const Combine&);
 
 // Whether visits of slots are counted.
 inline bool counts_visits(const Combine& combine) {
@@ -167,7 +167,7 @@ int64_t accumulator_bytes(const Combine&, int64_t slots, int64_t width);
 template <class Walk>
 bool scatter_with_accumulators(const Combine& combine, int64_t slots, int64_t width, std::byte* out, Walk&& walk) {
     if (combine.reduction == Reduction::none) return walk(out, combine.item_size, nullptr, combine);
-    const Accumulator accumulator = gs::accumulator(combine);
+    const Accumulator& accumulator = gs::accumulator(combine);
     const bool count = counts_visits(combine);
     const Scratch visits(count ? slots * 8 : 0, true);
     const Scratch sums(accumulator.load ? slots * width * accumulator.item_size : 0, false);

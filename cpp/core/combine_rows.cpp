@@ -24,10 +24,22 @@ GS_LOOP int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
     return n;
 }
 
+// Whether each row is the one behind the row before it.
+GS_LOOP bool are_consecutive(const RowNumbers& rows) {
+    if (rows.n < 2 || rows.row[1] != rows.row[0] + 1) return false;
+    int64_t others = 0;
+    for (int64_t i = 0; i < rows.n; ++i) others |= rows.row[i] - i - rows.row[0];
+    return others == 0;
+}
+
 GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combine) {
     const int64_t size = combine.item_size, length = (share.last - share.first) * size;
     const std::byte* const updates = u.updates + share.first * size;
     std::byte* const out = u.out + share.first * size;
+    if (share.is_all() && !u.rows.skips && length == u.row_stride * size && are_consecutive(u.rows)) {
+        std::memcpy(out + u.rows.row[0] * length, updates, static_cast<size_t>(u.rows.n * length));
+        return;
+    }
     int32_t own[max_rows];
     const int64_t n = pick_own(u, share, own), ahead = row_lookahead(length);
     for (int64_t i = 0; i < n; ++i) {

@@ -6,13 +6,15 @@
 namespace gs {
 namespace {
 
-// Returns the product of some dims, or -1 if it overflows.
+// Returns the product of some dims, or -1 if it overflows. If a dim is 0, the product is 0.
 int64_t product(const int64_t* dims, int n) {
-    if (std::find(dims, dims + n, 0) != dims + n) return 0;
     int64_t total = 1;
-    for (int i = 0; i < n; ++i)
-        if (!multiply(total, dims[i], total)) return -1;
-    return total;
+    bool fits = true;
+    for (int i = 0; i < n; ++i) {
+        if (dims[i] == 0) return 0;
+        fits = fits && multiply(total, dims[i], total);
+    }
+    return fits ? total : -1;
 }
 
 bool overflows(const Rows& rows) {

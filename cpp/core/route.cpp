@@ -131,7 +131,7 @@ Route route_gather(const Rows& rows, const Layout& layout, int64_t item_size, co
                   copied = saturating_multiply(moved_rows, row_size);
     // Pieces of a row can be far apart, so that each takes as long as a row.
     const int64_t piece_size = std::max<int64_t>(layout.piece_size, 1);
-    route.threads = threads_for({copied / piece_size, piece_size});
+    route.threads = threads_for({piece_size == row_size ? moved_rows : copied / piece_size, piece_size});
     route.prefetch = copied > 0 && prefetches_rows(rows, row_size, index);
     route.stream = can_stream && route.prefetch && row_size % line_size == 0 && copied >= min_stream_bytes;
     if (route.threads > 1) route.split = lines >= route.threads ? Split::lines : Split::tuples;

@@ -69,7 +69,7 @@ Outcome carry_out(PreparedCall& prepared, PyObject*& result) {
 
 Outcome run(const Call& call, PyObject*& result) {
     const ScopedThreadLimit threads(call.threads);
-    const ScopedDenormals denormals;
+    const ScopedDenormals denormals(is_scatter(call.kernel));
     PreparedCall prepared(call);
     Outcome outcome = prepare(prepared);
     if (outcome == Outcome::failed) name_memory_error(call.op);
