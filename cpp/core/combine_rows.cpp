@@ -206,7 +206,7 @@ void combine_all_elements(const Updates& u, const Share&, const Combine& combine
 // Checks each index and uses it at once, as move_by_index() of index.cpp does.
 template <class T, class Op, class I, bool counted>
 int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std::byte* all, const std::byte* others,
-                         int64_t* __restrict visits, bool include_self) {
+                         int64_t* __restrict visits, bool include_self, bool prefetches) {
     const I* const index = reinterpret_cast<const I*>(indices);
     T* __restrict out = reinterpret_cast<T*>(all);
     const T* __restrict updates = reinterpret_cast<const T*>(others);
@@ -222,8 +222,10 @@ int64_t combine_by_index(const std::byte* indices, int64_t n, uint64_t rows, std
     constexpr int64_t at_once = 8;
     int64_t i = 0;
     for (; i + at_once <= n; i += at_once) {
-        prefetch_ahead(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
-        prefetch_ahead(others + i * static_cast<int64_t>(sizeof(T)), updates_lookahead_bytes);
+        if (prefetches) {
+            prefetch_ahead(indices + i * static_cast<int64_t>(sizeof(I)), index_lookahead_bytes);
+            prefetch_ahead(others + i * static_cast<int64_t>(sizeof(T)), updates_lookahead_bytes);
+        }
         GS_UNROLL_ALL
         for (int64_t j = 0; j < at_once; ++j)
             if (!combine(i + j)) return i + j;
@@ -396,11 +398,12 @@ ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& opt
         });
 }
 
-ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted)
+ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, int64_t elements)
     : index_(index),
       combine_(combine),
       by_index_(index.is_single() ? applier_by_index(combine, index.type(), counted) : nullptr),
       widen_(widener(index.type())),
+      prefetches_(elements * (size_of(index.type()) + combine.item_size) > core_cache_bytes),
       apply_(applier(combine, 1, {true, counted, false})),
       apply_or_skip_(applier(combine, 1, {false, counted, false})) {}
 
@@ -421,7 +424,7 @@ bool ElementScatter::scatter(int64_t first, int64_t n, std::byte* line, const st
                 indices = reinterpret_cast<const std::byte*>(wide);
             }
             done += by_index_(indices, piece, index_.size(), line, updates + done * combine_.item_size, visits,
-                              combine_.include_self);
+                              combine_.include_self, prefetches_);
         }
         const int64_t others = runs ? piece : std::min(block, before + piece - done);
         if (!scatter_blocks(first + done, others, line, updates + done * combine_.item_size, visits)) return false;

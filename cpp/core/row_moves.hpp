@@ -106,16 +106,17 @@ struct ApplyOptions {
 ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 
 // Combines single updates with the elements that indices name, as long as the indices are in [0, rows). Returns the
-// number of updates that were combined. `visits`: as in Updates.
+// number of updates that were combined. `visits`: as in Updates. `prefetches`: indices and updates are prefetched.
 using ApplyByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t rows, std::byte* out,
-                                 const std::byte* updates, int64_t* visits, bool include_self);
+                                 const std::byte* updates, int64_t* visits, bool include_self, bool prefetches);
 
 using WidenIndices = void (*)(const std::byte* indices, int64_t n, int32_t* wide);
 
 // Scatters single elements into a line of elements, with one loop that checks each index and uses it at once.
 class ElementScatter {
   public:
-    ElementScatter(const Index&, const Combine&, bool counted);
+    // `elements`: the number of all updates of the call.
+    ElementScatter(const Index&, const Combine&, bool counted, int64_t elements);
     explicit operator bool() const { return by_index_ != nullptr; }  // whether there is a loop for these types
 
     // Handles the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
@@ -128,6 +129,7 @@ class ElementScatter {
     const Combine& combine_;
     ApplyByIndex by_index_;
     WidenIndices widen_;
+    bool prefetches_;
     ApplyRows apply_, apply_or_skip_;
 };
 

@@ -221,7 +221,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool counted = visits != nullptr, use_prefetch = route.prefetch && split != Split::ordered;
         const ApplyRows apply_all = applier(how, rows.width, {true, counted, use_prefetch});
         const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
-        const ElementScatter elements(index, how, counted);
+        const ElementScatter elements(index, how, counted, lines * rows.count);
         const bool by_index = rows.width == 1 && !use_prefetch && elements;
         const Scatter scatter{rows,
                               index,
