@@ -67,11 +67,33 @@ int64_t choose_core_cache_bytes() {
     return std::min(choose_cache_bytes(), size > 0 ? std::clamp(size, least, most) : int64_t{1} << 20);
 }
 
+#ifdef GS_VERSIONS
+GS_AVX2 void stream_halves(std::byte* to, const std::byte* from, int64_t size) {
+    for (int64_t i = 0; i < size; i += 32)
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+}
+#endif
+
 }  // namespace
 
 const InstructionSet instruction_set = choose_instruction_set();
 const int64_t cache_bytes = choose_cache_bytes();
 const int64_t core_cache_bytes = choose_core_cache_bytes();
+
+// On Zen 5, stores of half a line are twice as fast as stores of a quarter.
+void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
+#ifdef GS_VERSIONS
+    if (instruction_set >= InstructionSet::avx2) return stream_halves(to, from, size);
+#endif
+#ifdef GS_X86_64
+    for (int64_t i = 0; i < size; i += 16)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+#else
+    std::memcpy(to, from, static_cast<size_t>(size));
+#endif
+}
 
 void stream(std::byte* to, const std::byte* from, int64_t size) {
     const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % line_size);

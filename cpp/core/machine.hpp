@@ -179,15 +179,7 @@ inline constexpr bool can_stream = false;
 
 // Copies whole cache lines past the caches. The old contents of the lines are not loaded. Call end_stream() before
 // another thread reads them.
-inline void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
-#ifdef GS_X86_64
-    for (int64_t i = 0; i < size; i += 16)
-        _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
-                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-#else
-    std::memcpy(to, from, static_cast<size_t>(size));
-#endif
-}
+void stream_lines(std::byte* to, const std::byte* from, int64_t size);
 
 inline void end_stream() {
 #ifdef GS_X86_64
