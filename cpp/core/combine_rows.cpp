@@ -12,7 +12,7 @@ namespace {
 
 // Finds the updates whose rows are in the share. The order of rows is unpredictable, so the loop has no branch.
 GS_LOOP int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
-    if (share.is_all() && !u.rows.skips) {
+    if (share.has_all_rows() && !u.rows.skips) {
         std::iota(own, own + u.rows.n, 0);
         return u.rows.n;
     }
@@ -36,7 +36,7 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     const int64_t size = combine.item_size, length = (share.last - share.first) * size;
     const std::byte* const updates = u.updates + share.first * size;
     std::byte* const out = u.out + share.first * size;
-    if (share.is_all() && !u.rows.skips && length == u.row_stride * size && are_consecutive(u.rows)) {
+    if (share.is_all(u.width) && !u.rows.skips && u.row_stride == u.width && are_consecutive(u.rows)) {
         std::memcpy(out + u.rows.row[0] * length, updates, static_cast<size_t>(u.rows.n * length));
         return;
     }
@@ -84,10 +84,11 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
 template <class T, class A, class Op>
 GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
-    if (share.is_all() && !u.rows.skips && !u.visits && !u.prefetch) {  // the shortest loop, for data in the cache
+    if (share.is_all(u.width) && !u.rows.skips && !u.visits &&
+        !u.prefetch) {  // the shortest loop, for data in the cache
         A* const out = reinterpret_cast<A*>(u.out);
         const T* const updates = reinterpret_cast<const T*>(u.updates);
-        const int64_t *const row = u.rows.row, n = u.rows.n, width = share.last, row_stride = u.row_stride;
+        const int64_t *const row = u.rows.row, n = u.rows.n, width = u.width, row_stride = u.row_stride;
         for (int64_t i = 0; i < n; ++i) combine_row(out + row[i] * row_stride, updates + i * width, width, op);
         return;
     }
@@ -411,11 +412,11 @@ ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool 
 // register.
 bool ElementScatter::scatter(int64_t first, int64_t n, std::byte* line, const std::byte* updates,
                              int64_t* visits) const {
-    int32_t wide[scattered_at_once];
+    int32_t wide[block];
     const bool may_be_runs = combine_.reduction != Reduction::none && !visits;
     for (int64_t done = 0; done < n;) {
         if (should_stop()) return false;
-        const int64_t piece = std::min(scattered_at_once, n - done), before = done;
+        const int64_t piece = std::min(widen_ ? block : scattered_at_once, n - done), before = done;
         const bool runs = may_be_runs && index_.are_runs(first + done, piece);
         if (!runs) {
             const std::byte* indices = index_.at(first + done);

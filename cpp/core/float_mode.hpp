@@ -9,8 +9,8 @@
 
 namespace gs {
 
-// While this object lives, this thread and the threads that it starts compute with subnormal numbers. Calls that do not
-// compute save the time of asking.
+// While this object lives, this thread and the threads that it starts compute with subnormal numbers. `computes`: false
+// if they only move data. The mode is then neither read nor changed, which takes time.
 class ScopedDenormals {
   public:
     explicit ScopedDenormals(bool computes = true) : before_(computes ? read() : 0) {

@@ -79,7 +79,8 @@ CopySpaced spaced_copier(int64_t size, int64_t step);
 struct Share {
     int64_t first_row, last_row, first, last;
     static Share all(int64_t width) { return {0, INT64_MAX, 0, width}; }
-    bool is_all() const { return last_row == INT64_MAX; }  // rows
+    bool has_all_rows() const { return last_row == INT64_MAX; }
+    bool is_all(int64_t width) const { return *this == all(width); }
     bool operator==(const Share&) const = default;
     bool has(int64_t row) const {
         return static_cast<uint64_t>(row - first_row) < static_cast<uint64_t>(last_row - first_row);
@@ -112,7 +113,8 @@ using ApplyByIndex = int64_t (*)(const std::byte* indices, int64_t n, uint64_t r
 
 using WidenIndices = void (*)(const std::byte* indices, int64_t n, int32_t* wide);
 
-// Scatters single elements into a line of elements, with one loop that checks each index and uses it at once.
+// Scatters single elements into a line of elements, with one loop that checks each index and uses it at once. Narrow
+// indices are widened first.
 class ElementScatter {
   public:
     // `elements`: the number of all updates of the call.

@@ -113,3 +113,15 @@ def test_an_expanded_index_box_is_a_line_of_indices(axis: int, reduction: str) -
         gs.gather_elements(data, np.broadcast_to(np.moveaxis(bad[:, None, None], 0, axis), box), axis)
     assert caught.value.count == np.prod(box) // 90
     assert caught.value.positions[0] == tuple(3 if d == axis % 3 else 0 for d in range(3))
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "mul", "max"])
+def test_rows_of_many_megabytes(reduction: str) -> None:
+    """Rows that are longer together than `wide_bytes` are combined in pieces."""
+    data = np.full((2, (1 << 22) + 3), 2.0, np.float32)
+    updates = np.full((3, data.shape[1]), 3.0, np.float32)
+    updates[:, -1] = 5.0
+    made = gs.scatter_update(data, [1, 1, 0], updates, reduction=reduction)
+    wanted = {"none": (3, 5), "add": (8, 12), "mul": (18, 50), "max": (3, 5)}[reduction]
+    assert set(np.unique(made[1])) == set(map(float, wanted))
+    assert (made[1, :-1] == wanted[0]).all()

@@ -327,24 +327,42 @@ def test_prepared_indices(device, axis, shape, indices):
     assert np.from_dlpack(own.starts.cpu()).tolist() == own.starts.tolist()
 
 
-def test_prepared_indices_are_sorted_once_and_checked_again_after_a_write(device, monkeypatch):
-    """In a process in which CPU tensors are treated as those of a device, nothing else sorts."""
+def test_prepared_indices_are_sorted_once(device, monkeypatch):
+    """The CPU's own kernels do not sort by `torch.sort`."""
     own = prepare(torch.tensor([2, 0, 2], device=device), 3)
     data = torch.zeros(3, dtype=torch.float64, device=device, requires_grad=True)
     updates = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64, device=device, requires_grad=True)
     assert own.starts.tolist() == [0, 1, 1, 3]
-    with monkeypatch.context() as without:
-        without.setattr(torch, "sort", None)
-        for reduction in ("add", "sub", "min", "max", "mul", "mean", "none"):
-            made = own.scatter(data, updates, reduction=reduction)
-            if reduction != "mul":  # products of zeros have derivatives of their own
-                made.sum().backward()
-        own.gather(data).sum().backward()
-    own.rows[1] = 1
-    assert own.sum(updates).tolist() == [0, 2, 5]
-    own.rows[1] = 7
-    with pytest.raises(IndexError, match=r"indices\[1\] = 7 is out of range"):
-        own.gather(data)
+    monkeypatch.setattr(torch, "sort", None)
+    for reduction in ("add", "sub", "min", "max", "mean", "none"):
+        own.scatter(data, updates, reduction=reduction).sum().backward()
+    own.gather(data).sum().backward()
+    own.rows[:] = 7  # a copy
+    assert own.sum(updates).tolist() == [2, 0, 5]
+
+
+def test_prepared_in_inference_mode_and_used_for_gradients(device):
+    with torch.inference_mode():
+        own = prepare(torch.tensor([[2, 0], [2, 1]], device=device), (3, 2))
+        own.propagate(torch.ones(2, 4, device=device))
+    data = torch.ones(2, 4, device=device, requires_grad=True)
+    own.propagate(data).sum().backward()
+    assert data.grad.tolist() == [[1] * 4] * 2
+    table = torch.ones(3, 2, device=device, requires_grad=True)
+    own.gather(table).sum().backward()
+    assert table.grad.tolist() == [[0, 0], [0, 0], [1, 1]]
+
+
+def test_a_single_prepared_index(device):
+    own = prepare(torch.tensor(1, device=device), 3, 0)
+    assert own.gather(torch.arange(3.0, device=device)).item() == 1
+    assert own.sum(torch.tensor(5.0, device=device)).tolist() == [0, 5, 0]
+
+
+def test_means_of_prepared_integers_are_refused_as_on_the_cpu(device):
+    updates = torch.tensor([1, 2], device=device)
+    with pytest.raises(TypeError, match="the mean of int64 can't be computed in one pass"):
+        prepare(torch.tensor([0, 0], device=device), 2).reduce(updates, "mean")
 
 
 @pytest.mark.parametrize("reduction", ["add", "mul", "min", "max", "mean"])

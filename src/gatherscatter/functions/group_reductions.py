@@ -124,7 +124,7 @@ def _reduce_together(
     num_threads: int | None,
 ) -> dict[str, np.ndarray]:
     starts, order = groups
-    wanted = _plan_core_reductions(op, updates.dtype, names)
+    wanted = plan_core_reductions(op, updates.dtype, names)
     made = _core.reduce_groups(starts, order, updates, wanted, num_threads) if wanted else []
     if made is NotImplemented:
         text = f"{op}: not all of the reductions {', '.join(names)} are defined for updates of type {updates.dtype}"
@@ -155,7 +155,7 @@ def counts_of(starts: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _plan_core_reductions(op: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[str, ...]:
+def plan_core_reductions(op: str, dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """The reductions that the core computes. Its argmin gives the minimum as well, and its argmax the maximum."""
     if "mean" in names and dtype.kind in "biu":
         text = f"{op}: the mean of {dtype} can't be computed in one pass; use scatter(zeros, updates, "

@@ -14,7 +14,7 @@ from torch import Tensor
 from gatherscatter.arrays import convert
 from gatherscatter.errors import OpValueError, check_effects, make_choice_error, make_error
 from gatherscatter.functions.gather_reduce import check_choices, check_members_shape
-from gatherscatter.functions.group_reductions import ONE_PASS, read_names
+from gatherscatter.functions.group_reductions import ONE_PASS, plan_core_reductions, read_names
 from gatherscatter.functions.inspect import normalise_axis, sizes_of
 from gatherscatter.torch import bags, functions
 from gatherscatter.torch.device import kernels, tensors
@@ -43,13 +43,13 @@ class PreparedTensors:
     """Checked indices on a device. The methods are those of `gatherscatter.functions.prepare.Prepared`.
 
     All methods except `reduce` have gradients of any order. The indices are sorted once, when a method first needs it,
-    and so are the two columns of pairs. Other libraries can take the tensors by DLPack.
+    and so are the two columns of pairs. Other libraries can take `order` and `starts` by DLPack, but must not write to
+    them.
 
     Attributes
     ----------
     axis : the first axis of data that is indexed
     dims : the sizes of the axes that are indexed
-    rows : int64 tensor. The number of the place that each index names, in [0, prod(dims)-1]
 
     >>> import torch
     >>> from gatherscatter.torch.prepared import prepare
@@ -61,8 +61,14 @@ class PreparedTensors:
     """
 
     def __init__(self, axis: int, dims: tuple[int, ...], rows: Tensor) -> None:
-        self.axis, self.dims, self.rows = axis, dims, rows
-        self._numbers = mark_checked(rows.flatten(), self.size)
+        self.axis, self.dims, self._shape = axis, dims, rows.shape
+        with torch.inference_mode(False):  # a backward pass may need it later
+            self._numbers = mark_checked(rows.flatten().clone(), self.size)
+
+    @property
+    def rows(self) -> Tensor:
+        """A copy of the numbers of the places that the indices name, in [0, prod(dims)-1]: int64."""
+        return self._numbers.reshape(self._shape).clone()
 
     @property
     def size(self) -> int:
@@ -92,11 +98,11 @@ class PreparedTensors:
     def gather(self, data: Tensor) -> Tensor:
         """Take the rows of ``data`` that the indices name."""
         flat = self._merge("data", data, self.dims)
-        return self._split(functions.gather("gather", flat, self._numbers, axis=self.axis), self.rows.shape)
+        return self._split(functions.gather("gather", flat, self._numbers, axis=self.axis), self._shape)
 
     def sum(self, updates: Tensor, *, accumulate: str = "step") -> Tensor:
         """Add up the updates for each place. This is the backward pass of `gather`."""
-        shape = self._merge("updates", updates, self.rows.shape).shape
+        shape = self._merge("updates", updates, self._shape).shape
         zeros = updates.new_zeros(()).expand(*shape[: self.axis], *self.dims, *shape[self.axis + 1 :])
         return self.scatter(zeros, updates, reduction="add", accumulate=accumulate)
 
@@ -110,7 +116,7 @@ class PreparedTensors:
         accumulate: str = "step",
     ) -> Tensor:
         """Copy ``data`` and write ``updates`` to the places that the indices name."""
-        flat, new = self._merge("data", data, self.dims), self._merge("updates", updates, self.rows.shape)
+        flat, new = self._merge("data", data, self.dims), self._merge("updates", updates, self._shape)
         check_effects(_OP, reduction, include_self, accumulate)
         how: dict[str, Any] = {"reduction": reduction, "include_self": include_self, "accumulate": accumulate}
         made = functions.scatter("scatter_update", flat, self._numbers, new, axis=self.axis, **how)
@@ -118,14 +124,15 @@ class PreparedTensors:
 
     def reduce(self, updates: Tensor, reductions: str | Sequence[str]) -> tuple[Tensor, ...]:
         """Apply several reductions to the updates for each place, without gradients."""
-        first = self._merge("updates", updates.detach(), self.rows.shape).movedim(self.axis, 0)
+        first = self._merge("updates", updates.detach(), self._shape).movedim(self.axis, 0)
         names = read_names(_OP, (reductions,) if isinstance(reductions, str) else reductions)
         for name in names:
             if name not in ONE_PASS:
                 raise make_choice_error(_OP, "reductions", name, ONE_PASS, "")
+        plan_core_reductions(_OP, tensors.make_placeholder(_OP, "updates", updates).dtype, names)  # raises errors
         made = kernels.reduce(first.contiguous(), self._numbers, self.size, names)
         return tuple(
-            self.counts if name == "count" else self._split(each.movedim(0, self.axis), self.dims)
+            each.reshape(self.dims) if name == "count" else self._split(each.movedim(0, self.axis), self.dims)
             for name, each in zip(names, made, strict=True)
         )
 
@@ -146,7 +153,7 @@ class PreparedTensors:
         if data.ndim == 0 or data.shape[0] != self.dims[0 if transpose else 1]:
             raise make_error("propagate_rows", _OP, rows=self.dims[0 if transpose else 1], shape=tuple(data.shape))
         if weights is not None:
-            check_members_shape(_OP, "weights", tuple(weights.shape), tuple(self.rows.shape))
+            check_members_shape(_OP, "weights", tuple(weights.shape), tuple(self._shape))
         targets, sources = reversed(self._pairs) if transpose else self._pairs
         return bags.gather_reduce(
             data,
@@ -162,19 +169,20 @@ class PreparedTensors:
     @cached_property
     def _pairs(self) -> tuple[Tensor, Tensor]:
         """The first and the second row of each pair."""
-        columns = torch.div(self._numbers, self.dims[1], rounding_mode="floor"), self._numbers % self.dims[1]
+        with torch.inference_mode(False):
+            columns = torch.div(self._numbers, self.dims[1], rounding_mode="floor"), self._numbers % self.dims[1]
         first, second = map(mark_checked, columns, self.dims)
         return first, second
 
     def _merge(self, name: str, tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
         """Merge the axes from `axis` on, which must have these sizes, to one."""
-        tensors.check_inputs(_OP, **{"indices": self.rows, name: tensor})
+        tensors.check_inputs(_OP, **{"indices": self._numbers, name: tensor})
         last = self.axis + len(sizes)
         if tuple(tensor.shape[self.axis : last]) != tuple(sizes):
             text = f"{_OP}: {name} of shape {tuple(tensor.shape)} must have the sizes {tuple(sizes)} from axis "
             raise OpValueError(f"{text}{self.axis} on", op=_OP, input=name)
-        return tensor.reshape(*tensor.shape[: self.axis], math.prod(sizes), *tensor.shape[last:])
+        return tensor.reshape((*tensor.shape[: self.axis], math.prod(sizes), *tensor.shape[last:]))
 
     def _split(self, tensor: Tensor, sizes: Sequence[int]) -> Tensor:
         """Split the axis to axes of these sizes."""
-        return tensor.reshape(*tensor.shape[: self.axis], *sizes, *tensor.shape[self.axis + 1 :])
+        return tensor.reshape((*tensor.shape[: self.axis], *sizes, *tensor.shape[self.axis + 1 :]))

@@ -15,19 +15,17 @@ _CHECKED = "_gatherscatter_runs"
 
 
 def mark_checked(rows: Tensor, size: int) -> Tensor:
-    """Note in an int64 tensor of shape (N,) that its elements are in [0, size-1]. It then keeps its runs."""
-    setattr(rows, _CHECKED, {_key(rows, size): None})
+    """Note in an int64 tensor of shape (N,) that its elements are in [0, size-1]. It then keeps its runs.
+
+    Nothing may write to the tensor later.
+    """
+    setattr(rows, _CHECKED, {size: None})
     return rows
 
 
 def is_checked(rows: Tensor, size: int) -> bool:
-    """Whether `mark_checked` has marked this tensor with this size, and nothing was written to it since."""
-    kept = getattr(rows, _CHECKED, None)
-    return kept is not None and _key(rows, size) in kept
-
-
-def _key(rows: Tensor, size: int) -> tuple[int, int]:
-    return size, 0 if rows.is_inference() else rows._version
+    """Whether `mark_checked` has marked this tensor with this size."""
+    return size in getattr(rows, _CHECKED, ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +47,9 @@ class PlaceRuns:
     def of(places: Tensor, size: int) -> PlaceRuns:
         """Sort updates by place. Updates of one place keep their order."""
         kept = getattr(places, _CHECKED) if is_checked(places, size) else {}
-        if (runs := kept.get(_key(places, size))) is None:
+        if (runs := kept.get(size)) is None:
             keys = places if size >= 2**31 - 1 else places.to(torch.int32)
-            runs = kept[_key(places, size)] = PlaceRuns(size, *torch.sort(keys, stable=True))
+            runs = kept[size] = PlaceRuns(size, *torch.sort(keys, stable=True))
         return runs
 
     @staticmethod
