@@ -49,7 +49,7 @@ def _as_tensors(op: str, given: dict[str, Any], *names: str, out: Any = None) ->
             convert.as_array(op, name, None)  # raises the error
         if value is None or isinstance(value, Tensor):
             continue
-        if name in ("indices", "write_indices", *_INTEGERS):
+        if name in ("indices", *_INTEGERS):
             array = convert.as_indices(op, name, value, lists=op.endswith("nd"))
         elif name == names[0]:
             array = convert.as_array(op, name, value)
@@ -63,16 +63,18 @@ def _as_tensors(op: str, given: dict[str, Any], *names: str, out: Any = None) ->
 
 def _tensor_scatter(op: str, given: dict[str, Any], out: Any) -> Tensor:
     """Write windows into a cache."""
-    past = _as_tensors(op, given, "past_cache", "update", "write_indices", out=out)
-    new, window, mode = given["update"], given["write_indices"], given["mode"]
-    tensors.check_inputs(op, past_cache=past, update=new, write_indices=window)
+    past, window = _as_tensors(op, given, "past_cache", "update", out=out), given["write_indices"]
+    new = given["update"]
+    if isinstance(window, Tensor):
+        tensors.check_inputs(op, past_cache=past, write_indices=window)
+        window = tensors.copy_to_cpu(op, "write_indices", window)
     if window is not None:
-        convert.as_indices(op, "write_indices", tensors.make_placeholder(op, "write_indices", window))
+        window = convert.as_indices(op, "write_indices", window)
+    tensors.check_inputs(op, past_cache=past, update=new)
     new = tensors.cast(op, "update", new, "past_cache", past)
     axis = windows.normalise_cache_axis(op, given["axis"], past.ndim)
-    windows.check_shapes(op, tuple(past.shape), tuple(new.shape), axis, None if window is None else tuple(window.shape))
-    starts = None if window is None else tensors.copy_to_cpu(op, "write_indices", window)
-    found = windows.positions_of(op, starts, len(past), past.shape[axis], new.shape[axis], mode)
+    windows.check_shapes(op, tuple(past.shape), tuple(new.shape), axis, None if window is None else window.shape)
+    found = windows.positions_of(op, window, len(past), past.shape[axis], new.shape[axis], given["mode"])
     positions = tensors.as_tensor(found, past.device)
     options = {"batch_dims": 1, "num_threads": given["num_threads"]}
     return kernels.scatter("scatter_update", past, positions, new, axis, mode="drop", op=op, **options)

@@ -31,13 +31,11 @@ def gather(
     if name == "gather_elements":
         result = source.gather(axis, numbers) if source.numel() else source.new_zeros(indices.shape)
         return (result if outside is None else result.masked_fill(outside, 0)).view(data.dtype)
-    if name == "gather_nd":
-        first, last = 0, batch_dims + indices.shape[-1]
-        source = source.reshape(-1 if source.numel() else math.prod(source.shape[:last]), *source.shape[last:])
-    elif batch_dims:
-        first, source = 0, source.movedim(axis, batch_dims).flatten(0, batch_dims)
-    else:
-        first = axis
+    first = axis
+    if name == "gather_nd" or batch_dims:
+        first, indexed = 0, batch_dims + (indices.shape[-1] if name == "gather_nd" else 1)
+        source = source if name == "gather_nd" else source.movedim(axis, batch_dims)
+        source = source.reshape((math.prod(source.shape[:indexed]), *source.shape[indexed:]))
     if not source.shape[first]:  # then all indices are out of range
         numbers, source = numbers.masked_fill(numbers >= 0, 0), source.new_zeros(_replace(source.shape, first, 1))
     result = source.index_select(first, numbers.flatten()).reshape(_replace(source.shape, first, *numbers.shape))
@@ -67,25 +65,20 @@ def scatter(
         name, indices = "scatter_update", indices[(0,) * axis + (slice(None),) + (0,) * (indices.ndim - 1 - axis)]
     numbers, outside = find_rows(op, name, data, indices, axis, batch_dims, mode, updates)
     own, new = (each if reduction != "none" else tensors.as_movable(each) for each in (data, new))
+    indexed = indices.shape[-1] if name == "scatter_nd" else batch_dims + 1  # the number of leading axes
     if name == "scatter_elements":
-        rows, new = own.reshape(-1, 1), new.reshape(-1, 1)
-        numbers = _number_elements(numbers, data.shape, axis)
-    elif name == "scatter_nd":
-        k = indices.shape[-1]
-        width = math.prod(data.shape[k:])
-        rows, new = own.reshape(math.prod(data.shape[:k]), width), new.reshape(numbers.numel(), width)
-    else:
-        moved = own.movedim(axis, batch_dims)
-        width = math.prod(moved.shape[batch_dims + 1 :])
-        rows = moved.reshape(math.prod(moved.shape[: batch_dims + 1]), width)
+        indexed, numbers = data.ndim, _number_elements(numbers, data.shape, axis)
+    elif name == "scatter_update":
         before = range(axis, axis + indices.ndim - batch_dims), range(batch_dims, indices.ndim)
-        new = new.movedim(*map(tuple, before)).reshape(numbers.numel(), width)
+        own, new = own.movedim(axis, batch_dims), new.movedim(*map(tuple, before))
+    rows = own.reshape(math.prod(own.shape[:indexed]), math.prod(own.shape[indexed:]))
     if outside is not None:
         numbers = numbers.masked_fill(outside, len(rows))
-    result = PlaceRuns.of(numbers.flatten(), len(rows)).write(rows, new, **how)
+    runs = PlaceRuns.of(numbers.flatten(), len(rows))
+    result = runs.write(rows, new.reshape(numbers.numel(), rows.shape[1]), **how).reshape(own.shape)
     if name == "scatter_update":
-        return result.reshape(moved.shape).movedim(batch_dims, axis).contiguous().view(data.dtype)
-    return result.reshape(data.shape).view(data.dtype)
+        result = result.movedim(batch_dims, axis).contiguous()
+    return result.view(data.dtype)
 
 
 def gather_reduce(

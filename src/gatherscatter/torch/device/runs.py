@@ -98,13 +98,9 @@ class PlaceRuns:
         return (starts[1:] - 1).clamp(min=0), starts.diff().unsqueeze(-1)
 
     def write(
-        self,
-        data: Tensor,
-        updates: Tensor,
-        reduction: str = "none",
-        include_self: bool = True,
+        self, data: Tensor, updates: Tensor, reduction: str = "none", include_self: bool = True,
         accumulate: str = "step",
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """Write updates of shape (N, W) to a copy of data, shape (size, W)."""
         if not updates.numel() or not data.numel():
             return data.clone(memory_format=torch.contiguous_format)
