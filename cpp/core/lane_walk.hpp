@@ -120,7 +120,7 @@ bool walk_short_rows(const Box& box, const Index& index, const Part& part, const
                 flatten(places + i * columns, columns, base, box.lanes.stride, box.step);
         }
         if (rows)
-            move.rows(first, {places, n, n}, columns);
+            move.rows(first, {places, n, n, resolved.skips}, columns);
         else
             move.elements({first, resolved, 0, 1, 0});
     }
@@ -138,7 +138,7 @@ bool walk_tile(const Box& box, const Index& index, const Part& part, const Route
             if (!index.next_block(element, r * box.columns + part.end, route.prefetch_distance(), rows)) return false;
             if (move.accepts_rows && box.step == 1 && are_uniform(positions, 1, rows.n)) {
                 positions[0] = place(positions[0], base, box.lanes.stride);
-                move.rows(element, {positions, 1, 1}, rows.n);
+                move.rows(element, {positions, 1, 1, rows.skips}, rows.n);
             } else {
                 move.elements({element, rows, base, box.lanes.stride, box.step});
             }

@@ -125,3 +125,22 @@ def test_rows_of_many_megabytes(reduction: str) -> None:
     wanted = {"none": (3, 5), "add": (8, 12), "mul": (18, 50), "max": (3, 5)}[reduction]
     assert set(np.unique(made[1])) == set(map(float, wanted))
     assert (made[1, :-1] == wanted[0]).all()
+
+
+@pytest.mark.parametrize("columns", [5, 40, 700])
+@pytest.mark.parametrize("reduction", ["none", "add", "min"])
+def test_dropped_indices_that_are_constant_along_rows(reduction: str, columns: int) -> None:
+    """Such rows are combined whole. Nothing is written outside of the array."""
+    rng = np.random.default_rng(0)
+    around = rng.random((22, columns))
+    before, data, updates = around.copy(), around[1:-1], rng.random((30, columns))
+    indices = np.repeat(rng.integers(-60, 60, (30, 1)), columns, axis=1)
+    wanted = data.copy()
+    for i, row in enumerate(indices[:, 0]):
+        if -20 <= row < 20:
+            new = {"none": updates[i], "add": wanted[row] + updates[i], "min": np.minimum(wanted[row], updates[i])}
+            wanted[row] = new[reduction]
+    made = gs.scatter_elements(data, indices, updates, 0, reduction=reduction, mode="drop", out=data)
+    assert made is data
+    np.testing.assert_array_equal(data, wanted)
+    np.testing.assert_array_equal(around[[0, -1]], before[[0, -1]])
