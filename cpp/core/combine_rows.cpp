@@ -84,8 +84,8 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
 template <class T, class A, class Op>
 GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
-    if (share.is_all(u.width) && !u.rows.skips && !u.visits &&
-        !u.prefetch) {  // the shortest loop, for data in the cache
+    // The shortest loop, for data in the cache.
+    if (share.is_all(u.width) && !u.rows.skips && !u.visits && !u.prefetch) {
         A* const out = reinterpret_cast<A*>(u.out);
         const T* const updates = reinterpret_cast<const T*>(u.updates);
         const int64_t *const row = u.rows.row, n = u.rows.n, width = u.width, row_stride = u.row_stride;

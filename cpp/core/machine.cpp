@@ -68,7 +68,7 @@ int64_t choose_core_cache_bytes() {
 }
 
 #ifdef GS_VERSIONS
-GS_AVX2 void stream_halves(std::byte* to, const std::byte* from, int64_t size) {
+GS_AVX2 void stream_half_lines(std::byte* to, const std::byte* from, int64_t size) {
     for (int64_t i = 0; i < size; i += 32)
         _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
                             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
@@ -84,7 +84,7 @@ const int64_t core_cache_bytes = choose_core_cache_bytes();
 // On Zen 5, stores of half a line are twice as fast as stores of a quarter.
 void stream_lines(std::byte* to, const std::byte* from, int64_t size) {
 #ifdef GS_VERSIONS
-    if (instruction_set >= InstructionSet::avx2) return stream_halves(to, from, size);
+    if (instruction_set >= InstructionSet::avx2) return stream_half_lines(to, from, size);
 #endif
 #ifdef GS_X86_64
     for (int64_t i = 0; i < size; i += 16)

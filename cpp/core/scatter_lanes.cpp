@@ -17,7 +17,6 @@ struct Move {
     const std::byte* updates;
     int64_t* visits;
     const Combine& combine;
-    Share everything;
     ApplyRows apply, apply_or_skip, apply_rows;
     bool accepts_rows, prefetch_rows;
 
@@ -26,7 +25,7 @@ struct Move {
         (run.rows.skips ? apply_or_skip : apply)(
             {target + run.base * target_size, updates + run.element * combine.item_size,
              visits ? visits + run.base : nullptr, run.rows, 1, 1},
-            everything, combine);
+            Share::all(1), combine);
     }
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
@@ -58,7 +57,6 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         updates,
                         visits,
                         how,
-                        Share::all(1),
                         applier(how, 1, {true, visits != nullptr, route.prefetch}),
                         applier(how, 1, {false, visits != nullptr, route.prefetch}),
                         applier(how, 2, {false, false, route.prefetch}),
