@@ -10,18 +10,34 @@
 namespace gs {
 namespace {
 
-// Finds the updates whose rows are in the share. The order of rows is unpredictable, so the loop has no branch.
-GS_LOOP int64_t pick_own(const Updates& u, const Share& share, int32_t* own) {
-    if (share.has_all_rows() && !u.rows.skips) {
-        std::iota(own, own + u.rows.n, 0);
-        return u.rows.n;
-    }
+// The updates whose rows are in a share: own[0] to own[n - 1]. Those behind them, up to own[known - 1], are only
+// prefetched.
+struct Picked {
+    int32_t own[max_rows];
+    int64_t n, known;
+
+    int64_t ahead(int64_t i, int64_t distance) const { return own[std::min(i + distance, known - 1)]; }
+};
+
+// The order of rows is unpredictable, so the loop has no branch.
+GS_LOOP int64_t pick_own(const RowNumbers& rows, int64_t first, int64_t last, const Share& share, int32_t* own) {
     int64_t n = 0;
-    for (int64_t i = 0; i < u.rows.n; ++i) {
+    for (int64_t i = first; i < last; ++i) {
         own[n] = static_cast<int32_t>(i);
-        n += share.has(u.rows.row[i]);
+        n += share.has(rows.row[i]);
     }
     return n;
+}
+
+GS_LOOP void pick_own(const RowNumbers& rows, const Share& share, Picked& picked) {
+    if (share.has_all_rows() && !rows.skips) {
+        std::iota(picked.own, picked.own + rows.known, 0);
+        picked.n = rows.n;
+        picked.known = rows.known;
+        return;
+    }
+    picked.n = pick_own(rows, 0, rows.n, share, picked.own);
+    picked.known = picked.n + pick_own(rows, rows.n, rows.known, share, picked.own + picked.n);
 }
 
 // Whether each row is the one behind the row before it.
@@ -40,15 +56,17 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
         std::memcpy(out + u.rows.row[0] * length, updates, static_cast<size_t>(u.rows.n * length));
         return;
     }
-    int32_t own[max_rows];
-    const int64_t n = pick_own(u, share, own), ahead = row_lookahead(length);
-    for (int64_t i = 0; i < n; ++i) {
+    Picked picked;
+    pick_own(u.rows, share, picked);
+    const int64_t ahead = row_lookahead(length);
+    for (int64_t i = 0; i < picked.n; ++i) {
         if (u.prefetch) {
-            const int64_t next = own[std::min(i + ahead, n - 1)];
+            const int64_t next = picked.ahead(i, ahead);
             prefetch_lines(updates + next * u.width * size, length);
             prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
         }
-        copy_row(out + u.rows.row[own[i]] * u.row_stride * size, updates + own[i] * u.width * size, length);
+        const int64_t own = picked.own[i];
+        copy_row(out + u.rows.row[own] * u.row_stride * size, updates + own * u.width * size, length);
     }
 }
 
@@ -58,54 +76,151 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
     for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
 }
 
-// Halves are added and multiplied as floats, one piece of the row at a time.
-template <Half T, class A, class Op>
+#ifdef __GNUC__
+// The types of elements that vectors of GCC and Clang hold.
+template <class T>
+concept Arithmetic = Integer<T> || std::floating_point<T>;
+
+// a = Op(a, u) for vectors.
+template <class Op, class V>
+GS_LOOP void combine_vector(V& a, const V& u) {
+    if constexpr (std::same_as<Op, Add>) {
+        a += u;
+    } else if constexpr (std::same_as<Op, Sub>) {
+        a -= u;
+    } else if constexpr (std::same_as<Op, Mul>) {
+        a *= u;
+    } else {
+        const V chosen = std::same_as<Op, Min> ? (u < a ? u : a) : (u > a ? u : a);
+        a = u != u ? u : chosen;  // NaN
+    }
+}
+
+// Unsigned integers of 1, 2, 4 and 8 bytes.
+template <int64_t bytes>
+using Word =
+    std::conditional_t<bytes == 8, uint64_t,
+                       std::conditional_t<bytes == 4, uint32_t, std::conditional_t<bytes == 2, uint16_t, uint8_t>>>;
+
+// Loads `bytes` bytes, at most 16. The rest of the vector is 0.
+template <class V, int64_t bytes>
+GS_LOOP V load_vector(const void* from) {
+    if constexpr (bytes == 16) {
+        V loaded;
+        std::memcpy(&loaded, from, 16);
+        return loaded;
+    } else {
+        using Words [[gnu::vector_size(16)]] = Word<bytes>;
+        Word<bytes> word;
+        std::memcpy(&word, from, bytes);
+        return reinterpret_cast<V>(Words{word});
+    }
+}
+
+template <int64_t bytes, class V>
+GS_LOOP void store_vector(void* to, const V& v) {
+    if constexpr (bytes == 16) {
+        std::memcpy(to, &v, 16);
+    } else {
+        using Words [[gnu::vector_size(16)]] = Word<bytes>;
+        const Word<bytes> word = reinterpret_cast<Words>(v)[0];
+        std::memcpy(to, &word, bytes);
+    }
+}
+
+// Combines elements in `bytes` bytes, at most 16, with one vector operation. Sums and products of integers wrap.
+template <int64_t bytes, class Op, class T>
+GS_LOOP void combine_bytes(T* out, const T* updates) {
+    using Element =
+        typename std::conditional_t<Integer<T> && !Selection<Op>, std::make_unsigned<T>, std::type_identity<T>>::type;
+    using V [[gnu::vector_size(16)]] = Element;
+    V a = load_vector<V, bytes>(out);
+    combine_vector<Op>(a, load_vector<V, bytes>(updates));
+    store_vector<bytes>(out, a);
+}
+
+// The last elements of a row, in less than 2 * `bytes` bytes.
+template <int64_t bytes, class Op, class T>
+GS_LOOP void combine_last(T* out, const T* updates, int64_t n) {
+    constexpr int64_t elements = bytes / static_cast<int64_t>(sizeof(T));
+    if constexpr (elements > 0) {
+        if (n & elements) {
+            for (int64_t byte = 0; byte < bytes; byte += 16)
+                combine_bytes<std::min<int64_t>(bytes, 16), Op>(out + byte / int64_t{sizeof(T)},
+                                                                updates + byte / int64_t{sizeof(T)});
+            out += elements;
+            updates += elements;
+        }
+        combine_last<bytes / 2, Op>(out, updates, n);
+    }
+}
+
+// Rows of a few elements take most of their time outside of a loop.
+template <Arithmetic T, class Op>
+    requires(std::same_as<Op, Add> || std::same_as<Op, Sub> || std::same_as<Op, Mul> || Selection<Op>)
+GS_LOOP void combine_row(T* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+    constexpr int64_t lanes = line_size / static_cast<int64_t>(sizeof(T));
+    const int64_t whole = n & -lanes;
+    for (int64_t w = 0; w < whole; ++w) out[w] = op(out[w], updates[w]);
+    combine_last<line_size / 2, Op>(out + whole, updates + whole, n);
+}
+#endif
+
+// Values of float16 are converted many at a time, one piece of the row after the other.
+template <std::same_as<float16> T, class A, class Op>
     requires(!Selection<Op>)
 GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
-    constexpr int64_t piece = halves_per_piece;
+    constexpr int64_t piece = halves_per_piece, few = 8;
+    if constexpr (std::same_as<A, T>)
+        if (combine_float16_row<Op>(out, updates, n)) return;
     float a[piece], u[piece];
     int64_t first = 0;
-    if constexpr (std::same_as<A, T>) first = combine_vectors<Op>(out, updates, n);
-    out += first;
-    updates += first;
-    for (; first < n; first += piece, out += piece, updates += piece) {
+    for (; n - first >= few; first += std::min(piece, n - first)) {
         const int64_t m = std::min(piece, n - first);
-        widen(updates, u, m);
+        widen(updates + first, u, m);
         if constexpr (!std::same_as<A, T>) {
-            for (int64_t w = 0; w < m; ++w) out[w] = op(out[w], A(u[w]));
+            for (int64_t w = 0; w < m; ++w) out[first + w] = op(out[first + w], A(u[w]));
         } else {
-            widen(out, a, m);
+            widen(out + first, a, m);
             for (int64_t w = 0; w < m; ++w) a[w] = op(a[w], u[w]);
-            narrow(a, out, m);
+            narrow(a, out + first, m);
         }
     }
+    for (; first < n; ++first) out[first] = op(out[first], accumulate_as<A>(updates[first]));
 }
 
 template <class T, class A, class Op>
 GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
-    // The shortest loop, for data in the cache.
-    if (share.is_all(u.width) && !u.rows.skips && !u.visits && !u.prefetch) {
+    if (share.is_all(u.width) && !u.rows.skips && !u.visits) {
         A* const out = reinterpret_cast<A*>(u.out);
-        const T* const updates = reinterpret_cast<const T*>(u.updates);
-        const int64_t *const row = u.rows.row, n = u.rows.n, width = u.width, row_stride = u.row_stride;
-        for (int64_t i = 0; i < n; ++i) combine_row(out + row[i] * row_stride, updates + i * width, width, op);
+        const T* updates = reinterpret_cast<const T*>(u.updates);
+        const int64_t *const row = u.rows.row, n = u.rows.n, width = u.width, row_stride = u.row_stride,
+                             size = width * static_cast<int64_t>(sizeof(A)), ahead = row_lookahead(size);
+        for (int64_t i = 0; i < n; ++i, updates += width) {
+            if (u.prefetch) {
+                prefetch_ahead(reinterpret_cast<const std::byte*>(updates), updates_lookahead_bytes);
+                prefetch_row(
+                    reinterpret_cast<const std::byte*>(out + row[std::min(i + ahead, u.rows.known - 1)] * row_stride),
+                    size);
+            }
+            combine_row(out + row[i] * row_stride, updates, width, op);
+        }
         return;
     }
-    int32_t own[max_rows];
-    const int64_t n = pick_own(u, share, own);
+    Picked picked;
+    pick_own(u.rows, share, picked);
     const int64_t length = share.last - share.first, ahead = row_lookahead(length * int64_t{sizeof(A)});
-    for (int64_t i = 0; i < n; ++i) {
-        if (u.prefetch) {
-            const int64_t next = own[std::min(i + ahead, n - 1)];
-            prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
-                           length * static_cast<int64_t>(sizeof(T)));
+    for (int64_t i = 0; i < picked.n; ++i) {
+        const int64_t own = picked.own[i], next = picked.ahead(i, ahead);
+        prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
+                       length * static_cast<int64_t>(sizeof(T)));
+        if (u.prefetch)
             prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
                          length * static_cast<int64_t>(sizeof(A)));
-        }
-        const int64_t row = u.rows.row[own[i]];
+        const int64_t row = u.rows.row[own];
         A* __restrict out = reinterpret_cast<A*>(u.out) + row * u.row_stride + share.first;
-        const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own[i] * u.width + share.first;
+        const T* __restrict updates = reinterpret_cast<const T*>(u.updates) + own * u.width + share.first;
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
         if (replace)
             for (int64_t w = 0; w < length; ++w) out[w] = accumulate_as<A>(updates[w]);
@@ -120,13 +235,13 @@ void combine_elements(const Updates& u, const Share& share, const Combine& combi
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
-    int32_t own[max_rows];
-    const int64_t n = pick_own(u, share, own);
-    for (int64_t i = 0; i < n; ++i) {
-        if constexpr (use_prefetch) prefetch(out + u.rows.row[own[std::min(i + lookahead, n - 1)]]);
-        const int64_t row = u.rows.row[own[i]];
+    Picked picked;
+    pick_own(u.rows, share, picked);
+    for (int64_t i = 0; i < picked.n; ++i) {
+        if constexpr (use_prefetch) prefetch(out + u.rows.row[picked.ahead(i, lookahead)]);
+        const int64_t own = picked.own[i], row = u.rows.row[own];
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
-        const A update = accumulate_as<A>(updates[own[i]]);
+        const A update = accumulate_as<A>(updates[own]);
         out[row] = replace ? update : op(out[row], update);
     }
 }
@@ -143,36 +258,54 @@ struct Bytes {
     std::byte bytes[size];
 };
 
+GS_LOOP int64_t count_repeats(const int64_t* rows, int64_t n) {
+    int64_t repeats = 0;
+    for (int64_t i = 1; i < n; ++i) repeats += rows[i] == rows[i - 1];
+    return repeats;
+}
+
 // Whether most rows repeat the row before. Two samples are almost always enough.
 bool are_runs(const RowNumbers& rows) {
     const int64_t n = rows.n, *const row = rows.row;
     if (n < min_run_elements || row[n / 3] != row[n / 3 + 1] || row[n / 2] != row[n / 2 + 1]) return false;
-    int64_t repeated = 0;
-    for (int64_t i = 1; i < n; ++i) repeated += row[i] == row[i - 1];
-    return repeated * 4 >= n * 3;
+    return version<count_repeats>()(row, n) * 4 >= n * 3;
+}
+
+// The number of rows at the beginning that are equal.
+GS_LOOP int64_t run_length(const int64_t* rows, int64_t n) {
+    constexpr int64_t at_once = 8;
+    int64_t i = 1;
+    for (; i + at_once <= n; i += at_once) {
+        int64_t differences = 0;
+        for (int64_t j = 0; j < at_once; ++j) differences |= rows[i + j] ^ rows[0];
+        if (differences) break;
+    }
+    while (i < n && rows[i] == rows[0]) ++i;
+    return i;
 }
 
 // Combines rows of one element, in runs of equal rows. The combined value stays in a register and avoids a round trip
 // through memory.
 template <class T, class A, class Op>
-void combine_runs(const Updates& u, const Combine& combine) {
+GS_LOOP void combine_runs(const Updates& u, const Share&, const Combine& combine) {
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
     const T* __restrict updates = reinterpret_cast<const T*>(u.updates);
     for (int64_t i = 0; i < u.rows.n;) {
-        const int64_t row = u.rows.row[i];
-        A value = out[row];
-        do value = op(value, accumulate_as<A>(updates[i]));
-        while (++i < u.rows.n && u.rows.row[i] == row);
+        const int64_t row = u.rows.row[i], end = i + run_length(u.rows.row + i, u.rows.n - i);
+        const bool is_first = u.visits && u.visits[row] == 0 && !combine.include_self;
+        if (u.visits) u.visits[row] += end - i;
+        A value = is_first ? accumulate_as<A>(updates[i]) : out[row];
+        for (i += is_first; i < end; ++i) value = op(value, accumulate_as<A>(updates[i]));
         out[row] = value;
     }
 }
 
 // Combines all rows of one element.
 template <class T, class A, class Op, bool use_prefetch, bool counted>
-void combine_all_elements(const Updates& u, const Share&, const Combine& combine) {
-    if constexpr (!counted && !std::same_as<Op, Set>)
-        if (are_runs(u.rows)) return combine_runs<T, A, Op>(u, combine);
+void combine_all_elements(const Updates& u, const Share& share, const Combine& combine) {
+    if constexpr (!std::same_as<Op, Set>)
+        if (are_runs(u.rows)) return float_version<combine_runs<T, A, Op>>()(u, share, combine);
     const Op op = make_op<Op>(combine);
     const bool include_self = combine.include_self;
     A* __restrict out = reinterpret_cast<A*>(u.out);
@@ -268,8 +401,8 @@ WidenIndices widener(IndexType type) {
 
 template <class Op>
 void combine_all_float16(const Updates& u, const Share&, const Combine&) {
-    combine_float16<Op>(reinterpret_cast<float16*>(u.out), reinterpret_cast<const float16*>(u.updates), u.rows.row,
-                        u.rows.n);
+    const auto combine = are_runs(u.rows) ? combine_float16_runs<Op> : combine_float16<Op>;
+    combine(reinterpret_cast<float16*>(u.out), reinterpret_cast<const float16*>(u.updates), u.rows.row, u.rows.n);
 }
 
 template <class T, class A, class Op>
@@ -413,7 +546,7 @@ ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool 
 bool ElementScatter::scatter(int64_t first, int64_t n, std::byte* line, const std::byte* updates,
                              int64_t* visits) const {
     int32_t wide[block];
-    const bool may_be_runs = combine_.reduction != Reduction::none && !visits;
+    const bool may_be_runs = combine_.reduction != Reduction::none;
     for (int64_t done = 0; done < n;) {
         if (should_stop()) return false;
         const int64_t piece = std::min(widen_ ? block : scattered_at_once, n - done), before = done;

@@ -20,9 +20,28 @@ GS_F16C void combine_float16(float16* out, const float16* updates, const int64_t
     for (int64_t i = 0; i < n; ++i)
         to[rows[i]] = _cvtss_sh(op(_cvtsh_ss(to[rows[i]]), _cvtsh_ss(from[i])), _MM_FROUND_TO_NEAREST_INT);
 }
+template <class Op>
+GS_F16C void combine_float16_runs(float16* out, const float16* updates, const int64_t* rows, int64_t n) {
+    const Op op;
+    uint16_t* const to = reinterpret_cast<uint16_t*>(out);
+    const uint16_t* const from = reinterpret_cast<const uint16_t*>(updates);
+    for (int64_t i = 0; i < n;) {
+        const int64_t row = rows[i];
+        __m128i value = _mm_cvtsi32_si128(to[row]);
+        do {
+            const __m128 result = _mm_set_ss(op(_mm_cvtss_f32(_mm_cvtph_ps(value)), _cvtsh_ss(from[i])));
+            value = _mm_cvtps_ph(result, _MM_FROUND_TO_NEAREST_INT);
+        } while (++i < n && rows[i] == row);
+        to[row] = static_cast<uint16_t>(_mm_extract_epi16(value, 0));
+    }
+}
+
 template void combine_float16<Add>(float16*, const float16*, const int64_t*, int64_t);
 template void combine_float16<Sub>(float16*, const float16*, const int64_t*, int64_t);
 template void combine_float16<Mul>(float16*, const float16*, const int64_t*, int64_t);
+template void combine_float16_runs<Add>(float16*, const float16*, const int64_t*, int64_t);
+template void combine_float16_runs<Sub>(float16*, const float16*, const int64_t*, int64_t);
+template void combine_float16_runs<Mul>(float16*, const float16*, const int64_t*, int64_t);
 #else
 bool has_f16c() { return false; }
 #endif
@@ -47,16 +66,30 @@ GS_F16C int64_t narrow_eights(const float* from, float16* to, int64_t n) {
 }
 
 template <class Op>
-GS_F16C int64_t combine_eights(float16* out, const float16* updates, int64_t n) {
+GS_F16C __m128i combine_vector(__m128i out, __m128i updates) {
     constexpr bool adds = std::same_as<Op, Add>, subtracts = std::same_as<Op, Sub>;
+    const __m256 a = _mm256_cvtph_ps(out), u = _mm256_cvtph_ps(updates);
+    return _mm256_cvtps_ph(adds ? a + u : subtracts ? a - u : a * u, _MM_FROUND_TO_NEAREST_INT);
+}
+
+template <class Op>
+GS_F16C void combine_row(float16* out, const float16* updates, int64_t n) {
+    const auto at = [](const float16* half) { return reinterpret_cast<const __m128i*>(half); };
+    const auto to = [](float16* half) { return reinterpret_cast<__m128i*>(half); };
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m128i* const to = reinterpret_cast<__m128i*>(out + i);
-        const __m256 a = _mm256_cvtph_ps(_mm_loadu_si128(to)),
-                     u = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(updates + i)));
-        _mm_storeu_si128(to, _mm256_cvtps_ph(adds ? a + u : subtracts ? a - u : a * u, _MM_FROUND_TO_NEAREST_INT));
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128(to(out + i),
+                         combine_vector<Op>(_mm_loadu_si128(at(out + i)), _mm_loadu_si128(at(updates + i))));
+    if (n & 4) {
+        _mm_storel_epi64(to(out + i),
+                         combine_vector<Op>(_mm_loadl_epi64(at(out + i)), _mm_loadl_epi64(at(updates + i))));
+        i += 4;
     }
-    return i;
+    if (n & 2) {
+        _mm_storeu_si32(out + i, combine_vector<Op>(_mm_loadu_si32(out + i), _mm_loadu_si32(updates + i)));
+        i += 2;
+    }
+    if (n & 1) _mm_storeu_si16(out + i, combine_vector<Op>(_mm_loadu_si16(out + i), _mm_loadu_si16(updates + i)));
 }
 
 int64_t widen_vectors(const float16* from, float* to, int64_t n) { return has_f16c() ? widen_eights(from, to, n) : 0; }
@@ -91,15 +124,18 @@ GS_LOOP void narrow_bfloat16(const float* from, bfloat16* to, int64_t n) {
 }  // namespace
 
 template <class Op>
-int64_t combine_vectors(float16* out, const float16* updates, int64_t n) {
+bool combine_float16_row(float16* out, const float16* updates, int64_t n) {
 #ifdef GS_F16C
-    if (has_f16c()) return combine_eights<Op>(out, updates, n);
+    if (has_f16c()) {
+        combine_row<Op>(out, updates, n);
+        return true;
+    }
 #endif
-    return 0;
+    return false;
 }
-template int64_t combine_vectors<Add>(float16*, const float16*, int64_t);
-template int64_t combine_vectors<Sub>(float16*, const float16*, int64_t);
-template int64_t combine_vectors<Mul>(float16*, const float16*, int64_t);
+template bool combine_float16_row<Add>(float16*, const float16*, int64_t);
+template bool combine_float16_row<Sub>(float16*, const float16*, int64_t);
+template bool combine_float16_row<Mul>(float16*, const float16*, int64_t);
 
 void widen(const float16* from, float* to, int64_t n) {
     for (int64_t i = widen_vectors(from, to, n); i < n; ++i) to[i] = float(from[i]);

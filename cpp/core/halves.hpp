@@ -89,22 +89,22 @@ void narrow_in_loop(const float*, float16*) {}
 
 // Whether the processor has the conversions of x86-64. On AArch64, the type float16 itself uses the processor's.
 bool has_f16c();
-// out[rows[i]] = Op(out[rows[i]], updates[i]). Call this only if has_f16c().
+// out[rows[i]] = Op(out[rows[i]], updates[i]). Call these only if has_f16c(). The second is faster for runs of equal
+// rows.
 #ifdef GS_F16C
 template <class Op>
 GS_F16C void combine_float16(float16* out, const float16* updates, const int64_t* rows, int64_t n);
+template <class Op>
+GS_F16C void combine_float16_runs(float16* out, const float16* updates, const int64_t* rows, int64_t n);
 #else
 template <class Op>
 void combine_float16(float16*, const float16*, const int64_t*, int64_t) {}
+template <class Op>
+void combine_float16_runs(float16*, const float16*, const int64_t*, int64_t) {}
 #endif
 
-// out[i] = Op(out[i], updates[i]) for the first elements, as many as the processor converts in vectors. Returns their
-// number.
+// out[i] = Op(out[i], updates[i]). False: the processor has no conversions for it.
 template <class Op>
-int64_t combine_vectors(float16* out, const float16* updates, int64_t n);
-template <class Op>
-int64_t combine_vectors(bfloat16*, const bfloat16*, int64_t) {
-    return 0;
-}
+bool combine_float16_row(float16* out, const float16* updates, int64_t n);
 
 }  // namespace gs

@@ -34,7 +34,7 @@ bool divides_updates(const Rows& rows, const Combine& combine, const Route& rout
     return data_bytes <= core_cache_bytes && rows.count * (row_size + 8) / 4 / route.threads >= data_bytes;
 }
 
-Split split_rows(const Rows& rows, const Combine& combine, const Route& route, const Work& work) {
+Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     const int64_t row_size = rows.width * target_size(combine);
     const bool computes = combine.reduction != Reduction::none;
     const bool counted = computes && counts_visits(combine);
@@ -46,10 +46,9 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route, c
     if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
     if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
-    // If the rows stay in the cache, reading the updates takes most of the time, and one thread can read them fast
-    // enough.
-    const bool many_updates = work.steps * work.bytes_per_step > 2 * cache_bytes;
-    return exceeds_cache || (row_size >= min_owned_bytes && !many_updates) ? Split::rows : Split::serial;
+    // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less.
+    const int64_t worthwhile = exceeds_cache ? min_owned_bytes : 2 * min_owned_bytes;
+    return row_size * route.threads >= worthwhile ? Split::rows : Split::serial;
 }
 
 // Sets the ranges of rows that threads own. One thread does all the work if there is not enough memory for the ranges.
@@ -75,10 +74,11 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
 }
 
 // Whether the order of the indices could help divide a scatter. It can if consecutive indices are close to each other.
-// One thread is faster for single elements in the cache.
+// One thread is faster for single elements in the cache, unless many consecutive indices are equal.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
-    if (rows.width == 1 && rows.data_rows * row_size <= cache_bytes) return false;
+    const bool repeats = combine.reduction != Reduction::none && index.are_runs(0, rows.count);
+    if (rows.width == 1 && rows.data_rows * row_size <= cache_bytes && !repeats) return false;
     return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
            !index.may_skip() && rows.count >= 8 * span_tuples;
 }
@@ -162,7 +162,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     Route route;
     route.threads = threads_for(work);
     route.prefetch = needs_prefetch(combine, rows.data_rows * target_size(combine));
-    route.split = split_rows(rows, combine, route, work);
+    route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     route.ordered = route.split != Split::updates && may_be_ordered(rows, combine, index) &&

@@ -234,7 +234,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              lines * (rows.count + rows.data_rows) * rows.width * target_size > core_cache_bytes};
+                              lines * rows.data_rows * rows.width * target_size > core_cache_bytes};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;

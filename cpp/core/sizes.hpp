@@ -63,8 +63,9 @@ inline constexpr int64_t numpy_weight = tiny ? 64 : 1 << 17;
 inline constexpr int64_t column_size = tiny ? 8 : 128;
 // Rows of up to this number of bytes are copied without calling memcpy.
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 512;
-// Rows of at least this number of bytes fill cache lines, so each thread can own some of them.
-inline constexpr int64_t min_owned_bytes = tiny ? 8 : 64;
+// Each thread can own some of the rows if the size of a row, multiplied by the number of threads, is at least this
+// number of bytes.
+inline constexpr int64_t min_owned_bytes = tiny ? 8 : 256;
 // Ranges of elements begin at multiples of this number of bytes. Processors fetch neighbouring lines, too, so busy
 // lines near a border would move between cores.
 inline constexpr int64_t owned_unit_bytes = tiny ? 8 : 4096;

@@ -339,8 +339,8 @@ def test_an_exception_of_a_signal_handler_does_not_add_twice() -> None:
     adds = 0
     try:
         while len(stopped) < 50:
-            signal.setitimer(signal.ITIMER_REAL, 1e-4)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4)
                 while True:
                     gs.at(data)[places].add(values, out=data)
                     adds += 1
