@@ -24,7 +24,7 @@ using SumType = std::conditional_t<rounds_steps<T, A, Op>, float, A>;
 // Loads n elements in the type of a sum. `converts`: how many float16 the processor converts at a time. 0: none.
 template <int64_t converts, int64_t n, class T, class S>
 GS_LOOP void load(const T* from, S* to) {
-    if constexpr (converts > 0 && std::same_as<T, float16> && std::same_as<S, float>) {
+    if constexpr (converts > 0 && Half<T> && std::same_as<S, float>) {
         constexpr int64_t piece = std::min(n, converts);
         for (int64_t w = 0; w < n; w += piece) widen_in_loop<piece>(from + w, to + w);
     } else {
@@ -51,6 +51,9 @@ GS_LOOP void round(float* values) {
         T rounded[n];
         store<converts, n>(values, rounded);
         load<converts, n>(rounded, values);
+    } else if constexpr (std::same_as<T, bfloat16>) {
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) values[w] = bfloat16::round(values[w]);
     } else {
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) values[w] = float(T(values[w]));

@@ -6,6 +6,7 @@
 #include "halves.hpp"
 #include "machine.hpp"
 #include "row_moves.hpp"
+#include "vectors.hpp"
 
 namespace gs {
 namespace {
@@ -76,7 +77,7 @@ GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t
     for (int64_t w = 0; w < n; ++w) out[w] = op(out[w], accumulate_as<A>(updates[w]));
 }
 
-#ifdef __GNUC__
+#ifdef GS_VECTORS
 // The types of elements that vectors of GCC and Clang hold.
 template <class T>
 concept Arithmetic = Integer<T> || std::floating_point<T>;
@@ -96,46 +97,16 @@ GS_LOOP void combine_vector(V& a, const V& u) {
     }
 }
 
-// Unsigned integers of 1, 2, 4 and 8 bytes.
-template <int64_t bytes>
-using Word =
-    std::conditional_t<bytes == 8, uint64_t,
-                       std::conditional_t<bytes == 4, uint32_t, std::conditional_t<bytes == 2, uint16_t, uint8_t>>>;
-
-// Loads `bytes` bytes, at most 16. The rest of the vector is 0.
-template <class V, int64_t bytes>
-GS_LOOP V load_vector(const void* from) {
-    if constexpr (bytes == 16) {
-        V loaded;
-        std::memcpy(&loaded, from, 16);
-        return loaded;
-    } else {
-        using Words [[gnu::vector_size(16)]] = Word<bytes>;
-        Word<bytes> word;
-        std::memcpy(&word, from, bytes);
-        return reinterpret_cast<V>(Words{word});
-    }
-}
-
-template <int64_t bytes, class V>
-GS_LOOP void store_vector(void* to, const V& v) {
-    if constexpr (bytes == 16) {
-        std::memcpy(to, &v, 16);
-    } else {
-        using Words [[gnu::vector_size(16)]] = Word<bytes>;
-        const Word<bytes> word = reinterpret_cast<Words>(v)[0];
-        std::memcpy(to, &word, bytes);
-    }
-}
-
 // Combines elements in `bytes` bytes, at most 16, with one vector operation. Sums and products of integers wrap.
 template <int64_t bytes, class Op, class T>
 GS_LOOP void combine_bytes(T* out, const T* updates) {
     using Element =
         typename std::conditional_t<Integer<T> && !Selection<Op>, std::make_unsigned<T>, std::type_identity<T>>::type;
-    using V [[gnu::vector_size(16)]] = Element;
-    V a = load_vector<V, bytes>(out);
-    combine_vector<Op>(a, load_vector<V, bytes>(updates));
+    using V = Vector<Element, 16 / static_cast<int64_t>(sizeof(T))>;
+    V a, u;
+    load_vector<bytes>(out, a);
+    load_vector<bytes>(updates, u);
+    combine_vector<Op>(a, u);
     store_vector<bytes>(out, a);
 }
 

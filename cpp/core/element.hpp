@@ -66,22 +66,20 @@ class float16 {
 class bfloat16 {
   public:
     bfloat16() = default;
-    explicit bfloat16(float value) : bits_(round(value)) {}
+    explicit bfloat16(float value) : bits_(static_cast<uint16_t>(std::bit_cast<uint32_t>(round(value)) >> 16)) {}
     explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits_) << 16); }
 
     int16_t rank() const { return rank_of(bits_); }
     bool is_nan() const { return (bits_ & 0x7fff) > 0x7f80; }
 
-  private:
-    static uint16_t round(float value) {
-        const uint32_t bits = std::bit_cast<uint32_t>(value);
-        const uint32_t odd = (bits >> 16) & 1u;
-        const uint32_t rounded = (bits + 0x7fffu + odd) >> 16, quiet = (bits >> 16) | 0x40u;
-        if (value != value) [[unlikely]]
-            return static_cast<uint16_t>(quiet);
-        return static_cast<uint16_t>(rounded);
+    // Rounds to nearest even. A NaN stays one.
+    static float round(float value) {
+        const uint32_t bits = std::bit_cast<uint32_t>(value), odd = (bits >> 16) & 1u;
+        const uint32_t rounded = value == value ? bits + 0x7fffu + odd : bits | 0x400000u;
+        return std::bit_cast<float>(rounded & 0xffff0000u);
     }
 
+  private:
     uint16_t bits_;
 };
 

@@ -124,7 +124,8 @@ GS_LOOP void narrow_bfloat16(const float* from, bfloat16* to, int64_t n) {
 }  // namespace
 
 template <class Op>
-bool combine_float16_row(float16* out, const float16* updates, int64_t n) {
+bool combine_float16_row([[maybe_unused]] float16* out, [[maybe_unused]] const float16* updates,
+                         [[maybe_unused]] int64_t n) {
 #ifdef GS_F16C
     if (has_f16c()) {
         combine_row<Op>(out, updates, n);

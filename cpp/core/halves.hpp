@@ -6,6 +6,7 @@
 
 #include "machine.hpp"
 #include "reduction.hpp"
+#include "vectors.hpp"
 
 // Marks functions that use the processor's conversions.
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -19,7 +20,7 @@ void widen(const bfloat16* from, float* to, int64_t n);
 void narrow(const float* from, float16* to, int64_t n);
 void narrow(const float* from, bfloat16* to, int64_t n);
 
-// The number of elements that widen_in_loop and narrow_in_loop convert at a time. 0: there are no such instructions.
+// The number of float16 that widen_in_loop and narrow_in_loop convert at a time. 0: there are no such instructions.
 constexpr int64_t conversions_at_once([[maybe_unused]] InstructionSet set) {
 #if defined(GS_NEON)
     return 4;
@@ -36,13 +37,10 @@ constexpr int64_t conversions_at_once([[maybe_unused]] InstructionSet set) {
 // builds without optimization, lambdas are compiled for the baseline, where wide vectors have another calling
 // convention.
 #if defined(GS_VERSIONS) && !defined(__clang__)
-template <class T, int64_t n>
-using Vector [[gnu::vector_size(n * sizeof(T))]] = T;
-
 template <int64_t n>
 GS_LOOP void widen_in_loop(const float16* from, float* to) {
-    Vector<short, std::max<int64_t>(n, 8)> halves{};
-    std::memcpy(&halves, from, n * 2);
+    Vector<short, std::max<int64_t>(n, 8)> halves;
+    load_vector<n * 2>(from, halves);
     const auto copy = [to](const auto& floats) { std::memcpy(to, &floats, n * 4); };
     if constexpr (n == 16)
         copy(__builtin_ia32_vcvtph2ps512_mask(halves, Vector<float, 16>{}, -1, _MM_FROUND_CUR_DIRECTION));
@@ -53,9 +51,18 @@ GS_LOOP void widen_in_loop(const float16* from, float* to) {
 }
 
 template <int64_t n>
+GS_LOOP void widen_in_loop(const bfloat16* from, float* to) {
+    constexpr int64_t loaded = std::max<int64_t>(n, 8);
+    Vector<uint16_t, loaded> halves;
+    load_vector<n * 2>(from, halves);
+    const Vector<uint32_t, loaded> floats = __builtin_convertvector(halves, Vector<uint32_t, loaded>) << 16;
+    std::memcpy(to, &floats, n * 4);
+}
+
+template <int64_t n>
 GS_LOOP void narrow_in_loop(const float* from, float16* to) {
-    Vector<float, std::max<int64_t>(n, 4)> floats{};
-    std::memcpy(&floats, from, n * 4);
+    Vector<float, std::max<int64_t>(n, 4)> floats;
+    load_vector<n * 4>(from, floats);
     const auto copy = [to](const auto& halves) { std::memcpy(static_cast<void*>(to), &halves, n * 2); };
     if constexpr (n == 16)
         copy(__builtin_ia32_vcvtps2ph512_mask(floats, _MM_FROUND_TO_NEAREST_INT, Vector<short, 16>{}, -1));
@@ -64,7 +71,13 @@ GS_LOOP void narrow_in_loop(const float* from, float16* to) {
     else
         copy(__builtin_ia32_vcvtps2ph(floats, _MM_FROUND_TO_NEAREST_INT));
 }
-#elif defined(GS_NEON)
+#else
+template <int64_t n>
+GS_LOOP void widen_in_loop(const bfloat16* from, float* to) {
+    GS_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) to[i] = float(from[i]);
+}
+#if defined(GS_NEON)
 template <int64_t n>
 GS_LOOP void widen_in_loop(const float16* from, float* to) {
     float16x4_t halves{};
@@ -85,6 +98,7 @@ template <int64_t n>
 void widen_in_loop(const float16*, float*) {}
 template <int64_t n>
 void narrow_in_loop(const float*, float16*) {}
+#endif
 #endif
 
 // Whether the processor has the conversions of x86-64. On AArch64, the type float16 itself uses the processor's.

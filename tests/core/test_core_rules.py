@@ -208,6 +208,59 @@ def test_halves_are_rounded_to_nearest_even_in_rows_of_any_width(dtype: Any, wid
             np.testing.assert_array_equal(got, want)
 
 
+def combine(reduction: str, current: np.ndarray, update: np.ndarray) -> np.ndarray:
+    """Combine two rows by the rules of `gatherscatter.scatter_nd`: NaN is kept, and of equal values the current one."""
+    if reduction in ("add", "sub", "mul"):
+        ufunc = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[reduction]
+        return ufunc(current, update)
+    better = update < current if reduction == "min" else update > current
+    return np.where(better | (update != update), update, current)  # NaN
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", ml_dtypes.bfloat16, "i1", "u2", "i4", "i8", "u8", "c8"], ids=str)
+@pytest.mark.parametrize("reduction", ["add", "sub", "mul", "min", "max"])
+@pytest.mark.parametrize("order", ["any", "runs"])
+def test_rows_of_any_width_in_any_order(dtype: Any, reduction: str, order: str) -> None:
+    dtype, rng = np.dtype(dtype), np.random.default_rng(6)
+    if dtype.kind == "c" and reduction in ("min", "max"):
+        pytest.skip("complex numbers have no order")
+    lengths = rng.integers(1, 60, 40)
+    rows = np.repeat(rng.permutation(40), lengths) if order == "runs" else rng.integers(0, 40, 1200)
+    for width in (*range(1, 21), 33, 70):
+        values = rng.integers(-100, 100, (40 + len(rows), width)) * 0.37
+        special = rng.random(values.shape) < 0.01
+        values[special] = rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40], special.sum())
+        if dtype.kind in "iu":
+            values = rng.integers(0, 256, (*values.shape, dtype.itemsize), np.uint8).view(dtype)[..., 0]
+        with np.errstate(all="ignore"):
+            data, updates = np.split(values.astype(dtype), [40])
+            expected = data.copy()
+            for row, update in zip(rows, updates, strict=True):
+                expected[row] = combine(reduction, expected[row], update)
+        for threads in (1, 2):
+            got = gs.scatter_update(data, rows, updates, reduction=reduction, num_threads=threads)
+            if dtype == ml_dtypes.bfloat16:  # NumPy does not know its NaN
+                got, expected = got.astype(np.float32), expected.astype(np.float32)
+            np.testing.assert_array_equal(got, expected)
+            if dtype.kind == "f":
+                is_number = ~np.isnan(expected)
+                np.testing.assert_array_equal(np.signbit(got[is_number]), np.signbit(expected[is_number]))
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+def test_means_of_runs(dtype: str, include_self: bool) -> None:
+    rng = np.random.default_rng(7)
+    rows = np.repeat(rng.permutation(50), rng.integers(1, 60, 50))
+    data, updates = np.split(rng.integers(-100, 100, 50 + len(rows)).astype(dtype), [50])
+    sums = data.astype(np.float64) * include_self
+    np.add.at(sums, rows, updates)
+    counts = np.bincount(rows, minlength=50) + include_self
+    expected = (sums // counts if dtype[0] == "i" else sums.astype(dtype) / counts.astype(dtype)).astype(dtype)
+    got = gs.scatter_update(data, rows, updates, reduction="mean", include_self=include_self)
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_any_byte_but_zero_is_true() -> None:
     bytes_ = np.array([0, 1, 2, 255], np.uint8).view(bool)
     first, second = (each.ravel() for each in np.meshgrid(bytes_, bytes_))
