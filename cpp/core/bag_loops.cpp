@@ -138,19 +138,46 @@ class CodedColumns {
     template <int64_t converts>
     GS_LOOP void decode(const Row& row, float* values) const {
         if (rows_.values_of_codes)
-            look_up(row.codes, n, rows_.values_of_codes, values);
+            decode_pieces<converts>(row, values, [&](int64_t first, float* to) {
+                look_up(row.codes + first, step, rows_.values_of_codes, to);
+            });
         else if (shift_ == 0)
-            convert_integers(row.codes, n, rows_.flip, values);
+            decode_integers<converts, 1>(row, values);
         else if (shift_ == 1)
-            convert_packed_integers<2, n>(row.codes, rows_.flip, values);
+            decode_integers<converts, 2>(row, values);
         else
-            convert_packed_integers<4, n>(row.codes, rows_.flip, values);
+            decode_integers<converts, 4>(row, values);
+    }
+
+    template <int64_t converts, int per_byte>
+    GS_LOOP void decode_integers(const Row& row, float* values) const {
+        decode_pieces<converts>(row, values, [&](int64_t first, float* to) {
+            if constexpr (converts > 0 && step % std::max<int64_t>(converts, 1) == 0)
+                for (int64_t i = 0; i < step; i += converts)
+                    convert_vector<per_byte, converts>(row.codes + (first + i) / per_byte, rows_.flip, to + i);
+            else if constexpr (per_byte == 1)
+                convert_integers(row.codes + first, step, rows_.flip, to);
+            else
+                convert_packed_integers<per_byte, step>(row.codes + first / per_byte, rows_.flip, to);
+        });
+    }
+
+    // Converts and scales `step` numbers at a time.
+    template <int64_t converts, class Convert>
+    GS_LOOP void decode_pieces(const Row& row, float* values, Convert convert) const {
+        float zero = zero_at(row, block_[0]), scale = scale_at<converts>(row, block_[0]);
         if (is_one_block_) {
-            scale_some<n>(values, zero_at(row, block_[0]), scale_at<converts>(row, block_[0]), values);
-        } else {
-            for (int64_t i = 0; i < steps; ++i)
-                scale_some<step>(values + i * step, zero_at(row, block_[i]), scale_at<converts>(row, block_[i]),
-                                 values + i * step);
+            for (int64_t i = 0; i < steps; ++i) {
+                convert(i * step, values + i * step);
+                scale_some<step>(values + i * step, zero, scale, values + i * step);
+            }
+            return;
+        }
+        for (int64_t i = 0; i < steps; ++i) {
+            zero = zero_at(row, block_[i]);
+            scale = scale_at<converts>(row, block_[i]);
+            convert(i * step, values + i * step);
+            scale_some<step>(values + i * step, zero, scale, values + i * step);
         }
     }
 
