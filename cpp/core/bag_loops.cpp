@@ -21,7 +21,8 @@ inline constexpr bool rounds_steps = Half<T> && std::same_as<T, A> && !Selection
 template <class T, class A, class Op>
 using SumType = std::conditional_t<rounds_steps<T, A, Op>, float, A>;
 
-// Loads n elements in the type of a sum. `converts`: how many float16 the processor converts at a time. 0: none.
+// Loads n elements in the type of a sum. `converts`: how many 16-bit floats, or codes of quantized numbers, the
+// processor converts at a time. 0: none.
 template <int64_t converts, int64_t n, class T, class S>
 GS_LOOP void load(const T* from, S* to) {
     if constexpr (converts > 0 && Half<T> && std::same_as<S, float>) {
@@ -138,46 +139,48 @@ class CodedColumns {
     template <int64_t converts>
     GS_LOOP void decode(const Row& row, float* values) const {
         if (rows_.values_of_codes)
-            decode_pieces<converts>(row, values, [&](int64_t first, float* to) {
-                look_up(row.codes + first, step, rows_.values_of_codes, to);
-            });
+            decode<converts, 0>(row, values);
         else if (shift_ == 0)
-            decode_integers<converts, 1>(row, values);
+            decode<converts, 1>(row, values);
         else if (shift_ == 1)
-            decode_integers<converts, 2>(row, values);
+            decode<converts, 2>(row, values);
         else
-            decode_integers<converts, 4>(row, values);
+            decode<converts, 4>(row, values);
     }
 
+    // per_byte: the codes in a byte if they are integers, or 0.
     template <int64_t converts, int per_byte>
-    GS_LOOP void decode_integers(const Row& row, float* values) const {
-        decode_pieces<converts>(row, values, [&](int64_t first, float* to) {
-            if constexpr (converts > 0 && step % std::max<int64_t>(converts, 1) == 0)
-                for (int64_t i = 0; i < step; i += converts)
-                    convert_vector<per_byte, converts>(row.codes + (first + i) / per_byte, rows_.flip, to + i);
-            else if constexpr (per_byte == 1)
-                convert_integers(row.codes + first, step, rows_.flip, to);
-            else
-                convert_packed_integers<per_byte, step>(row.codes + first / per_byte, rows_.flip, to);
-        });
-    }
-
-    // Converts and scales `step` numbers at a time.
-    template <int64_t converts, class Convert>
-    GS_LOOP void decode_pieces(const Row& row, float* values, Convert convert) const {
+    GS_LOOP void decode(const Row& row, float* values) const {
         float zero = zero_at(row, block_[0]), scale = scale_at<converts>(row, block_[0]);
         if (is_one_block_) {
-            for (int64_t i = 0; i < steps; ++i) {
-                convert(i * step, values + i * step);
-                scale_some<step>(values + i * step, zero, scale, values + i * step);
+            for (int64_t w = 0; w < n; w += step) {
+                convert<converts, per_byte>(row.codes, w, values + w);
+                scale_some<step>(values + w, zero, scale, values + w);
             }
             return;
         }
-        for (int64_t i = 0; i < steps; ++i) {
-            zero = zero_at(row, block_[i]);
-            scale = scale_at<converts>(row, block_[i]);
-            convert(i * step, values + i * step);
-            scale_some<step>(values + i * step, zero, scale, values + i * step);
+        for (int64_t w = 0; w < n; w += step) {
+            if (w > 0) {
+                zero = zero_at(row, block_[w / step]);
+                scale = scale_at<converts>(row, block_[w / step]);
+            }
+            convert<converts, per_byte>(row.codes, w, values + w);
+            scale_some<step>(values + w, zero, scale, values + w);
+        }
+    }
+
+    // Converts the codes [first, first + step).
+    template <int64_t converts, int per_byte>
+    GS_LOOP void convert(const uint8_t* codes, int64_t first, float* values) const {
+        if constexpr (per_byte == 0) {
+            look_up(codes + first, step, rows_.values_of_codes, values);
+        } else if constexpr (has_code_vectors && converts > 0 && step >= converts) {
+            for (int64_t i = 0; i < step; i += converts)
+                convert_vector<per_byte, converts>(codes + (first + i) / per_byte, rows_.flip, values + i);
+        } else if constexpr (per_byte == 1) {
+            convert_integers(codes + first, step, rows_.flip, values);
+        } else {
+            convert_packed_integers<per_byte, step>(codes + first / per_byte, rows_.flip, values);
         }
     }
 

@@ -141,7 +141,7 @@ GS_LOOP void combine_row(T* __restrict out, const T* __restrict updates, int64_t
 template <std::same_as<float16> T, class A, class Op>
     requires(!Selection<Op>)
 GS_LOOP void combine_row(A* __restrict out, const T* __restrict updates, int64_t n, Op op) {
-    constexpr int64_t piece = halves_per_piece, few = 8;
+    constexpr int64_t piece = halves_per_piece, few = 8;  // fewer are faster one by one
     if constexpr (std::same_as<A, T>)
         if (combine_float16_row<Op>(out, updates, n)) return;
     float a[piece], u[piece];

@@ -72,24 +72,23 @@ GS_F16C __m128i combine_vector(__m128i out, __m128i updates) {
     return _mm256_cvtps_ph(adds ? a + u : subtracts ? a - u : a * u, _MM_FROUND_TO_NEAREST_INT);
 }
 
+template <class Op, int64_t n>
+GS_F16C void combine_some(float16* out, const float16* updates) {
+    __m128i a, u;
+    load_vector<n * 2>(out, a);
+    load_vector<n * 2>(updates, u);
+    store_vector<n * 2>(out, combine_vector<Op>(a, u));
+}
+
 template <class Op>
 GS_F16C void combine_row(float16* out, const float16* updates, int64_t n) {
-    const auto at = [](const float16* half) { return reinterpret_cast<const __m128i*>(half); };
-    const auto to = [](float16* half) { return reinterpret_cast<__m128i*>(half); };
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128(to(out + i),
-                         combine_vector<Op>(_mm_loadu_si128(at(out + i)), _mm_loadu_si128(at(updates + i))));
-    if (n & 4) {
-        _mm_storel_epi64(to(out + i),
-                         combine_vector<Op>(_mm_loadl_epi64(at(out + i)), _mm_loadl_epi64(at(updates + i))));
-        i += 4;
-    }
-    if (n & 2) {
-        _mm_storeu_si32(out + i, combine_vector<Op>(_mm_loadu_si32(out + i), _mm_loadu_si32(updates + i)));
-        i += 2;
-    }
-    if (n & 1) _mm_storeu_si16(out + i, combine_vector<Op>(_mm_loadu_si16(out + i), _mm_loadu_si16(updates + i)));
+    for (; i + 8 <= n; i += 8) combine_some<Op, 8>(out + i, updates + i);
+    if (n & 4) combine_some<Op, 4>(out + i, updates + i);
+    i += n & 4;
+    if (n & 2) combine_some<Op, 2>(out + i, updates + i);
+    i += n & 2;
+    if (n & 1) combine_some<Op, 1>(out + i, updates + i);
 }
 
 int64_t widen_vectors(const float16* from, float* to, int64_t n) { return has_f16c() ? widen_eights(from, to, n) : 0; }

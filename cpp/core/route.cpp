@@ -77,10 +77,11 @@ bool streams_copy(int64_t data_bytes, int64_t lines_touched, bool ordered) {
 // One thread is faster for single elements in the cache, unless many consecutive indices are equal.
 bool may_be_ordered(const Rows& rows, const Combine& combine, const Index& index) {
     const int64_t row_size = rows.width * combine.item_size;
-    const bool repeats = combine.reduction != Reduction::none && index.are_runs(0, rows.count);
-    if (rows.width == 1 && rows.data_rows * row_size <= cache_bytes && !repeats) return false;
-    return threads_for({rows.count, row_size}) > 1 && rows.batch * rows.outer == 1 && row_size < 64 &&
-           !index.may_skip() && rows.count >= 8 * span_tuples;
+    if (rows.batch * rows.outer != 1 || row_size >= 64 || rows.count < 8 * span_tuples || index.may_skip() ||
+        threads_for({rows.count, row_size}) == 1)
+        return false;
+    const bool is_fast = rows.width == 1 && rows.data_rows * row_size <= cache_bytes;
+    return !is_fast || (combine.reduction != Reduction::none && index.are_runs(0, rows.count));
 }
 
 // Whether a pseudo-random sample of rows of a box have one position each. Then the box was probably expanded in memory.

@@ -94,13 +94,13 @@ std::vector<int64_t> dividing_rows(const std::vector<Span>& spans, int64_t data_
     std::vector<int64_t> rows{0};
     size_t cut = 0;
     for (int p = 1; p < parts; ++p) {
-        const int64_t row =
-            std::max(rows.back(), middles[middles.size() * static_cast<size_t>(p) / static_cast<size_t>(parts)]);
+        const int64_t middle = middles[middles.size() * static_cast<size_t>(p) / static_cast<size_t>(parts)];
+        const int64_t row = middle > rows.back() ? middle : std::min(rows.back() + 1, data_rows);
         for (const Span& span : spans) cut += span.low < row && row <= span.high;
         rows.push_back(row);
     }
     rows.push_back(data_rows);
-    if (cut * 2 > spans.size()) rows.clear();
+    if (cut * 2 > spans.size() || middles.front() == middles.back()) rows.clear();
     return rows;
 }
 
