@@ -98,6 +98,10 @@ def _distributions() -> Iterator[Workload]:
             name,
             reduction="add",
         )
+    for reduction in ("add", "max"):
+        title = f"scatter {reduction} 4M into 10000, sorted"
+        row = Workload(f"indices/runs-{reduction}", "indices", title, "scatter_update", (10_000,), (4 * _M,), "sorted")
+        yield replace(row, reduction=reduction)
 
 
 def _axes() -> Iterator[Workload]:
@@ -260,6 +264,16 @@ def _slots() -> Iterator[Workload]:
             (25 * _M // width, width),
             (25 * _M // width,),
         )
+    for width in (2, 3, 4, 8):
+        row = Workload(
+            f"slots/add-width-{width}",
+            "slots",
+            f"scatter add 1M rows of {width} into 100k",
+            "scatter_update",
+            (100_000, width),
+            (_M,),
+        )
+        yield replace(row, reduction="add")
 
 
 ROWS: tuple[Workload, ...] = (*_types(), *_distributions(), *_axes(), *_reductions(), *_layouts(), *_slots())
