@@ -167,11 +167,12 @@ GS_LOOP void combine_all_rows(const Updates& u, int64_t width, Op op) {
     const int64_t *const row = u.rows.row, n = u.rows.n, row_stride = u.row_stride,
                          size = width * static_cast<int64_t>(sizeof(A)), ahead = row_lookahead(size);
     for (int64_t i = 0; i < n; ++i, updates += width) {
+        if (u.prefetch_updates)
+            for (int64_t byte = 0; byte < std::min<int64_t>(size, 512); byte += line_size)
+                prefetch_ahead(reinterpret_cast<const std::byte*>(updates) + byte, updates_lookahead_bytes);
         if (u.prefetch) {
-            prefetch_ahead(reinterpret_cast<const std::byte*>(updates), updates_lookahead_bytes);
-            prefetch_row(
-                reinterpret_cast<const std::byte*>(out + row[std::min(i + ahead, u.rows.known - 1)] * row_stride),
-                size);
+            const int64_t next = row[std::min(i + ahead, u.rows.known - 1)];
+            prefetch_row(reinterpret_cast<const std::byte*>(out + next * row_stride), size);
         }
         combine_row(out + row[i] * row_stride, updates, width, op);
     }

@@ -75,7 +75,9 @@ class bfloat16 {
     // Rounds to nearest even. A NaN stays one.
     static float round(float value) {
         const uint32_t bits = std::bit_cast<uint32_t>(value), odd = (bits >> 16) & 1u;
-        const uint32_t rounded = value == value ? bits + 0x7fffu + odd : bits | 0x400000u;
+        uint32_t rounded = bits + 0x7fffu + odd;
+        if (value != value) [[unlikely]]
+            rounded = bits | 0x400000u;
         return std::bit_cast<float>(rounded & 0xffff0000u);
     }
 

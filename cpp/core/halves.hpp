@@ -53,9 +53,14 @@ GS_LOOP void widen_in_loop(const float16* from, float* to) {
 template <int64_t n>
 GS_LOOP void widen_in_loop(const bfloat16* from, float* to) {
     constexpr int64_t loaded = std::max<int64_t>(n, 8);
-    Vector<uint16_t, loaded> halves;
+    Vector<short, loaded> halves;
     load_vector<n * 2>(from, halves);
-    const Vector<uint32_t, loaded> floats = __builtin_convertvector(halves, Vector<uint32_t, loaded>) << 16;
+    Vector<int32_t, loaded> floats;
+    if constexpr (n == 16)
+        floats = __builtin_ia32_pmovzxwd512_mask(halves, Vector<int32_t, 16>{}, -1);
+    else
+        floats = __builtin_ia32_pmovzxwd256(halves);
+    floats <<= 16;
     std::memcpy(to, &floats, n * 4);
 }
 

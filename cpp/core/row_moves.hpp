@@ -95,6 +95,7 @@ struct Updates {
     RowNumbers rows;
     int64_t width, row_stride;  // the elements of an update, and the distance between rows of `out`
     bool prefetch = false;      // whether to prefetch rows; for rows of one element, see ApplyOptions
+    bool prefetch_updates = false;
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 

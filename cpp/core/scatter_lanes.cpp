@@ -29,8 +29,9 @@ struct Move {
     }
 
     void rows(int64_t element, const RowNumbers& rows, int64_t columns) const {
-        apply_rows({target, updates + element * combine.item_size, nullptr, rows, columns, 1, prefetch_rows},
-                   Share::all(columns), combine);
+        apply_rows(
+            {target, updates + element * combine.item_size, nullptr, rows, columns, 1, prefetch_rows, prefetch_rows},
+            Share::all(columns), combine);
     }
 };
 

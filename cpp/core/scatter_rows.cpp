@@ -25,8 +25,8 @@ struct Scatter {
     int64_t target_size;  // the size of an element of `out`, which can be an accumulator
     int64_t prefetch_distance;
     ApplyRows apply_all, apply_own;
-    const ElementScatter* elements;  // for rows of one element, or null
-    bool prefetch_rows;              // see Updates
+    const ElementScatter* elements;        // for rows of one element, or null
+    bool prefetch_rows, prefetch_updates;  // see Updates
 
     Share all() const { return Share::all(rows.width); }
 
@@ -72,7 +72,7 @@ struct Scatter {
                     whole = apply_line({out + l * rows.data_rows * rows.width * target_size,
                                         updates + (l * rows.count + c) * rows.width * combine.item_size,
                                         visits ? visits + l * rows.data_rows : nullptr, numbers, rows.width, rows.width,
-                                        prefetch_rows},
+                                        prefetch_rows, prefetch_updates},
                                        apply_block, share);
                 return whole;
             };
@@ -223,6 +223,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
         const ElementScatter elements(index, how, counted, lines * rows.count);
         const bool by_index = rows.width == 1 && !use_prefetch && elements;
+        const auto exceeds = [&](int64_t n) { return lines * n * rows.width * target_size > core_cache_bytes; };
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -234,7 +235,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              lines * rows.data_rows * rows.width * target_size > core_cache_bytes};
+                              exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows),
+                              exceeds(rows.count + rows.data_rows)};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
             if (!scatter.part(first_line, last_line, share)) good = false;

@@ -100,7 +100,7 @@ std::vector<int64_t> dividing_rows(const std::vector<Span>& spans, int64_t data_
         rows.push_back(row);
     }
     rows.push_back(data_rows);
-    if (cut * 2 > spans.size() || middles.front() == middles.back()) rows.clear();
+    if (cut * 2 > spans.size()) rows.clear();
     return rows;
 }
 

@@ -20,8 +20,7 @@ bool find_spans(const Index&, int64_t n, std::vector<Span>&);
 // Whether consecutive tuples name rows at most `distance` apart. Only a few samples are read.
 bool are_close(const Index&, int64_t n, int64_t distance);
 
-// Returns the rows that divide data into `parts` with equal numbers of updates. Empty: too many spans would be cut,
-// or all name the same rows.
+// Returns the rows that divide data into `parts` with equal numbers of updates. Empty: too many spans would be cut.
 std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);
 
 // Estimates dividing rows from samples, for indices in any order. They are multiples of `unit`, and the result is never
