@@ -61,12 +61,9 @@ GS_LOOP void set_rows(const Updates& u, const Share& share, const Combine& combi
     pick_own(u.rows, share, picked);
     const int64_t ahead = row_lookahead(length);
     for (int64_t i = 0; i < picked.n; ++i) {
-        if (u.prefetch) {
-            const int64_t next = picked.ahead(i, ahead);
-            prefetch_lines(updates + next * u.width * size, length);
-            prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
-        }
-        const int64_t own = picked.own[i];
+        const int64_t own = picked.own[i], next = picked.ahead(i, ahead);
+        if (u.prefetch_updates) prefetch_lines(updates + next * u.width * size, length);
+        if (u.prefetch) prefetch_row(out + u.rows.row[next] * u.row_stride * size, length);
         copy_row(out + u.rows.row[own] * u.row_stride * size, updates + own * u.width * size, length);
     }
 }
@@ -194,8 +191,9 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
     const int64_t length = share.last - share.first, ahead = row_lookahead(length * int64_t{sizeof(A)});
     for (int64_t i = 0; i < picked.n; ++i) {
         const int64_t own = picked.own[i], next = picked.ahead(i, ahead);
-        prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
-                       length * static_cast<int64_t>(sizeof(T)));
+        if (u.prefetch_updates)
+            prefetch_lines(u.updates + (next * u.width + share.first) * static_cast<int64_t>(sizeof(T)),
+                           length * static_cast<int64_t>(sizeof(T)));
         if (u.prefetch)
             prefetch_row(u.out + (u.rows.row[next] * u.row_stride + share.first) * static_cast<int64_t>(sizeof(A)),
                          length * static_cast<int64_t>(sizeof(A)));
