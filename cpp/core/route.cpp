@@ -17,11 +17,13 @@ int64_t target_size(const Combine& combine) {
     return combine.reduction == Reduction::none ? combine.item_size : accumulator(combine).item_size;
 }
 
+bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
 // Halves and sums in wider types take many instructions, so the processor's own prefetching does not reach far enough
 // ahead.
 bool needs_prefetch(const Combine& combine, int64_t data_bytes) {
-    const bool halves = combine.dtype == DType::float16 || combine.dtype == DType::bfloat16;
-    const bool slow = combine.reduction != Reduction::none && (halves || combine.accumulate != Accumulate::step);
+    const bool slow =
+        combine.reduction != Reduction::none && (is_half(combine.dtype) || combine.accumulate != Accumulate::step);
     return data_bytes > (slow ? cache_bytes / 16 : cache_bytes);
 }
 
@@ -46,9 +48,11 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
     if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
-    // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less.
-    const int64_t worthwhile = exceeds_cache ? min_owned_bytes : 2 * min_owned_bytes;
-    return row_size * route.threads >= worthwhile ? Split::rows : Split::serial;
+    // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less, and rows of
+    // halves save more.
+    const int64_t worthwhile = exceeds_cache ? min_owned_bytes : 2 * min_owned_bytes,
+                  saved = row_size * (computes && is_half(combine.dtype) ? 4 : 1);
+    return saved * route.threads >= worthwhile ? Split::rows : Split::serial;
 }
 
 // Sets the ranges of rows that threads own. One thread does all the work if there is not enough memory for the ranges.
