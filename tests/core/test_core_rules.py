@@ -242,7 +242,7 @@ def test_rows_of_any_width_in_any_order(dtype: Any, reduction: str, order: str) 
             if dtype == ml_dtypes.bfloat16:  # NumPy does not know its NaN
                 got, expected = got.astype(np.float32), expected.astype(np.float32)
             np.testing.assert_array_equal(got, expected)
-            if dtype.kind == "f":
+            if got.dtype.kind == "f":
                 is_number = ~np.isnan(expected)
                 np.testing.assert_array_equal(np.signbit(got[is_number]), np.signbit(expected[is_number]))
 
