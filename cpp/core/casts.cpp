@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -141,8 +142,21 @@ CastBlock block_caster(DType from, DType to) {
     });
 }
 
-// Copies n elements that are `stride` bytes apart to contiguous memory.
-using CopyElements = void (*)(const std::byte* from, int64_t stride, std::byte* to, int64_t n, int64_t size);
+// Lines of elements. Distances are in bytes.
+struct Lines {
+    const std::byte* from;
+    int64_t count, length;     // lines, and elements in each
+    int64_t distance, stride;  // from a line to the next, and from an element to the next
+
+    // Whether elements of different lines share a cache line, and those of a line do not.
+    bool is_transposed() const {
+        return distance != 0 && std::abs(distance) < line_size && std::abs(distance) < std::abs(stride);
+    }
+};
+constexpr int64_t tile_lines = tiny ? 2 : 64, tile_length = tiny ? 3 : 8;
+
+// Copies the elements of lines to contiguous memory. `size`: of an element.
+using CopyLines = void (*)(const Lines&, std::byte* to, int64_t size);
 
 template <class T>
 T swap_bytes(T value) {
@@ -153,7 +167,7 @@ T swap_bytes(T value) {
 
 // `T`: an unsigned integer of the size of an element. `parts`: 2 for a complex number, whose parts are swapped alone.
 template <class T, bool swap, int64_t parts>
-GS_LOOP void copy_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n, int64_t) {
+GS_LOOP void copy_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n) {
     constexpr int64_t size = sizeof(T);
     for (int64_t i = 0; i < n; ++i)
         for (int64_t part = 0; part < parts; ++part) {
@@ -164,38 +178,101 @@ GS_LOOP void copy_elements(const std::byte* from, int64_t stride, std::byte* to,
         }
 }
 
-// The same, with loops of their own for contiguous elements and for a repeated element.
+// Copies elements that are far apart, and stores 8 bytes at a time. GCC would use vector gathers, which are slower.
 template <class T, bool swap, int64_t parts>
-GS_LOOP void copy_near_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n, int64_t size) {
-    if (stride == sizeof(T) * parts)
-        copy_elements<T, swap, parts>(from, sizeof(T) * parts, to, n, size);
-    else if (stride == 0)
-        copy_elements<T, swap, parts>(from, 0, to, n, size);
-    else
-        copy_elements<T, swap, parts>(from, stride, to, n, size);
+GS_LOOP void copy_far_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n) {
+    constexpr int64_t size = sizeof(T), at_a_time = 8 / size;
+    int64_t i = 0;
+#ifdef __GNUC__
+#pragma GCC unroll 4
+#endif
+    for (; !swap && parts == 1 && i + at_a_time <= n; i += at_a_time) {
+        uint64_t word = 0;
+#ifdef __GNUC__
+#pragma GCC unroll 8
+#endif
+        for (int64_t k = 0; k < at_a_time; ++k) {
+            T value;
+            std::memcpy(&value, from + (i + k) * stride, sizeof value);
+            const int64_t place = std::endian::native == std::endian::little ? k : at_a_time - 1 - k;
+            word |= uint64_t{value} << (8 * size * place);
+        }
+#ifdef __GNUC__
+        __asm__("" : "+r"(word));
+#endif
+        std::memcpy(to + i * size, &word, sizeof word);
+    }
+    copy_elements<T, swap, parts>(from + i * stride, stride, to + i * size * parts, n - i);
 }
 
-void copy_any_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n, int64_t size) {
-    if (stride == size) {
-        std::memcpy(to, from, static_cast<size_t>(n * size));
-        return;
+// Copies transposed lines in tiles.
+template <class T, bool swap, int64_t parts>
+GS_LOOP void copy_tiles(const Lines& lines, std::byte* to) {
+    constexpr int64_t size = sizeof(T) * parts;
+    const int64_t step = lines.length * size;
+    for (int64_t first = 0; first < lines.count; first += tile_lines)
+        for (int64_t i = 0; i < lines.length; i += tile_length) {
+            const std::byte* from = lines.from + first * lines.distance + i * lines.stride;
+            std::byte* out = to + first * step + i * size;
+            const int64_t n = std::min(tile_length, lines.length - i);
+            for (int64_t k = std::min(tile_lines, lines.count - first); k > 0; --k, from += lines.distance, out += step)
+                if (n == tile_length)
+                    copy_far_elements<T, swap, parts>(from, lines.stride, out, tile_length);
+                else
+                    copy_far_elements<T, swap, parts>(from, lines.stride, out, n);
+        }
+}
+
+// Contiguous elements, a repeated element, and contiguous lines of 2 to 4 elements have loops of their own. `memcpy` is
+// faster than a loop for lines of some 100 bytes, but can be slow for large memory that is not aligned.
+template <class T, bool swap, int64_t parts>
+GS_LOOP void copy_lines(const Lines& lines, std::byte* to, int64_t) {
+    constexpr int64_t size = sizeof(T) * parts;
+    const auto copy_short = [&]<int64_t length>(std::integral_constant<int64_t, length>) {
+        const std::byte* from = lines.from;
+        for (int64_t i = 0; i < lines.count; ++i, from += lines.distance, to += length * size)
+            copy_elements<T, swap, parts>(from, size, to, length);
+    };
+    if (lines.stride == size) switch (lines.length) {
+            case 2: return copy_short(std::integral_constant<int64_t, 2>{});
+            case 3: return copy_short(std::integral_constant<int64_t, 3>{});
+            case 4: return copy_short(std::integral_constant<int64_t, 4>{});
+            default: break;
+        }
+    if (lines.is_transposed()) return copy_tiles<T, swap, parts>(lines, to);
+    const std::byte* from = lines.from;
+    for (int64_t i = 0; i < lines.count; ++i, from += lines.distance, to += lines.length * size)
+        if (lines.stride == size && !swap && lines.count > 1)
+            std::memcpy(to, from, static_cast<size_t>(lines.length * size));
+        else if (lines.stride == size)
+            copy_elements<T, swap, parts>(from, size, to, lines.length);
+        else if (lines.stride == 0)
+            copy_elements<T, swap, parts>(from, 0, to, lines.length);
+        else
+            copy_far_elements<T, swap, parts>(from, lines.stride, to, lines.length);
+}
+
+void copy_any_lines(const Lines& lines, std::byte* to, int64_t size) {
+    for (int64_t line = 0; line < lines.count; ++line) {
+        const std::byte* from = lines.from + line * lines.distance;
+        const int64_t pieces = lines.stride == size ? 1 : lines.length, piece = lines.length / pieces * size;
+        for (int64_t i = 0; i < pieces; ++i, to += piece)
+            std::memcpy(to, from + i * lines.stride, static_cast<size_t>(piece));
     }
-    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * stride, static_cast<size_t>(size));
 }
 
 template <bool swap>
-CopyElements elements_copier(const ElementType& type) {
+CopyLines lines_copier(const ElementType& type) {
     const bool is_complex = type.dtype == DType::complex64 || type.dtype == DType::complex128;
     if (is_complex && swap)
-        return type.size == 8 ? version<copy_near_elements<uint32_t, true, 2>>()
-                              : version<copy_near_elements<uint64_t, true, 2>>();
+        return type.size == 8 ? version<copy_lines<uint32_t, true, 2>>() : version<copy_lines<uint64_t, true, 2>>();
     switch (type.size) {
-        case 1: return version<copy_near_elements<uint8_t, false, 1>>();
-        case 2: return version<copy_near_elements<uint16_t, swap, 1>>();
-        case 4: return version<copy_near_elements<uint32_t, swap, 1>>();
-        case 8: return version<copy_near_elements<uint64_t, swap, 1>>();
-        case 16: return version<copy_near_elements<uint64_t, false, 2>>();
-        default: return copy_any_elements;
+        case 1: return version<copy_lines<uint8_t, false, 1>>();
+        case 2: return version<copy_lines<uint16_t, swap, 1>>();
+        case 4: return version<copy_lines<uint32_t, swap, 1>>();
+        case 8: return version<copy_lines<uint64_t, swap, 1>>();
+        case 16: return version<copy_lines<uint64_t, false, 2>>();
+        default: return copy_any_lines;
     }
 }
 
@@ -207,35 +284,44 @@ class Caster {
           to_(to),
           cast_(from.type.dtype == to.dtype ? nullptr : block_caster(from.type.dtype, to.dtype)) {
         const bool swaps = cast_ ? from_.swapped : from_.swapped != to_.swapped;
-        load_ = swaps ? elements_copier<true>(from_) : elements_copier<false>(from_);
+        load_ = swaps ? lines_copier<true>(from_) : lines_copier<false>(from_);
         loads_ = swaps;
-        if (cast_ && to_.swapped) store_ = elements_copier<true>(to_);
+        if (cast_ && to_.swapped) store_ = lines_copier<true>(to_);
     }
 
-    // Casts n elements that are `stride` bytes apart.
-    bool line(const std::byte* from, int64_t stride, std::byte* out, int64_t n) const {
+    // Casts the elements of lines. Several short lines are cast at a time.
+    bool lines(const Lines& all, std::byte* out) const {
         if (!cast_) {
-            load_(from, stride, out, n, from_.size);
+            load_(all, out, from_.size);
             return true;
         }
-        alignas(16) std::byte loaded[at_once * 16], made[at_once * 16];
-        const bool aligned = reinterpret_cast<uintptr_t>(from) % static_cast<uintptr_t>(from_.size) == 0;
-        const bool direct = !loads_ && stride == from_.size && aligned;
-        for (int64_t i = 0; i < n; i += at_once) {
-            const int64_t m = std::min(at_once, n - i);
-            const std::byte* const source = from + i * stride;
-            std::byte* const to = out + i * to_.size;
-            if (!direct) load_(source, stride, loaded, m, from_.size);
-            if (!cast_(direct ? source : loaded, store_ ? made : to, m)) return false;
-            if (store_) store_(made, to_.size, to, m, to_.size);
-        }
+        const int64_t together = all.length < at_once / 8 ? at_once / all.length : 1;
+        for (int64_t line = 0; line < all.count; line += together)
+            for (int64_t i = 0; i < all.length; i += at_once) {
+                const int64_t count = std::min(together, all.count - line), n = std::min(at_once, all.length - i);
+                const std::byte* const from = all.from + line * all.distance + i * all.stride;
+                if (!block({from, count, n, all.distance, all.stride}, out)) return false;
+                out += count * n * to_.size;
+            }
         return true;
     }
 
   private:
+    // Casts at most `at_once` elements.
+    bool block(const Lines& part, std::byte* out) const {
+        alignas(16) std::byte loaded[at_once * 16], made[at_once * 16];
+        const int64_t n = part.count * part.length;
+        const bool aligned = reinterpret_cast<uintptr_t>(part.from) % static_cast<uintptr_t>(from_.size) == 0;
+        const bool direct = !loads_ && part.count == 1 && part.stride == from_.size && aligned;
+        if (!direct) load_(part, loaded, from_.size);
+        if (!cast_(direct ? part.from : loaded, store_ ? made : out, n)) return false;
+        if (store_) store_({made, 1, n, 0, to_.size}, out, to_.size);
+        return true;
+    }
+
     ElementType from_, to_;
     CastBlock cast_;
-    CopyElements load_, store_ = nullptr;
+    CopyLines load_, store_ = nullptr;
     bool loads_;
 };
 
@@ -273,31 +359,41 @@ bool cast(const Elements& elements, const ElementType& to, std::byte* out) {
     const Caster caster(elements, to);
     Shape shape, strides;
     join_dims(elements, shape, strides);
-    const int inner = shape.rank - 1;
+    const int inner = shape.rank - 1, outer = inner - 1;  // the dims in and across lines
     const int64_t length = shape[inner], stride = strides[inner], size = elements.type.size + to.size;
     std::atomic<bool> good = true;
-    // A part is a range of elements. It begins and ends anywhere in a line of the inner dim.
-    for_pieces(n, {n, size}, [&](int64_t begin, int64_t end) {
+    // A part is a range of elements. It begins and ends anywhere in a line.
+    const auto copy_part = [&](int64_t begin, int64_t end) {
         int64_t at[max_rank], rest = begin / length, first = begin % length;
         const std::byte* from = elements.data;
-        for (int d = inner - 1; d >= 0; --d) {
+        for (int d = outer; d >= 0; --d) {
             at[d] = rest % shape[d];
             rest /= shape[d];
             from += at[d] * strides[d];
         }
         for (int64_t i = begin; i < end && good;) {
-            const int64_t m = std::min(length - first, end - i);
-            if (!caster.line(from + first * stride, stride, out + i * to.size, m)) good = false;
-            i += m;
+            const bool whole = first == 0 && end - i >= length;
+            const int64_t count = whole && outer >= 0 ? std::min(shape[outer] - at[outer], (end - i) / length) : 1;
+            const int64_t m = std::min(length - first, end - i), distance = outer >= 0 ? strides[outer] : 0;
+            if (!caster.lines({from + first * stride, count, m, distance, stride}, out + i * to.size)) good = false;
+            i += count * m;
             first = 0;
-            for (int d = inner - 1; d >= 0; --d) {
-                from += strides[d];
-                if (++at[d] < shape[d]) break;
+            from += count * distance;
+            if (outer < 0) continue;
+            at[outer] += count;
+            for (int d = outer; at[d] == shape[d]; --d) {
                 from -= shape[d] * strides[d];
                 at[d] = 0;
+                if (d == 0) break;
+                from += strides[d - 1];
+                ++at[d - 1];
             }
         }
-    });
+    };
+    // A piece of transposed lines contains enough of them for a tile, as long as it has at most 2^20 elements.
+    const bool transposed = outer >= 0 && Lines{nullptr, shape[outer], length, strides[outer], stride}.is_transposed();
+    const int64_t piece_step = transposed ? std::clamp<int64_t>(piece_bytes / tile_lines / length, 1, size) : size;
+    for_ranges(n, {n, size}, [&](int64_t begin, int64_t end) { (void)in_pieces(begin, end, piece_step, copy_part); });
     return good && !should_stop_now();
 }
 

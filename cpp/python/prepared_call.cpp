@@ -68,7 +68,7 @@ const char* find_fault(const Call& call, Plan& plan) {
 
 // Graph libraries expand indices over all of data off the axis. Such an index box repeats the same index for a whole
 // slice. It is replaced by the line along the axis, and the plan by a plan of rows. A box with one dim is already such
-// a line.
+// a line. Short lines of single elements stay: the overhead of each line would be larger than what it saves.
 Ref without_expansion(const Call& call, Plan& plan) {
     PyArrayObject* const indices = array(call.indices);
     const int rank = PyArray_NDIM(indices);
@@ -82,6 +82,9 @@ Ref without_expansion(const Call& call, Plan& plan) {
     const int along = static_cast<int>(axis);
     if (!expanded || plan_axis(data, Shape(&plan.slots.dim[along], 1), axis, 0, line_plan) != Fault::none)
         return borrow(call.indices);
+    constexpr int64_t short_line = 16;
+    if (line_plan.rows.width == 1 && line_plan.rows.count < short_line && line_plan.rows.outer > 1)
+        return borrow(call.indices);
     npy_intp length = PyArray_DIM(indices, along), stride = PyArray_STRIDE(indices, along);
     Py_INCREF(PyArray_DESCR(indices));
     Ref line(PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(indices), 1, &length, &stride, PyArray_DATA(indices), 0,
@@ -93,15 +96,24 @@ Ref without_expansion(const Call& call, Plan& plan) {
 
 // Whether it is faster to copy all data into order first. This holds if the elements of a row lie far apart and the
 // gather reads more than an eighth of the rows, if narrow rows lie apart and are read once on average, or if the
-// elements of a row are not contiguous and are read twice on average. Repeated elements are never copied.
+// elements of a row are not contiguous and are read twice on average. Repeated elements are only copied to narrow rows.
 bool scattered(const Rows& rows, const Layout& layout) {
     const int inner = layout.pieces.rank - 1;
     const int64_t row_stride = std::abs(layout.row_stride),
                   step = inner >= 0 ? std::abs(layout.piece_stride[inner]) : 0;
-    if (row_stride == 0 || (inner >= 0 && step == 0)) return false;
+    const int64_t row_size = saturating_multiply(layout.piece_size, count_elements(layout.pieces));
+    const bool narrow = row_size < line_size && rows.count >= rows.data_rows;
+    if (row_stride == 0) return false;
+    if (inner >= 0 && step == 0) return narrow;
     if (step > row_stride) return rows.count > rows.data_rows / 8;
     if (inner >= 0) return rows.count / 2 >= rows.data_rows;
-    return layout.piece_size < line_size && row_stride >= 2 * layout.piece_size && rows.count >= rows.data_rows;
+    return narrow && row_stride >= 2 * row_size;
+}
+
+// The same for a gather of elements: those along the last dim are not contiguous, and at least half as many are gathered
+// as data has.
+bool scattered(const Lanes& lanes, int64_t last_stride) {
+    return last_stride != 1 && lanes.elements >= lanes.data_elements / 2;
 }
 
 // Plans a gather from data with strides. False: the data must be made contiguous.
@@ -117,7 +129,8 @@ bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
         if (stride < 0 || stride % item_size != 0) return false;
         strides.push(stride / item_size);
     }
-    return plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
+    return !scattered(plan.lanes, strides[strides.rank - 1]) &&
+           plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
 }
 
 // Checks types, shapes and attributes, and sets the plan.

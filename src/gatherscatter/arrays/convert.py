@@ -154,20 +154,17 @@ def prepare_arguments(
 ) -> KernelArguments:
     """Check and convert the arguments of a call."""
     arguments = Conversions(op)
-    array = arguments.convert("data", data, as_array)
+    array = given = arguments.convert("data", data, as_array)
+    dtype = given.dtype
+    if reduction != "none" and not dtype.isnative and dtype.kind not in "US":  # the core computes in native byte order
+        array = arguments.convert("data", array, lambda op, name, value: native(value))
     others = {"data": array, "updates": updates}
     as_own = partial(as_indices, others=others, lists=kernel.endswith("nd"))
     index = arguments.convert("indices", indices, as_own)
     update = arguments.cast("updates", updates, array) if kernel.startswith("scatter") else None
     if out is not None:
-        check_out(op, out, array, update)
-    dtype = array.dtype
+        check_out(op, out, given, update)
     is_text = needs_numbers(array, update, reduction)
-    if update is not None and reduction != "none" and not is_text:
-        array, update = (
-            arguments.convert(name, each, lambda op, name, value: native(value))
-            for name, each in (("data", array), ("updates", update))
-        )
     to_core = out if type(out) is np.ndarray and out.dtype == array.dtype == dtype and not is_text else None
     return KernelArguments(array, index, update, to_core, dtype, is_text, arguments.made)
 
@@ -257,9 +254,10 @@ def set_byte_order(result: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     if result.dtype == dtype:
         return result
     flat = result.reshape(-1)
+    swapped = flat.view(dtype)
     for piece in pieces(flat.size):
-        flat[piece].byteswap(inplace=True)
-    return result.view(dtype)
+        swapped[piece] = flat[piece]  # several times faster than `byteswap`
+    return swapped.reshape(result.shape)
 
 
 def needs_numbers(data: np.ndarray, updates: np.ndarray | None, reduction: str) -> bool:
