@@ -110,10 +110,12 @@ bool scattered(const Rows& rows, const Layout& layout) {
     return narrow && row_stride >= 2 * row_size;
 }
 
-// The same for a gather of elements: those along the last dim are not contiguous, and at least half as many are gathered
-// as data has.
-bool scattered(const Lanes& lanes, int64_t last_stride) {
-    return last_stride != 1 && lanes.elements >= lanes.data_elements / 2;
+// The same for a gather of elements. This holds if the elements that an index chooses from compete for a few sets of the
+// caches, and at least half as many are gathered as data has.
+bool scattered(const Lanes& lanes, int64_t last_stride, int64_t axis_bytes) {
+    constexpr int64_t same_set = 2048, many = 64;  // bytes between addresses of one set, elements
+    const bool repeats = last_stride <= 1;         // or is contiguous
+    return !repeats && axis_bytes % same_set == 0 && lanes.size >= many && lanes.elements >= lanes.data_elements / 2;
 }
 
 // Plans a gather from data with strides. False: the data must be made contiguous.
@@ -129,7 +131,8 @@ bool plan_strides(const Call& call, Plan& plan, Layout& layout) {
         if (stride < 0 || stride % item_size != 0) return false;
         strides.push(stride / item_size);
     }
-    return !scattered(plan.lanes, strides[strides.rank - 1]) &&
+    const int along = static_cast<int>(call.axis) + (call.axis < 0 ? shape.rank : 0);
+    return !scattered(plan.lanes, strides[shape.rank - 1], strides[along] * item_size) &&
            plan_elements(shape, shape_of(array(call.indices)), call.axis, plan, &strides) == Fault::none;
 }
 

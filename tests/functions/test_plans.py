@@ -135,6 +135,10 @@ def test_the_movement_is_the_one_that_runs() -> None:
     assert expanded.movement == Rows(1, 1, 2, 4, (3,), (2, 4))
     strided = gs.plan("gather_elements", np.zeros((3, 8))[:, ::2], np.zeros((3, 4), int), axis=1)
     assert strided.movement == Lanes((3,), (8,), 4, 4, 2, (), (), (3, 4))
+    far = np.zeros((64, 256)).T  # the elements of a row are 2048 bytes apart
+    for columns, strides in ((31, (1, 256)), (32, (64, 1))):  # with at least half as many indices, data is copied first
+        plan = gs.plan("gather_elements", far, np.zeros((256, columns), int), axis=1)
+        assert plan.movement == Lanes((256,), (strides[0],), columns, 64, strides[1], (), (), (256, columns))
 
 
 @pytest.mark.parametrize("axis", [2**70, -(2**70)])
