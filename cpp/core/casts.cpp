@@ -18,10 +18,7 @@ namespace gs {
 namespace {
 
 // The elements that are cast at a time. They stay in the first-level cache between the steps of a cast.
-constexpr int64_t at_once = tiny ? 3 : 256;
-
-// Casts n contiguous elements. False: a value does not fit.
-using CastBlock = bool (*)(const std::byte* from, std::byte* to, int64_t n);
+constexpr int64_t at_once = cast_block;
 
 // The loops have no branches, so that compilers can vectorize them.
 
@@ -127,20 +124,6 @@ constexpr int kind = std::same_as<T, boolean> ? 0
                      : Integer<T>             ? 1
                      : Float<T>               ? 2
                                               : 3;
-
-// Null: the types do not allow it.
-CastBlock block_caster(DType from, DType to) {
-    return visit(from, CastBlock{nullptr}, [=]<class From>(std::type_identity<From>) {
-        return visit(to, CastBlock{nullptr}, []<class To>(std::type_identity<To>) -> CastBlock {
-            if constexpr (kind<From> > kind<To> || kind<To> == 0 || std::same_as<From, To>)
-                return nullptr;
-            else
-                return [](const std::byte* source, std::byte* out, int64_t n) {
-                    return cast_numbers(reinterpret_cast<const From*>(source), reinterpret_cast<To*>(out), n);
-                };
-        });
-    });
-}
 
 // Lines of elements. Distances are in bytes.
 struct Lines {
@@ -347,6 +330,19 @@ void join_dims(const Elements& elements, Shape& shape, Shape& strides) {
 }
 
 }  // namespace
+
+CastBlock block_caster(DType from, DType to) {
+    return visit(from, CastBlock{nullptr}, [=]<class From>(std::type_identity<From>) {
+        return visit(to, CastBlock{nullptr}, []<class To>(std::type_identity<To>) -> CastBlock {
+            if constexpr (kind<From> > kind<To> || kind<To> == 0 || std::same_as<From, To>)
+                return nullptr;
+            else
+                return [](const std::byte* source, std::byte* out, int64_t n) {
+                    return cast_numbers(reinterpret_cast<const From*>(source), reinterpret_cast<To*>(out), n);
+                };
+        });
+    });
+}
 
 bool can_cast(const ElementType& from, const ElementType& to) {
     if (from.dtype == to.dtype) return from.size == to.size;

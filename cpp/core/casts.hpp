@@ -6,6 +6,7 @@
 
 #include "dtype.hpp"
 #include "plan.hpp"
+#include "sizes.hpp"
 
 namespace gs {
 
@@ -25,6 +26,12 @@ struct Elements {
 // Whether values of one type can be cast to another, judged by the types alone: truth values to numbers, integers to
 // numbers, floats to floats and complex numbers. An opaque type can only be copied.
 bool can_cast(const ElementType& from, const ElementType& to);
+
+// Casts at most `cast_block` contiguous elements. False: a value does not fit.
+using CastBlock = bool (*)(const std::byte* from, std::byte* to, int64_t n);
+inline constexpr int64_t cast_block = tiny ? 3 : 256;
+// Null: the types do not allow it, or are the same.
+CastBlock block_caster(DType from, DType to);
 
 // Casts the elements in row-major order to contiguous memory, on several threads. False: a value does not fit, as
 // arrays/casts.py defines it, or the call has to stop. The memory is then undefined.

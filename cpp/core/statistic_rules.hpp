@@ -17,13 +17,10 @@ namespace gs::rules {
 // ------------------------------------------------------------------------------------------------------- numbers
 
 template <class T>
-concept Whole = Integer<T> || std::same_as<T, boolean>;
-
-template <class T>
 struct WideType {
     using type = std::conditional_t<Complex<T>, complex128, double>;
 };
-template <Whole T>
+template <Integer T>
 struct WideType<T> {
     using type = std::conditional_t<std::unsigned_integral<T>, uint64_t, int64_t>;
 };
@@ -33,11 +30,7 @@ using Wide = typename WideType<T>::type;
 
 template <class T>
 Wide<T> widen(T x) {
-    if constexpr (Half<T>)
-        return static_cast<double>(static_cast<float>(x));
-    else if constexpr (std::same_as<T, boolean>)
-        return static_cast<bool>(x);
-    else if constexpr (Complex<T>)
+    if constexpr (Complex<T>)
         return {x.real, x.imag};
     else
         return static_cast<Wide<T>>(x);
@@ -46,9 +39,7 @@ Wide<T> widen(T x) {
 // The opposite, with rounding.
 template <class T>
 T narrow(Wide<T> x) {
-    if constexpr (Half<T>)
-        return T(static_cast<float>(x));
-    else if constexpr (std::same_as<T, complex64>)
+    if constexpr (std::same_as<T, complex64>)
         return {static_cast<float>(x.real), static_cast<float>(x.imag)};
     else
         return static_cast<T>(x);
@@ -71,9 +62,7 @@ inline bool is_finite(complex128 x) { return is_finite(x.real) && is_finite(x.im
 
 template <class T>
 bool is_true(T x) {
-    if constexpr (Half<T>)
-        return static_cast<float>(x) != 0;
-    else if constexpr (Complex<T>)
+    if constexpr (Complex<T>)
         return x.real != 0 || x.imag != 0;
     else
         return static_cast<bool>(x);
@@ -97,9 +86,7 @@ template <class T, bool greatest>
 T limit() {
     constexpr float infinity =
         greatest ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
-    if constexpr (std::same_as<T, boolean>)
-        return boolean(greatest);
-    else if constexpr (Complex<T>)
+    if constexpr (Complex<T>)
         return {infinity, infinity};
     else if constexpr (Float<T>)
         return T(infinity);
@@ -133,7 +120,7 @@ struct Occupied {
 
 template <class T>
 struct Sum {
-    static constexpr bool is_exact = Whole<T>;
+    static constexpr bool is_exact = Integer<T>;
     using Slot = Wide<T>;
     static Slot start() { return Slot{}; }
     static void add(Slot& slot, T x, int64_t) { slot = Add{}(slot, widen(x)); }
@@ -143,7 +130,7 @@ struct Sum {
 
 template <class T>
 struct Product {
-    static constexpr bool is_exact = Whole<T>;
+    static constexpr bool is_exact = Integer<T>;
     using Slot = Wide<T>;
     static Slot start() {
         if constexpr (Complex<T>)
@@ -188,7 +175,7 @@ struct Pair {
 
 // Sums of integers for a mean do not overflow.
 template <class T>
-using Total = std::conditional_t<Integer<T> && (sizeof(T) >= 4), Int128, Wide<T>>;
+using Total = std::conditional_t<Integer<T>, Int128, Wide<T>>;
 
 // The sum of the values of a group, and their number.
 template <class T>
@@ -218,7 +205,7 @@ struct SumAndNumber<T> {
 
 template <class T>
 struct Mean {
-    static constexpr bool is_exact = Whole<T>;
+    static constexpr bool is_exact = Integer<T>;
     using Slot = SumAndNumber<T>;
     static Slot start() { return {}; }
     static void add(Slot& slot, T x, int64_t) {
@@ -236,21 +223,15 @@ struct Mean {
     };
     static Parts parts(const Slot& slot) {
         const int64_t n = slot.n();
-        if constexpr (std::same_as<Total<T>, Int128>) {
-            const uint64_t whole = slot.total().floor_divide(n);
-            return {static_cast<Wide<T>>(whole),
-                    static_cast<double>(slot.total().low() - whole * static_cast<uint64_t>(n))};
-        } else {
-            const auto total = static_cast<int64_t>(slot.total());
-            const int64_t whole = total / n - (total % n < 0);
-            return {static_cast<Wide<T>>(whole), static_cast<double>(total - whole * n)};
-        }
+        const uint64_t whole = slot.total().floor_divide(n);
+        return {static_cast<Wide<T>>(whole),
+                static_cast<double>(slot.total().low() - whole * static_cast<uint64_t>(n))};
     }
     static auto result(const Slot& slot) {
         const auto n = static_cast<double>(slot.n());
         if constexpr (Complex<T>) {
             return complex128{slot.total().real / n, slot.total().imag / n};
-        } else if constexpr (Whole<T>) {
+        } else if constexpr (Integer<T>) {
             if (slot.n() == 0) return std::numeric_limits<double>::quiet_NaN();
             const Parts mean = parts(slot);
             return static_cast<double>(mean.whole) + mean.rest / n;
@@ -301,10 +282,13 @@ struct SquaredDeviations {
     static Distance distance(Center wide, Center center) {
         if constexpr (Complex<T>)
             return {wide.real - center.real, wide.imag - center.imag};
-        else if constexpr (Whole<T>)  // exact, and without overflow
-            return wide >= center ? static_cast<double>(static_cast<uint64_t>(wide) - static_cast<uint64_t>(center))
-                                  : -static_cast<double>(static_cast<uint64_t>(center) - static_cast<uint64_t>(wide));
-        else
+        else if constexpr (Integer<T>) {  // exact, and without overflow
+            const auto difference = static_cast<int64_t>(static_cast<uint64_t>(wide) - static_cast<uint64_t>(center));
+            if (sizeof(T) < sizeof(Center) || (wide >= center) == (difference >= 0)) [[likely]]
+                return static_cast<double>(difference);
+            return wide >= center ? static_cast<double>(static_cast<uint64_t>(difference))
+                                  : -static_cast<double>(-static_cast<uint64_t>(difference));
+        } else
             return wide - center;
     }
     static Slot without_members(const Slot& slot) { return {{}, slot.center, 0}; }
@@ -460,7 +444,7 @@ template <class S, class T>
 struct Running : S {
     static constexpr bool running = true;
     static auto output(const typename S::Slot& slot) {
-        if constexpr (Whole<T>)
+        if constexpr (Integer<T>)
             return slot;
         else
             return narrow<T>(slot);

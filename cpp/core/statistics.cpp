@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "casts.hpp"
 #include "element.hpp"
 #include "groups.hpp"
 #include "machine.hpp"
@@ -29,11 +30,31 @@ struct Share {
     Range members, columns, groups;
 };
 
+// Values in memory. They are computed with as numbers of type T. `widen` converts them. Null: they have this type.
+struct Stored {
+    const std::byte* values;  // null if only labels are read
+    CastBlock widen;
+    int64_t size;  // of a value
+
+    template <class T>
+    static Stored of(const T* values) {
+        return {reinterpret_cast<const std::byte*>(values), nullptr, sizeof(T)};
+    }
+    Stored from(int64_t i) const { return {values ? values + i * size : nullptr, widen, size}; }
+    // Returns the values i to i + n. `buffer` must have room for them.
+    template <class T>
+    const T* read(int64_t i, int64_t n, T* buffer) const {
+        if (!widen) return reinterpret_cast<const T*>(values) + i;
+        for (int64_t k = 0; k < n; k += cast_block)
+            (void)widen(values + (i + k) * size, reinterpret_cast<std::byte*>(buffer + k), std::min(cast_block, n - k));
+        return buffer;
+    }
+};
+
 // The values of one part of the outer dims, and what belongs to them.
-template <class T>
-struct Values {
+struct Members {
     const GroupStatistic& call;
-    const T* values;  // null if only labels are read
+    Stored stored;
     const Index& labels;
     bool ascending;  // labels ascend
 
@@ -52,43 +73,33 @@ typename S::Slot without_members(const typename S::Slot& slot) {
         return S::start();
 }
 
-template <class S, class T>
-GS_LOOP T value_of_member(const Values<T>& all, int64_t i) {
-    if constexpr (has_only_labels<S>)
-        return {};
-    else
-        return all.values[i];
-}
-
-// Adds a member. Running statistics also write its result.
+// Adds the member with number i. Running statistics also write its result. `x` is null if only labels are read.
 template <class S, class T, class R>
-GS_LOOP void add_member(const Values<T>& all, typename S::Slot& slot, int64_t i, R* out) {
-    S::add(slot, value_of_member<S>(all, i), i);
+GS_LOOP void add_member(typename S::Slot& slot, const T* x, int64_t i, R* out) {
+    if constexpr (has_only_labels<S>)
+        S::add(slot, T{}, i);
+    else
+        S::add(slot, *x, i);
     if constexpr (runs<S>) out[i] = S::output(slot);
 }
 
 // Adds a block of members of one group. Four slots hide the latency of an addition. Each has consecutive members,
 // because the order matters to some statistics.
 template <class S, class T, class R>
-void add_run(const Values<T>& all, typename S::Slot& slot, int64_t first, R* out) {
+void add_run(typename S::Slot& slot, const T* x, int64_t first, R* out) {
     constexpr int64_t parts = 4, size = block / parts;
     if constexpr (runs<S>) {
         typename S::Slot current = slot;
-        for (int64_t k = 0; k < block; ++k) add_member<S>(all, current, first + k, out);
+        for (int64_t k = 0; k < block; ++k) add_member<S>(current, x + k, first + k, out);
         slot = current;
     } else {
         typename S::Slot part[parts];
         for (typename S::Slot& each : part) each = without_members<S>(slot);
         for (int64_t k = 0; k < size; ++k)
-            for (int64_t p = 0; p < parts; ++p) add_member<S>(all, part[p], first + p * size + k, out);
+            for (int64_t p = 0; p < parts; ++p) add_member<S>(part[p], x + p * size + k, first + p * size + k, out);
         for (const typename S::Slot& each : part) S::merge(slot, each);
     }
 }
-
-// The types for which there are faster loops. All others take the way of `add_blocks`.
-template <class S, class T>
-constexpr bool has_direct_loops = std::same_as<T, double> || std::same_as<T, float> || std::same_as<T, int64_t> ||
-                                  std::same_as<T, int32_t> || has_only_labels<S>;
 
 // Keeps the members of some groups, with their rows and positions. Returns their number.
 inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* position) {
@@ -115,43 +126,45 @@ GS_LOOP bool are_equal(const L* labels) {
 // may change labels. Each loop therefore reads a label once and checks what it has read. Guesses about labels choose
 // the loop.
 template <class S, class T, class R, class L>
-bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share, typename S::Slot* slots, R* out) {
+bool add_by_label(const Members& all, const L* all_labels, const Share& share, typename S::Slot* slots, R* out) {
     using Slot = typename S::Slot;
+    T buffer[block];
     constexpr auto equal_loop = are_equal<L>;
     const auto equal = version<equal_loop>();
-    const Values<T> values = all;
-    const auto groups = static_cast<uint64_t>(values.call.groups);
+    const Stored stored = all.stored;
+    const auto groups = static_cast<uint64_t>(all.call.groups);
     const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
-    const bool filters = share.groups.size() < values.call.groups;
+    const bool filters = share.groups.size() < all.call.groups;
     const auto first = static_cast<uint64_t>(share.groups.first), size = static_cast<uint64_t>(share.groups.size());
-    const bool far = values.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
+    const bool far = all.slots() * static_cast<int64_t>(sizeof(Slot)) > core_cache_bytes;
     int64_t next;
     for (int64_t i = share.members.first; i < share.members.last; i = next) {
         if (i / block % 16 == 0 && should_stop()) return false;
         next = std::min(i + block - i % block, share.members.last);  // the same blocks for any number of threads
         const int64_t n = next - i;
         const L* const labels = all_labels + i;
+        const T* const x = has_only_labels<S> ? nullptr : stored.read(i, n, buffer);
         const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
         if (has_runs && n == block && labels[0] == labels[n - 1] && equal(labels)) {
             const int64_t r = read_once(labels[0]);
             if (is_bad(r)) return false;
-            if (r >= share.groups.first && r < share.groups.last) add_run<S>(values, slots[r], i, out);
+            if (r >= share.groups.first && r < share.groups.last) add_run<S>(slots[r], x, i, out);
         } else if (filters) {
             // The order of labels is unpredictable, so the loop that finds the members has no branch.
-            int64_t row[block], position[block], kept = 0;
+            int64_t row[block], at[block], kept = 0;
             bool good = true;
             for (int64_t k = 0; k < n; ++k) {
                 const int64_t r = read_once(labels[k]);
                 good &= !is_bad(r);
                 row[kept] = r;
-                position[kept] = i + k;
+                at[kept] = k;
                 kept += static_cast<uint64_t>(r) - first < size;
             }
             if (!good) return false;
             for (int64_t k = 0; k < kept; ++k) {
                 if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
-                add_member<S>(values, slots[row[k]], position[k], out);
+                add_member<S>(slots[row[k]], x + at[k], i + at[k], out);
             }
         } else if (has_runs) {
             // The slot of a run of members stays in registers.
@@ -159,7 +172,7 @@ bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share,
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
                 Slot slot = slots[r];
-                do add_member<S>(values, slot, i + k, out);
+                do add_member<S>(slot, x + k, i + k, out);
                 while (++k < n && read_once(labels[k]) == r);
                 slots[r] = slot;
             }
@@ -169,7 +182,7 @@ bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share,
                 prefetch_ahead(reinterpret_cast<const std::byte*>(slots), static_cast<int64_t>(ahead * sizeof(Slot)));
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
-                add_member<S>(values, slots[r], i + k, out);
+                add_member<S>(slots[r], x + k, i + k, out);
             }
         } else {
             constexpr int64_t at_once = 4;
@@ -184,54 +197,72 @@ bool add_by_label(const Values<T>& all, const L* all_labels, const Share& share,
                 }
                 if (bad) return false;
                 GS_UNROLL_ALL
-                for (int64_t j = 0; j < at_once; ++j) add_member<S>(values, slots[r[j]], i + k + j, out);
+                for (int64_t j = 0; j < at_once; ++j) add_member<S>(slots[r[j]], x + k + j, i + k + j, out);
             }
             for (; k < n; ++k) {
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
-                add_member<S>(values, slots[r], i + k, out);
+                add_member<S>(slots[r], x + k, i + k, out);
             }
         }
     }
     return true;
 }
 
-template <class S, class T>
-GS_LOOP void add_rows(typename S::Slot* slots, const T* values, int64_t stride, int64_t width, const int64_t* row,
-                      const int64_t* position, int64_t n) {
+// Adds values to rows of slots. Those of the member position[k] are x[at[k]] and the next ones. Running statistics also
+// write results.
+template <class S, class T, class R>
+GS_LOOP void add_rows(typename S::Slot* slots, const T* x, int64_t stride, int64_t width, const int64_t* row,
+                      const int64_t* at, const int64_t* position, int64_t n, R* out) {
     for (int64_t k = 0; k < n; ++k) {
         typename S::Slot* const slot = slots + row[k] * stride;
-        const T* const x = values + position[k] * stride;
-        for (int64_t c = 0; c < width; ++c) S::add(slot[c], x[c], position[k]);
+        const T* const values = x + at[k];
+        const int64_t i = position[k];
+        for (int64_t c = 0; c < width; ++c) {
+            S::add(slot[c], values[c], i);
+            if constexpr (runs<S>) out[i * stride + c] = S::output(slot[c]);
+        }
     }
 }
 
-// The same for all types, for several columns, and for labels that can be skipped.
+// The same as add_by_label for several columns, for labels that can be skipped, and for all types of labels.
 template <class S, class T, class R>
-bool add_blocks(const Values<T>& all, const Share& share, typename S::Slot* slots, R* out) {
+bool add_blocks(const Members& all, const Share& share, typename S::Slot* slots, R* out) {
     const GroupStatistic& call = all.call;
+    const Stored stored = all.stored;
     const int64_t columns = call.columns;
     const bool filters = share.groups.size() < call.groups || all.labels.may_skip();
-    int64_t row[block], position[block];
+    constexpr auto loop = add_rows<S, T, R>;
+    const auto add = float_version<loop>();
+    int64_t row[block], position[block], at[block];
+    T buffer[block];
     for (int64_t i = share.members.first; i < share.members.last; i += block) {
         int64_t n = std::min(block, share.members.last - i);
         if (!all.labels.resolve(i, n, row)) return false;
+        const T* const x = columns > 1 || has_only_labels<S> ? nullptr : stored.read(i, n, buffer);
         for (int64_t k = 0; k < n; ++k) position[k] = i + k;
         if (filters) n = keep_members(share.groups, n, row, position);
-        if constexpr (runs<S>) {
-            for (int64_t k = 0; k < n; ++k)
-                for (int64_t c = share.columns.first; c < share.columns.last; ++c) {
-                    typename S::Slot& slot = slots[row[k] * columns + c];
-                    const int64_t at = position[k] * columns + c;
-                    S::add(slot, all.values[at], position[k]);
-                    out[at] = S::output(slot);
-                }
-        } else if (columns == 1) {
-            for (int64_t k = 0; k < n; ++k) S::add(slots[row[k]], value_of_member<S>(all, position[k]), position[k]);
+        if (columns == 1) {
+            for (int64_t k = 0; k < n; ++k) add_member<S>(slots[row[k]], x + (position[k] - i), position[k], out);
+        } else if (!stored.widen) {
+            for (int64_t k = 0; k < n; ++k) at[k] = position[k] * columns;
+            const int64_t c = share.columns.first;
+            add(slots + c, stored.read<T>(c, 0, nullptr), columns, share.columns.size(), row, at, position, n, out + c);
         } else {
-            constexpr auto loop = add_rows<S, T>;
-            float_version<loop>()(slots + share.columns.first, all.values + share.columns.first, columns,
-                                  share.columns.size(), row, position, n);
+            for (int64_t c = share.columns.first; c < share.columns.last; c += block) {
+                // As many rows as the buffer has room for are read at a time.
+                const int64_t width = std::min(block, share.columns.last - c), rows = block / width;
+                for (int64_t k = 0; k < rows; ++k) at[k] = k * width;
+                for (int64_t k = 0; k < n; k += rows) {
+                    const int64_t m = std::min(rows, n - k);
+                    if (width == columns && !filters)
+                        stored.read(position[k] * columns, m * columns, buffer);
+                    else
+                        for (int64_t r = 0; r < m; ++r)
+                            stored.read(position[k + r] * columns + c, width, buffer + at[r]);
+                    add(slots + c, buffer, columns, width, row + k, at, position + k, m, out + c);
+                }
+            }
         }
     }
     return true;
@@ -240,15 +271,13 @@ bool add_blocks(const Values<T>& all, const Share& share, typename S::Slot* slot
 // Adds the members of a share to their slots. Running statistics write their results. False: a label is bad, or the
 // call has to stop.
 template <class S, class T, class R>
-bool add_members(const Values<T>& all, const Share& share, typename S::Slot* slots, R* out) {
-    if constexpr (has_direct_loops<S, T>) {
-        const std::byte* const labels = all.labels.at(0);
-        if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int64)
-            return add_by_label<S>(all, reinterpret_cast<const int64_t*>(labels), share, slots, out);
-        if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int32)
-            return add_by_label<S>(all, reinterpret_cast<const int32_t*>(labels), share, slots, out);
-    }
-    return add_blocks<S>(all, share, slots, out);
+bool add_members(const Members& all, const Share& share, typename S::Slot* slots, R* out) {
+    const std::byte* const labels = all.labels.at(0);
+    if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int64)
+        return add_by_label<S, T>(all, reinterpret_cast<const int64_t*>(labels), share, slots, out);
+    if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int32)
+        return add_by_label<S, T>(all, reinterpret_cast<const int32_t*>(labels), share, slots, out);
+    return add_blocks<S, T>(all, share, slots, out);
 }
 
 template <class L>
@@ -319,7 +348,7 @@ class SlotArrays {
 // Computes the slots of a part of the outer dims. Further parts of the members have the spare arrays from
 // `first_spare`.
 template <class S, class T, class R, class Start>
-bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot* slots,
+bool fill_slots(const Members& all, int threads, Start start, typename S::Slot* slots,
                 const SlotArrays<typename S::Slot>& spares, int64_t first_spare, R* out) {
     const GroupStatistic& call = all.call;
     const int64_t parts = count_parts<S>(call, all.ascending, threads), count = all.slots();
@@ -329,7 +358,7 @@ bool fill_slots(const Values<T>& all, int threads, Start start, typename S::Slot
         for (int64_t s = range.first; s < range.last; ++s) target[s] = start(s);
     };
     const auto add = [&](const Share& share, typename S::Slot* target) {
-        if (good && !add_members<S>(all, share, target, out)) good = false;
+        if (good && !add_members<S, T>(all, share, target, out)) good = false;
     };
     const auto bound = [](int64_t n, int64_t i, int64_t of) { return n / of * i + std::min(n % of, i); };
     if constexpr (!runs<S>) {
@@ -435,19 +464,19 @@ auto result_of(const typename S::Slot& slot, const std::byte* fill) {
 }
 
 template <class S, class T>
-bool reduce(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
+bool reduce(const GroupStatistic& call, const Stored& values, const Index& labels, const StatisticResults& to) {
     using Slot = typename S::Slot;
-    const Division division(call, labels, sizeof(T), std::type_identity<S>{});
+    const Division division(call, labels, values.size, std::type_identity<S>{});
     const auto start = [](int64_t) { return S::start(); };
     const auto at = [&](int64_t o) {
-        return Values<T>{call, values ? values + o * call.members * call.columns : nullptr, labels, division.ascending};
+        return Members{call, values.from(o * call.members * call.columns), labels, division.ascending};
     };
     if constexpr (runs<S>) {
         using R = decltype(S::output(std::declval<Slot>()));
         const auto memory = division.allocate<Slot>(1);
         return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
-            return fill_slots<S>(at(o), threads, start, memory[lane], memory, 0,
-                                 reinterpret_cast<R*>(to.values) + o * call.members * call.columns);
+            return fill_slots<S, T>(at(o), threads, start, memory[lane], memory, 0,
+                                    reinterpret_cast<R*>(to.values) + o * call.members * call.columns);
         });
     } else {
         using R = decltype(result_of<S>(std::declval<Slot>(), nullptr));
@@ -462,7 +491,7 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, co
                 slots = results;
             else
                 slots = memory[array];
-            if (!fill_slots<S>(at(o), threads, start, slots, memory, array + own, results)) return false;
+            if (!fill_slots<S, T>(at(o), threads, start, slots, memory, array + own, results)) return false;
             if constexpr (!direct) {
                 for_ranges(division.count, {division.count, 32}, [&](int64_t first, int64_t last) {
                     for (int64_t s = first; s < last; ++s) {
@@ -479,21 +508,23 @@ bool reduce(const GroupStatistic& call, const T* values, const Index& labels, co
 // The squared deviations. A second walk takes the distances from the means, if those from the first members are not
 // precise enough.
 template <class T, template <class> class Rule>
-bool reduce_deviations(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
+bool reduce_deviations(const GroupStatistic& call, const Stored& values, const Index& labels,
+                       const StatisticResults& to) {
     using Distances = Rule<DistancesFromFirst<T>>;
     using Deviations = Rule<SquaredDeviations<T>>;
     using Slot = typename Deviations::Slot;
-    const Division division(call, labels, sizeof(T), std::type_identity<Distances>{}, std::type_identity<Deviations>{});
+    const Division division(call, labels, values.size, std::type_identity<Distances>{},
+                            std::type_identity<Deviations>{});
     // A lane must not allocate memory. A single one allocates it when the second walk is needed.
     const int own = division.lanes == 1 ? 1 : 2;
     const auto memory = division.allocate<Slot>(own);
     return each_outer(call, division.lanes, division.threads, [&](int64_t o, int lane, int threads) {
-        const Values<T> all{call, values + o * call.members * call.columns, labels, division.ascending};
+        const Members all{call, values.from(o * call.members * call.columns), labels, division.ascending};
         const int64_t count = division.count, array = lane * (own + division.spares), spare = array + own;
         Slot* slots = memory[array];
         double* const none = nullptr;  // these statistics write no results while members are added
         const auto first_start = [](int64_t) { return Distances::start(); };
-        if (!fill_slots<Distances>(all, threads, first_start, slots, memory, spare, none)) return false;
+        if (!fill_slots<Distances, T>(all, threads, first_start, slots, memory, spare, none)) return false;
         std::atomic<bool> precise = true;
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
@@ -506,7 +537,7 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
             const Slot* const found = slots;
             const auto start = [found](int64_t s) { return Deviations::start(found[s]); };
             slots = own == 2 ? memory[array + 1] : centered.emplace(1, count)[0];
-            if (!fill_slots<Deviations>(all, threads, start, slots, memory, spare, none)) return false;
+            if (!fill_slots<Deviations, T>(all, threads, start, slots, memory, spare, none)) return false;
         }
         for_ranges(count, {count, 32}, [&](int64_t first, int64_t last) {
             for (int64_t s = first; s < last; ++s) {
@@ -523,6 +554,10 @@ bool reduce_deviations(const GroupStatistic& call, const T* values, const Index&
 
 template <template <class> class Rule>
 constexpr bool skips_nan = !std::same_as<Rule<Count<float>>, Count<float>>;
+
+// The type of the values for a statistic that reads only labels, unless NaN is skipped.
+template <class T, template <class> class Rule>
+using ReadType = std::conditional_t<skips_nan<Rule>, T, int32_t>;
 
 // A further statistic of a call. Its results have one column if it reads only labels.
 template <template <class> class Rule>
@@ -556,30 +591,33 @@ void each_result(const GroupStatistic& call, int64_t bytes, F f) {
     });
 }
 
-// The values of the first or last members.
+// The values of the first or last members. They are moved, not computed with.
 template <class T, template <class> class Rule>
-bool take_ends(const GroupStatistic& call, const T* values, const Index& labels, T* out) {
-    using L = std::conditional_t<skips_nan<Rule>, T, uint8_t>;  // labels only, if NaN is not skipped
-    const auto* const read = reinterpret_cast<const L*>(values);
+bool take_ends(const GroupStatistic& call, const Stored& values, const Index& labels, std::byte* results) {
+    using L = ReadType<T, Rule>;
     const bool last = call.statistic == Statistic::last;
     const Further<Rule> ends(call, last ? Statistic::last_position : Statistic::first_position, sizeof(int64_t));
-    if (last ? !reduce<Rule<Position<L, true>>>(ends.call, read, labels, {ends.memory.get()})
-             : !reduce<Rule<Position<L, false>>>(ends.call, read, labels, {ends.memory.get()}))
+    if (last ? !reduce<Rule<Position<L, true>>, L>(ends.call, values, labels, {ends.memory.get()})
+             : !reduce<Rule<Position<L, false>>, L>(ends.call, values, labels, {ends.memory.get()}))
         return false;
-    const T fill = *reinterpret_cast<const T*>(call.fill);
-    each_result(call, 2 * sizeof(T), [&](int64_t o, int64_t g, int64_t c) {
-        const auto at = ends.template result<int64_t>(o, g, c);
-        out[(o * call.groups + g) * call.columns + c] =
-            at < 0 ? fill : values[(o * call.members + at) * call.columns + c];
+    return visit(call.dtype, false, [&]<class V>(std::type_identity<V>) {
+        const auto* const from = reinterpret_cast<const V*>(values.values);
+        auto* const out = reinterpret_cast<V*>(results);
+        const V fill = *reinterpret_cast<const V*>(call.fill);
+        each_result(call, 2 * sizeof(V), [&](int64_t o, int64_t g, int64_t c) {
+            const auto at = ends.template result<int64_t>(o, g, c);
+            out[(o * call.groups + g) * call.columns + c] =
+                at < 0 ? fill : from[(o * call.members + at) * call.columns + c];
+        });
+        return true;
     });
-    return true;
 }
 
 // Extrema. Groups without members have the fill value.
 template <class T, template <class> class Rule, bool greatest>
-bool reduce_extrema(const GroupStatistic& call, const T* values, const Index& labels, T* out) {
+bool reduce_extrema(const GroupStatistic& call, const Stored& values, const Index& labels, T* out) {
     using Each = Extremum<T, greatest>;
-    if (!reduce<Rule<Each>>(call, values, labels, {reinterpret_cast<std::byte*>(out)})) return false;
+    if (!reduce<Rule<Each>, T>(call, values, labels, {reinterpret_cast<std::byte*>(out)})) return false;
     const T start = Each::start(), fill = *reinterpret_cast<const T*>(call.fill);
     const auto may_be_empty = [&](T x) { return !is_nan(x) && !(greatest ? less(start, x) : less(x, start)); };
     std::atomic<bool> none = true;
@@ -588,10 +626,9 @@ bool reduce_extrema(const GroupStatistic& call, const T* values, const Index& la
         if (std::any_of(out + first, out + next, may_be_empty)) none = false;
     });
     if (none) return true;
-    using L = std::conditional_t<skips_nan<Rule>, T, uint8_t>;
-    const auto* const read = reinterpret_cast<const L*>(values);
+    using L = ReadType<T, Rule>;
     const Further<Rule> occupied(call, Statistic::occupied, 1);
-    if (!reduce<Rule<Occupied<L>>>(occupied.call, read, labels, {occupied.memory.get()})) return false;
+    if (!reduce<Rule<Occupied<L>>, L>(occupied.call, values, labels, {occupied.memory.get()})) return false;
     each_result(call, sizeof(T), [&](int64_t o, int64_t g, int64_t c) {
         if (!occupied.template result<bool>(o, g, c)) out[(o * call.groups + g) * call.columns + c] = fill;
     });
@@ -603,14 +640,18 @@ using KeepAll = S;
 
 // Calls f with the type of a statistic of numbers of type T.
 template <class T, template <class> class Rule>
-bool reduce_values(const GroupStatistic& call, const T* values, const Index& labels, const StatisticResults& to) {
-    const auto run = [&]<class S>(std::type_identity<S>) { return reduce<S>(call, values, labels, to); };
+bool reduce_values(const GroupStatistic& call, const Stored& values, const Index& labels, const StatisticResults& to) {
+    const auto run = [&]<class S>(std::type_identity<S>) { return reduce<S, T>(call, values, labels, to); };
     constexpr bool skips = skips_nan<Rule>;
     using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
     switch (call.statistic) {
-        case Statistic::count: return run(std::type_identity<Rule<Count<T>>>{});
-        case Statistic::occupied: return run(std::type_identity<Rule<Occupied<T>>>{});
+        case Statistic::count:
+            if constexpr (skips) return run(std::type_identity<Rule<Count<T>>>{});
+            return false;  // it reads only labels
+        case Statistic::occupied:
+            if constexpr (skips) return run(std::type_identity<Rule<Occupied<T>>>{});
+            return false;
         case Statistic::sum: return run(std::type_identity<Rule<Sum<T>>>{});
         case Statistic::prod: return run(std::type_identity<Rule<Product<T>>>{});
         case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});
@@ -624,7 +665,7 @@ bool reduce_values(const GroupStatistic& call, const T* values, const Index& lab
         case Statistic::argmin: return run(std::type_identity<Rule<PositionOfExtremum<T, false>>>{});
         case Statistic::argmax: return run(std::type_identity<Rule<PositionOfExtremum<T, true>>>{});
         case Statistic::first:
-        case Statistic::last: return take_ends<T, Rule>(call, values, labels, reinterpret_cast<T*>(to.values));
+        case Statistic::last: return take_ends<T, Rule>(call, values, labels, to.values);
         case Statistic::first_position:
         case Statistic::last_position: return false;  // they read only labels
         case Statistic::any: return run(std::type_identity<Rule<Truth<T, false>>>{});
@@ -659,6 +700,42 @@ GS_LOOP uint64_t greatest_of(const L* labels, int64_t n) {
         return static_cast<uint64_t>(int64_t{static_cast<L>(greatest)});
     else
         return greatest;
+}
+
+// The type in which values of a type are computed with. It holds all of them.
+DType computed_type(DType values) {
+    switch (values) {
+        case DType::boolean:
+        case DType::int8:
+        case DType::int16:
+        case DType::uint8:
+        case DType::uint16: return DType::int32;
+        case DType::uint32: return DType::int64;
+        case DType::float16:
+        case DType::bfloat16: return DType::float32;
+        default: return values;
+    }
+}
+
+template <class T>
+constexpr bool is_computed = std::same_as<T, int32_t> || std::same_as<T, int64_t> || std::same_as<T, uint64_t> ||
+                             std::same_as<T, float> || std::same_as<T, double> || Complex<T>;
+
+bool compute_as(DType computed, const GroupStatistic& call, const Stored& values, const Index& labels,
+                const StatisticResults& to) {
+    return visit(computed, false, [&]<class T>(std::type_identity<T>) {
+        if constexpr (!is_computed<T>)
+            return false;
+        else if constexpr (Float<T> || Complex<T>)
+            return call.skip_nan ? reduce_values<T, SkipNan>(call, values, labels, to)
+                                 : reduce_values<T, KeepAll>(call, values, labels, to);
+        else
+            return reduce_values<T, KeepAll>(call, values, labels, to);
+    });
+}
+
+int64_t size_of(DType dtype) {
+    return visit(dtype, int64_t{0}, []<class T>(std::type_identity<T>) { return int64_t{sizeof(T)}; });
 }
 
 }  // namespace
@@ -702,19 +779,34 @@ bool compute_statistic(const GroupStatistic& call, const std::byte* values, cons
                        const StatisticResults& to) {
     if (call.outer == 0 || call.columns == 0) return labels.check(call.members);
     if (reads_labels_only(call.statistic, call.skip_nan)) {
-        using T = uint8_t;
-        const T* const none = nullptr;
-        if (call.statistic == Statistic::count) return reduce<Count<T>>(call, none, labels, to);
-        if (call.statistic == Statistic::occupied) return reduce<Occupied<T>>(call, none, labels, to);
-        if (call.statistic == Statistic::first_position) return reduce<Position<T, false>>(call, none, labels, to);
-        return reduce<Position<T, true>>(call, none, labels, to);
+        using T = int32_t;
+        const Stored none{};
+        if (call.statistic == Statistic::count) return reduce<Count<T>, T>(call, none, labels, to);
+        if (call.statistic == Statistic::occupied) return reduce<Occupied<T>, T>(call, none, labels, to);
+        if (call.statistic == Statistic::first_position) return reduce<Position<T, false>, T>(call, none, labels, to);
+        return reduce<Position<T, true>, T>(call, none, labels, to);
     }
-    return visit(call.dtype, false, [&]<class T>(std::type_identity<T>) {
-        const auto* const typed = reinterpret_cast<const T*>(values);
-        if constexpr (Float<T> || Complex<T>)
-            if (call.skip_nan) return reduce_values<T, SkipNan>(call, typed, labels, to);
-        return reduce_values<T, KeepAll>(call, typed, labels, to);
-    });
+    const DType computed = computed_type(call.dtype);
+    const ElementType from{call.dtype, size_of(call.dtype)}, wide{computed, size_of(computed)};
+    const Stored stored{values, computed == call.dtype ? nullptr : block_caster(call.dtype, computed), from.size};
+    const DType wide_result = result_type(call.statistic, computed);
+    const int64_t result_size = size_of(result_type(call.statistic, call.dtype));
+    const bool moves = call.statistic == Statistic::first || call.statistic == Statistic::last;
+    if (moves || size_of(wide_result) == result_size) return compute_as(computed, call, stored, labels, to);
+    // Results of the type of the values are computed in the wider type.
+    const int64_t count = saturating_multiply(call.outer * call.columns, call.results());
+    const Scratch results(saturating_multiply(count, size_of(wide_result)), false);
+    alignas(16) std::byte fill[16];
+    GroupStatistic inner = call;
+    if (call.fill) {
+        if (!cast({call.fill, from, Shape{1}, Shape{from.size}}, wide, fill)) return false;
+        inner.fill = fill;
+    }
+    StatisticResults inner_to = to;
+    inner_to.values = results.get();
+    const ElementType narrow{call.dtype == DType::boolean ? DType::uint8 : call.dtype, result_size};
+    return compute_as(computed, inner, stored, labels, inner_to) &&
+           cast({results.get(), wide, Shape{count}, Shape{wide.size}}, narrow, to.values);
 }
 
 bool sort_groups(const int64_t* starts, int64_t groups, int64_t count, DType dtype, std::byte* values,

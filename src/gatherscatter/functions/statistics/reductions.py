@@ -158,12 +158,16 @@ def _mean(call: Aggregation) -> np.ndarray:
 
 def _find_means(call: Aggregation) -> tuple[np.ndarray, np.ndarray]:
     values = call.layout.values
-    if values.shape[2] == 1 or call.skips or not is_float(values.dtype):
+    sums_fit = is_float(values.dtype) or (values.dtype.itemsize <= 4 and values.shape[1] < 2**31)
+    if values.shape[2] == 1 or call.skips or not sums_fit:
         return call.statistic("mean")
     # The members of a group are counted once for all columns.
-    sums = call.statistic("sum")[0]
+    sums, counts = call.statistic("sum")[0], call.counts
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.divide(sums, call.counts, out=sums), call.counts
+        if is_float(values.dtype):
+            return np.divide(sums, counts, out=sums), counts
+        whole, rest = np.divmod(sums, np.maximum(counts, 1).astype(sums.dtype))
+        return whole + rest / counts, counts
 
 
 def _variance(call: Aggregation) -> np.ndarray:
@@ -185,7 +189,7 @@ def _moment(call: Aggregation, least: int, finish: Callable[[np.ndarray, list[np
         raise make_error("values_type", call.op, func=str(call.function), type=values.dtype)
     labels = call.layout.labels
     means, counts = call.statistic("mean")
-    wide = values if values.dtype.kind in "iu" else values.astype(np.float64)
+    wide = values if values.dtype.kind in "iu" and values.dtype.itemsize == 8 else values.astype(np.float64)
     deviations = find_deviations(wide, choose_centers(wide, means), labels, 1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         # The mean is rounded, so the deviations are centered once more. Their scale does not matter to the result.
