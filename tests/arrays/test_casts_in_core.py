@@ -90,6 +90,7 @@ def layouts(shape: tuple[int, ...], dtype: np.dtype) -> list[np.ndarray]:
     plain = memory[: size * dtype.itemsize].view(dtype).reshape(shape)
     found = [plain, plain.T.copy().T]
     if shape:
+        found.append(np.concatenate([plain, plain[..., :1]], axis=-1)[..., :-1])  # the first columns of a wider array
         found += [plain[::-1], plain[..., ::-1], np.repeat(plain, 2, axis=-1)[..., ::2]]
     found.append(np.ndarray(shape, dtype, memory.data, 1))  # not aligned
     for zeros in itertools.product((False, True), repeat=len(shape)):
@@ -100,9 +101,9 @@ def layouts(shape: tuple[int, ...], dtype: np.dtype) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "int16", ">i2", ">f4", "float64", ">c8", ">c16", "complex128", "V3", "S5", "M8[s]"]
+    "dtype", ["bool", "int16", "float32", ">i2", ">f4", "float64", ">c8", ">c16", "complex128", "V3", "S5", "M8[s]"]
 )
-@pytest.mark.parametrize("shape", [(), (1,), (1000,), (7, 5), (3, 1, 300), (2, 3, 4, 5), (70, 70), (0, 3)])
+@pytest.mark.parametrize("shape", [(), (1,), (1000,), (7, 5), (3, 1, 300), (2, 3, 4, 5), (70, 70), (130, 9), (0, 3)])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_layout_is_copied(dtype: str, shape: tuple[int, ...], threads: int) -> None:
     before = _core.num_threads()
@@ -118,6 +119,32 @@ def test_every_layout_is_copied(dtype: str, shape: tuple[int, ...], threads: int
                     assert bits(_core.cast(array, wide).astype(wide.newbyteorder("="))) == bits(
                         array.astype(wide.newbyteorder("="))
                     )
+    finally:
+        gs.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128", "S5"])
+@pytest.mark.parametrize("width", range(1, 10))
+def test_narrow_rows_are_copied_and_cast(dtype: str, width: int) -> None:
+    table = np.resize(np.arange(120, dtype=np.uint8), (300, 12, np.dtype(dtype).itemsize)).view(dtype)[..., 0]
+    for rows in (table[:, :width], table[:, 1 : width + 1], table[:, ::-1][:, :width], table[5:250, 11 - width : 11]):
+        assert _core.copied(rows, rows.dtype).tobytes() == rows.tobytes()
+        if dtype != "S5":
+            wide = np.dtype(complex)
+            assert bits(np.asarray(_core.cast(rows, wide))) == bits(rows.astype(wide))
+
+
+@pytest.mark.parametrize("shape", [(1100, 700), (2, 300_001), (300_001, 2), (65, 64, 63)])
+@pytest.mark.parametrize("dtype", ["int16", "float32", ">f8"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_arrays_are_transposed(shape: tuple[int, ...], dtype: str, threads: int) -> None:
+    before = _core.num_threads()
+    gs.set_num_threads(threads)
+    try:
+        plain = np.arange(int(np.prod(shape)), dtype=np.int64).astype(dtype).reshape(shape)
+        for array in (plain.T, plain[::-1].T, plain.T[::-1, ..., 1:], np.moveaxis(plain, 0, -1)):
+            assert _core.copied(array, array.dtype).tobytes() == array.tobytes()
+            assert np.array_equal(_core.cast(array, np.dtype(complex)), array.astype(complex))
     finally:
         gs.set_num_threads(before)
 
