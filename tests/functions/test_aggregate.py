@@ -264,7 +264,7 @@ def test_narrow_values_have_the_statistics_of_wide_ones(narrow: str, wide: Any, 
                 # Running sums of halves are rounded to float32 first.
                 same = values.astype(np.float32 if is_float and name in CUMULATIVE else wide)
                 wanted = gs.aggregate(labels, same, name, size=100, axis=0).astype(found.dtype)
-            np.testing.assert_array_equal(found, wanted, err_msg=name)
+            np.testing.assert_array_equal(found.astype(float), wanted.astype(float), err_msg=name)
 
 
 def test_a_variance_is_right_far_from_zero() -> None:
