@@ -115,9 +115,8 @@ inline int64_t keep_members(Range groups, int64_t n, int64_t* row, int64_t* posi
 }
 
 // Whether a block has one label. The comparison of all labels has no branch.
-template <class L>
-GS_LOOP bool are_equal(const L* labels) {
-    L differences = 0;
+GS_LOOP bool are_equal(const int64_t* labels) {
+    int64_t differences = 0;
     for (int64_t k = 0; k < block; ++k) differences |= labels[k] ^ labels[0];
     return differences == 0;
 }
@@ -125,12 +124,13 @@ GS_LOOP bool are_equal(const L* labels) {
 // Adds the members of a share, if there is one column. False: a label is bad, or the call has to stop. Other threads
 // may change labels. Each loop therefore reads a label once and checks what it has read. Guesses about labels choose
 // the loop.
-template <class S, class T, class R, class L>
-bool add_by_label(const Members& all, const L* all_labels, const Share& share, typename S::Slot* slots, R* out) {
+template <class S, class T, class R>
+bool add_by_label(const Members& all, const Share& share, typename S::Slot* slots, R* out) {
     using Slot = typename S::Slot;
     T buffer[block];
-    constexpr auto equal_loop = are_equal<L>;
-    const auto equal = version<equal_loop>();
+    int64_t widened[block];
+    const bool is_wide = all.labels.type() == IndexType::int64;
+    const auto equal = version<are_equal>();
     const Stored stored = all.stored;
     const auto groups = static_cast<uint64_t>(all.call.groups);
     const auto is_bad = [groups](int64_t r) { return static_cast<uint64_t>(r) >= groups; };
@@ -142,7 +142,11 @@ bool add_by_label(const Members& all, const L* all_labels, const Share& share, t
         if (i / block % 16 == 0 && should_stop()) return false;
         next = std::min(i + block - i % block, share.members.last);  // the same blocks for any number of threads
         const int64_t n = next - i;
-        const L* const labels = all_labels + i;
+        const int64_t* labels = widened;
+        if (is_wide)
+            labels = reinterpret_cast<const int64_t*>(all.labels.at(i));
+        else if (!all.labels.resolve(i, n, widened))
+            return false;
         const T* const x = has_only_labels<S> ? nullptr : stored.read(i, n, buffer);
         const auto repeats = [labels](int64_t k) { return labels[k] == labels[k + 1]; };
         const bool has_runs = n >= min_run_elements && repeats(n / 3) && repeats(n / 2);
@@ -178,7 +182,7 @@ bool add_by_label(const Members& all, const L* all_labels, const Share& share, t
             }
         } else if (far) {
             for (int64_t k = 0; k < n; ++k) {
-                const auto ahead = static_cast<uint64_t>(int64_t{labels[std::min(k + slot_lookahead, n - 1)]});
+                const auto ahead = static_cast<uint64_t>(labels[std::min(k + slot_lookahead, n - 1)]);
                 prefetch_ahead(reinterpret_cast<const std::byte*>(slots), static_cast<int64_t>(ahead * sizeof(Slot)));
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
@@ -225,7 +229,7 @@ GS_LOOP void add_rows(typename S::Slot* slots, const T* x, int64_t stride, int64
     }
 }
 
-// The same as add_by_label for several columns, for labels that can be skipped, and for all types of labels.
+// The same as add_by_label for several columns, and for labels that can be skipped.
 template <class S, class T, class R>
 bool add_blocks(const Members& all, const Share& share, typename S::Slot* slots, R* out) {
     const GroupStatistic& call = all.call;
@@ -272,11 +276,7 @@ bool add_blocks(const Members& all, const Share& share, typename S::Slot* slots,
 // call has to stop.
 template <class S, class T, class R>
 bool add_members(const Members& all, const Share& share, typename S::Slot* slots, R* out) {
-    const std::byte* const labels = all.labels.at(0);
-    if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int64)
-        return add_by_label<S, T>(all, reinterpret_cast<const int64_t*>(labels), share, slots, out);
-    if (all.call.columns == 1 && !all.labels.may_skip() && all.labels.type() == IndexType::int32)
-        return add_by_label<S, T>(all, reinterpret_cast<const int32_t*>(labels), share, slots, out);
+    if (all.call.columns == 1 && !all.labels.may_skip()) return add_by_label<S, T>(all, share, slots, out);
     return add_blocks<S, T>(all, share, slots, out);
 }
 
