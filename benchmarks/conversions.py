@@ -113,7 +113,8 @@ def make_calls(gs: Any, workload: Workload, arrays: Arrays) -> tuple[Callable[[]
 
     def convert_first() -> Any:
         converted = given | {name: np.ascontiguousarray(given[name], dtype)}
-        return function(**converted, **options)
+        result = function(**converted, **options)
+        return result.astype(given["data"].dtype) if name == "data" else result  # in the same byte order
 
     return lambda: function(**given, **options), convert_first
 

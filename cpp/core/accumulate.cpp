@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "halves.hpp"
 #include "plan.hpp"
 
 namespace gs {
@@ -22,7 +23,10 @@ template <class T, class A>
 void load(const std::byte* data, std::byte* sums, int64_t n) {
     const T* from = reinterpret_cast<const T*>(data);
     A* to = reinterpret_cast<A*>(sums);
-    for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
+    if constexpr (Half<T> && std::same_as<A, float>)
+        widen(from, to, n);
+    else
+        for (int64_t i = 0; i < n; ++i) to[i] = accumulate_as<A>(from[i]);
 }
 
 // NaN in the data is kept unchanged.
@@ -36,25 +40,61 @@ void keep_nan(T before, T& now) {
     }
 }
 
-// Skips three kinds of places, whose bits do not change: sums that are not known (a second pass computes them), places
-// that were not visited, and places whose data is NaN.
+// Converts sums to elements. If n > 0, they are divided by n. Skips sums that are not known, because a second pass
+// computes them. `keeps_nan`: skips places whose data is NaN.
+template <class T, class A>
+void convert_each_sum(const A* sums, T* to, int64_t count, int64_t n, bool keeps_nan) {
+    if constexpr (std::same_as<T, A>) {  // the sums are in place
+        if (n <= 0) return;
+        for (int64_t i = 0; i < count; ++i) to[i] = element_of<T>(to[i], n);
+    } else {
+        for (int64_t i = 0; i < count; ++i) {
+            if constexpr (requires { sums[i].known(); })
+                if (!sums[i].known()) continue;
+            const T before = to[i];
+            to[i] = element_of<T>(sums[i], n);
+            if (keeps_nan) keep_nan(before, to[i]);
+        }
+    }
+}
+
+template <class T, class A>
+void convert_sums(const A* sums, T* to, int64_t count, int64_t n, bool keeps_nan) {
+    convert_each_sum(sums, to, count, n, keeps_nan);
+}
+
+// The same for float16, of which many are converted at a time.
+template <class A>
+    requires std::same_as<A, float16> || std::same_as<A, float>
+void convert_sums(const A* sums, float16* to, int64_t count, int64_t n, bool keeps_nan) {
+    constexpr int64_t few = 8;
+    if (count < few) return convert_each_sum(sums, to, count, n, keeps_nan);
+    float wide[block];
+    float16 made[block];
+    for (int64_t i = 0; i < count; i += block) {
+        const int64_t m = std::min(block, count - i);
+        if constexpr (std::same_as<A, float16>)
+            widen(sums + i, wide, m);
+        else
+            std::copy(sums + i, sums + i + m, wide);
+        for (int64_t k = 0; n > 0 && k < m; ++k) wide[k] /= static_cast<float>(n);
+        narrow(wide, made, m);
+        if (std::same_as<A, float> && keeps_nan && std::any_of(to + i, to + i + m, is_nan<float16>))
+            for (int64_t k = 0; k < m; ++k) keep_nan(to[i + k], made[k]);
+        std::copy(made, made + m, to + i);
+    }
+}
+
+// The bits of places that were not visited do not change.
 template <class T, class A>
 void finish(const Sums& all, const Combine& combine) {
     const A* from = reinterpret_cast<const A*>(all.sums);
     T* to = reinterpret_cast<T*>(all.out);
+    if (!all.visits) return convert_sums(from, to, all.slots * all.width, 0, combine.include_self);
     const bool mean = combine.reduction == Reduction::mean;
-    for (int64_t slot = 0; slot < all.slots; ++slot) {
-        if (all.visits && all.visits[slot] == 0) continue;
-        const int64_t n = mean ? all.visits[slot] + combine.include_self : 0;
-        for (int64_t i = slot * all.width; i < (slot + 1) * all.width; ++i) {
-            if constexpr (requires { from[i].known(); })
-                if (!from[i].known()) continue;
-            const T before = to[i];
-            to[i] = element_of<T>(from[i], n);
-            if constexpr (!std::same_as<T, A>)
-                if (combine.include_self) keep_nan(before, to[i]);
-        }
-    }
+    for (int64_t slot = 0; slot < all.slots; ++slot, from += all.width, to += all.width)
+        if (const int64_t visits = all.visits[slot]; visits > 0)
+            convert_sums(from, to, all.width, mean ? visits + combine.include_self : 0, combine.include_self);
 }
 
 template <class T, class A>

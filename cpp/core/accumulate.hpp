@@ -113,7 +113,7 @@ T element_of(A sum, int64_t n) {
     else if constexpr (std::same_as<A, Int128>)
         return static_cast<T>(sum.floor_divide(n));
     else if constexpr (Integer<T>)
-        return static_cast<T>(sum / n - (sum % n < 0));  // floor
+        return static_cast<T>(floor_divide(sum, n));
     else if constexpr (Complex<T>) {
         const auto divisor = static_cast<decltype(sum.real)>(n > 0 ? n : 1);
         using Part = decltype(T{}.real);

@@ -104,6 +104,16 @@ struct complex {
 using complex64 = complex<float>;
 using complex128 = complex<double>;
 
+// Returns floor(x / divisor), for divisor > 0. Most processors divide doubles in less time than 64-bit integers. If x
+// is below 2^53, the quotient of doubles is at most one too large or too small.
+inline int64_t floor_divide(int64_t x, int64_t divisor) {
+    constexpr int64_t exact = int64_t{1} << 53;
+    const int64_t quotient = -exact < x && x < exact && divisor < exact
+                                 ? static_cast<int64_t>(static_cast<double>(x) / static_cast<double>(divisor))
+                                 : x / divisor;
+    return quotient - (x - quotient * divisor < 0);
+}
+
 // An exact sum of 64-bit integers. It is wide enough for 2^63 of them.
 class Int128 {
   public:
@@ -124,7 +134,7 @@ class Int128 {
     uint64_t floor_divide(int64_t divisor) const {
         const auto small = static_cast<int64_t>(low_);
         if (high_ == (small < 0 ? ~uint64_t{0} : 0))  // most sums fit in 64 bits, which processors divide
-            return static_cast<uint64_t>(small / divisor - (small % divisor < 0));
+            return static_cast<uint64_t>(gs::floor_divide(small, divisor));
         const bool negative = high_ >> 63;
         // floor(x / d) == ~floor(~x / d) for negative x, and ~x is not negative.
         uint64_t high = negative ? ~high_ : high_, low = negative ? ~low_ : low_;
