@@ -110,8 +110,8 @@ bool scattered(const Rows& rows, const Layout& layout) {
     return narrow && row_stride >= 2 * row_size;
 }
 
-// The same for a gather of elements. This holds if the elements that an index chooses from compete for a few sets of the
-// caches, and at least half as many are gathered as data has.
+// The same for a gather of elements. This holds if the elements that an index chooses from compete for a few sets of
+// the caches, and at least half as many are gathered as data has.
 bool scattered(const Lanes& lanes, int64_t last_stride, int64_t axis_bytes) {
     constexpr int64_t same_set = 2048, many = 64;  // bytes between addresses of one set, elements
     const bool repeats = last_stride <= 1;         // or is contiguous
