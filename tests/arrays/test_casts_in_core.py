@@ -157,6 +157,19 @@ def test_a_plan_shows_the_cast_and_its_memory() -> None:
     assert plan.copied_bytes == 8000
 
 
+def test_data_in_the_other_byte_order_is_the_only_copy() -> None:
+    data, indices, updates = np.arange(5.0), np.array([1, 1, 4]), np.array([1, 2, 3], np.float32)
+    for reduction, result in (("add", [0, 4, 2, 3, 7]), ("max", [0, 2, 2, 3, 4])):
+        given = (data.astype(">f8"), indices, updates.astype(float))
+        assert gs.plan("scatter_update", *given, reduction=reduction).copies == ("data",)
+        found = gs.scatter_update(*given, reduction=reduction)
+        assert found.dtype == ">f8"
+        assert found.tolist() == result
+        out = data.astype(">f8")
+        assert gs.scatter_update(out, *given[1:], reduction=reduction, out=out) is out
+        assert out.tolist() == result
+
+
 def test_a_value_that_does_not_fit_is_named_before_anything_is_written() -> None:
     data = np.zeros(5, np.int8)
     updates = np.zeros((4, 1000), np.int64).T
