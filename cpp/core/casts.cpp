@@ -166,14 +166,10 @@ template <class T, bool swap, int64_t parts>
 GS_LOOP void copy_far_elements(const std::byte* from, int64_t stride, std::byte* to, int64_t n) {
     constexpr int64_t size = sizeof(T), at_a_time = 8 / size;
     int64_t i = 0;
-#ifdef __GNUC__
-#pragma GCC unroll 4
-#endif
+    GS_UNROLL_4
     for (; !swap && parts == 1 && i + at_a_time <= n; i += at_a_time) {
         uint64_t word = 0;
-#ifdef __GNUC__
-#pragma GCC unroll 8
-#endif
+        GS_UNROLL_ALL
         for (int64_t k = 0; k < at_a_time; ++k) {
             T value;
             std::memcpy(&value, from + (i + k) * stride, sizeof value);

@@ -55,13 +55,16 @@ namespace gs {
 #define GS_UNROLL
 #endif
 
-// Fully unrolls the loop that follows, which has at most 16 steps.
+// Unrolls the loop that follows: fully, if it has at most 16 steps, or four steps of it.
 #if defined(__GNUC__) && !defined(__clang__)
 #define GS_UNROLL_ALL _Pragma("GCC unroll 16")
+#define GS_UNROLL_4 _Pragma("GCC unroll 4")
 #elif defined(__clang__)
 #define GS_UNROLL_ALL _Pragma("unroll 16")
+#define GS_UNROLL_4 _Pragma("unroll 4")
 #else
 #define GS_UNROLL_ALL
+#define GS_UNROLL_4
 #endif
 
 // Tells the compiler that no step of the loop that follows writes data that a later step reads.

@@ -36,10 +36,6 @@ struct Stored {
     CastBlock widen;
     int64_t size;  // of a value
 
-    template <class T>
-    static Stored of(const T* values) {
-        return {reinterpret_cast<const std::byte*>(values), nullptr, sizeof(T)};
-    }
     Stored from(int64_t i) const { return {values ? values + i * size : nullptr, widen, size}; }
     // Returns the values i to i + n. `buffer` must have room for them.
     template <class T>
@@ -646,12 +642,8 @@ bool reduce_values(const GroupStatistic& call, const Stored& values, const Index
     using Least = std::conditional_t<skips, RunningExtremumOfNumbers<T, false>, RunningExtremum<T, false>>;
     using Greatest = std::conditional_t<skips, RunningExtremumOfNumbers<T, true>, RunningExtremum<T, true>>;
     switch (call.statistic) {
-        case Statistic::count:
-            if constexpr (skips) return run(std::type_identity<Rule<Count<T>>>{});
-            return false;  // it reads only labels
-        case Statistic::occupied:
-            if constexpr (skips) return run(std::type_identity<Rule<Occupied<T>>>{});
-            return false;
+        case Statistic::count: return run(std::type_identity<Rule<Count<T>>>{});
+        case Statistic::occupied: return run(std::type_identity<Rule<Occupied<T>>>{});
         case Statistic::sum: return run(std::type_identity<Rule<Sum<T>>>{});
         case Statistic::prod: return run(std::type_identity<Rule<Product<T>>>{});
         case Statistic::sum_of_squares: return run(std::type_identity<Rule<SumOfSquares<T>>>{});

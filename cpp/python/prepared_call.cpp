@@ -113,9 +113,9 @@ bool scattered(const Rows& rows, const Layout& layout) {
 // The same for a gather of elements. This holds if the elements that an index chooses from compete for a few sets of
 // the caches, and at least half as many are gathered as data has.
 bool scattered(const Lanes& lanes, int64_t last_stride, int64_t axis_bytes) {
-    constexpr int64_t same_set = 2048, many = 64;  // bytes between addresses of one set, elements
-    const bool repeats = last_stride <= 1;         // or is contiguous
-    return !repeats && axis_bytes % same_set == 0 && lanes.size >= many && lanes.elements >= lanes.data_elements / 2;
+    constexpr int64_t same_set = 2048, many = 64;           // bytes between addresses of one set, elements
+    if (last_stride <= 1 || axis_bytes == 0) return false;  // contiguous or repeated
+    return axis_bytes % same_set == 0 && lanes.size >= many && lanes.elements >= lanes.data_elements / 2;
 }
 
 // Plans a gather from data with strides. False: the data must be made contiguous.
