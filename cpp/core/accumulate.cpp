@@ -63,7 +63,7 @@ void convert_sums(const A* sums, T* to, int64_t count, int64_t n, bool keeps_nan
     convert_each_sum(sums, to, count, n, keeps_nan);
 }
 
-// The same for float16, of which many are converted at a time.
+// The same for float16. Blocks of numbers are converted, because processors have vector instructions for it.
 template <class A>
     requires std::same_as<A, float16> || std::same_as<A, float>
 void convert_sums(const A* sums, float16* to, int64_t count, int64_t n, bool keeps_nan) {

@@ -104,8 +104,8 @@ struct complex {
 using complex64 = complex<float>;
 using complex128 = complex<double>;
 
-// Returns floor(x / divisor), for divisor > 0. Most processors divide doubles in less time than 64-bit integers. If x
-// is below 2^53, the quotient of doubles is at most one too large or too small.
+// Returns floor(x / divisor), for divisor > 0. Most processors divide doubles in less time than 64-bit integers. The
+// remainder is negative if the quotient was rounded up.
 inline int64_t floor_divide(int64_t x, int64_t divisor) {
     constexpr int64_t exact = int64_t{1} << 53;
     const int64_t quotient = -exact < x && x < exact && divisor < exact

@@ -30,7 +30,8 @@ struct Share {
     Range members, columns, groups;
 };
 
-// Values in memory. They are computed with as numbers of type T. `widen` converts them. Null: they have this type.
+// Values in memory. Statistics compute with numbers of type T. `widen` converts the values to T. It is null if they
+// have this type.
 struct Stored {
     const std::byte* values;  // null if only labels are read
     CastBlock widen;
@@ -694,7 +695,7 @@ GS_LOOP uint64_t greatest_of(const L* labels, int64_t n) {
         return greatest;
 }
 
-// The type in which values of a type are computed with. It holds all of them.
+// The type with which statistics of values compute. It holds all of the values.
 DType computed_type(DType values) {
     switch (values) {
         case DType::boolean:
