@@ -43,21 +43,27 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     if (route.threads == 1) return Split::serial;
     if (rows.batch * rows.outer >= route.threads) return Split::lines;
     if (rows.batch * rows.outer == 1 && divides_updates(rows, combine, route, counted)) return Split::updates;
-    // If threads divide columns, they read long contiguous parts of the updates, but each must read all indices. Visits
-    // are counted per row, so counted reductions cannot use columns.
-    if (row_size / column_size >= (computes ? 8 : 1) * route.threads && !counted) return Split::columns;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
     if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
-    // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less, and rows of
-    // halves save more.
-    const int64_t worthwhile = exceeds_cache ? min_owned_bytes : 2 * min_owned_bytes,
+    // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less, above all if
+    // the updates come from memory. Rows of halves save more.
+    const bool updates_exceed_cache = rows.count * rows.width * combine.item_size > cache_bytes;
+    const int64_t worthwhile = min_owned_bytes * (exceeds_cache ? 1 : updates_exceed_cache ? 4 : 2),
                   saved = row_size * (computes && is_half(combine.dtype) ? 4 : 1);
     return saved * route.threads >= worthwhile ? Split::rows : Split::serial;
 }
 
-// Sets the ranges of rows that threads own. One thread does all the work if there is not enough memory for the ranges.
-// The same holds if rows are single elements and most updates go to one range: picking updates would then cost more
-// than it saves.
+// Whether rows are so long that threads can divide their columns. Each reads all indices, and parts of all updates.
+// Visits are counted per row, so counted reductions cannot use columns.
+bool can_divide_columns(const Rows& rows, const Combine& combine, int threads) {
+    const bool computes = combine.reduction != Reduction::none;
+    const int64_t row_size = rows.width * target_size(combine);
+    return row_size / column_size >= (computes ? 8 : 1) * threads && !(computes && counts_visits(combine));
+}
+
+// Sets the ranges of rows that threads own. If most updates go to one range, threads divide columns instead. If rows are
+// single elements, one thread then does all the work, because picking updates would cost more than it saves. The same
+// holds if there is not enough memory for the ranges.
 void divide_rows(const Rows& rows, const Combine& combine, const Index& index, Route& route) {
     const int64_t row_size = rows.width * target_size(combine);
     const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
@@ -65,7 +71,11 @@ void divide_rows(const Rows& rows, const Combine& combine, const Index& index, R
         double largest_part = 1;
         route.dividing = sampled_dividing_rows(index, rows.count, rows.data_rows, unit, route.threads, largest_part);
         route.scratch += sampling_bytes(route.threads);
-        if (rows.width == 1 && largest_part > 0.75) route.split = Split::serial;
+        const bool uneven = largest_part * route.threads > 1.3;
+        if (uneven && can_divide_columns(rows, combine, route.threads))
+            route.split = Split::columns;
+        else if (rows.width == 1 && largest_part > 0.75)
+            route.split = Split::serial;
     } catch (const std::bad_alloc&) {
         route.split = Split::serial;
     }
@@ -171,7 +181,7 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
     route.ordered = route.split != Split::updates && may_be_ordered(rows, combine, index) &&
-                    are_close(index, rows.count, rows.data_rows / 16);
+                    are_close(index, rows.count, rows.data_rows / 16) && !name_one_row(index, rows.count);
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
     route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, route.ordered);
     if (route.split == Split::updates)

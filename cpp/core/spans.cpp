@@ -58,6 +58,15 @@ bool are_close(const Index& index, int64_t n, int64_t distance) {
     return true;
 }
 
+bool name_one_row(const Index& index, int64_t n) {
+    constexpr int64_t samples = 8;
+    int64_t row[samples];
+    for (int64_t s = 0; s < samples; ++s)
+        if (!index.resolve(s * (n / samples), 1, row + s)) return false;
+    std::sort(row, row + samples);
+    return std::count(row, row + samples, row[samples / 2]) >= samples * 3 / 4;
+}
+
 std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit, int parts,
                                            double& largest_part) {
     constexpr int64_t samples = samples_of_rows, tuples = tuples_per_sample;

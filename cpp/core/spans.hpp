@@ -20,6 +20,9 @@ bool find_spans(const Index&, int64_t n, std::vector<Span>&);
 // Whether consecutive tuples name rows at most `distance` apart. Only a few samples are read.
 bool are_close(const Index&, int64_t n, int64_t distance);
 
+// Whether most of a few samples name the same row. Threads could not divide the updates then.
+bool name_one_row(const Index&, int64_t n);
+
 // Returns the rows that divide data into `parts` with equal numbers of updates. Empty: too many spans would be cut.
 std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, int parts);
 

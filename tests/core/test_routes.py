@@ -92,15 +92,24 @@ def test_order_in_the_samples_only(threads: int) -> None:
     check(values((5_000_000,)), rows, values((400_000,)), "add", "ordered", threads)
 
 
-@pytest.mark.parametrize(
-    ("width", "reduction", "split"), [(64, "none", "columns"), (64, "add", "rows"), (4096, "mul", "columns")]
-)
-def test_rows(width: int, reduction: str, split: str, threads: int) -> None:
+@pytest.mark.parametrize(("width", "reduction"), [(64, "none"), (64, "add"), (4096, "mul")])
+def test_rows(width: int, reduction: str, threads: int) -> None:
     count = (20 << 20) // (4 * width)
     rows = np.random.default_rng(0).integers(0, count, 5000) // 3
-    if threads > 2 and width == 64:
-        split = "rows"  # there are not enough columns
-    check(values((count, width)), rows, values((5000, width)), reduction, split, threads)
+    check(values((count, width)), rows, values((5000, width)), reduction, "rows", threads)
+
+
+@pytest.mark.parametrize(("width", "reduction"), [(1024, "none"), (4096, "mul")])
+def test_wide_rows_of_which_one_has_most_updates(width: int, reduction: str, threads: int) -> None:
+    rows = np.random.default_rng(0).integers(0, 500, 2000)
+    rows[rows % 4 > 0] = 77
+    check(values((500, width)), rows, values((2000, width)), reduction, "columns", threads)
+
+
+def test_updates_of_which_most_go_to_one_place(threads: int) -> None:
+    rows = np.full(400_000, 5)
+    rows[-1000:] = np.arange(1000)
+    check(values((1000,)), rows, values((400_000,)), "add", "nothing", threads)
 
 
 @pytest.mark.parametrize("shape", [(3000, 70), (3000, 600), (400_000, 24)])
