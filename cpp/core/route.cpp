@@ -1,5 +1,6 @@
 #include "route.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "accumulate.hpp"
@@ -48,7 +49,9 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less, above all if
     // the updates come from memory. Rows of halves save more.
     const bool updates_exceed_cache = rows.count * rows.width * combine.item_size > cache_bytes;
-    const int64_t worthwhile = min_owned_bytes * (exceeds_cache ? 1 : updates_exceed_cache ? 4 : 2),
+    const int64_t worthwhile = min_owned_bytes * (exceeds_cache          ? 1
+                                                  : updates_exceed_cache ? 4
+                                                                         : 2),
                   saved = row_size * (computes && is_half(combine.dtype) ? 4 : 1);
     return saved * route.threads >= worthwhile ? Split::rows : Split::serial;
 }
@@ -58,12 +61,13 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
 bool can_divide_columns(const Rows& rows, const Combine& combine, int threads) {
     const bool computes = combine.reduction != Reduction::none;
     const int64_t row_size = rows.width * target_size(combine);
-    return row_size / column_size >= (computes ? 8 : 1) * threads && !(computes && counts_visits(combine));
+    return std::min(row_size / column_size, rows.width) >= (computes ? 8 : 1) * threads &&
+           !(computes && counts_visits(combine));
 }
 
-// Sets the ranges of rows that threads own. If most updates go to one range, threads divide columns instead. If rows are
-// single elements, one thread then does all the work, because picking updates would cost more than it saves. The same
-// holds if there is not enough memory for the ranges.
+// Sets the ranges of rows that threads own. If most updates go to one range, threads divide columns instead. If rows
+// are single elements, one thread then does all the work, because picking updates would cost more than it saves. The
+// same holds if there is not enough memory for the ranges.
 void divide_rows(const Rows& rows, const Combine& combine, const Index& index, Route& route) {
     const int64_t row_size = rows.width * target_size(combine);
     const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
