@@ -73,7 +73,7 @@ KERNELS = (
     Kernel(
         "scatter_rows, rows",
         lambda w: _is_scatter(w) and _moves_rows(w),
-        "Each thread owns destination rows, or columns of all rows, and reads all indices.",
+        "Each thread owns destination rows, or columns if few rows get most updates, and reads all indices.",
         "Reading all indices in each thread.",
         "The same. The share of the time spent on indices grows with the number of threads.",
     ),

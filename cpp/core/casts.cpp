@@ -384,7 +384,8 @@ bool cast(const Elements& elements, const ElementType& to, std::byte* out) {
     };
     // A piece of transposed lines contains enough of them for a tile, as long as it has at most 2^20 elements.
     const bool transposed = outer >= 0 && Lines{nullptr, shape[outer], length, strides[outer], stride}.is_transposed();
-    const int64_t piece_step = transposed ? std::clamp<int64_t>(piece_bytes / tile_lines / length, 1, size) : size;
+    const int64_t piece_step =
+        transposed ? std::min(std::max<int64_t>(piece_bytes / tile_lines / length, 1), size) : size;
     for_ranges(n, {n, size}, [&](int64_t begin, int64_t end) { (void)in_pieces(begin, end, piece_step, copy_part); });
     return good && !should_stop_now();
 }

@@ -46,9 +46,10 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     if (rows.batch * rows.outer == 1 && divides_updates(rows, combine, route, counted)) return Split::updates;
     const bool exceeds_cache = rows.data_rows * row_size > cache_bytes;
     if (rows.width == 1 && is_element(combine.item_size)) return exceeds_cache ? Split::elements : Split::serial;
-    // Each thread reads all indices, and must save more time than that takes. Rows in the cache save less, above all if
-    // the updates come from memory. Rows of halves save more.
-    const bool updates_exceed_cache = rows.count * rows.width * combine.item_size > cache_bytes;
+    // Each thread reads all indices, and must save more time than that takes. It saves less if rows stay in the cache,
+    // and least if updates then come from memory, which one thread reads almost as fast. Rows of halves save more.
+    const bool updates_exceed_cache =
+        saturating_multiply(saturating_multiply(rows.count, rows.width), combine.item_size) > cache_bytes;
     const int64_t worthwhile = min_owned_bytes * (exceeds_cache          ? 1
                                                   : updates_exceed_cache ? 4
                                                                          : 2),
@@ -56,8 +57,8 @@ Split split_rows(const Rows& rows, const Combine& combine, const Route& route) {
     return saved * route.threads >= worthwhile ? Split::rows : Split::serial;
 }
 
-// Whether rows are so long that threads can divide their columns. Each reads all indices, and parts of all updates.
-// Visits are counted per row, so counted reductions cannot use columns.
+// Whether rows are so long that threads can divide their columns. Each thread then reads all indices and a part of each
+// update. Visits are counted per row, so counted reductions cannot use columns.
 bool can_divide_columns(const Rows& rows, const Combine& combine, int threads) {
     const bool computes = combine.reduction != Reduction::none;
     const int64_t row_size = rows.width * target_size(combine);
@@ -65,23 +66,24 @@ bool can_divide_columns(const Rows& rows, const Combine& combine, int threads) {
            !(computes && counts_visits(combine));
 }
 
-// Sets the ranges of rows that threads own. If most updates go to one range, threads divide columns instead. If rows
-// are single elements, one thread then does all the work, because picking updates would cost more than it saves. The
-// same holds if there is not enough memory for the ranges.
+// Sets the ranges of rows that threads own. If a range gets many more updates than the others, threads divide columns
+// instead, if they can. If rows are single elements and most updates go to one range, one thread does all the work,
+// because picking updates would cost more than it saves.
 void divide_rows(const Rows& rows, const Combine& combine, const Index& index, Route& route) {
     const int64_t row_size = rows.width * target_size(combine);
     const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
     try {
         double largest_part = 1;
-        route.dividing = sampled_dividing_rows(index, rows.count, rows.data_rows, unit, route.threads, largest_part);
+        route.dividing = sampled_dividing_rows(index, rows.batch * rows.count, rows.data_rows, unit, route.threads,
+                                               largest_part);
         route.scratch += sampling_bytes(route.threads);
-        const bool uneven = largest_part * route.threads > 1.3;
+        const bool uneven = largest_part * route.threads > 1.3;  // columns take about so much longer than even ranges
         if (uneven && can_divide_columns(rows, combine, route.threads))
             route.split = Split::columns;
         else if (rows.width == 1 && largest_part > 0.75)
             route.split = Split::serial;
     } catch (const std::bad_alloc&) {
-        route.split = Split::serial;
+        route.split = can_divide_columns(rows, combine, route.threads) ? Split::columns : Split::serial;
     }
 }
 
@@ -184,10 +186,13 @@ Route route_scatter(const Rows& rows, const Combine& combine, const Index& index
     route.split = split_rows(rows, combine, route);
     if (route.split == Split::rows) divide_rows(rows, combine, index, route);
     route.scratch += accumulator_bytes(combine, lines * rows.data_rows, rows.width);
-    route.ordered = route.split != Split::updates && may_be_ordered(rows, combine, index) &&
-                    are_close(index, rows.count, rows.data_rows / 16) && !name_one_row(index, rows.count);
+    const bool close = route.split != Split::updates && may_be_ordered(rows, combine, index) &&
+                       are_close(index, rows.count, rows.data_rows / 16);
+    const bool one_row = close && name_one_row(index, rows.count);
+    if (one_row) route.split = Split::serial;
+    route.ordered = close && !one_row;
     const int64_t lines_touched = work.steps * (1 + work.bytes_per_step / line_size);
-    route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, route.ordered);
+    route.stream = streams_copy(combine.item_size * rows.width * rows.data_rows * lines, lines_touched, close);
     if (route.split == Split::updates)
         route.scratch += (route.threads - 1) * rows.data_rows * rows.width * combine.item_size;
     if (route.split == Split::elements) route.scratch += partition_bytes(rows.count, combine.item_size, route.threads);

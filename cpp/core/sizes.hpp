@@ -59,7 +59,8 @@ inline constexpr int64_t wide_bytes = 16 * piece_bytes;
 // The number of elements that NumPy copies or converts at a time.
 inline constexpr int64_t numpy_weight = tiny ? 64 : 1 << 17;
 
-// Wide rows are divided into columns of this number of bytes: two cache lines, which processors fetch together.
+// If threads divide the columns of rows, each gets multiples of this number of bytes: two cache lines, which processors
+// fetch together.
 inline constexpr int64_t column_size = tiny ? 8 : 128;
 // Rows of up to this number of bytes are copied without calling memcpy.
 inline constexpr int64_t max_inlined_row = tiny ? 256 : 512;

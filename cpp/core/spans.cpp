@@ -69,12 +69,12 @@ bool name_one_row(const Index& index, int64_t n) {
 
 std::vector<int64_t> sampled_dividing_rows(const Index& index, int64_t n, int64_t data_rows, int64_t unit, int parts,
                                            double& largest_part) {
-    constexpr int64_t samples = samples_of_rows, tuples = tuples_per_sample;
     std::vector<int64_t> sampled;
-    sampled.reserve(samples * tuples);
-    for (int64_t s = 0; s < samples; ++s) {
-        int64_t row[tuples];
-        const int64_t first = s * (n / samples), m = std::min(tuples, n - first);
+    sampled.reserve(samples_of_rows * tuples_per_sample);
+    const int64_t step = (n + samples_of_rows - 1) / samples_of_rows;
+    for (int64_t first = 0; first < n; first += step) {
+        int64_t row[tuples_per_sample];
+        const int64_t m = std::min({tuples_per_sample, step, n - first});
         if (!index.resolve(first, m, row)) break;  // the kernel finds the bad index again
         std::copy_if(row, row + m, std::back_inserter(sampled), [](int64_t r) { return r >= 0; });
     }

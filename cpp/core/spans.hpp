@@ -20,7 +20,7 @@ bool find_spans(const Index&, int64_t n, std::vector<Span>&);
 // Whether consecutive tuples name rows at most `distance` apart. Only a few samples are read.
 bool are_close(const Index&, int64_t n, int64_t distance);
 
-// Whether most of a few samples name the same row. Threads could not divide the updates then.
+// Whether at least three quarters of a few samples name the same row. Ranges of rows would not divide the updates then.
 bool name_one_row(const Index&, int64_t n);
 
 // Returns the rows that divide data into `parts` with equal numbers of updates. Empty: too many spans would be cut.
@@ -31,8 +31,8 @@ std::vector<int64_t> dividing_rows(const std::vector<Span>&, int64_t data_rows, 
 std::vector<int64_t> sampled_dividing_rows(const Index&, int64_t n, int64_t data_rows, int64_t unit, int parts,
                                            double& largest_part);
 
-// The number of samples, and the tuples in each.
-inline constexpr int64_t samples_of_rows = 16, tuples_per_sample = tiny ? 4 : 64;
+// The number of samples, and the tuples in each. Sorted indices need several samples for each thread.
+inline constexpr int64_t samples_of_rows = 64, tuples_per_sample = tiny ? 4 : 16;
 inline int64_t sampling_bytes(int parts) { return (samples_of_rows * tuples_per_sample + parts + 1) * 8; }
 
 // The bytes that the spans of n tuples take, and the search for dividing rows among them.

@@ -70,13 +70,14 @@ typename S::Slot without_members(const typename S::Slot& slot) {
         return S::start();
 }
 
-// Adds the member with number i. Running statistics also write its result. `x` is null if only labels are read.
+// Adds the member with number i, whose value is x[k]. Running statistics also write its result. `x` is null if only
+// labels are read.
 template <class S, class T, class R>
-GS_LOOP void add_member(typename S::Slot& slot, const T* x, int64_t i, R* out) {
+GS_LOOP void add_member(typename S::Slot& slot, const T* x, int64_t k, int64_t i, R* out) {
     if constexpr (has_only_labels<S>)
         S::add(slot, T{}, i);
     else
-        S::add(slot, *x, i);
+        S::add(slot, x[k], i);
     if constexpr (runs<S>) out[i] = S::output(slot);
 }
 
@@ -87,13 +88,13 @@ void add_run(typename S::Slot& slot, const T* x, int64_t first, R* out) {
     constexpr int64_t parts = 4, size = block / parts;
     if constexpr (runs<S>) {
         typename S::Slot current = slot;
-        for (int64_t k = 0; k < block; ++k) add_member<S>(current, x + k, first + k, out);
+        for (int64_t k = 0; k < block; ++k) add_member<S>(current, x, k, first + k, out);
         slot = current;
     } else {
         typename S::Slot part[parts];
         for (typename S::Slot& each : part) each = without_members<S>(slot);
         for (int64_t k = 0; k < size; ++k)
-            for (int64_t p = 0; p < parts; ++p) add_member<S>(part[p], x + p * size + k, first + p * size + k, out);
+            for (int64_t p = 0; p < parts; ++p) add_member<S>(part[p], x, p * size + k, first + p * size + k, out);
         for (const typename S::Slot& each : part) S::merge(slot, each);
     }
 }
@@ -165,7 +166,7 @@ bool add_by_label(const Members& all, const Share& share, typename S::Slot* slot
             if (!good) return false;
             for (int64_t k = 0; k < kept; ++k) {
                 if (far) prefetch(slots + row[std::min(k + slot_lookahead, kept - 1)]);
-                add_member<S>(slots[row[k]], x + at[k], i + at[k], out);
+                add_member<S>(slots[row[k]], x, at[k], i + at[k], out);
             }
         } else if (has_runs) {
             // The slot of a run of members stays in registers.
@@ -173,7 +174,7 @@ bool add_by_label(const Members& all, const Share& share, typename S::Slot* slot
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
                 Slot slot = slots[r];
-                do add_member<S>(slot, x + k, i + k, out);
+                do add_member<S>(slot, x, k, i + k, out);
                 while (++k < n && read_once(labels[k]) == r);
                 slots[r] = slot;
             }
@@ -183,7 +184,7 @@ bool add_by_label(const Members& all, const Share& share, typename S::Slot* slot
                 prefetch_ahead(reinterpret_cast<const std::byte*>(slots), static_cast<int64_t>(ahead * sizeof(Slot)));
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
-                add_member<S>(slots[r], x + k, i + k, out);
+                add_member<S>(slots[r], x, k, i + k, out);
             }
         } else {
             constexpr int64_t at_once = 4;
@@ -198,12 +199,12 @@ bool add_by_label(const Members& all, const Share& share, typename S::Slot* slot
                 }
                 if (bad) return false;
                 GS_UNROLL_ALL
-                for (int64_t j = 0; j < at_once; ++j) add_member<S>(slots[r[j]], x + k + j, i + k + j, out);
+                for (int64_t j = 0; j < at_once; ++j) add_member<S>(slots[r[j]], x, k + j, i + k + j, out);
             }
             for (; k < n; ++k) {
                 const int64_t r = read_once(labels[k]);
                 if (is_bad(r)) return false;
-                add_member<S>(slots[r], x + k, i + k, out);
+                add_member<S>(slots[r], x, k, i + k, out);
             }
         }
     }
@@ -233,6 +234,7 @@ bool add_blocks(const Members& all, const Share& share, typename S::Slot* slots,
     const Stored stored = all.stored;
     const int64_t columns = call.columns;
     const bool filters = share.groups.size() < call.groups || all.labels.may_skip();
+    const auto results = [out](int64_t column) { return runs<S> ? out + column : nullptr; };
     constexpr auto loop = add_rows<S, T, R>;
     const auto add = float_version<loop>();
     int64_t row[block], position[block], at[block];
@@ -244,11 +246,12 @@ bool add_blocks(const Members& all, const Share& share, typename S::Slot* slots,
         for (int64_t k = 0; k < n; ++k) position[k] = i + k;
         if (filters) n = keep_members(share.groups, n, row, position);
         if (columns == 1) {
-            for (int64_t k = 0; k < n; ++k) add_member<S>(slots[row[k]], x + (position[k] - i), position[k], out);
+            for (int64_t k = 0; k < n; ++k) add_member<S>(slots[row[k]], x, position[k] - i, position[k], out);
         } else if (!stored.widen) {
             for (int64_t k = 0; k < n; ++k) at[k] = position[k] * columns;
             const int64_t c = share.columns.first;
-            add(slots + c, stored.read<T>(c, 0, nullptr), columns, share.columns.size(), row, at, position, n, out + c);
+            add(slots + c, stored.read<T>(c, 0, nullptr), columns, share.columns.size(), row, at, position, n,
+                results(c));
         } else {
             for (int64_t c = share.columns.first; c < share.columns.last; c += block) {
                 // As many rows as the buffer has room for are read at a time.
@@ -261,7 +264,7 @@ bool add_blocks(const Members& all, const Share& share, typename S::Slot* slots,
                     else
                         for (int64_t r = 0; r < m; ++r)
                             stored.read(position[k + r] * columns + c, width, buffer + at[r]);
-                    add(slots + c, buffer, columns, width, row + k, at, position + k, m, out + c);
+                    add(slots + c, buffer, columns, width, row + k, at, position + k, m, results(c));
                 }
             }
         }
@@ -788,7 +791,8 @@ bool compute_statistic(const GroupStatistic& call, const std::byte* values, cons
     if (moves || size_of(wide_result) == result_size) return compute_as(computed, call, stored, labels, to);
     // Results of the type of the values are computed in the wider type.
     const int64_t count = saturating_multiply(call.outer * call.columns, call.results());
-    const Scratch results(saturating_multiply(count, size_of(wide_result)), false);
+    const bool has_gaps = labels.may_skip();  // running statistics then leave out the results of some members
+    const Scratch results(saturating_multiply(count, size_of(wide_result)), has_gaps);
     alignas(16) std::byte fill[16];
     GroupStatistic inner = call;
     if (call.fill) {

@@ -203,7 +203,8 @@ void everything() {
     rows("rows", shape({3000, 40}), 8000, false, add, Accumulate::step);
     rows("exact rows", shape({300, 40}), 8000, false, add, Accumulate::exact);
     rows("mean of rows", shape({3000, 40}), 8000, false, mean, Accumulate::wide);
-    rows("columns", shape({20, 9000}), 60, false, max, Accumulate::step);
+    rows("wide rows", shape({20, 9000}), 60, false, max, Accumulate::step);
+    rows("columns", shape({2, 9000}), 60, false, max, Accumulate::step);
     rows("elements", shape({4500000}), 90000, false, none, Accumulate::step);
     rows("elements in the cache", shape({300000}), 200000, false, add, Accumulate::step);
     rows("exact elements", shape({4500000}), 90000, false, add, Accumulate::exact);
