@@ -106,10 +106,11 @@ def test_wide_rows_of_which_one_has_most_updates(width: int, reduction: str, thr
     check(values((500, width)), rows, values((2000, width)), reduction, "columns", threads)
 
 
-def test_updates_of_which_most_go_to_one_place(threads: int) -> None:
+@pytest.mark.parametrize("size", [1000, 5_000_000])
+def test_updates_of_which_most_go_to_one_place(size: int, threads: int) -> None:
     rows = np.full(400_000, 5)
     rows[-1000:] = np.arange(1000)
-    check(values((1000,)), rows, values((400_000,)), "add", "nothing", threads)
+    check(values((size,)), rows, values((400_000,)), "add", "nothing", threads)
 
 
 @pytest.mark.parametrize("shape", [(3000, 70), (3000, 600), (400_000, 24)])
