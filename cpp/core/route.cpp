@@ -74,8 +74,8 @@ void divide_rows(const Rows& rows, const Combine& combine, const Index& index, R
     const int64_t unit = row_size < line_size ? std::max<int64_t>(owned_unit_bytes / row_size, 1) : 1;
     try {
         double largest_part = 1;
-        route.dividing = sampled_dividing_rows(index, rows.batch * rows.count, rows.data_rows, unit, route.threads,
-                                               largest_part);
+        route.dividing =
+            sampled_dividing_rows(index, rows.batch * rows.count, rows.data_rows, unit, route.threads, largest_part);
         route.scratch += sampling_bytes(route.threads);
         const bool uneven = largest_part * route.threads > 1.3;  // columns take about so much longer than even ranges
         if (uneven && can_divide_columns(rows, combine, route.threads))
