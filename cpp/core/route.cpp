@@ -77,7 +77,7 @@ void divide_rows(const Rows& rows, const Combine& combine, const Index& index, R
         route.dividing =
             sampled_dividing_rows(index, rows.batch * rows.count, rows.data_rows, unit, route.threads, largest_part);
         route.scratch += sampling_bytes(route.threads);
-        const bool uneven = largest_part * route.threads > 1.3;  // columns take about so much longer than even ranges
+        const bool uneven = largest_part * route.threads > 1.3;  // columns take up to 1.6 times as long as even ranges
         if (uneven && can_divide_columns(rows, combine, route.threads))
             route.split = Split::columns;
         else if (rows.width == 1 && largest_part > 0.75)
