@@ -230,24 +230,42 @@ struct MemberRows {
     }
 };
 
-// Multiplies n elements by a weight. Products are rounded to the element type.
-template <int64_t converts, int64_t n, class T, class S, class Columns>
-GS_LOOP void load_weighted(const Columns& columns, const typename Columns::Row& from, T weight, S* to) {
-    if constexpr (Half<T>) {
+// Loads a member. Products are rounded to the element type.
+template <class T, bool weighted, int64_t converts, int64_t n, class S, class Columns>
+GS_LOOP void load_member(const Columns& columns, const typename Columns::Row& row, const T* weight, S* to) {
+    if constexpr (!weighted) {
+        columns.template load_row<converts>(row, to);
+    } else if constexpr (Half<T>) {
         float factor;
-        load<converts, 1>(&weight, &factor);
-        columns.template load_row<converts>(from, to);
+        load<converts, 1>(weight, &factor);
+        columns.template load_row<converts>(row, to);
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] *= factor;
         round<T, converts, n>(to);
-    } else if constexpr (std::same_as<typename Columns::Row, const T*>) {
-        GS_INDEPENDENT
-        for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(from[w], weight));
     } else {
         T values[n];
-        columns.template load_row<converts>(from, values);
+        columns.template load_row<converts>(row, values);
+        const T factor = *weight;
         GS_INDEPENDENT
-        for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(values[w], weight));
+        for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(values[w], factor));
+    }
+}
+
+// Converts n sums to elements. If members > 0, the sums are divided by it.
+template <class T, class Op, int64_t converts, int64_t n, class S>
+GS_LOOP void store_results(S* sums, int64_t members, T* to) {
+    if constexpr (Half<T> && std::same_as<S, float>) {
+        if (members > 0)
+            for (int64_t w = 0; w < n; ++w) sums[w] /= static_cast<float>(members);
+        store<converts, n>(sums, to);
+    } else if constexpr (!std::same_as<T, S>) {
+        for (int64_t w = 0; w < n; ++w) to[w] = element_of<T>(sums[w], members);
+    } else {
+        if constexpr ((Float<T> || Complex<T>) && std::same_as<Op, Add>)
+            if (members > 0)
+                for (int64_t w = 0; w < n; ++w) sums[w] = element_of<T>(sums[w], members);
+        GS_INDEPENDENT
+        for (int64_t w = 0; w < n; ++w) to[w] = sums[w];
     }
 }
 
@@ -280,26 +298,22 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
         if (m > start) {
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = sums_of_part[w];
+        } else if constexpr (coded) {  // one loop for all members, because decoding is long
+            for (int64_t w = 0; w < n; ++w) sums[w] = S(-0.0);
         } else {
             if (!members.find_row(m, row)) return false;
-            if constexpr (rounds_steps<T, A, Op> && !weighted && !coded)
+            if constexpr (rounds_steps<T, A, Op> && !weighted)
                 if (stop - start == 1 && !mean) {  // a single member keeps its bits, even those of NaN
                     std::memcpy(static_cast<void*>(to), row, Columns::bytes);
                     continue;
                 }
-            if constexpr (weighted)
-                load_weighted<converts, n>(columns, row, weights[m], sums);
-            else
-                columns.template load_row<converts>(row, sums);
+            load_member<T, weighted, converts, n>(columns, row, weights + m, sums);
             ++m;
         }
         for (; m < end; ++m) {
             if (!members.find_row(m, row)) return false;
             S values[n];
-            if constexpr (weighted)
-                load_weighted<converts, n>(columns, row, weights[m], values);
-            else
-                columns.template load_row<converts>(row, values);
+            load_member<T, weighted, converts, n>(columns, row, weights + m, values);
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
             if constexpr (rounds_steps<T, A, Op>) round<T, converts, n>(sums);
@@ -309,33 +323,24 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
             for (int64_t w = 0; w < n; ++w) sums_of_part[w] = sums[w];
             continue;
         }
-        if constexpr (Half<T> && std::same_as<S, float>) {
-            if (mean)
-                for (int64_t w = 0; w < n; ++w) sums[w] /= static_cast<float>(stop - start);
-            store<converts, n>(sums, to);
-        } else if constexpr (!std::same_as<T, A>) {
-            for (int64_t w = 0; w < n; ++w) to[w] = element_of<T>(sums[w], mean ? stop - start : 0);
-        } else {
-            if constexpr ((Float<T> || Complex<T>) && std::same_as<Op, Add>)
-                if (mean)
-                    for (int64_t w = 0; w < n; ++w) sums[w] = element_of<T>(sums[w], stop - start);
-            GS_INDEPENDENT
-            for (int64_t w = 0; w < n; ++w) to[w] = sums[w];
-        }
+        store_results<T, Op, converts, n>(sums, mean ? stop - start : 0, to);
     }
     return true;
 }
 
-// Selects the loop for n columns. Sums of 32 bytes would not fill a vector of 64 bytes.
+// Selects the loop for n columns. Sums of 32 bytes would not fill a vector of 64 bytes. Sums of 16 bytes fill a vector
+// of the baseline, but halves need the conversions of AVX2.
 template <class T, class A, class Op, bool weighted, bool coded, InstructionSet set, int64_t n>
 ReduceColumns version_of_loop() {
-    constexpr bool avx512 = set == InstructionSet::avx512 && n * int64_t{sizeof(SumType<T, A, Op>)} > 32;
-    constexpr InstructionSet used = avx512 ? set : std::min(set, InstructionSet::avx2);
-    constexpr int64_t converts = conversions_at_once(used);
-    using Loop = Versions<reduce_columns<T, A, Op, weighted, coded, converts, n>>;
+    constexpr int64_t bytes = n * int64_t{sizeof(SumType<T, A, Op>)};
+    constexpr InstructionSet best = bytes > 32              ? InstructionSet::avx512
+                                    : bytes > 16 || Half<T> ? InstructionSet::avx2
+                                                            : InstructionSet::baseline;
+    constexpr InstructionSet used = std::min(set, best);
+    using Loop = Versions<reduce_columns<T, A, Op, weighted, coded, conversions_at_once(used), n>>;
 #ifdef GS_VERSIONS
-    if constexpr (avx512) return Loop::avx512;
-    if constexpr (!avx512 && set != InstructionSet::baseline) return Loop::avx2;
+    if constexpr (used == InstructionSet::avx512) return Loop::avx512;
+    if constexpr (used == InstructionSet::avx2) return Loop::avx2;
 #endif
     return Loop::baseline;
 }
@@ -357,8 +362,9 @@ BagLoops loops_of() {
     using S = SumType<T, A, Op>;
     // Compilers do not vectorize sums that have two parts.
     constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
-    // Compilers fuse products of complex numbers despite the options (see float_version).
-    [[maybe_unused]] constexpr bool has_avx512_loops = !Complex<S>;
+    // Integers gain nothing from AVX-512. Compilers fuse products of complex numbers despite the options (see
+    // float_version).
+    [[maybe_unused]] constexpr bool has_avx512_loops = Float<S>;
 #ifdef GS_VERSIONS
     if constexpr (in_vectors && has_avx512_loops)
         if (instruction_set == InstructionSet::avx512)
@@ -375,37 +381,35 @@ BagLoops loops_of() {
     return make_loops<T, A, Op, weighted, coded, InstructionSet::baseline, in_vectors ? vector_bytes : 64>();
 }
 
-// Integers wrap, so the bits of their sums and products do not depend on the sign.
-template <class T, class Op>
-BagLoops signed_loops() {
-    using Signed = std::make_signed_t<T>;
-    return loops_of<Signed, Signed, Op, false>();
+template <class T, class A, class Op>
+BagLoops loops_of(bool weighted) {
+    if constexpr (std::same_as<Op, Add> && (Float<T> || Complex<T>))
+        if (weighted) return loops_of<T, A, Op, true>();
+    return weighted ? BagLoops{} : loops_of<T, A, Op, false>();
 }
 
 }  // namespace
 
 BagLoops bag_loops(const Combine& combine, bool weighted, bool coded) {
-    if (coded)
-        return visit_combine(
-            combine, BagLoops{}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                constexpr bool is_number = std::same_as<T, float> || Half<T>;
-                if constexpr (is_number && std::same_as<Op, Add> && !requires(A a) { a.known(); })
+    return visit_combine(
+        combine, BagLoops{}, [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
+            constexpr bool is_sum = std::same_as<Op, Add>;
+            if constexpr (requires(A a) { a.known(); } || std::same_as<Op, Sub>)
+                return BagLoops{};
+            else if (coded) {
+                if constexpr (is_sum && (std::same_as<T, float> || Half<T>))
                     return weighted ? loops_of<T, A, Op, true, true>() : loops_of<T, A, Op, false, true>();
                 else
                     return BagLoops{};
-            });
-    return visit_combine(combine, BagLoops{},
-                         [=]<class T, class A, class Op>(std::type_identity<T>, std::type_identity<A>, Op) {
-                             constexpr bool linear = std::same_as<Op, Add> || std::same_as<Op, Mul>;
-                             if constexpr (requires(A a) { a.known(); } || std::same_as<Op, Sub>)
-                                 return BagLoops{};
-                             else if constexpr (std::same_as<Op, Add> && (Float<T> || Complex<T>))
-                                 return weighted ? loops_of<T, A, Op, true>() : loops_of<T, A, Op, false>();
-                             else if constexpr (linear && std::same_as<T, A> && std::unsigned_integral<T>)
-                                 return weighted ? BagLoops{} : signed_loops<T, Op>();
-                             else
-                                 return weighted ? BagLoops{} : loops_of<T, A, Op, false>();
-                         });
+            } else if constexpr (std::same_as<T, boolean> && !Selection<Op>)  // the same functions
+                return loops_of<T, A, std::conditional_t<is_sum, Max, Min>>(weighted);
+            else if constexpr (std::same_as<T, A> && std::unsigned_integral<T> && !Selection<Op>) {
+                // Integers wrap, so the bits of their sums and products do not depend on the sign.
+                using Signed = std::make_signed_t<T>;
+                return loops_of<Signed, Signed, Op>(weighted);
+            } else
+                return loops_of<T, A, Op>(weighted);
+        });
 }
 
 }  // namespace gs
