@@ -85,14 +85,19 @@ auto visit_product(Accumulate accumulate, F& f) {
     return f(std::type_identity<T>{}, std::type_identity<T>{}, Mul{});
 }
 
+// Sums, differences and products of integers wrap, so their bits do not depend on the sign.
+template <class T>
+using Wrapping =
+    typename std::conditional_t<std::unsigned_integral<T>, std::make_signed<T>, std::type_identity<T>>::type;
+
 template <class R, class F>
 R visit_combine(const Combine& combine, R otherwise, F&& f) {
     const Accumulate accumulate = combine.accumulate;
     return visit(combine.dtype, otherwise, [&]<class T>(std::type_identity<T>) -> R {
         switch (combine.reduction) {
-            case Reduction::add: return visit_sum<T, Add>(accumulate, f);
-            case Reduction::sub: return visit_sum<T, Sub>(accumulate, f);
-            case Reduction::mul: return visit_product<T>(accumulate, f);
+            case Reduction::add: return visit_sum<Wrapping<T>, Add>(accumulate, f);
+            case Reduction::sub: return visit_sum<Wrapping<T>, Sub>(accumulate, f);
+            case Reduction::mul: return visit_product<Wrapping<T>>(accumulate, f);
             case Reduction::min: return visit_extremum<T, Min>(otherwise, f);
             case Reduction::max: return visit_extremum<T, Max>(otherwise, f);
             case Reduction::mean: return visit_mean<T>(accumulate, otherwise, f);

@@ -403,11 +403,7 @@ BagLoops bag_loops(const Combine& combine, bool weighted, bool coded) {
                     return BagLoops{};
             } else if constexpr (std::same_as<T, boolean> && !Selection<Op>)  // the same functions
                 return loops_of<T, A, std::conditional_t<is_sum, Max, Min>>(weighted);
-            else if constexpr (std::same_as<T, A> && std::unsigned_integral<T> && !Selection<Op>) {
-                // Integers wrap, so the bits of their sums and products do not depend on the sign.
-                using Signed = std::make_signed_t<T>;
-                return loops_of<Signed, Signed, Op>(weighted);
-            } else
+            else
                 return loops_of<T, A, Op>(weighted);
         });
 }

@@ -188,7 +188,7 @@ class BlockReducer {
     }
 
     bool run(std::byte* target, int64_t* visits, const Combine& combine) const {
-        const ApplyRows apply = applier(combine, width_, {true, visits != nullptr, false});
+        const ApplyRows apply = applier(combine, width_, {true, visits != nullptr});
         return method_.run([&](int worker, const Task& task) {
             Block now{};
             std::byte* const gathered = gathered_.get() + worker * method_.at_once * row_size_;

@@ -209,7 +209,7 @@ GS_LOOP void combine_rows(const Updates& u, const Share& share, const Combine& c
 }
 
 // Combines rows of one element: those in the share.
-template <class T, class A, class Op, bool use_prefetch>
+template <class T, class A, class Op>
 void combine_elements(const Updates& u, const Share& share, const Combine& combine) {
     const Op op = make_op<Op>(combine);
     A* __restrict out = reinterpret_cast<A*>(u.out);
@@ -217,7 +217,7 @@ void combine_elements(const Updates& u, const Share& share, const Combine& combi
     Picked picked;
     pick_own(u.rows, share, picked);
     for (int64_t i = 0; i < picked.n; ++i) {
-        if constexpr (use_prefetch) prefetch(out + u.rows.row[picked.ahead(i, lookahead)]);
+        if (u.prefetch) prefetch(out + u.rows.row[picked.ahead(i, lookahead)]);
         const int64_t own = picked.own[i], row = u.rows.row[own];
         const bool replace = u.visits && u.visits[row]++ == 0 && !combine.include_self;
         const A update = accumulate_as<A>(updates[own]);
@@ -281,7 +281,7 @@ GS_LOOP void combine_runs(const Updates& u, const Share&, const Combine& combine
 }
 
 // Combines all rows of one element.
-template <class T, class A, class Op, bool use_prefetch, bool counted>
+template <class T, class A, class Op, bool counted>
 void combine_all_elements(const Updates& u, const Share& share, const Combine& combine) {
     if constexpr (!std::same_as<Op, Set>)
         if (are_runs(u.rows)) return float_version<combine_runs<T, A, Op>>()(u, share, combine);
@@ -304,7 +304,7 @@ void combine_all_elements(const Updates& u, const Share& share, const Combine& c
     for (; i + at_once <= n; i += at_once) {
         if (per_line <= at_once || i % per_line == 0)
             prefetch_ahead(reinterpret_cast<const std::byte*>(updates + i), updates_lookahead_bytes);
-        if constexpr (use_prefetch)
+        if (u.prefetch)
             for (int64_t j = 0; j < at_once; ++j) {
                 const int64_t next = rows[std::min(i + j + lookahead, u.rows.known - 1)];
                 prefetch(out + next);
@@ -353,12 +353,11 @@ ApplyByIndex applier_by_index(bool counted) {
     return counted ? combine_by_index<T, Op, I, true> : combine_by_index<T, Op, I, false>;
 }
 
-// There are loops for 32 and 64 bits. Narrower indices are widened first.
+// There are loops for 32 and 64 bits. Narrower indices are widened first. Negative numbers end a loop, so their sign
+// does not matter. For int32, that needs less than 2^31 rows.
 template <class T, class Op>
 ApplyByIndex applier_by_index(IndexType type, bool counted) {
-    if (size_of(type) == 8) return applier_by_index<T, Op, int64_t>(counted);
-    return type == IndexType::uint32 ? applier_by_index<T, Op, uint32_t>(counted)
-                                     : applier_by_index<T, Op, int32_t>(counted);
+    return size_of(type) == 8 ? applier_by_index<T, Op, uint64_t>(counted) : applier_by_index<T, Op, uint32_t>(counted);
 }
 
 template <class I>
@@ -386,12 +385,11 @@ void combine_all_float16(const Updates& u, const Share&, const Combine&) {
 
 template <class T, class A, class Op>
 ApplyRows element_applier(const ApplyOptions& options) {
-    if (!options.all) return options.prefetch ? combine_elements<T, A, Op, true> : combine_elements<T, A, Op, false>;
-    if (options.counted) return combine_all_elements<T, A, Op, true, true>;
+    if (!options.all) return combine_elements<T, A, Op>;
+    if (options.counted) return combine_all_elements<T, A, Op, true>;
     if constexpr (std::same_as<T, float16> && std::same_as<A, float16> && !Selection<Op>)
         if (has_f16c()) return combine_all_float16<Op>;
-    return options.prefetch ? combine_all_elements<T, A, Op, true, false>
-                            : combine_all_elements<T, A, Op, false, false>;
+    return combine_all_elements<T, A, Op, false>;
 }
 
 // Prefetches the update of a later member, whose number has not been checked yet.
@@ -482,7 +480,10 @@ ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
 }
 
 // Null: there is no loop for this reduction or these indices.
-ApplyByIndex applier_by_index(const Combine& combine, IndexType type, bool counted) {
+ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted) {
+    const IndexType type = index.type();
+    const bool is_32_bits = size_of(type) < 8 && type != IndexType::uint32;
+    if (!index.is_single() || (is_32_bits && index.size() > uint64_t{1} << 31)) return nullptr;
     if (combine.reduction == Reduction::none) switch (combine.item_size) {
             case 1: return applier_by_index<Bytes<1>, Set>(type, false);
             case 2: return applier_by_index<Bytes<2>, Set>(type, false);
@@ -514,11 +515,11 @@ ApplyRows applier(const Combine& combine, int64_t width, const ApplyOptions& opt
 ElementScatter::ElementScatter(const Index& index, const Combine& combine, bool counted, int64_t elements)
     : index_(index),
       combine_(combine),
-      by_index_(index.is_single() ? applier_by_index(combine, index.type(), counted) : nullptr),
+      by_index_(applier_by_index(combine, index, counted)),
       widen_(widener(index.type())),
       prefetches_(elements * (size_of(index.type()) + combine.item_size) > core_cache_bytes),
-      apply_(applier(combine, 1, {true, counted, false})),
-      apply_or_skip_(applier(combine, 1, {false, counted, false})) {}
+      apply_(applier(combine, 1, {true, counted})),
+      apply_or_skip_(applier(combine, 1, {false, counted})) {}
 
 // Indices that are not row numbers are resolved, a block at a time. So are runs of equal indices, whose sums stay in a
 // register.

@@ -94,16 +94,15 @@ struct Updates {
     int64_t* visits;  // counts the visits of each row, or null
     RowNumbers rows;
     int64_t width, row_stride;  // the elements of an update, and the distance between rows of `out`
-    bool prefetch = false;      // whether to prefetch rows; for rows of one element, see ApplyOptions
+    bool prefetch = false;      // whether to prefetch rows
     bool prefetch_updates = false;
 };
 using ApplyRows = void (*)(const Updates&, const Share&, const Combine&);
 
 // The options that all calls of an ApplyRows share.
 struct ApplyOptions {
-    bool all;       // all rows are valid and in the share
-    bool counted;   // `visits` is not null
-    bool prefetch;  // see CopyOptions
+    bool all;      // all rows are valid and in the share
+    bool counted;  // `visits` is not null
 };
 ApplyRows applier(const Combine&, int64_t width, const ApplyOptions&);
 

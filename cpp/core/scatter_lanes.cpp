@@ -18,13 +18,13 @@ struct Move {
     int64_t* visits;
     const Combine& combine;
     ApplyRows apply, apply_or_skip, apply_rows;
-    bool accepts_rows, prefetch_rows;
+    bool accepts_rows, prefetch_elements, prefetch_rows;
 
     void elements(Run run) const {
         flatten(run);
         (run.rows.skips ? apply_or_skip : apply)(
             {target + run.base * target_size, updates + run.element * combine.item_size,
-             visits ? visits + run.base : nullptr, run.rows, 1, 1},
+             visits ? visits + run.base : nullptr, run.rows, 1, 1, prefetch_elements},
             Share::all(1), combine);
     }
 
@@ -58,10 +58,11 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         updates,
                         visits,
                         how,
-                        applier(how, 1, {true, visits != nullptr, route.prefetch}),
-                        applier(how, 1, {false, visits != nullptr, route.prefetch}),
-                        applier(how, 2, {false, false, route.prefetch}),
+                        applier(how, 1, {true, visits != nullptr}),
+                        applier(how, 1, {false, visits != nullptr}),
+                        applier(how, 2, {false, false}),
                         !visits,
+                        route.prefetch,
                         lanes.data_elements * target_size > core_cache_bytes};
         const ElementScatter elements(index, how, visits != nullptr, lanes.elements);
         const bool along_lines =

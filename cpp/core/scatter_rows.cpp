@@ -126,11 +126,11 @@ struct Scatter {
     bool by_owner(Partition& partition, int64_t line, ApplyRows apply) const {
         std::byte* const to = out + line * rows.data_rows * target_size;
         int64_t* const counts = visits ? visits + line * rows.data_rows : nullptr;
-        return partition.deliver(index, line / rows.outer * rows.count, rows.count,
-                                 updates + line * rows.count * combine.item_size, combine.item_size, rows.data_rows,
-                                 [&](const OwnerBatch& owner_batch) {
-                                     apply({to, owner_batch.elements, counts, owner_batch.rows, 1, 1}, all(), combine);
-                                 });
+        return partition.deliver(
+            index, line / rows.outer * rows.count, rows.count, updates + line * rows.count * combine.item_size,
+            combine.item_size, rows.data_rows, [&](const OwnerBatch& owner_batch) {
+                apply({to, owner_batch.elements, counts, owner_batch.rows, 1, 1, prefetch_rows}, all(), combine);
+            });
     }
 };
 
@@ -168,7 +168,7 @@ bool scatter_by_updates(const Scatter& scatter, const Rows& rows, int threads, s
     if (!good) return false;
     Combine merge = combine;
     if (merge.reduction == Reduction::sub) merge.reduction = Reduction::add;  // the copies hold negative sums
-    const ApplyRows apply = applier(merge, rows.width, {true, false, false});
+    const ApplyRows apply = applier(merge, rows.width, {true, false});
     for_ranges(rows.data_rows, {rows.data_rows, rows.width * combine.item_size * threads},
                [&](int64_t begin, int64_t end) {
                    int64_t row[block];
@@ -217,13 +217,15 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         split = Split::serial;
     }
     const auto walk = [&](std::byte* target, int64_t target_size, int64_t* visits, const Combine& how) {
-        // Processors prefetch places that are close to each other.
-        const bool counted = visits != nullptr, use_prefetch = route.prefetch && split != Split::ordered;
-        const ApplyRows apply_all = applier(how, rows.width, {true, counted, use_prefetch});
-        const ApplyRows apply_own = applier(how, rows.width, {false, counted, use_prefetch});
+        const bool counted = visits != nullptr;
+        const ApplyRows apply_all = applier(how, rows.width, {true, counted});
+        const ApplyRows apply_own = applier(how, rows.width, {false, counted});
         const ElementScatter elements(index, how, counted, lines * rows.count);
-        const bool by_index = rows.width == 1 && !use_prefetch && elements;
+        // Processors prefetch elements that are close to each other.
+        const bool prefetch_elements = route.prefetch && split != Split::ordered;
+        const bool by_index = rows.width == 1 && !prefetch_elements && elements;
         const auto exceeds = [&](int64_t n) { return lines * n * rows.width * target_size > core_cache_bytes; };
+        const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -235,7 +237,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows),
+                              rows.width == 1 ? prefetch_elements : prefetch_rows,
                               exceeds(rows.count + rows.data_rows)};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {
@@ -273,7 +275,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                 break;
             case Split::elements:
                 for (int64_t l = 0; l < lines; ++l)
-                    if (!scatter.by_owner(*partition, l, applier(how, 1, {true, counted, use_prefetch}))) good = false;
+                    if (!scatter.by_owner(*partition, l, apply_all)) good = false;
         }
         return good.load();
     };
