@@ -37,23 +37,6 @@ GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& p
     }
 }
 
-// The size of each column, and the number to add to a negative index. `fixed_k` is the number of columns, or 0 for any
-// number.
-template <int fixed_k>
-struct Columns {
-    static constexpr int most = fixed_k > 0 ? fixed_k : max_rank;
-
-    GS_LOOP Columns(const Shape& dims, Rule rule) : k(fixed_k > 0 ? fixed_k : dims.rank) {
-        for (int j = 0; j < k; ++j) {
-            size[j] = static_cast<uint64_t>(dims.dim[j]);
-            if_negative[j] = rule.negative ? size[j] : 0;
-        }
-    }
-
-    int k;
-    uint64_t size[most], if_negative[most];
-};
-
 template <class I>
 GS_LOOP I load(const std::byte* tuples, int64_t i) {
     I value;
@@ -61,7 +44,7 @@ GS_LOOP I load(const std::byte* tuples, int64_t i) {
     return value;
 }
 
-// The same for any index in mode "wrap".
+// The same as `place` for any index in mode "wrap".
 template <class I>
 uint64_t wrap(I value, uint64_t size) {
     if constexpr (std::is_unsigned_v<I>) return value % size;
@@ -69,17 +52,32 @@ uint64_t wrap(I value, uint64_t size) {
     return static_cast<uint64_t>(remainder) + (remainder < 0 ? size : 0);
 }
 
-template <Mode mode, class I, int fixed_k>
-GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<fixed_k>& columns,
-                              const uint64_t* weight, int64_t* rows) {
+// Resolves tuples of which some need a division. Returns whether one is bad, because a dim is empty.
+template <class W>
+bool wrap_tuples(const int64_t* tuples, int64_t n, const Columns& columns, int64_t* rows) {
+    for (int j = 0; j < columns.k; ++j)
+        if (columns.size[j] == 0) return true;
+    for (int64_t t = 0; t < n; ++t) {
+        uint64_t row = 0;
+        for (int j = 0; j < columns.k; ++j)
+            row += wrap(static_cast<W>(tuples[t * columns.k + j]), columns.size[j]) * columns.weight[j];
+        rows[t] = static_cast<int64_t>(row);
+    }
+    return false;
+}
+
+// Resolves tuples of `fixed_k` columns, or of any number of them if it is 0. W tells whether the indices have a sign.
+template <Mode mode, class W, int fixed_k>
+GS_LOOP bool resolve_wide(const int64_t* __restrict tuples, int64_t n, const Columns& columns,
+                          int64_t* __restrict rows) {
     const int k = fixed_k > 0 ? fixed_k : columns.k;
     uint64_t any_bad = 0;
     for (int64_t t = 0; t < n; ++t) {
         uint64_t row = 0, bad = 0;  // unsigned: the row of a bad tuple is never used, but must not overflow
         for (int j = 0; j < k; ++j) {
             uint64_t position = 0;
-            bad |= place<mode>(load<I>(tuples, t * k + j), columns.size[j], columns.if_negative[j], position);
-            row += k == 1 ? position : position * weight[j];
+            bad |= place<mode>(static_cast<W>(tuples[t * k + j]), columns.size[j], columns.if_negative[j], position);
+            row += fixed_k == 1 ? position : position * columns.weight[j];
         }
         if constexpr (mode == Mode::skip)
             rows[t] = bad ? -1 : static_cast<int64_t>(row);
@@ -87,97 +85,65 @@ GS_LOOP uint64_t resolve_copy(const std::byte* tuples, int64_t n, const Columns<
             rows[t] = static_cast<int64_t>(row);
         any_bad |= bad;
     }
+    if (mode == Mode::wrap && any_bad) return wrap_tuples<W>(tuples, n, columns, rows);
     return any_bad;
 }
 
-// Resolves indices of which some need a division. Returns whether a dim is empty.
-template <class I, int fixed_k>
-bool wrap_copy(const std::byte* tuples, int64_t n, const Columns<fixed_k>& columns, const uint64_t* weight,
-               int64_t* rows) {
-    for (int j = 0; j < columns.k; ++j)
-        if (columns.size[j] == 0) return true;
-    for (int64_t t = 0; t < n; ++t) {
-        uint64_t row = 0;
-        for (int j = 0; j < columns.k; ++j) {
-            const uint64_t position = wrap(load<I>(tuples, t * columns.k + j), columns.size[j]);
-            row += columns.k == 1 ? position : position * weight[j];
-        }
-        rows[t] = static_cast<int64_t>(row);
-    }
-    return false;
+// Copies n indices to 64-bit numbers. Other threads may change the indices at any time, so the copy is checked and
+// used.
+template <class I>
+GS_LOOP const int64_t* copy_indices(const std::byte* indices, int64_t n, int64_t* copy) {
+    for (int64_t i = 0; i < n; ++i) copy[i] = static_cast<int64_t>(load<I>(indices, i));
+    return read_copy(copy);
 }
 
-// A copy of some indices. Other threads may change the indices at any time, so the copy is checked and used.
-template <int64_t size>
-struct Copy {
-    static constexpr int64_t whole = size;
-    alignas(64) std::byte bytes[size];
-
-    GS_LOOP const std::byte* take(const std::byte* from, int64_t n) {
-        // Only a few lines are prefetched at a time. More would fill the buffers that other loads need.
-        for (int64_t line = 0; line < n; line += line_size) prefetch_ahead(from, line + index_lookahead_bytes);
-        if (n == whole)
-            for (int64_t i = 0; i < whole; i += line_size)
-                std::memcpy(bytes + i, from + i, std::min<int64_t>(line_size, whole - i));
-        else if (n > 0)
-            std::memcpy(bytes, from, static_cast<size_t>(n));
-        return read_copy(bytes);
-    }
-};
+// Only a few lines are prefetched at a time. More would fill the buffers that other loads need.
+GS_LOOP void prefetch_indices(const std::byte* indices, int64_t bytes) {
+    for (int64_t line = 0; line < bytes; line += line_size) prefetch_ahead(indices, line + index_lookahead_bytes);
+}
 
 // Resolves tuples of one index. The row numbers begin as a copy of the indices. Most indices are row numbers already.
-template <Mode mode, class I>
-GS_LOOP Resolved resolve_column(const std::byte* indices, int64_t n, const Shape& dims, Rule rule, int64_t* rows) {
-    using Wide = std::conditional_t<std::is_same_v<I, uint64_t>, uint64_t, int64_t>;
-    const Columns<1> columns(dims, rule);
-    const uint64_t weight = 1, size = columns.size[0];
+template <class I>
+GS_LOOP bool resolve_column(const std::byte* indices, int64_t n, const Columns& columns, ResolveWide resolve_wide,
+                            int64_t* rows) {
+    const uint64_t size = columns.size[0];
     constexpr int64_t index_size = static_cast<int64_t>(sizeof(I));
-    uint64_t any_bad = 0;
+    bool any_bad = false;
     for (int64_t done = 0; done < n; done += resolved_at_once) {
         const int64_t m = std::min(resolved_at_once, n - done);
         const std::byte* const from = indices + done * index_size;
-        // Only a few lines are prefetched at a time. More would fill the buffers that other loads need.
-        for (int64_t line = 0; line < m * index_size; line += line_size)
-            prefetch_ahead(from, line + index_lookahead_bytes);
+        prefetch_indices(from, m * index_size);
         int64_t* const copy = rows + done;
         const auto are_rows = [=](int64_t count) {
-            for (int64_t t = 0; t < count; ++t) copy[t] = static_cast<int64_t>(load<I>(from, t));
-            const int64_t* const own = read_copy(copy);
+            const int64_t* const own = copy_indices<I>(from, count, copy);
             uint64_t outside = 0;
             for (int64_t t = 0; t < count; ++t) outside |= static_cast<uint64_t>(own[t]) >= size;
             return !outside;
         };
         if (m == resolved_at_once ? are_rows(resolved_at_once) : are_rows(m)) continue;
-        int64_t outside[resolved_at_once];
-        std::copy_n(copy, m, outside);
-        const std::byte* const own = reinterpret_cast<const std::byte*>(outside);
-        uint64_t bad = resolve_copy<mode, Wide, 1>(own, m, columns, &weight, copy);
-        if (mode == Mode::wrap && bad) bad = wrap_copy<Wide, 1>(own, m, columns, &weight, copy);
-        any_bad |= bad;
+        int64_t others[resolved_at_once];
+        std::copy_n(copy, m, others);
+        any_bad |= resolve_wide(others, m, columns, copy);
     }
-    return !any_bad ? Resolved::all : mode == Mode::skip ? Resolved::some : Resolved::none;
+    return any_bad;
 }
 
-template <Mode mode, class I, int fixed_k>
-GS_LOOP Resolved resolve(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule rule,
-                         int64_t* rows) {
-    if constexpr (fixed_k == 1) return resolve_column<mode, I>(tuples, n, dims, rule, rows);
-    const Columns<fixed_k> columns(dims, rule);
-    uint64_t weight[Columns<fixed_k>::most];
-    for (int j = 0; j < columns.k; ++j) weight[j] = static_cast<uint64_t>(weights.dim[j]);
-    constexpr int64_t column_bytes = static_cast<int64_t>(sizeof(I));
-    Copy<(fixed_k > 0 ? resolved_at_once * fixed_k : max_rank) * column_bytes> copy;
-    const int64_t tuple_size = columns.k * column_bytes;
-    const int64_t at_once = fixed_k > 0 ? resolved_at_once : tuple_size > 0 ? copy.whole / tuple_size : n;
-    uint64_t any_bad = 0;
+// Resolves tuples of several indices, or of none.
+template <class I>
+GS_LOOP bool resolve_columns(const std::byte* tuples, int64_t n, const Columns& columns, ResolveWide resolve_wide,
+                             int64_t* rows) {
+    constexpr int64_t most = std::max<int64_t>(3 * resolved_at_once, max_rank);
+    alignas(line_size) int64_t copy[most];
+    const int64_t k = columns.k, at_once = std::min(resolved_at_once, most / std::max<int64_t>(k, 1)),
+                  tuple_size = k * static_cast<int64_t>(sizeof(I));
+    bool any_bad = false;
     for (int64_t done = 0; done < n; done += at_once) {
         const int64_t m = std::min(at_once, n - done);
-        const std::byte* const own = copy.take(tuples + done * tuple_size, m * tuple_size);
-        uint64_t bad = resolve_copy<mode, I, fixed_k>(own, m, columns, weight, rows + done);
-        if (mode == Mode::wrap && bad) bad = wrap_copy<I, fixed_k>(own, m, columns, weight, rows + done);
-        any_bad |= bad;
+        const std::byte* const from = tuples + done * tuple_size;
+        prefetch_indices(from, m * tuple_size);
+        any_bad |= resolve_wide(copy_indices<I>(from, m * k, copy), m, columns, rows + done);
     }
-    return !any_bad ? Resolved::all : mode == Mode::skip ? Resolved::some : Resolved::none;
+    return any_bad;
 }
 
 template <int64_t size, bool use_prefetch, bool packed, bool may_skip>
@@ -223,8 +189,7 @@ int64_t move_by_index(const std::byte* indices, int64_t n, uint64_t rows, const 
 
 // Whether all indices are in range. They are not copied here, because kernels check them again.
 template <class I, int fixed_k>
-GS_LOOP bool are_in_range(const std::byte* tuples, int64_t n, const Shape& dims, Rule rule) {
-    const Columns<fixed_k> columns(dims, rule);
+GS_LOOP bool are_in_range(const std::byte* tuples, int64_t n, const Columns& columns) {
     const int k = fixed_k > 0 ? fixed_k : columns.k;
     uint64_t any_bad = 0;
     for (int64_t t = 0; t < n; ++t)
@@ -247,19 +212,27 @@ auto visit_columns(int k, F&& f) {
     }
 }
 
-// There is one function for each of 8 index types, 4 modes, and 1, 2, 3 or any number of columns: 128 in each version.
-// A single loop with branches for these cases would be several times slower.
-auto resolver(IndexType type, Mode mode, int k) {
-    return visit_index_type(type, [=]<class I>(I) {
-        return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
-            switch (mode) {
-                case Mode::wrap: return version<resolve<Mode::wrap, I, columns>>();
-                case Mode::clip: return version<resolve<Mode::clip, I, columns>>();
-                case Mode::skip: return version<resolve<Mode::skip, I, columns>>();
-                default: return version<resolve<Mode::raise, I, columns>>();
-            }
-        });
+template <class W, int columns>
+ResolveWide wide_resolver(Mode mode) {
+    switch (mode) {
+        case Mode::wrap: return version<resolve_wide<Mode::wrap, W, columns>>();
+        case Mode::clip: return version<resolve_wide<Mode::clip, W, columns>>();
+        case Mode::skip: return version<resolve_wide<Mode::skip, W, columns>>();
+        default: return version<resolve_wide<Mode::raise, W, columns>>();
+    }
+}
+
+// A single loop with branches for the modes and columns would be several times slower.
+ResolveWide wide_resolver(IndexType type, Mode mode, int k) {
+    return visit_columns(k, [=]<int columns>(std::integral_constant<int, columns>) {
+        return type == IndexType::uint64 ? wide_resolver<uint64_t, columns>(mode)
+                                         : wide_resolver<int64_t, columns>(mode);
     });
+}
+
+Resolve resolver(IndexType type, int k) {
+    return visit_index_type(
+        type, [=]<class I>(I) { return k == 1 ? version<resolve_column<I>>() : version<resolve_columns<I>>(); });
 }
 
 auto range_checker(IndexType type, int k) {
@@ -299,9 +272,16 @@ Index::Index(const void* tuples, IndexType type, const Shape& dims, const Shape&
       type_(type),
       tuple_size_(size_of(type) * dims.rank),
       dims_(dims),
-      weights_(weights),
       rule_(rule),
-      resolve_(resolver(type, rule.mode, dims.rank)) {}
+      resolve_(resolver(type, dims.rank)),
+      resolve_wide_(wide_resolver(type, rule.mode, dims.rank)) {
+    columns_.k = dims.rank;
+    for (int j = 0; j < dims.rank; ++j) {
+        columns_.size[j] = static_cast<uint64_t>(dims.dim[j]);
+        columns_.if_negative[j] = rule.negative ? columns_.size[j] : 0;
+        columns_.weight[j] = dims.rank == 1 ? 1 : static_cast<uint64_t>(weights.dim[j]);
+    }
+}
 
 ElementMover Index::element_mover(int64_t size, int64_t stride, bool use_prefetch) const {
     ElementMover mover;
@@ -372,7 +352,7 @@ bool Index::check(int64_t n) const {
     std::atomic<bool> good = true;
     for_parts(n, threads, [&](int64_t begin, int64_t end) {
         if (!in_pieces(begin, end, tuple_size_, [&](int64_t first, int64_t last) {
-                return are_in_range(tuples_ + first * tuple_size_, last - first, dims_, rule_);
+                return are_in_range(tuples_ + first * tuple_size_, last - first, columns_);
             }))
             good = false;
     });

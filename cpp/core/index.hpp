@@ -93,6 +93,19 @@ struct ElementMover {
     explicit operator bool() const { return move != nullptr; }
 };
 
+// The columns of index tuples: the sizes of their dims, the numbers to add to negative indices, and the weights of the
+// positions in a row number.
+struct Columns {
+    int k;
+    uint64_t size[max_rank], if_negative[max_rank], weight[max_rank];
+};
+
+// Resolves tuples of 64-bit numbers. True: a tuple is bad.
+using ResolveWide = bool (*)(const int64_t* tuples, int64_t n, const Columns&, int64_t* rows);
+
+// The same for tuples in memory: copies some at a time, and resolves those that are not row numbers already.
+using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Columns&, ResolveWide, int64_t* rows);
+
 // A contiguous tensor of index tuples into `dims`. The tuple t names row sum(t[j] * weights[j]). With a single column,
 // the index is the row number.
 class Index {
@@ -145,19 +158,19 @@ class Index {
     bool may_skip() const { return rule_.mode == Mode::skip; }
 
   private:
-    using Resolve = Resolved (*)(const std::byte* tuples, int64_t n, const Shape& dims, const Shape& weights, Rule,
-                                 int64_t* rows);
-
     Resolved resolve_some(int64_t first, int64_t n, int64_t* rows) const {
-        return resolve_(tuples_ + first * tuple_size_, n, dims_, weights_, rule_, rows);
+        const bool any_bad = resolve_(tuples_ + first * tuple_size_, n, columns_, resolve_wide_, rows);
+        return !any_bad ? Resolved::all : may_skip() ? Resolved::some : Resolved::none;
     }
 
     const std::byte* tuples_;
     IndexType type_;
     int64_t tuple_size_;
-    Shape dims_, weights_;
+    Shape dims_;
+    Columns columns_;
     Rule rule_;
     Resolve resolve_;
+    ResolveWide resolve_wide_;
 };
 
 }  // namespace gs
