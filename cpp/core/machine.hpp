@@ -131,18 +131,6 @@ T read_once(const T& value) {
 
 // Returns the address of a new copy and hides its origin from the compiler. Without this, the compiler may read the
 // original again.
-template <size_t size>
-GS_LOOP const std::byte* read_copy(std::byte (&copy)[size]) {
-#if defined(__GNUC__)
-    __asm__ __volatile__("" : "+m"(copy));
-    return copy;
-#else
-    const std::byte* volatile hidden = copy;
-    return hidden;
-#endif
-}
-
-// The same for a copy of any length.
 GS_LOOP int64_t* read_copy(int64_t* copy) {
 #if defined(__GNUC__)
     __asm__ __volatile__("" : "+r"(copy) : : "memory");
