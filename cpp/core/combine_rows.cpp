@@ -94,17 +94,29 @@ GS_LOOP void combine_vector(V& a, const V& u) {
     }
 }
 
-// Combines elements in `bytes` bytes, at most 16, with one vector operation. Sums and products of integers wrap.
+// Compilers compare vectors one by one that are longer than those of the processor. They divide other operations.
+template <class Op>
+inline constexpr int64_t vector_bytes = Selection<Op> ? 16 : 32;
+
+// Combines elements in `bytes` bytes, at most vector_bytes, with one vector operation. Sums and products of integers
+// wrap.
 template <int64_t bytes, class Op, class T>
 GS_LOOP void combine_bytes(T* out, const T* updates) {
     using Element =
         typename std::conditional_t<Integer<T> && !Selection<Op>, std::make_unsigned<T>, std::type_identity<T>>::type;
-    using V = Vector<Element, 16 / static_cast<int64_t>(sizeof(T))>;
+    using V = Vector<Element, std::max<int64_t>(bytes, 16) / static_cast<int64_t>(sizeof(T))>;
     V a, u;
     load_vector<bytes>(out, a);
     load_vector<bytes>(updates, u);
     combine_vector<Op>(a, u);
     store_vector<bytes>(out, a);
+}
+
+// The same for any number of bytes that is a power of two.
+template <int64_t bytes, class Op, class T>
+GS_LOOP void combine_some(T* out, const T* updates) {
+    constexpr int64_t piece = std::min(bytes, vector_bytes<Op>), elements = piece / static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < bytes / piece; ++i) combine_bytes<piece, Op>(out + i * elements, updates + i * elements);
 }
 
 // The last elements of a row, in less than 2 * `bytes` bytes.
@@ -113,9 +125,7 @@ GS_LOOP void combine_last(T* out, const T* updates, int64_t n) {
     constexpr int64_t elements = bytes / static_cast<int64_t>(sizeof(T));
     if constexpr (elements > 0) {
         if (n & elements) {
-            for (int64_t byte = 0; byte < bytes; byte += 16)
-                combine_bytes<std::min<int64_t>(bytes, 16), Op>(out + byte / int64_t{sizeof(T)},
-                                                                updates + byte / int64_t{sizeof(T)});
+            combine_some<bytes, Op>(out, updates);
             out += elements;
             updates += elements;
         }
@@ -126,10 +136,13 @@ GS_LOOP void combine_last(T* out, const T* updates, int64_t n) {
 // Rows of a few elements take most of their time outside of a loop.
 template <Arithmetic T, class Op>
     requires(std::same_as<Op, Add> || std::same_as<Op, Sub> || std::same_as<Op, Mul> || Selection<Op>)
-GS_LOOP void combine_row(T* __restrict out, const T* __restrict updates, int64_t n, Op op) {
+GS_LOOP void combine_row(T* __restrict out, const T* __restrict updates, int64_t n, [[maybe_unused]] Op op) {
     constexpr int64_t lanes = line_size / static_cast<int64_t>(sizeof(T));
     const int64_t whole = n & -lanes;
-    for (int64_t w = 0; w < whole; ++w) out[w] = op(out[w], updates[w]);
+    if constexpr (Selection<Op>)
+        for (int64_t w = 0; w < whole; ++w) out[w] = op(out[w], updates[w]);
+    else
+        for (int64_t w = 0; w < whole; w += lanes) combine_some<line_size, Op>(out + w, updates + w);
     combine_last<line_size / 2, Op>(out + whole, updates + whole, n);
 }
 #endif
@@ -263,6 +276,26 @@ GS_LOOP int64_t run_length(const int64_t* rows, int64_t n) {
     return i;
 }
 
+// Combines a value with n updates, in their order.
+template <class T, class A, class Op>
+GS_LOOP A combine_run(A value, const T* updates, int64_t n, Op op) {
+    if constexpr (Selection<Op> && Float<T>) {
+        // Compilers do not vectorize this. Four consecutive parts hide the latency of comparisons.
+        constexpr int64_t parts = 4, min_size = 4;
+        if (const int64_t size = n / parts; size >= min_size) {
+            T part[parts];
+            for (int64_t p = 0; p < parts; ++p) part[p] = updates[p * size];
+            for (int64_t i = 1; i < size; ++i)
+                for (int64_t p = 0; p < parts; ++p) part[p] = op(part[p], updates[p * size + i]);
+            for (const T best : part) value = op(value, best);
+            updates += parts * size;
+            n -= parts * size;
+        }
+    }
+    for (int64_t i = 0; i < n; ++i) value = op(value, accumulate_as<A>(updates[i]));
+    return value;
+}
+
 // Combines rows of one element, in runs of equal rows. The combined value stays in a register and avoids a round trip
 // through memory.
 template <class T, class A, class Op>
@@ -274,9 +307,10 @@ GS_LOOP void combine_runs(const Updates& u, const Share&, const Combine& combine
         const int64_t row = u.rows.row[i], end = i + run_length(u.rows.row + i, u.rows.n - i);
         const bool is_first = u.visits && u.visits[row] == 0 && !combine.include_self;
         if (u.visits) u.visits[row] += end - i;
-        A value = is_first ? accumulate_as<A>(updates[i]) : out[row];
-        for (i += is_first; i < end; ++i) value = op(value, accumulate_as<A>(updates[i]));
-        out[row] = value;
+        const A value = is_first ? accumulate_as<A>(updates[i]) : out[row];
+        i += is_first;
+        out[row] = combine_run(value, updates + i, end - i, op);
+        i = end;
     }
 }
 
