@@ -40,8 +40,9 @@ Op make_op(const Combine& combine) {
         return Op{};
 }
 
-// visit_combine() calls f(type_identity<T>, type_identity<A>, Op) with the element type, the accumulator type and the
-// functor. visit_extremum(), visit_sum(), visit_mean() and visit_product() do the same for their reductions.
+// visit_combine() calls f(type_identity<T>, type_identity<A>, Op) with the element type (see Wrapping), the accumulator
+// type and the functor. visit_extremum(), visit_sum(), visit_mean() and visit_product() do the same for their
+// reductions.
 
 // Minimum and maximum accumulate in the element type.
 template <class T, class Op, class R, class F>
@@ -85,7 +86,8 @@ auto visit_product(Accumulate accumulate, F& f) {
     return f(std::type_identity<T>{}, std::type_identity<T>{}, Mul{});
 }
 
-// Sums, differences and products of integers wrap, so their bits do not depend on the sign.
+// Sums, differences and products of integers wrap, so their bits do not depend on the sign. Unsigned types are
+// therefore passed as signed ones.
 template <class T>
 using Wrapping =
     typename std::conditional_t<std::unsigned_integral<T>, std::make_signed<T>, std::type_identity<T>>::type;

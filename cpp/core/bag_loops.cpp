@@ -230,14 +230,14 @@ struct MemberRows {
     }
 };
 
-// Loads a member. Products are rounded to the element type.
+// Loads member m, whose row is known. Products with weights are rounded to the element type.
 template <class T, bool weighted, int64_t converts, int64_t n, class S, class Columns>
-GS_LOOP void load_member(const Columns& columns, const typename Columns::Row& row, const T* weight, S* to) {
+GS_LOOP void load_member(const Columns& columns, const typename Columns::Row& row, const T* weights, int64_t m, S* to) {
     if constexpr (!weighted) {
         columns.template load_row<converts>(row, to);
     } else if constexpr (Half<T>) {
         float factor;
-        load<converts, 1>(weight, &factor);
+        load<converts, 1>(weights + m, &factor);
         columns.template load_row<converts>(row, to);
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] *= factor;
@@ -245,7 +245,7 @@ GS_LOOP void load_member(const Columns& columns, const typename Columns::Row& ro
     } else {
         T values[n];
         columns.template load_row<converts>(row, values);
-        const T factor = *weight;
+        const T factor = weights[m];
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] = accumulate_as<S>(Mul{}(values[w], factor));
     }
@@ -298,7 +298,8 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
         if (m > start) {
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = sums_of_part[w];
-        } else if constexpr (coded) {  // one loop for all members, because decoding is long
+        } else if constexpr (coded) {
+            // -0.0 + x is x, even if x is -0.0. So all members take the same loop, and there is less code.
             for (int64_t w = 0; w < n; ++w) sums[w] = S(-0.0);
         } else {
             if (!members.find_row(m, row)) return false;
@@ -307,13 +308,13 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
                     std::memcpy(static_cast<void*>(to), row, Columns::bytes);
                     continue;
                 }
-            load_member<T, weighted, converts, n>(columns, row, weights + m, sums);
+            load_member<T, weighted, converts, n>(columns, row, weights, m, sums);
             ++m;
         }
         for (; m < end; ++m) {
             if (!members.find_row(m, row)) return false;
             S values[n];
-            load_member<T, weighted, converts, n>(columns, row, weights + m, values);
+            load_member<T, weighted, converts, n>(columns, row, weights, m, values);
             GS_INDEPENDENT
             for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
             if constexpr (rounds_steps<T, A, Op>) round<T, converts, n>(sums);
@@ -401,7 +402,7 @@ BagLoops bag_loops(const Combine& combine, bool weighted, bool coded) {
                     return weighted ? loops_of<T, A, Op, true, true>() : loops_of<T, A, Op, false, true>();
                 else
                     return BagLoops{};
-            } else if constexpr (std::same_as<T, boolean> && !Selection<Op>)  // the same functions
+            } else if constexpr (std::same_as<T, boolean> && !Selection<Op>)  // sums and products are maxima and minima
                 return loops_of<T, A, std::conditional_t<is_sum, Max, Min>>(weighted);
             else
                 return loops_of<T, A, Op>(weighted);

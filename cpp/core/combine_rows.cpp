@@ -94,7 +94,8 @@ GS_LOOP void combine_vector(V& a, const V& u) {
     }
 }
 
-// Compilers compare vectors one by one that are longer than those of the processor. They divide other operations.
+// If vectors are longer than those of the processor, compilers compare their elements one by one. They split other
+// operations into shorter vectors.
 template <class Op>
 inline constexpr int64_t vector_bytes = Selection<Op> ? 16 : 32;
 
@@ -387,8 +388,8 @@ ApplyByIndex applier_by_index(bool counted) {
     return counted ? combine_by_index<T, Op, I, true> : combine_by_index<T, Op, I, false>;
 }
 
-// There are loops for 32 and 64 bits. Narrower indices are widened first. Negative numbers end a loop, so their sign
-// does not matter. For int32, that needs less than 2^31 rows.
+// There are loops for 32 and 64 bits. Narrower indices are widened first. Indices are read as unsigned numbers, so a
+// negative one is out of range and ends the loop. For signed indices of 32 bits, this needs at most 2^31 rows.
 template <class T, class Op>
 ApplyByIndex applier_by_index(IndexType type, bool counted) {
     return size_of(type) == 8 ? applier_by_index<T, Op, uint64_t>(counted) : applier_by_index<T, Op, uint32_t>(counted);
@@ -516,8 +517,8 @@ ApplyRows setter(int64_t item_size, const ApplyOptions& options) {
 // Null: there is no loop for this reduction or these indices.
 ApplyByIndex applier_by_index(const Combine& combine, const Index& index, bool counted) {
     const IndexType type = index.type();
-    const bool is_32_bits = size_of(type) < 8 && type != IndexType::uint32;
-    if (!index.is_single() || (is_32_bits && index.size() > uint64_t{1} << 31)) return nullptr;
+    const bool reads_int32 = size_of(type) < 8 && type != IndexType::uint32;
+    if (!index.is_single() || (reads_int32 && index.size() > uint64_t{1} << 31)) return nullptr;
     if (combine.reduction == Reduction::none) switch (combine.item_size) {
             case 1: return applier_by_index<Bytes<1>, Set>(type, false);
             case 2: return applier_by_index<Bytes<2>, Set>(type, false);

@@ -10,19 +10,19 @@
 namespace gs {
 namespace {
 
-// Maps one index value to [0, size). Returns 1 if the index is bad. The value is widened first, because adding a size
-// in the type of the index can overflow. The code has no branches and uses 64 bits throughout, so that compilers can
-// vectorize it.
-template <Mode mode, class I>
-GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& position) {
+// Maps one index value to [0, size). Returns 1 if the index is bad. The value has 64 bits, because adding a size in
+// the type of the index could overflow. W tells whether indices have a sign. The code has no branches, so that
+// compilers can vectorize it.
+template <Mode mode, class W>
+GS_LOOP uint64_t place(W value, uint64_t size, uint64_t if_negative, uint64_t& position) {
     if constexpr (mode == Mode::wrap) {
         // An index that is at most one size out of range needs no division. Others count as bad here.
         position = static_cast<uint64_t>(value);
-        if constexpr (std::is_signed_v<I>) position += static_cast<uint64_t>(static_cast<int64_t>(value) >> 63) & size;
+        if constexpr (std::is_signed_v<W>) position += static_cast<uint64_t>(static_cast<int64_t>(value) >> 63) & size;
         position -= position >= size ? size : 0;
         return position >= size;
     } else if constexpr (mode == Mode::clip) {
-        if constexpr (std::is_signed_v<I>) {
+        if constexpr (std::is_signed_v<W>) {
             const int64_t last = static_cast<int64_t>(size) - 1;
             position = static_cast<uint64_t>(std::min(std::max(static_cast<int64_t>(value), int64_t{0}), last));
         } else {
@@ -31,7 +31,7 @@ GS_LOOP uint64_t place(I value, uint64_t size, uint64_t if_negative, uint64_t& p
         return size == 0;
     } else {
         position = static_cast<uint64_t>(value);
-        if constexpr (std::is_signed_v<I>)
+        if constexpr (std::is_signed_v<W>)
             position += static_cast<uint64_t>(static_cast<int64_t>(value) >> 63) & if_negative;
         return position >= size;
     }
@@ -66,7 +66,7 @@ bool wrap_tuples(const int64_t* tuples, int64_t n, const Columns& columns, int64
     return false;
 }
 
-// Resolves tuples of `fixed_k` columns, or of any number of them if it is 0. W tells whether the indices have a sign.
+// Resolves tuples of `fixed_k` columns, or of any number of them if it is 0.
 template <Mode mode, class W, int fixed_k>
 GS_LOOP bool resolve_wide(const int64_t* __restrict tuples, int64_t n, const Columns& columns,
                           int64_t* __restrict rows) {

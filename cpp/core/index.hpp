@@ -103,7 +103,8 @@ struct Columns {
 // Resolves tuples of 64-bit numbers. True: a tuple is bad.
 using ResolveWide = bool (*)(const int64_t* tuples, int64_t n, const Columns&, int64_t* rows);
 
-// The same for tuples in memory: copies some at a time, and resolves those that are not row numbers already.
+// The same for tuples in memory. Some are copied at a time and then resolved. Those of one column may be row numbers
+// already.
 using Resolve = bool (*)(const std::byte* tuples, int64_t n, const Columns&, ResolveWide, int64_t* rows);
 
 // A contiguous tensor of index tuples into `dims`. The tuple t names row sum(t[j] * weights[j]). With a single column,

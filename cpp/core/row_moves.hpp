@@ -119,7 +119,7 @@ class ElementScatter {
   public:
     // `elements`: the number of all updates of the call.
     ElementScatter(const Index&, const Combine&, bool counted, int64_t elements);
-    explicit operator bool() const { return by_index_ != nullptr; }  // whether there is a loop for these types
+    explicit operator bool() const { return by_index_ != nullptr; }  // whether there is a loop for this call
 
     // Handles the tuples [first, first + n). False: a tuple is bad, or the call has to stop.
     bool scatter(int64_t first, int64_t n, std::byte* line, const std::byte* updates, int64_t* visits) const;

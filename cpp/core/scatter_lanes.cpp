@@ -62,7 +62,7 @@ bool scatter_lanes(const Lanes& lanes, const Index& index, const Route& route, c
                         applier(how, 1, {false, visits != nullptr}),
                         applier(how, 2, {false, false}),
                         !visits,
-                        route.prefetch,
+                        route.prefetch || visits,
                         lanes.data_elements * target_size > core_cache_bytes};
         const ElementScatter elements(index, how, visits != nullptr, lanes.elements);
         const bool along_lines =

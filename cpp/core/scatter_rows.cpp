@@ -226,6 +226,8 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
         const bool by_index = rows.width == 1 && !prefetch_elements && elements;
         const auto exceeds = [&](int64_t n) { return lines * n * rows.width * target_size > core_cache_bytes; };
         const bool prefetch_rows = exceeds(split == Split::serial ? 2 * rows.data_rows : rows.count + rows.data_rows);
+        const bool single = rows.width == 1 && is_element(combine.item_size);
+        const bool prefetch = single ? prefetch_elements || (counted && prefetch_rows) : prefetch_rows;
         const Scatter scatter{rows,
                               index,
                               updates,
@@ -237,7 +239,7 @@ bool scatter_rows(const Rows& rows, const Index& index, const Route& route, cons
                               apply_all,
                               apply_own,
                               by_index ? &elements : nullptr,
-                              rows.width == 1 ? prefetch_elements : prefetch_rows,
+                              prefetch,
                               exceeds(rows.count + rows.data_rows)};
         std::atomic<bool> good = true;
         const auto part = [&](int64_t first_line, int64_t last_line, const Share& share) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <concepts>
 #include <type_traits>
+#include <utility>
 
 #include "element.hpp"
 #include "machine.hpp"

@@ -2,6 +2,7 @@
 // members are divided between slots and threads does not matter here.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

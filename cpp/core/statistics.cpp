@@ -199,6 +199,7 @@ LabeledValues values_of(const GroupStatistic& call, int64_t o, const StoredValue
 
 bool reduce(const GroupStatistic& call, const StatisticLoops& loops, const StoredValues& values, const Index& labels,
             const StatisticResults& to) {
+    if (!loops.add) return false;
     const Division division(call, labels, values.size, {&loops});
     const bool running = is_running(call.statistic);
     const int64_t own = running || loops.finish ? 1 : 0;  // otherwise slots are results
@@ -222,6 +223,7 @@ bool reduce(const GroupStatistic& call, const StatisticLoops& loops, const Store
 // precise enough.
 bool reduce_deviations(const GroupStatistic& call, const DeviationLoops& loops, const StoredValues& values,
                        const Index& labels, const StatisticResults& to) {
+    if (!loops.finish) return false;
     const Division division(call, labels, values.size, {&loops.from_first, &loops.from_mean});
     // A lane must not allocate memory. A single one allocates it when the second walk is needed.
     const int own = division.lanes == 1 ? 1 : 2;

@@ -261,6 +261,27 @@ def test_means_of_runs(dtype: str, include_self: bool) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("reduction", ["min", "max"])
+@pytest.mark.parametrize("bits", [16, 32, 64])
+@pytest.mark.parametrize("special", ["zeros", "nan"])
+def test_extrema_of_runs(special: str, bits: int, reduction: str) -> None:
+    # Of equal values the first one stays, and of NaNs the last one.
+    rng = np.random.default_rng(3)
+    for length in (*range(1, 40), 255, 256, 257, 700):
+        updates = rng.choice([-0.0, 0.0], length).astype(f"f{bits // 8}")
+        if special == "nan":
+            is_nan = rng.random(length) < 0.1
+            payloads = np.full(length, np.nan, updates.dtype).view(f"u{bits // 8}") | rng.integers(
+                1, 256, length, dtype=f"u{bits // 8}"
+            )
+            updates[is_nan] = payloads.view(updates.dtype)[is_nan]
+        want = data = np.array([-0.0, 0.0], updates.dtype)[rng.integers(0, 2, 1)]
+        for update in updates:
+            want = combine(reduction, want, update)
+        got = gs.scatter_update(data, np.zeros(length, int), updates, reduction=reduction)
+        assert got.tobytes() == want.tobytes(), length
+
+
 def test_any_byte_but_zero_is_true() -> None:
     bytes_ = np.array([0, 1, 2, 255], np.uint8).view(bool)
     first, second = (each.ravel() for each in np.meshgrid(bytes_, bytes_))
