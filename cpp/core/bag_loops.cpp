@@ -363,9 +363,9 @@ BagLoops loops_of() {
     using S = SumType<T, A, Op>;
     // Compilers do not vectorize sums that have two parts.
     constexpr bool in_vectors = std::is_arithmetic_v<S> || Half<S> || std::same_as<S, boolean> || Complex<S>;
-    // Integers gain nothing from AVX-512. Compilers fuse products of complex numbers despite the options (see
-    // float_version).
-    [[maybe_unused]] constexpr bool has_avx512_loops = Float<S>;
+    // Integers of 8 and 16 bits gain nothing from AVX-512. Compilers fuse products of complex numbers despite the
+    // options (see float_version).
+    [[maybe_unused]] constexpr bool has_avx512_loops = Float<S> || (sizeof(S) >= 4 && !Complex<S>);
 #ifdef GS_VERSIONS
     if constexpr (in_vectors && has_avx512_loops)
         if (instruction_set == InstructionSet::avx512)
