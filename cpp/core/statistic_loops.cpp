@@ -384,7 +384,6 @@ constexpr bool is_computed = std::same_as<T, int32_t> || std::same_as<T, int64_t
 
 }  // namespace
 
-// The type with which statistics of values compute. It holds all of the values.
 DType computed_type(DType values) {
     switch (values) {
         case DType::boolean:
