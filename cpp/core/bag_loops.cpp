@@ -67,6 +67,8 @@ class PlainColumns {
   public:
     using Row = const T*;
     static constexpr int64_t bytes = n * static_cast<int64_t>(sizeof(T));
+    template <class S, int64_t converts>
+    static constexpr bool has_add_row = false;
 
     PlainColumns(const BagRows& rows, int64_t column)
         : data_(rows.data + column), row_size_(rows.size), zeros_(reinterpret_cast<const T*>(rows.zeros)) {}
@@ -96,11 +98,14 @@ class CodedColumns {
         int64_t zero;  // the first zero point
     };
     static constexpr int64_t bytes = n;  // at most
+    // Whether add_row() can add to sums of type S, in vectors of `converts` floats. If not, use load_row().
+    template <class S, int64_t converts>
+    static constexpr bool has_add_row = has_code_vectors && std::floating_point<S> && converts > 0 && n >= converts;
 
     CodedColumns(const BagRows& rows, int64_t column)
         : rows_(*rows.coded),
           shift_(std::countr_zero(static_cast<unsigned>(rows_.type.per_byte))),
-          mask_((1 << rows_.type.bits) - 1),
+          zero_(rows_.type.zero + rows_.flip),
           first_(column / static_cast<int64_t>(sizeof(T)) >> shift_) {
         const int64_t number = column / static_cast<int64_t>(sizeof(T));
         for (int64_t i = 0; i < steps; ++i) block_[i] = (number + i * step) / rows_.block;
@@ -120,14 +125,37 @@ class CodedColumns {
 
     GS_LOOP Row none() const { return {nullptr, nullptr, 0}; }
 
+    // Adds the numbers of a row to sums. If `weighted`, they are multiplied by `factor`. Numbers and products are
+    // rounded to T. So are sums, if `rounds`.
+    template <bool weighted, bool rounds, int64_t converts, class V>
+    GS_LOOP void add_row(const Row& row, float factor, V* sums) const {
+        if (!row.codes)
+            for (int64_t i = 0; i < n / converts; ++i)
+                add_vector<weighted, rounds>(Vector<float, converts>{}, factor, sums[i]);
+        else if (rows_.values_of_codes)
+            add_codes<0, weighted, rounds, converts>(row, factor, sums);
+        else if (shift_ == 0)
+            add_codes<1, weighted, rounds, converts>(row, factor, sums);
+        else if (shift_ == 1)
+            add_codes<2, weighted, rounds, converts>(row, factor, sums);
+        else
+            add_codes<4, weighted, rounds, converts>(row, factor, sums);
+    }
+
     // Loads numbers, which have the type T.
     template <int64_t converts, class S>
     GS_LOOP void load_row(const Row& row, S* to) const {
         float values[n];
-        if (row.codes)
-            decode<converts>(row, values);
-        else
+        if (!row.codes)
             for (int64_t w = 0; w < n; ++w) values[w] = 0;
+        else if (rows_.values_of_codes)
+            decode<0, converts>(row, values);
+        else if (shift_ == 0)
+            decode<1, converts>(row, values);
+        else if (shift_ == 1)
+            decode<2, converts>(row, values);
+        else
+            decode<4, converts>(row, values);
         if constexpr (Half<T>) round<T, converts, n>(values);
         GS_INDEPENDENT
         for (int64_t w = 0; w < n; ++w) to[w] = static_cast<S>(values[w]);
@@ -136,51 +164,64 @@ class CodedColumns {
   private:
     static constexpr int64_t step = std::min(n, scaled_at_once), steps = n / step;
 
-    template <int64_t converts>
-    GS_LOOP void decode(const Row& row, float* values) const {
-        if (rows_.values_of_codes)
-            decode<converts, 0>(row, values);
-        else if (shift_ == 0)
-            decode<converts, 1>(row, values);
-        else if (shift_ == 1)
-            decode<converts, 2>(row, values);
-        else
-            decode<converts, 4>(row, values);
-    }
-
     // per_byte: the codes in a byte if they are integers, or 0.
-    template <int64_t converts, int per_byte>
-    GS_LOOP void decode(const Row& row, float* values) const {
-        float zero = zero_at(row, block_[0]), scale = scale_at<converts>(row, block_[0]);
-        if (is_one_block_) {
-            for (int64_t w = 0; w < n; w += step) {
-                convert<converts, per_byte>(row.codes, w, values + w);
-                scale_some<step>(values + w, zero, scale, values + w);
-            }
-            return;
-        }
-        for (int64_t w = 0; w < n; w += step) {
-            if (w > 0) {
-                zero = zero_at(row, block_[w / step]);
+    template <int per_byte, bool weighted, bool rounds, int64_t converts, class V>
+    GS_LOOP void add_codes(const Row& row, float factor, V* sums) const {
+        int zero = zero_at<per_byte>(row, block_[0]);
+        float scale = scale_at<converts>(row, block_[0]);
+        [[maybe_unused]] float values[n];
+        if constexpr (per_byte == 0) look_up(row.codes, n, rows_.values_of_codes, values);
+        GS_UNROLL_ALL
+        for (int64_t w = 0; w < n; w += converts) {
+            if (w > 0 && w % step == 0 && !is_one_block_) {
+                zero = zero_at<per_byte>(row, block_[w / step]);
                 scale = scale_at<converts>(row, block_[w / step]);
             }
-            convert<converts, per_byte>(row.codes, w, values + w);
-            scale_some<step>(values + w, zero, scale, values + w);
+            Vector<float, converts> numbers;
+            if constexpr (per_byte == 0) {
+                std::memcpy(&numbers, values + w, sizeof(numbers));
+                numbers *= scale;
+            } else {
+                decode_vector<per_byte>(row.codes + w / per_byte, rows_.flip, zero, scale, numbers);
+            }
+            if constexpr (Half<T>) round_vector(numbers);
+            add_vector<weighted, rounds>(numbers, factor, sums[w / converts]);
         }
     }
 
-    // Converts the codes [first, first + step).
-    template <int64_t converts, int per_byte>
-    GS_LOOP void convert(const uint8_t* codes, int64_t first, float* values) const {
-        if constexpr (per_byte == 0) {
-            look_up(codes + first, step, rows_.values_of_codes, values);
-        } else if constexpr (has_code_vectors && converts > 0 && step >= converts) {
-            for (int64_t i = 0; i < step; i += converts)
-                convert_vector<per_byte, converts>(codes + (first + i) / per_byte, rows_.flip, values + i);
-        } else if constexpr (per_byte == 1) {
-            convert_integers(codes + first, step, rows_.flip, values);
-        } else {
-            convert_packed_integers<per_byte, step>(codes + first / per_byte, rows_.flip, values);
+    template <bool weighted, bool rounds, class N, class V>
+    GS_LOOP static void add_vector(N numbers, float factor, V& sums) {
+        if constexpr (weighted) numbers *= factor;
+        if constexpr (weighted && Half<T>) round_vector(numbers);
+        sums += __builtin_convertvector(numbers, V);
+        if constexpr (rounds) round_vector(sums);
+    }
+
+    template <class V>
+    GS_LOOP static void round_vector(V& v) {
+        constexpr int64_t floats = sizeof(V) / sizeof(float);
+        float values[floats];
+        std::memcpy(values, &v, sizeof(V));
+        round<T, floats, floats>(values);
+        std::memcpy(&v, values, sizeof(V));
+    }
+
+    template <int per_byte, int64_t converts>
+    GS_LOOP void decode(const Row& row, float* values) const {
+        int zero = zero_at<per_byte>(row, block_[0]);
+        float scale = scale_at<converts>(row, block_[0]);
+        for (int64_t w = 0; w < n; w += step) {
+            if (w > 0 && !is_one_block_) {
+                zero = zero_at<per_byte>(row, block_[w / step]);
+                scale = scale_at<converts>(row, block_[w / step]);
+            }
+            if constexpr (per_byte == 0)
+                look_up(row.codes + w, step, rows_.values_of_codes, values + w);
+            else if constexpr (per_byte == 1)
+                convert_integers(row.codes + w, step, rows_.flip, values + w);
+            else
+                convert_packed_integers<per_byte, step>(row.codes + w / per_byte, rows_.flip, values + w);
+            scale_some<step>(values + w, static_cast<float>(zero), scale, values + w);
         }
     }
 
@@ -191,17 +232,23 @@ class CodedColumns {
         return scale;
     }
 
-    GS_LOOP float zero_at(const Row& row, int64_t block) const {
-        const CodeType& type = rows_.type;
-        if (!rows_.zero_points) return static_cast<float>(type.zero + rows_.flip);
-        const int64_t at = row.zero + block;
-        const int code = rows_.zero_points[at >> shift_] >> ((at & (type.per_byte - 1)) * type.bits);
-        return static_cast<float>((code & mask_) ^ rows_.flip);
+    // The zero point of a block, plus `flip`. Floats have none.
+    template <int per_byte>
+    GS_LOOP int zero_at(const Row& row, int64_t block) const {
+        if constexpr (per_byte == 0) {
+            return 0;
+        } else {
+            if (!rows_.zero_points) return zero_;
+            constexpr int bits = 8 / per_byte, mask = (1 << bits) - 1;
+            const auto at = static_cast<uint64_t>(row.zero + block);
+            return (rows_.zero_points[at / per_byte] >> (at % per_byte * bits) & mask) ^ rows_.flip;
+        }
     }
 
     CodedRows rows_;
-    int shift_, mask_;  // bytes = codes >> shift
-    int64_t first_;     // byte of a row
+    int shift_;      // bytes = codes >> shift
+    int zero_;       // the zero point of tables without zero points, plus `flip`
+    int64_t first_;  // byte of a row
     int64_t block_[steps];
     bool is_one_block_;
 };
@@ -212,14 +259,16 @@ struct MemberRows {
     const int64_t* rows;
     int64_t last_known;
     uint64_t row_count;
-    bool may_skip;
+    bool may_skip, prefetches;
     Columns columns;
 
     // Finds the row of member m, and prefetches a later row. False: the row is out of range.
     GS_LOOP bool find_row(int64_t m, typename Columns::Row& row) const {
         constexpr int64_t ahead = row_lookahead(Columns::bytes);
-        const auto next = static_cast<uint64_t>(rows[std::min(m + ahead, last_known)]);
-        if (next < row_count) columns.prefetch(static_cast<int64_t>(next));
+        if (prefetches) {
+            const auto next = static_cast<uint64_t>(rows[std::min(m + ahead, last_known)]);
+            if (next < row_count) columns.prefetch(static_cast<int64_t>(next));
+        }
         const int64_t number = read_once(rows[m]);
         if (static_cast<uint64_t>(number) < row_count) [[likely]] {
             row = columns.at(number);
@@ -276,8 +325,9 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
     using S = SumType<T, A, Op>;
     using Columns = std::conditional_t<coded, CodedColumns<T, n>, PlainColumns<T, n>>;
     const Op op;
-    const MemberRows<Columns> members{bags.rows, range.known - 1, static_cast<uint64_t>(rows.count),
-                                      rows.zeros != nullptr, Columns(rows, column)};
+    const MemberRows<Columns> members{
+        bags.rows,     range.known - 1,      static_cast<uint64_t>(rows.count), rows.zeros != nullptr,
+        rows.prefetch, Columns(rows, column)};
     const Columns& columns = members.columns;
     const T* const weights = reinterpret_cast<const T*>(bags.weights);
     S* const sums_of_part = reinterpret_cast<S*>(range.sums);
@@ -311,13 +361,28 @@ GS_LOOP bool reduce_columns(const Bags& bags, const BagRange& range, const BagRo
             load_member<T, weighted, converts, n>(columns, row, weights, m, sums);
             ++m;
         }
-        for (; m < end; ++m) {
-            if (!members.find_row(m, row)) return false;
-            S values[n];
-            load_member<T, weighted, converts, n>(columns, row, weights, m, values);
-            GS_INDEPENDENT
-            for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
-            if constexpr (rounds_steps<T, A, Op>) round<T, converts, n>(sums);
+        if constexpr (Columns::template has_add_row<S, converts>) {
+            using V = Vector<S, converts>;
+            V vectors[n / converts];  // GCC would not keep an array of floats in registers
+            GS_UNROLL_ALL
+            for (int64_t i = 0; i < n / converts; ++i) std::memcpy(&vectors[i], sums + i * converts, sizeof(V));
+            for (; m < end; ++m) {
+                if (!members.find_row(m, row)) return false;
+                float factor = 1;
+                if constexpr (weighted) load<converts, 1>(weights + m, &factor);
+                columns.template add_row<weighted, rounds_steps<T, A, Op>, converts>(row, factor, vectors);
+            }
+            GS_UNROLL_ALL
+            for (int64_t i = 0; i < n / converts; ++i) std::memcpy(sums + i * converts, &vectors[i], sizeof(V));
+        } else {
+            for (; m < end; ++m) {
+                if (!members.find_row(m, row)) return false;
+                S values[n];
+                load_member<T, weighted, converts, n>(columns, row, weights, m, values);
+                GS_INDEPENDENT
+                for (int64_t w = 0; w < n; ++w) sums[w] = op(sums[w], values[w]);
+                if constexpr (rounds_steps<T, A, Op>) round<T, converts, n>(sums);
+            }
         }
         if (end < stop) {
             GS_INDEPENDENT

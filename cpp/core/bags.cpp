@@ -249,8 +249,11 @@ bool reduce_bags(const Bags& bags, const SourceRows& rows, int64_t width, const 
     const Method method(bags, rows, width, combine);
     if (method.loops.columns > 0) {
         const Scratch zeros(bags.may_skip ? method.loops.columns * size : 0, true);
-        const BagRows source{rows.data, rows.count, width * size, zeros.get(),
-                             rows.decoder ? rows.decoder->coded() : nullptr};
+        const CodedRows* const coded = rows.decoder ? rows.decoder->coded() : nullptr;
+        const int64_t row_bytes = coded ? coded->row_bytes : width * size;
+        const BagRows source{rows.data,    rows.count,
+                             width * size, zeros.get(),
+                             coded,        saturating_multiply(rows.count, row_bytes) > core_cache_bytes / 4};
         return reduce_directly(bags, source, method, empty, out, combine);
     }
     if (!combine.include_self)

@@ -42,39 +42,6 @@ GS_LOOP void convert_integers(const uint8_t* codes, int64_t n, uint8_t flip, flo
     for (int64_t i = 0; i < n; ++i) values[i] = static_cast<float>(static_cast<uint8_t>(codes[i] ^ flip));
 }
 
-// The same for a vector of n = 8 codes in loops for AVX2, and n = 16 in loops for AVX-512. The codes are packed if
-// per_byte > 1.
-#if defined(GS_VERSIONS) && !defined(__clang__)
-inline constexpr bool has_code_vectors = true;
-
-template <int per_byte, int64_t n>
-GS_LOOP void convert_vector(const uint8_t* packed, uint8_t flip, float* values) {
-    constexpr int bits = 8 / per_byte, p = per_byte;
-    Vector<uint8_t, 16> bytes;
-    load_vector<n / per_byte>(packed, bytes);
-    if constexpr (per_byte > 1)
-        bytes = __builtin_shuffle(bytes, Vector<uint8_t, 16>{0, 1 / p, 2 / p, 3 / p, 4 / p, 5 / p, 6 / p, 7 / p, 8 / p,
-                                                             9 / p, 10 / p, 11 / p, 12 / p, 13 / p, 14 / p, 15 / p});
-    Vector<int32_t, n> codes;
-    if constexpr (n == 16)
-        codes = __builtin_ia32_pmovzxbd512_mask(reinterpret_cast<Vector<char, 16>>(bytes), Vector<int32_t, n>{}, -1);
-    else
-        codes = __builtin_ia32_pmovzxbd256(reinterpret_cast<Vector<char, 16>>(bytes));
-    if constexpr (per_byte > 1) {
-        Vector<int32_t, n> shifts;
-        for (int64_t i = 0; i < n; ++i) shifts[i] = static_cast<int>(i % p * bits);
-        codes = codes >> shifts & ((1 << bits) - 1);
-    }
-    const auto floats = __builtin_convertvector(codes ^ static_cast<int32_t>(flip), Vector<float, n>);
-    std::memcpy(values, &floats, sizeof(floats));
-}
-#else
-inline constexpr bool has_code_vectors = false;
-
-template <int per_byte, int64_t n>
-void convert_vector(const uint8_t*, uint8_t, float*) = delete;
-#endif
-
 // The same for n packed codes. There are no rows of fewer codes than a byte has.
 template <int per_byte, int64_t n>
 GS_LOOP void convert_packed_integers(const uint8_t* packed, uint8_t flip, float* values) {
@@ -103,5 +70,38 @@ GS_LOOP void scale_some(const float* values, float zero, float scale, float* out
     GS_INDEPENDENT
     for (int64_t w = 0; w < n; ++w) out[w] = (values[w] - zero) * scale;
 }
+
+// Decodes a vector of 8 integers in loops for AVX2, and of 16 in loops for AVX-512. Their codes are packed if
+// per_byte > 1. `zero` is the zero point, plus `flip`.
+#if defined(GS_VERSIONS) && !defined(__clang__)
+inline constexpr bool has_code_vectors = true;
+
+template <int per_byte, class V>
+GS_LOOP void decode_vector(const uint8_t* packed, uint8_t flip, int zero, float scale, V& numbers) {
+    constexpr int64_t n = sizeof(V) / sizeof(float);
+    constexpr int bits = 8 / per_byte, p = per_byte;
+    Vector<uint8_t, 16> bytes;
+    load_vector<n / per_byte>(packed, bytes);
+    if constexpr (per_byte > 1)
+        bytes = __builtin_shuffle(bytes, Vector<uint8_t, 16>{0, 1 / p, 2 / p, 3 / p, 4 / p, 5 / p, 6 / p, 7 / p, 8 / p,
+                                                             9 / p, 10 / p, 11 / p, 12 / p, 13 / p, 14 / p, 15 / p});
+    Vector<int32_t, n> codes;
+    if constexpr (n == 16)
+        codes = __builtin_ia32_pmovzxbd512_mask(reinterpret_cast<Vector<char, 16>>(bytes), Vector<int32_t, n>{}, -1);
+    else
+        codes = __builtin_ia32_pmovzxbd256(reinterpret_cast<Vector<char, 16>>(bytes));
+    if constexpr (per_byte > 1) {
+        Vector<int32_t, n> shifts;
+        for (int64_t i = 0; i < n; ++i) shifts[i] = static_cast<int>(i % p * bits);
+        codes = codes >> shifts & ((1 << bits) - 1);
+    }
+    numbers = __builtin_convertvector((codes ^ static_cast<int32_t>(flip)) - zero, V) * scale;
+}
+#else
+inline constexpr bool has_code_vectors = false;
+
+template <int per_byte, class V>
+void decode_vector(const uint8_t*, uint8_t, int, float, V&) = delete;
+#endif
 
 }  // namespace gs
